@@ -1,4 +1,4 @@
-# `make demo` and `make test` are for everyone; the others are for developers. Everything lives in .venv.
+# `make help` lists the targets, from the comments after two hashes. Everything lives in .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,9 +10,24 @@ FUZZ_SECONDS ?= 600
 SIMULATE_SECONDS ?= 3600
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test test-all attack simulate lint format bench fuzz vectors man wheel clean
+# The cargo profile of the Rust core: `release`, or `dev`, which builds quickly and runs slowly. Each has a stamp, and
+# only the profile that was built last has one: `make test` after `make build PROFILE=dev` builds the release again.
+PROFILE ?= release
+BUILT := $(VENV)/.built-$(PROFILE)
 
-build: $(VENV)/.built
+# T=FILE, T=FILE::TEST or T=EXPRESSION (of pytest -k). Slow tests run only where their name is given after `::`.
+SELECTED = $(if $(or $(findstring .py,$(T)),$(wildcard $(T))),'$(T)',-k '$(T)') $(if $(findstring ::,$(T)),,-m 'not slow')
+
+# Tests for `make check`: quick, and without servers, Java and command lines.
+QUICK := tests/unit tests/docs tests/table --ignore=tests/table/test_simulation.py
+
+.DEFAULT_GOAL := build
+.PHONY: help build demo check test test-all attack simulate lint format bench fuzz vectors man wheel clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+build: $(BUILT) ## build sdb into .venv; PROFILE=dev builds quickly, and sdb is slow
 
 $(VENV)/.venv:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sdb needs Python 3.11 or newer: make PYTHON=python3.x")'
@@ -24,46 +39,61 @@ $(VENV)/.dev: $(VENV)/.venv pyproject.toml
 	$(BIN)/pip install --quiet --group dev
 	touch $@
 
-$(VENV)/.built: $(VENV)/.venv pyproject.toml $(RUST_SOURCES)
-	@echo "building sdb"; . $(BIN)/activate && maturin develop --quiet --release --locked >/dev/null
+$(VENV)/.built-%: $(VENV)/.venv pyproject.toml $(RUST_SOURCES)
+	@echo "building sdb ($*)"; rm -f $(VENV)/.built*; . $(BIN)/activate && maturin develop --quiet --profile $* --locked --extras serve >/dev/null
 	touch $@
 
-demo: $(VENV)/.built
+demo: $(BUILT) ## pack and query some events, to see what sdb does
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash testdata/demo.sh
 
+check: $(BUILT) $(VENV)/.dev ## before each commit: format, types, import contracts, cargo check, quick tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	cargo fmt $(MANIFEST) --all --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(CARGO) check $(MANIFEST) --workspace --all-targets --locked
+	$(BIN)/pytest -q -n 2 -m 'not slow and not s3 and not spark' $(QUICK)
+
 # Three at a time on two processors: many tests wait for the disk, or for other processes.
-test: $(VENV)/.built $(VENV)/.dev
+ifdef T
+test: $(BUILT) $(VENV)/.dev
+	$(BIN)/pytest -q $(SELECTED)
+else
+test: $(BUILT) $(VENV)/.dev ## all tests but the slow ones; T=FILE, T=FILE::TEST or T=EXPRESSION: some of them
 	SDB_VECTORS="$${SDB_VECTORS:-$$($(VECTORS))}" $(CARGO) test $(MANIFEST) --package zion --locked
 	$(BIN)/pytest -q -n 3 --dist loadgroup -m 'not slow'
+endif
 
-test-all: $(VENV)/.built $(VENV)/.dev
+test-all: $(BUILT) $(VENV)/.dev ## all tests
 	SDB_VECTORS="$${SDB_VECTORS:-$$($(VECTORS))}" $(CARGO) test $(MANIFEST) --package zion --locked -- --include-ignored
 	$(BIN)/pytest -q -n 3 --dist loadgroup
 
-# Damaged and crafted files, kills, outages, mutated queries and inputs: some ten minutes. Other ones
-# with SDB_ATTACK_SEED=2, and many more with SDB_ATTACK_ROUNDS=20.
-attack: $(VENV)/.built $(VENV)/.dev
+# Some ten minutes. Other ones with SDB_ATTACK_SEED=2, and many more with SDB_ATTACK_ROUNDS=20.
+attack: $(BUILT) $(VENV)/.dev ## damaged and crafted files, kills, outages, mutated queries and inputs, fuzzed requests
 	$(BIN)/pytest -q -n 2 --dist worksteal tests/attack tests/kill
+	SDB_FUZZ_SECONDS=600 $(BIN)/pytest -q tests/serve/test_fuzzed_requests.py
 
-# Commits to tables, from seeds that nobody has seen yet; the one that fails is printed with the command that plays it again.
-simulate: $(VENV)/.built $(VENV)/.dev
+# The seed that fails is printed with the command that plays it again.
+simulate: $(BUILT) $(VENV)/.dev ## commits to tables, from seeds that nobody has seen yet, for SIMULATE_SECONDS
 	$(BIN)/python -m tests.table.simulation --first $$(date +%s)000 --seconds $(SIMULATE_SECONDS)
 
-lint: $(VENV)/.built $(VENV)/.dev
+lint: $(BUILT) $(VENV)/.dev ## all linters: what check has, stubtest, clippy
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/stubtest --mypy-config-file pyproject.toml --allowlist .ci/stubtest-allow sdb._core
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m tests.words
 	cargo fmt $(MANIFEST) --all --check
 	$(CARGO) clippy $(MANIFEST) --workspace --all-targets --locked -- --deny warnings
 
-format: $(VENV)/.dev
+format: $(VENV)/.dev ## format Python and Rust
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 	cargo fmt $(MANIFEST) --all
 
-bench: $(VENV)/.built $(VENV)/.dev
+bench: $(VENV)/.built-release $(VENV)/.dev ## the numbers of README and docs
 	$(BIN)/pip install --quiet --group bench
 	$(BIN)/pytest -q benchmarks
 	$(BIN)/python benchmarks/run.py
@@ -74,28 +104,25 @@ bench: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/python -m benchmarks.stored
 	$(BIN)/python benchmarks/spark.py
 
-# Each target for FUZZ_SECONDS; needs `cargo install cargo-fuzz`.
-fuzz:
+fuzz: ## each fuzz target for FUZZ_SECONDS; needs `cargo install cargo-fuzz`
 	rust/fuzz/run.sh $(FUZZ_SECONDS)
 
-# The test vectors that are checked in, taken over from SDB_VECTORS or ../shared/vectors; --check compares.
-vectors: $(VENV)/.venv
+vectors: $(VENV)/.venv ## check in the test vectors of SDB_VECTORS or ../shared/vectors
 	$(VECTORS) --refresh
 
-# Manual pages, from what --help says; a wheel has what lies in this folder.
+# From what --help says; a wheel has what lies in this folder.
 MAN := sdb._core.data/data/share/man/man1
 
-man: $(VENV)/.built
+man: $(BUILT) ## manual pages
 	rm -rf $(MAN)
 	$(BIN)/python -m sdb.cli.manual $(MAN)
 
-# For any Linux with glibc 2.17 or newer: zig, which comes from the package index, brings that version. The wheel
-# is then tried in an empty environment.
-wheel: man
+# For any Linux with glibc 2.17 or newer: zig, which comes from the package index, brings that version.
+wheel: man ## a wheel for other machines in dist, tried in an empty environment
 	$(BIN)/pip install --quiet 'maturin[zig]>=1.14,<2'
 	rm -rf dist
 	. $(BIN)/activate && maturin build --quiet --release --locked --zig --compatibility manylinux2014 --out dist
 	.ci/try-wheel dist/*.whl
 
-clean:
+clean: ## remove all that was made, .venv too
 	rm -rf $(VENV) .pytest_cache rust/target rust/fuzz/target demo dist sdb._core.data

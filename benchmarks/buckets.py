@@ -79,7 +79,7 @@ def names(shape: bytes, before: list[str]) -> list[str]:
     if shape[0] >> 4 != 14:
         return before
     at = 4 if shape[:1] == b"\xe0" else 0
-    found = [] if at else list(before)
+    results = [] if at else list(before)
     at, _ = content(shape, at)
     at, stop = content(shape, at + 2)
     while at < stop:
@@ -87,10 +87,10 @@ def names(shape: bytes, before: list[str]) -> list[str]:
         inside, end = content(shape, at)
         while label == 7 and inside < end:
             inside, text_end = content(shape, inside)
-            found.append(shape[inside:text_end].decode())
+            results.append(shape[inside:text_end].decode())
             inside = text_end
         at = end
-    return found
+    return results
 
 
 def chunks(block: bytes) -> Iterator[tuple[int, list[bytes]]]:
@@ -110,7 +110,7 @@ def chunks(block: bytes) -> Iterator[tuple[int, list[bytes]]]:
 
 def buckets(packed: Path, field: str) -> list[bytes]:
     """The compressed buckets that hold a field."""
-    found = []
+    results = []
     with sdb.open(packed) as pack:
         for block in range(len(pack.blocks)):
             known: list[str] = []
@@ -118,8 +118,8 @@ def buckets(packed: Path, field: str) -> list[bytes]:
                 known = names(zstandard.decompress(segments[0]), known)
                 if field in known:
                     symbol = known.index(field) + _SYSTEM_SYMBOLS
-                    found.append(segments[1 + (hashed(symbol) >> 4 * selector & 15)])
-    return found
+                    results.append(segments[1 + (hashed(symbol) >> 4 * selector & 15)])
+    return results
 
 
 def decompressed(segments: list[bytes]) -> int:

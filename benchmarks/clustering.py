@@ -92,11 +92,11 @@ def run(folder: Path, *words: str) -> float:
 
 
 def read(folder: Path, name: str, user: str) -> str:
-    """Tell how many blocks, and bytes of them, an equality reads."""
+    """Print how many blocks, and bytes of them, an equality reads."""
     handle = sdb.connect(folder).table(name).handle
     blocks = size = count = whole = 0
-    for told in handle.descriptors():
-        pack = TablePackfile(handle.root, told.checked(), OpenObjects())
+    for descriptor in handle.descriptors():
+        pack = TablePackfile(handle.root, descriptor.checked(), OpenObjects())
         for start, stop in pack.pruned(Compare(("user",), "=", user)):
             for number in range(start, stop):
                 first, end = pack.trailer.block_range(number)
@@ -106,7 +106,7 @@ def read(folder: Path, name: str, user: str) -> str:
 
 
 def hilbert(points: Points) -> Points:
-    """Give the places of points on Hilbert's curve (after J. Skilling, 2004)."""
+    """Return the positions of points on Hilbert's curve (after J. Skilling, 2004)."""
     x = points.T.copy()
     bit = 1 << (BITS - 1)
     while bit > 1:
@@ -128,7 +128,7 @@ def hilbert(points: Points) -> Points:
 
 
 def z_order(points: Points) -> Points:
-    """Give the places of points in Z order."""
+    """Return the positions of points in Z order."""
     code = np.zeros(len(points), np.int64)
     for bit in reversed(range(BITS)):
         for at in range(points.shape[1]):
@@ -137,7 +137,7 @@ def z_order(points: Points) -> Points:
 
 
 def share(points: Points, parts: Sequence[NDArray[np.int64]]) -> float:
-    """Give the share of parts that may have a value of a point, on average."""
+    """Return the share of parts that may have a value of a point, on average."""
     lows = np.array([points[part].min(0) for part in parts])
     highs = np.array([points[part].max(0) for part in parts])
     probes = points[:500, None, :]
@@ -148,10 +148,10 @@ def orders() -> None:
     """Compare ways to sort by several keys."""
     for keys, count in ((2, 20), (2, 100), (3, 100), (4, 100), (4, 400)):
         points = np.random.default_rng(1).integers(0, 1 << BITS, (40_000, keys))
-        found = {}
+        results = {}
         for name, code in (("Z", z_order(points)), ("Hilbert", hilbert(points))):
-            found[name] = share(points, np.array_split(np.argsort(code, kind="stable"), count))
-        rows = [tuple(int(one).to_bytes(2, "big") for one in point) for point in points]
+            results[name] = share(points, np.array_split(np.argsort(code, kind="stable"), count))
+        rows = [tuple(int(item).to_bytes(2, "big") for item in point) for point in points]
         cuts = choose_cuts(tuple((str(at),) for at in range(keys)), rows, count)
         places: list[list[int]] = [[] for _ in range(cuts.parts)]
         for number, row in enumerate(rows):
@@ -160,9 +160,9 @@ def orders() -> None:
                 path, least, below, above = cuts.cuts[at]
                 at = below if row[path] < least else above
             places[~at].append(number)
-        found["cuts"] = share(points, [np.array(place) for place in places])
-        told = ", ".join(f"{name} {one:.1%}" for name, one in found.items())
-        print(f"{keys} keys, {count} blocks: an equality reads {told}")
+        results["cuts"] = share(points, [np.array(location) for location in places])
+        text = ", ".join(f"{name} {item:.1%}" for name, item in results.items())
+        print(f"{keys} keys, {count} blocks: an equality reads {text}")
 
 
 def on_spark(folder: Path, master: str) -> None:
@@ -193,8 +193,8 @@ def main() -> None:
     if arguments.orders:
         orders()
         return
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as location:
+        folder = Path(location)
         sizes = arguments.megabytes, arguments.packfiles, arguments.block_size
         if arguments.spark:
             tables(folder, *sizes, ("d.sorted", "d.spark"))
@@ -208,10 +208,10 @@ def main() -> None:
             what = f"sorted by {by}" if by else "compacted"
             print(f"{what}: {seconds:.1f} s, {peak} MiB of memory")
             print(f"equality of a user: {read(folder, name, 'user-000007')}")
-            found = table_sharpness(sdb.connect(folder).table(name).handle)
-            told = {one.name: one for one in found.paths}
+            actual = table_sharpness(sdb.connect(folder).table(name).handle)
+            reported = {item.name: item for item in actual.paths}
             for path in ("user", "time"):
-                print(f"expected for any {path}: {told[path].read:.1%}")
+                print(f"expected for any {path}: {reported[path].read:.1%}")
 
 
 if __name__ == "__main__":

@@ -34,20 +34,20 @@ SAMPLES = 16
 def samples() -> list[Descriptor]:
     """Pack a few inputs of events, and give what an index says of them."""
     dice = random.Random(1)  # noqa: S311
-    found = []
+    results = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(SAMPLES):
             rows = [
                 {"ts": f"2026-11-{1 + number:02}T00:00:{at:02}Z", "id": dice.getrandbits(40)}
-                | {f"field_{one}": {"name": dice.choice("abc"), "n": at} for one in range(FIELDS)}
+                | {f"field_{item}": {"name": dice.choice("abc"), "n": at} for item in range(FIELDS)}
                 for at in range(50)
             ]
             source = Path(folder) / "rows.json"
             source.write_text("\n".join(map(json.dumps, rows)))
             made = pack(source, Path(folder) / "rows.zion", overwrite=True)
             key = KEYS.content("", f"{number:032}")
-            found.append(Descriptor(key, "", made.output_bytes, slim(made.trailer)))
-    return found
+            results.append(Descriptor(key, "", made.output_bytes, slim(made.trailer)))
+    return results
 
 
 def metadata(commits: int, packed: list[Descriptor]) -> int:
@@ -59,9 +59,9 @@ def metadata(commits: int, packed: list[Descriptor]) -> int:
         sample = packed[number % len(packed)]
         key = KEYS.content("", dice.randbytes(20).hex().upper()[:32], str(number))
         etag = etags.of_content([dice.randbytes(8)])
-        told = replace(sample, key=key, etag=etag)
+        changed = replace(sample, key=key, etag=etag)
         taken = ChangedInput(f"s3://inputs/events/{number:08}.json.gz", etag)
-        change = TableChange("sync", (told,), inputs=(taken,), since_us=0)
+        change = TableChange("sync", (changed,), inputs=(taken,), since_us=0)
         commit(root, KEYS, change, is_new=True)
     return sum(map(len, store.contents.values()))
 
@@ -73,15 +73,15 @@ def main() -> None:
     before = 0
     for commits in (most // 4, most // 2, most):
         start = time.process_time()
-        found = metadata(commits, packed)
+        actual = metadata(commits, packed)
         spent = time.process_time() - start
-        ratio = f"{found / before:8.2f} times" if before else ""
-        each = found / commits
+        ratio = f"{actual / before:8.2f} times" if before else ""
+        each = actual / commits
         print(
-            f"{commits:8,} commits {found / 1e6:10.1f} MB {each:10,.0f} bytes each"
+            f"{commits:8,} commits {actual / 1e6:10.1f} MB {each:10,.0f} bytes each"
             f"{spent / commits * 1e3:8.1f} ms each {ratio}"
         )
-        before = found
+        before = actual
 
 
 if __name__ == "__main__":

@@ -31,12 +31,12 @@ MESSAGES = 20_000
 
 
 def row(number: int) -> dict[str, object]:
-    """Give a row."""
+    """Return a row."""
     return {"at": "2026-11-01T00:00:00Z", "id": number, "text": "a row of a table that grows"}
 
 
 def spent(work: Callable[[], object]) -> float:
-    """Give how many seconds something takes."""
+    """Return how many seconds something takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -56,7 +56,7 @@ def inserts(folder: Path) -> None:
     db = sdb.connect(folder)
     db.create("bench.rows", "in/*.json")
     table = folder / "db/bench/rows"
-    ours, one, three = [], [], []
+    ours, items, three = [], [], []
     db.append("bench.rows", [row(0)])
     for number in range(INSERTS):
         rows = [row(number)]
@@ -69,18 +69,18 @@ def inserts(folder: Path) -> None:
             bare(folder, f"version-{number}", index)
             bare(folder, "index", index)
 
-        one.append(spent(lambda index=index: bare(folder, "index", index)))
+        items.append(spent(lambda index=index: bare(folder, "index", index)))
         three.append(spent(write))
     print(f"{INSERTS} inserts of a row, the index has {len(index):,} bytes in the end")
     rate = 1 / statistics.median(ours)
     print(f"{'inserts':40} {rate:8.0f} a second")
-    for name, floor in (("its three objects, bare", three), ("its index alone, bare", one)):
+    for name, floor in (("its three objects, bare", three), ("its index alone, bare", items)):
         most = 1 / statistics.median(floor)
         print(f"{name:40} {most:8.0f} a second: inserts reach {rate / most:.0%}")
 
 
 def group(folder: Path) -> None:
-    """Let many threads append at the same time."""
+    """Append from many threads at the same time."""
     db = sdb.connect(folder)
     db.create("bench.rows", "in/*.json")
     until = time.monotonic() + SECONDS

@@ -36,14 +36,14 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
         "fields --stats --json": [SDB, "fields", "--stats", "--json", packed],
         "SNELLER_DATASHAPE(*)": [SDB, "query", "--fmt", "json", shape],
     }
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    actual: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
-            found[name].append(measured([str(part) for part in command]))
+            actual[name].append(measured([str(part) for part in command]))
     packed.unlink()
-    base = min(seconds for seconds, _ in found["unpack --fmt ion"])
+    base = min(seconds for seconds, _ in actual["unpack --fmt ion"])
     rows = []
-    for name, runs in found.items():
+    for name, runs in actual.items():
         best, most = min(seconds for seconds, _ in runs), max(size for _, size in runs)
         rows.append([name, f"{best:.3f}", f"{best / base:.2f}", f"{most:.0f}"])
     title = f"Fields of {text.name}, best of {rounds}"

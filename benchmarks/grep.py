@@ -32,7 +32,7 @@ BESIDE = r"(?:\b|\B)"
 
 
 def seconds(command: str) -> float:
-    """Give the processor time of a command and of all that it starts."""
+    """Return the processor time of a command and of all that it starts."""
     process = subprocess.Popen(["sh", "-c", command], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -52,16 +52,16 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
             "without": f"{SDB} grep -c {shlex.quote(pattern + BESIDE)} {packed}",
             "unpack": unpack,
         }
-        found: dict[str, list[float]] = {who: [] for who in commands}
+        actual: dict[str, list[float]] = {who: [] for who in commands}
         for number in range(rounds):
             order = list(commands)
             for who in order[number % 3 :] + order[: number % 3]:
-                found[who].append(seconds(commands[who]))
-        pairs = list(zip(*found.values(), strict=True))
+                actual[who].append(seconds(commands[who]))
+        pairs = list(zip(*actual.values(), strict=True))
         rows.append(
             [
                 name,
-                *(f"{statistics.median(times):.2f}" for times in found.values()),
+                *(f"{statistics.median(times):.2f}" for times in actual.values()),
                 f"{statistics.median(off / on for on, off, _ in pairs):.2f}",
                 f"{statistics.median(peer / on for on, _, peer in pairs):.2f}",
             ]

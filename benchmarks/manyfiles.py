@@ -55,10 +55,10 @@ def divided(folder: Path, mode: str, size: str, count: int) -> list[Path]:
     return made
 
 
-def told(name: str, one: Contender, other: Contender) -> None:
+def told(name: str, contender: Contender, other: Contender) -> None:
     """Print how long one takes, and the other, and how many times as long one takes."""
-    ratio = other.times_as_fast_as(one)
-    print(f"{name:24} {one.median:8.3f} {other.median:8.3f} {ratio:7.2f}", flush=True)
+    ratio = other.times_as_fast_as(contender)
+    print(f"{name:24} {contender.median:8.3f} {other.median:8.3f} {ratio:7.2f}", flush=True)
 
 
 def queries(folder: Path, size: str, count: int, rounds: int) -> None:
@@ -68,17 +68,17 @@ def queries(folder: Path, size: str, count: int, rounds: int) -> None:
     for name in ("many", "one"):
         db.create(f"bench.{name}", "nothing/*.json")
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda one: db.append("bench.many", [one]), inputs))
+        list(pool.map(lambda item: db.append("bench.many", [item]), inputs))
     db.append("bench.one", inputs)
     for name in ("many", "one"):
         print(f"bench.{name}: {sum(1 for _ in db.table(f'bench.{name}').handle.descriptors()):,}")
     for name, query in QUERIES.items():
-        many, one = (
+        many, item = (
             Contender(table, [SDB, "query", "--root", str(folder / "lake"), query.format(table)])
             for table in ("bench.many", "bench.one")
         )
-        race(rounds, many, one)
-        told(name, many, one)
+        race(rounds, many, item)
+        told(name, many, item)
 
 
 def sync(folder: Path, size: str, rounds: int) -> None:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import sdb
 from sdb.query.analyze.check import check
+from sdb.query.catalog.catalog import Catalog
 from sdb.query.exec import engine
-from sdb.query.exec.catalog import Catalog
 from sdb.query.plan.choice import choose
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse
@@ -95,7 +95,7 @@ def _packed(source: Path, folder: Path) -> Path:
 def _race(
     statement: ast.Statement, root: Path, rounds: int
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Give the least times, elapsed and of the processors, of scan and engine, which take turns."""
+    """Return the least times, elapsed and of the processors, of scan and engine, in turns."""
     with closing(Catalog(str(root))) as catalog:
         assert choose(statement, catalog) is not None, "no scan answers this"
     times: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
@@ -118,8 +118,8 @@ def _least(times: list[tuple[float, float]]) -> tuple[float, float]:
 def _answer(statement: ast.Statement, root: Path, *, native: bool) -> int:
     """Write all rows; give their number."""
     with closing(Catalog(str(root))) as catalog:
-        found = engine.run(statement, datasets=catalog, native=native, typed=False)
-        with Result("", found, catalog.tables) as result:
+        actual = engine.run(statement, datasets=catalog, native=native, typed=False)
+        with Result("", actual, catalog.tables) as result:
             return sum(piece.count(b"\n") for piece in result.lines())
 
 

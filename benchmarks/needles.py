@@ -46,7 +46,7 @@ def vocabulary() -> list[str]:
     """Make words, of which the first ones occur most."""
     rng = random.Random(1)  # noqa: S311 - the same each time
     made = {"".join(rng.choices(SYLLABLES, k=rng.randrange(1, 5))): None for _ in range(2 * WORDS)}
-    return [one for one in made if RARE not in one][:WORDS]
+    return [item for item in made if RARE not in item][:WORDS]
 
 
 def rows(count: int, part: int = 0, parts: int = 1) -> Iterator[dict[str, Any]]:
@@ -74,7 +74,7 @@ def rows(count: int, part: int = 0, parts: int = 1) -> Iterator[dict[str, Any]]:
 
 
 def event_id(number: int) -> str:
-    """Give the id of an event, which tells nothing of its place."""
+    """Return the id of an event, which tells nothing of its place."""
     return f"{number * 0x9E3779B97F4A7C15 % (1 << 64):016x}"
 
 
@@ -85,7 +85,7 @@ def write_rows(path: Path, count: int, part: int = 0, parts: int = 1) -> None:
 
 
 def seconds(*command: str) -> float:
-    """Give the time of a process, the best of five."""
+    """Return the time of a process, the best of five."""
     best = float("inf")
     for _ in range(5):
         started = time.perf_counter()
@@ -95,13 +95,13 @@ def seconds(*command: str) -> float:
 
 
 def in_duckdb(sql: str) -> tuple[str, ...]:
-    """Give the command that has DuckDB answer a query."""
+    """Return the command that has DuckDB answer a query."""
     copied = f"COPY ({sql}) TO '/dev/stdout' (FORMAT json)"
     return sys.executable, "-c", f"import duckdb; duckdb.execute({copied!r})"
 
 
 def in_sdb(sql: str, *options: str) -> tuple[str, ...]:
-    """Give the command that has `sdb` answer a query."""
+    """Return the command that has `sdb` answer a query."""
     return sys.executable, "-m", "sdb", "query", "--fmt", "json", *options, sql
 
 
@@ -132,8 +132,8 @@ def one_word(folder: Path, stats: str, block_bytes: int) -> None:
     """Search for a word that one event has, in its message or in any text."""
     plain, pack = folder / "rows.zion", folder / "words.zion"
     sdb.pack([folder / "rows.json"], pack, block_bytes=block_bytes, stats=stats, overwrite=True)
-    with sdb.open(plain) as one, sdb.open(pack) as other:
-        more = other.size_bytes / one.size_bytes - 1
+    with sdb.open(plain) as first, sdb.open(pack) as other:
+        more = other.size_bytes / first.size_bytes - 1
         ranges = [other.trailer.block_range(number) for number in range(len(other.blocks))]
         chosen = search(RARE).selection(other).blocks
         if "message" in stats:
@@ -141,7 +141,7 @@ def one_word(folder: Path, stats: str, block_bytes: int) -> None:
     read, whole = sum(ranges[n][1] - ranges[n][0] for n in chosen), ranges[-1][1]
     fields = ("--fields", "message") if "message" in stats else ()
     command = sys.executable, "-m", "sdb", "grep", *fields, RARE
-    own, unpruned = (seconds(*command, str(place)) for place in (pack, plain))
+    own, unpruned = (seconds(*command, str(item)) for item in (pack, plain))
     line(f"rare word, {stats}: bytes, of all", f"{read:,}", f"{read / whole:.2%}")
     line("  blocks, of all", f"{len(chosen):,}", f"{len(ranges):,}")
     line("  words, of the packfile", f"{more:.2%}")
@@ -153,8 +153,8 @@ def one_network(folder: Path, count: int, block_bytes: int) -> None:
     plain, pack = folder / "rows.zion", folder / "prefixes.zion"
     stats = "auto,prefixes:ip"
     sdb.pack([folder / "rows.json"], pack, block_bytes=block_bytes, stats=stats, overwrite=True)
-    with sdb.open(plain) as one, sdb.open(pack) as other:
-        more = other.size_bytes / one.size_bytes - 1
+    with sdb.open(plain) as first, sdb.open(pack) as other:
+        more = other.size_bytes / first.size_bytes - 1
     line("prefixes, of the packfile", f"{more:.2%}")
     wanted = event_id(count // 3)
     with sdb.sql(f"SELECT ip FROM read_file('{pack}') WHERE id = '{wanted}'") as result:
@@ -199,12 +199,12 @@ def one_user(folder: Path, count: int, packfiles: int) -> None:
     wanted = "user-010000"
     query = f"SELECT COUNT(*) AS n FROM web.log WHERE user = '{wanted}'"
     with sdb.sql(query, root=str(root)) as result:
-        found = next(iter(result))["n"]
+        n = next(iter(result))["n"]
         read = result.reading
     with sdb.sql(query.replace("COUNT(*) AS n", "DISTINCT _file AS n"), root=str(root)) as result:
         holding = len(list(result))
     line(
-        f"one user: {found:,} events, blocks read, of all",
+        f"one user: {n:,} events, blocks read, of all",
         f"{read.blocks:,}",
         f"{read.all_blocks:,}",
     )
@@ -216,14 +216,14 @@ def false_positives(folder: Path, probes: int) -> None:
     """Ask the filter of ids for ids that are not there."""
     with sdb.open(folder / "rows.zion") as pack:
         _, statistics = pack.known
-    found = None if statistics is None else statistics.texts(("id",))
-    if statistics is None or found is None:
+    actual = None if statistics is None else statistics.texts(("id",))
+    if statistics is None or actual is None:
         line("no filter of ids")
         return
     rng = random.Random(3)  # noqa: S311 - the same each time
     held = asked = 0
     while asked < probes:
-        answers = found.blocks(f"{rng.getrandbits(64):016x}")
+        answers = actual.blocks(f"{rng.getrandbits(64):016x}")
         held += sum(answers)
         asked += len(answers)
     size = statistics.sizes[("id",), TEXTS]

@@ -53,7 +53,7 @@ QUERIES = {
 
 
 def compiled() -> dict[str, str]:
-    """Give an environment in which modules stay compiled, as those of installed packages do."""
+    """Return an environment in which modules stay compiled, as those of installed packages do."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
@@ -99,11 +99,11 @@ def compare(
     ratios = [b / a for a, b in pairs]
     middle = statistics.median(ratios)
     spread = statistics.median(abs(ratio - middle) for ratio in ratios)
-    one, other = (statistics.median(side) for side in zip(*pairs, strict=True))
+    item, other = (statistics.median(side) for side in zip(*pairs, strict=True))
     change = statistics.median(b - a for a, b in pairs)
     peaks = f"{before.peak_bytes >> 20:6} {after.peak_bytes >> 20:6}"
     print(
-        f"{name:28} {one:9.1f} {other:9.1f} {change:+8.1f} {middle:7.3f} +-{spread:.3f} {peaks}",
+        f"{name:28} {item:9.1f} {other:9.1f} {change:+8.1f} {middle:7.3f} +-{spread:.3f} {peaks}",
         flush=True,
     )
 

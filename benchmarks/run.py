@@ -193,13 +193,13 @@ def bench_append(text: Path, folder: Path, rounds: int) -> None:
     race(rounds, both, flushed, append)
     rows = [
         [
-            one.name,
-            f"{one.median:.2f}",
-            f"{1 / one.times_as_fast_as(both):.2f}",
-            f"{1 / one.times_as_fast_as(flushed):.2f}",
-            f"{one.peak_bytes / 2**20:.0f}",
+            item.name,
+            f"{item.median:.2f}",
+            f"{1 / item.times_as_fast_as(both):.2f}",
+            f"{1 / item.times_as_fast_as(flushed):.2f}",
+            f"{item.peak_bytes / 2**20:.0f}",
         ]
-        for one in (both, flushed, append)
+        for item in (both, flushed, append)
     ]
     title = f"Appending {small.stat().st_size:,} bytes to {big.stat().st_size:,} ({rounds} rounds)"
     table(title, ["", "s", "of the first", "of the second", "peak MiB"], rows)
@@ -252,8 +252,8 @@ def bench_start(folder: Path, rounds: int) -> None:
     everyone = [version, describe, bare, peer]
     race(rounds, *everyone)
     rows = [
-        [one.name, f"{one.median * 1000:.0f}", f"{1 / one.times_as_fast_as(peer):.2f}"]
-        for one in everyone
+        [item.name, f"{item.median * 1000:.0f}", f"{1 / item.times_as_fast_as(peer):.2f}"]
+        for item in everyone
     ]
     table(f"Start-up ({rounds} rounds)", ["", "ms", "cost in import typer"], rows)
 

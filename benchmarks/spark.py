@@ -24,10 +24,10 @@ with session.start("local[2]") as spark:
 def bench(text: Path, folder: Path, rounds: int) -> None:
     target = folder / "spark"
     shutil.rmtree(target, ignore_errors=True)
-    pack = [*SDB, "pack", "--force", str(text), "-o"]
-    alone = [*pack, str(folder / "alone.zion"), "-j", "2"]
-    spark = [*pack, str(target), "--spark", "--master", "local[2]"]
-    ours = Contender("sdb pack --spark", spark)
+    words = ["pack", "--force", str(text), "-o"]
+    alone = [*SDB, *words, str(folder / "alone.zion"), "-j", "2"]
+    spark = [*SDB, "spark", *words, str(target), "--master", "local[2]"]
+    ours = Contender("sdb spark pack", spark)
     peers = [
         Contender("sdb pack -j2", alone),
         Contender(
@@ -36,12 +36,12 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
         ),
     ]
     race(rounds, ours, *peers)
-    told = subprocess.run([*spark, "--json"], check=True, capture_output=True, text=True)
-    tasks = json.loads(told.stdout)["packing_seconds"]
+    result = subprocess.run([*spark, "--json"], check=True, capture_output=True, text=True)
+    tasks = json.loads(result.stdout)["packing_seconds"]
     limit = 1.3 * peers[0].median + peers[1].median
-    rows = [[one.name, f"{one.median:.2f}"] for one in (ours, *peers)]
+    rows = [[item.name, f"{item.median:.2f}"] for item in (ours, *peers)]
     rows += [["1.3 times sdb pack -j2, and that", f"{limit:.2f}"]]
-    rows += [["of --spark: all tasks (one more run)", f"{tasks:.2f}"]]
+    rows += [["of sdb spark pack: all tasks (one more run)", f"{tasks:.2f}"]]
     table(f"Packing {text.name} on Spark, {rounds} rounds", ["", "seconds"], rows)
 
 

@@ -33,7 +33,7 @@ FIELDS = "type,actor.login,created_at"
 
 
 def processor_seconds() -> float:
-    """Give the processor time of this process and of all processes below it, so far."""
+    """Return the processor time of this process and of all processes below it, so far."""
     parents: dict[int, int] = {}
     ticks: dict[int, int] = {}
     for entry in os.scandir("/proc"):
@@ -51,7 +51,7 @@ def processor_seconds() -> float:
 
 
 def readers(spark: SparkSession, text: Path, packed: Path, parquet: Path) -> dict[str, DataFrame]:
-    """Give what loads each format anew."""
+    """Return what loads each format anew."""
     zion: Callable[[], DataFrame] = lambda: (  # noqa: E731
         spark.read.format("zion").option("fields", FIELDS).load(str(packed))
     )
@@ -73,7 +73,7 @@ def main() -> None:
         with sdb.open(packed) as pack:
             rows = pack.trailer.rows or 0
         spark.read.json(str(text)).write.option("compression", "zstd").parquet(str(parquet))
-        found: dict[str, list[tuple[float, float]]] = {}
+        results: dict[str, list[tuple[float, float]]] = {}
         answers = set()
         for _ in range(rounds):
             for name, load in readers(spark, text, packed, parquet).items():
@@ -81,13 +81,13 @@ def main() -> None:
                 load().createOrReplaceTempView(name)
                 answer = spark.sql(QUERY.format(view=name)).collect()
                 wall = time.perf_counter() - start
-                found.setdefault(name, []).append((wall, processor_seconds() - before))
+                results.setdefault(name, []).append((wall, processor_seconds() - before))
                 answers.add(tuple(answer))
                 print(f"{name:8} {wall:8.2f} s wall", file=sys.stderr)
         spark.stop()
     assert len(answers) == 1, answers
     print(f"{rows:,} rows, {text.stat().st_size:,} bytes of JSON, {rounds} rounds")
-    best = {name: tuple(map(min, zip(*times, strict=True))) for name, times in found.items()}
+    best = {name: tuple(map(min, zip(*times, strict=True))) for name, times in results.items()}
     for name, (wall, processor) in best.items():
         against = best["zion"][0]
         print(f"{name:8} {wall:8.2f} s wall {processor:8.2f} s cpu {wall / against:6.2f} x zion")

@@ -124,7 +124,7 @@ def compaction(root: str, traffic: Traffic) -> None:
     start = time.perf_counter()
     done = compact_table(table_root(root), "bench", "large")
     seconds = time.perf_counter() - start
-    moved = sum(one.input_bytes for one in done.runs)
+    moved = sum(run.input_bytes for run in done.runs)
     print(f"{done.packfiles} packfiles of {moved:,} bytes to {done.packfiles_after}", end=" ")
     print(f"in {seconds:.1f} s, {dict(traffic.requests)}")
     for name, size in (("sent", traffic.sent), ("received", traffic.received)):
@@ -202,10 +202,10 @@ def on_disk(text: str) -> None:
     print(f"on the disk {best * 1000:.0f} ms")
 
 
-def memory(place: str) -> None:
+def memory(location: str) -> None:
     """Open a packfile, and tell what memory of Python it takes at most."""
     tracemalloc.start()
-    with sdb.open(place):
+    with sdb.open(location):
         _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     print(f"  to open it takes {peak:,} bytes of memory")

@@ -22,7 +22,7 @@ import sdb
 from sdb.packfile.prune.predicate import Both, Compare, Instant
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
 from sdb.packfile.trailer.trailer import Block, Trailer
-from sdb.query.exec.storedtable import StoredTable
+from sdb.query.catalog.storedtable import TableSource
 from sdb.records import replace
 from sdb.table.catalog.foreign import seal_of
 from sdb.table.catalog.handle import open_table
@@ -34,9 +34,10 @@ from sdb.table.format.descriptor import Descriptor, joined_ranges
 from sdb.table.format.history import HistoryRef, PastVersion, write_history
 from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys, new_uid
+from sdb.table.format.limits import USUAL
 from sdb.table.format.manifests import IndirectTree, Writer
 from sdb.table.format.signature import Keyring
-from sdb.table.format.state import MAX_INLINE, MAX_LISTED, VersionState, with_state
+from sdb.table.format.state import VersionState, with_state
 from sdb.table.history.log import log
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ ROWS = 10_000
 SIZE = 1_001_000
 
 
-def descriptor(number: int) -> Descriptor:
+def descriptor(number: int, keys: TableKeys = KEYS) -> Descriptor:
     """Make what the index says of a packfile with the rows of one minute."""
     start_us = START_US + number * MINUTE_US
     indices = build_indices([{("ts",): (start_us, start_us + MINUTE_US - 1)}])
@@ -67,7 +68,7 @@ def descriptor(number: int) -> Descriptor:
     trailer = Trailer(1, 1_000_000, "zion+zstd", 20, (Block(0, 4),), sparse)
     uid = new_uid()
     return Descriptor(
-        f"{KEYS.folder}/data/{uid}.zion", etags.of_content([uid.encode()]), SIZE, trailer
+        f"{keys.folder}/data/{uid}.zion", etags.of_content([uid.encode()]), SIZE, trailer
     )
 
 
@@ -102,7 +103,7 @@ def make(root: Path, packfiles: int) -> None:
 
 
 def window(packfiles: int) -> Both:
-    """Give a condition that two packfiles in the middle satisfy."""
+    """Return a condition that two packfiles in the middle satisfy."""
     start_us = START_US + packfiles // 2 * MINUTE_US
     return Both(
         (
@@ -122,22 +123,26 @@ def timed(name: str, work: Callable[[], T]) -> T:
     return made
 
 
-def opened(root: Path) -> StoredTable:
+def opened(root: Path) -> TableSource:
     """Open the table."""
-    return StoredTable(open_table(root, KEYS.database, KEYS.table))
+    return TableSource(open_table(root, KEYS.database, KEYS.table))
 
 
 def measure_commits(root: Path, packfiles: int) -> None:
     """Print how many bytes commits of one packfile write: index, version, lists of packfiles."""
-    place = table_root(root)
+    path = table_root(root)
 
     def sizes() -> tuple[int, int]:
-        found = [one.stat().st_size for one in (root / KEYS.folder).rglob("*") if one.is_file()]
-        return len(found), sum(found)
+        st_sizes = [
+            element.stat().st_size
+            for element in (root / KEYS.folder).rglob("*")
+            if element.is_file()
+        ]
+        return len(st_sizes), sum(st_sizes)
 
     def insert(number: int) -> int:
         change = TableChange("insert", (descriptor(packfiles + number),), since_us=0)
-        commit(place, KEYS, change, is_new=True)
+        commit(path, KEYS, change, is_new=True)
         return (root / KEYS.index).stat().st_size
 
     insert(0)
@@ -157,7 +162,7 @@ def make_history(root: Path, count: int) -> None:
     """Write a table of many versions, of which the newest and a few others are there."""
     keyring = Keyring.of_root(is_remote=False)
     (root / HISTORY.folder / "versions").mkdir(parents=True)
-    inline = tuple(map(descriptor, range(INLINE)))
+    inline = tuple([descriptor(number, HISTORY) for number in range(INLINE)])
     state = VersionState(bytes(16), 1, "c", 0, 0, "insert", author="ada", message="more rows")
     past: list[PastVersion] = []
     refs: list[HistoryRef] = []
@@ -165,7 +170,7 @@ def make_history(root: Path, count: int) -> None:
         at_us = START_US + number * MINUTE_US
         key, etag = HISTORY.version(number, "c"), '"b2sum:none"'
         if number > count - 200 or number in SOME:
-            listed = tuple(past) if number > count - MAX_INLINE else ()
+            listed = tuple(past) if number > count - USUAL.inline_versions else ()
             state = replace(state, version=number, at_us=at_us, created_us=at_us, history=listed)
             index = TableIndex(HISTORY.table, at_us, inline=inline)
             state = replace(state, older=tuple(refs), seal=seal_of(index))
@@ -173,12 +178,12 @@ def make_history(root: Path, count: int) -> None:
             etag = etags.of_content([data])
             (root / (key if number < count else HISTORY.index)).write_bytes(data)
         past.append(PastVersion(number, at_us, key, etag, "insert", number))
-        if len(past) == MAX_LISTED or number == count - MAX_INLINE // 2:
+        if len(past) == USUAL.listed_versions or number == count - USUAL.inline_versions // 2:
             listing = write_history(tuple(past))
-            place = HISTORY.history(new_uid())
-            (root / place).write_bytes(listing)
+            path = HISTORY.history(new_uid())
+            (root / path).write_bytes(listing)
             ends = (past[0].version, number, past[0].at_us, at_us)
-            refs.append(HistoryRef(place, etags.of_content([listing]), *ends, len(past)))
+            refs.append(HistoryRef(path, etags.of_content([listing]), *ends, len(past)))
             past = []
 
 
@@ -187,8 +192,8 @@ def measure_history(root: Path) -> None:
     timed(f"make {VERSIONS:,} versions", lambda: make_history(root, VERSIONS))
     print(f"index of {(root / HISTORY.index).stat().st_size:,} bytes")
     head = timed("open the index", lambda: open_table(root, "bench", "long"))
-    found = timed("the newest 20", lambda: list(islice(log(head), 20)))
-    print(f"{len(found)} versions, the newest is {found[0].version:,}")
+    actual = timed("the newest 20", lambda: list(islice(log(head), 20)))
+    print(f"{len(actual)} versions, the newest is {actual[0].version:,}")
     for number in SOME:
         timed(f"version {number:,}", lambda number=number: head.at(number))  # type: ignore[misc]
     command = [sys.executable, "-m", "sdb.cli.main", "log", "--root", str(root), "bench.long"]
@@ -204,7 +209,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         timed(f"make {packfiles:,} packfiles", lambda: make(root, packfiles))
-        sizes = [place.stat().st_size for place in root.rglob("indirect-*")]
+        sizes = [path.stat().st_size for path in root.rglob("indirect-*")]
         print(
             f"{len(sizes):,} lists of {max(sizes):,} bytes,",
             f"index of {(root / KEYS.index).stat().st_size:,}",
@@ -213,7 +218,7 @@ def main() -> None:
         table = timed("open the index", lambda: opened(root))
         chosen = timed("narrow window, cold", lambda: table.packs(test))
         timed("narrow window, warm", lambda: table.packs(test))
-        first = {id(one) for one in chosen}
+        first = {id(item) for item in chosen}
         everything = timed("all packfiles", table.packs)
         print(f"{len(first):,} of {len(everything):,} packfiles listed")
         del everything

@@ -39,21 +39,21 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
     copy = folder / "unpacked.json"
     rows = []
     for name, query in QUERIES.items():
-        found: dict[str, list[float]] = {"first": [], "second": [], "later": [], "duckdb": []}
+        actual: dict[str, list[float]] = {"first": [], "second": [], "later": [], "duckdb": []}
         ours = [SDB, "query", "--fmt", "json", query.format(copy)]
         peer = [sys.executable, "-c", PEER, query.format(copy)]
         for _ in range(rounds):
             shutil.rmtree(cache, ignore_errors=True)
             shutil.copyfile(text, copy)
-            found["duckdb"].append(seconds(peer))
-            found["first"].append(seconds(ours))
-            found["second"].append(seconds(ours))
+            actual["duckdb"].append(seconds(peer))
+            actual["first"].append(seconds(ours))
+            actual["second"].append(seconds(ours))
         time.sleep(SETTLED_SECONDS)
         seconds(ours)  # becomes one that is known by its times
-        found["later"] += [seconds(ours) for _ in range(rounds)]
-        best = {who: min(times) for who, times in found.items()}
+        actual["later"] += [seconds(ours) for _ in range(rounds)]
+        best = {who: min(times) for who, times in actual.items()}
         ratios = [f"{best[who] / best['duckdb']:.2f}" for who in ("first", "second", "later")]
-        rows.append([name, *(f"{best[who]:.3f}" for who in found), *ratios])
+        rows.append([name, *(f"{best[who]:.3f}" for who in actual), *ratios])
     copy.unlink()
     shutil.rmtree(cache, ignore_errors=True)
     head = [

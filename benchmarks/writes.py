@@ -51,7 +51,7 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
     row = json.loads(answer)
     ours = f"created_at = `{row['created_at']}` AND id = '{row['id']}'"
     theirs = f"created_at = '{row['created_at']}' AND id = '{row['id']}'"
-    found = []
+    results = []
     for name, statement, change in (
         ("delete", f"DELETE FROM a.t WHERE {ours}", ""),
         ("update", f"UPDATE a.t SET type = 'x' WHERE {ours}", "x"),
@@ -60,8 +60,8 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
         for number in range(rounds):
             copy = folder / f"lake{number}"
             shutil.copytree(lake, copy)
-            spent, told = seconds([SDB, "exec", "--root", str(copy), "--json", statement])
-            (effect,) = json.loads(told)[0]["statements"]
+            spent, reported = seconds([SDB, "exec", "--root", str(copy), "--json", statement])
+            (effect,) = json.loads(reported)[0]["statements"]
             assert effect["blocks_rewritten"] == 1, effect
             written = effect["written_bytes"] / (effect["written_bytes"] + effect["copied_bytes"])
             mine.append(spent)
@@ -70,9 +70,9 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
             peer = [sys.executable, "-c", PEER, str(parquet), str(target), theirs, change]
             peers.append(seconds(peer)[0])
         times = [f"{min(mine):.2f}", f"{min(peers):.2f}", f"{min(peers) / min(mine):.1f}"]
-        found.append([name, *times, f"{written:.1%}"])
+        results.append([name, *times, f"{written:.1%}"])
     head = ["statement", "sdb s", "duckdb s", "times as fast", "bytes written again"]
-    table("One row", head, found)
+    table("One row", head, results)
 
 
 if __name__ == "__main__":

@@ -1,26 +1,29 @@
 """sdb: packs event data into packfiles.
 
 ======================  =========================================================
-`sdb.open`              a packfile for reading, see :class:`sdb.packfile.read.reader.Packfile`
-`sdb.pack`              text to a packfile
-`sdb.append`            more text to a packfile
-`sdb.concat`            several packfiles to one
-`sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
-`sdb.grep`              rows of packfiles in which a text matches
-`sdb.sql`               a query on packfiles, see :class:`sdb.query.result.result.Result`
-`sdb.connect`           the tables below a root
-`sdb.execute`           statements that change tables
-`sdb.cached`            packfiles that queries on other inputs have left in the cache
-`sdb.clear_cache`       removes them
-`sdb.register`          a packfile as a table of a DuckDB connection of yours
-`sdb.describe`          what packfiles say of themselves
-`sdb.fields`            their fields: types, and in how many rows they are
-`sdb.field_stats`       what is in them: distinct and frequent values, ranges, bytes
-`sdb.validate`          whether a packfile is as it must be
-`sdb.diagnose`          what an S3 endpoint really does
-`sdb.errors`            what can go wrong
+`sdb.open`              open a packfile for reading: `sdb.Packfile`
+`sdb.pack`              pack JSON, CSV, CloudTrail, Ion or Parquet into a packfile
+`sdb.append`            append inputs to a packfile
+`sdb.concat`            join packfiles
+`sdb.unpack`            write rows as JSON, CSV, Ion, Arrow or Parquet
+`sdb.grep`              iterate over rows in which a text matches
+`sdb.sql`               query packfiles and tables: `sdb.Result`
+`sdb.connect`           connect to the tables below a root: `sdb.Connection`
+`sdb.execute`           run statements that change tables
+`sdb.cached`            list the cached packfiles of queries on other inputs
+`sdb.clear_cache`       remove them
+`sdb.register`          register packfiles as a table of a DuckDB connection
+`sdb.splits`            split packfiles into pieces for other processes: `sdb.Split`
+`sdb.describe`          describe packfiles: sizes, blocks, time ranges
+`sdb.fields`            list fields: types, and in how many rows they are
+`sdb.field_stats`       summarise fields: distinct and frequent values, ranges, bytes
+`sdb.validate`          check a packfile
+`sdb.diagnose`          test what an S3 endpoint guarantees
+`sdb.errors`            exceptions
+`sdb.Table`             a table, or a version of one, of `Connection.table`
 ======================  =========================================================
 
+docs/api.md has all of them, with parameters and examples.
 Nothing is loaded before it is used.
 """
 
@@ -33,19 +36,29 @@ if TYPE_CHECKING:
     from sdb.packfile.inspect.describe import describe, fields
     from sdb.packfile.inspect.fieldreport import field_stats
     from sdb.packfile.inspect.validate import validate
+    from sdb.packfile.read.reader import Packfile
     from sdb.packfile.read.resolve import open_one as open  # noqa: A004 - sdb.open
     from sdb.packfile.rewrite.concat import concat
     from sdb.packfile.write.append import append
     from sdb.packfile.write.pack import pack
     from sdb.query.api import sql
-    from sdb.query.connected import connect
-    from sdb.query.exec.ondemand import cached, clear_cache
+    from sdb.query.catalog.ondemand import cached, clear_cache
+    from sdb.query.connected import Connection, connect
     from sdb.query.registered import register
+    from sdb.query.result.result import Result
+    from sdb.query.splits import Split, Splits, splits
+    from sdb.query.storedview import Table
     from sdb.query.unpacking import unpack
     from sdb.query.writes.execute import execute
     from sdb.store.url import diagnose
 
 __all__ = [
+    "Connection",
+    "Packfile",
+    "Result",
+    "Split",
+    "Splits",
+    "Table",
     "append",
     "cached",
     "clear_cache",
@@ -61,15 +74,22 @@ __all__ = [
     "open",
     "pack",
     "register",
+    "splits",
     "sql",
     "unpack",
     "validate",
 ]
 
 _PLACES = {
+    "Connection": ("sdb.query.connected", "Connection"),
+    "Packfile": ("sdb.packfile.read.reader", "Packfile"),
+    "Result": ("sdb.query.result.result", "Result"),
+    "Split": ("sdb.query.splits", "Split"),
+    "Splits": ("sdb.query.splits", "Splits"),
+    "Table": ("sdb.query.storedview", "Table"),
     "append": ("sdb.packfile.write.append", "append"),
-    "cached": ("sdb.query.exec.ondemand", "cached"),
-    "clear_cache": ("sdb.query.exec.ondemand", "clear_cache"),
+    "cached": ("sdb.query.catalog.ondemand", "cached"),
+    "clear_cache": ("sdb.query.catalog.ondemand", "clear_cache"),
     "concat": ("sdb.packfile.rewrite.concat", "concat"),
     "connect": ("sdb.query.connected", "connect"),
     "diagnose": ("sdb.store.url", "diagnose"),
@@ -81,6 +101,7 @@ _PLACES = {
     "open": ("sdb.packfile.read.resolve", "open_one"),
     "pack": ("sdb.packfile.write.pack", "pack"),
     "register": ("sdb.query.registered", "register"),
+    "splits": ("sdb.query.splits", "splits"),
     "sql": ("sdb.query.api", "sql"),
     "unpack": ("sdb.query.unpacking", "unpack"),
     "validate": ("sdb.packfile.inspect.validate", "validate"),

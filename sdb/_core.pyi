@@ -2,7 +2,7 @@
 # ruff: noqa: A002
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Literal, Self, TypeAlias, final
 
 __version__: str
 
@@ -28,12 +28,12 @@ _Bounds: TypeAlias = tuple[
 ]
 # What a text holds: a text, all of a list, one of a tuple; None: not known.
 _Needed: TypeAlias = str | list[_Needed] | tuple[_Needed, ...] | None
-# A set of values: its bytes, and the number of its planes.
-_Set: TypeAlias = tuple[bytes, int]
+# A ribbon filter: its bytes, and the number of its bit planes.
+_Ribbon: TypeAlias = tuple[bytes, int]
 
 def address_prefixes(text: bytes, /) -> list[int]: ...
 def blocks_with(
-    blocks: Sequence[Sequence[_Set] | None], hashes: Sequence[int], /
+    blocks: Sequence[Sequence[_Ribbon] | None], hashes: Sequence[int], /
 ) -> list[bytes]: ...
 def digest_block(block: bytes | bytearray | memoryview) -> bytes: ...
 def dump_batch(batch: object, /, *, keep_nulls: bool) -> bytes: ...
@@ -57,17 +57,18 @@ def measure_block(
     block: bytes | bytearray | memoryview,
     algorithm: str,
     align: int,
-    expected: Sequence[tuple[_StatPath, Sequence[_Set] | None, Sequence[_Set] | None]],
+    expected: Sequence[tuple[_StatPath, Sequence[_Ribbon] | None, Sequence[_Ribbon] | None]],
     /,
 ) -> list[tuple[_Bounds | None, int, int]]: ...
-def missing_pieces(
+def known_rows(lanes: Sequence[tuple[str, Sequence[object]]], /) -> ArrowTable: ...
+def missing_ngrams(
     block: bytes | bytearray | memoryview,
     algorithm: str,
     align: int,
-    expected: Sequence[tuple[_StatPath, bool, Sequence[_Set]]],
+    expected: Sequence[tuple[_StatPath, bool, Sequence[_Ribbon]]],
     /,
 ) -> list[int | None]: ...
-def native_call(name: str, /, *args: object) -> ArrowColumn: ...
+def call_function(name: str, /, *args: object) -> ArrowColumn: ...
 def needed_texts(
     patterns: list[str], /, *, fixed: bool = False, ignore_case: bool = False
 ) -> _Needed: ...
@@ -96,7 +97,7 @@ def sample_keys(
     row_step: int,
     /,
 ) -> tuple[list[bytes], int, int]: ...
-def text_pieces(text: bytes, /) -> list[int]: ...
+def text_ngrams(text: bytes, /) -> list[int]: ...
 def values(lane: object, missing: object, /) -> list[Any]: ...
 def verify_block(
     block: bytes,
@@ -205,6 +206,28 @@ _Source: TypeAlias = tuple[
     Callable[[Any, int], Exception] | None,
 ]
 _Path: TypeAlias = list[str | int]
+# Level of unfolded rows, path, and the letter of a type or what is unfolded ("list", "struct").
+_Lane: TypeAlias = tuple[int, _Path, str]
+# What a value is compared with, after the letter of its type: a double, an integer, a text, a
+# truth value, a time in microseconds, NULL.
+_Constant: TypeAlias = (
+    tuple[Literal["n"], float]
+    | tuple[Literal["x"], int]
+    | tuple[Literal["s"], str]
+    | tuple[Literal["b"], bool]
+    | tuple[Literal["u"], int]
+    | tuple[Literal["z"]]
+)
+# A condition that a scan decides row by row: "is" has a mask of types, "like" a pattern and its
+# escape character. Tuples, and not classes of this module: plans are printed and tested as data.
+_Predicate: TypeAlias = (
+    tuple[Literal["and", "or"], Sequence[_Predicate]]
+    | tuple[Literal["not"], _Predicate]
+    | tuple[Literal["cmp"], _Path, str, _Constant]
+    | tuple[Literal["in"], _Path, Sequence[_Constant]]
+    | tuple[Literal["is"], _Path, int]
+    | tuple[Literal["like"], _Path, str, str | None]
+)
 
 @final
 class DescriptorColumns:
@@ -232,7 +255,7 @@ class DescriptorColumns:
 class FieldProfile:
     def __new__(cls) -> Self: ...
     def scan(self, sources: list[_Source], *, threads: int = 0) -> None: ...
-    def sample(self, given: _Source, blocks: list[int]) -> None: ...
+    def sample(self, source: _Source, blocks: list[int]) -> None: ...
     def fields(self, most: int) -> list[dict[str, Any]]: ...
     @property
     def rows(self) -> int: ...
@@ -248,10 +271,10 @@ class LaneScan:
     def __new__(
         cls,
         sources: list[_Source],
-        lanes: list[tuple[int, _Path, str]],
+        lanes: list[_Lane],
         *,
-        explode: list[tuple[int, _Path, str]] = ...,
-        predicate: tuple[Any, ...] | None = None,
+        explode: list[_Lane] = ...,
+        predicate: _Predicate | None = None,
         threads: int = 0,
         limit: int | None = None,
         batch_rows: int = 16384,
@@ -261,14 +284,14 @@ class LaneScan:
     def aggregate(
         self,
         keys: Sequence[tuple[int, tuple[str, int, int] | None]],
-        calls: Sequence[tuple[str, int | None, tuple[Any, ...] | None]],
+        calls: Sequence[tuple[str, int | None, _Predicate | None]],
         lanes: Sequence[tuple[int, str]],
         *,
         sort: Sequence[tuple[int, bool, bool]] = ...,
         limit: int | None = None,
         offset: int = 0,
         most_bytes: int = ...,
-    ) -> Table | None: ...
+    ) -> ArrowTable | None: ...
     def count(self) -> int: ...
     def first(
         self,
@@ -278,8 +301,8 @@ class LaneScan:
         *,
         most_bytes: int = ...,
     ) -> tuple[list[int], list[tuple[int, int]]] | None: ...
-    def shape(self, letters: Sequence[str]) -> Table: ...
-    def pick(self, rows: Sequence[int], *, most_bytes: int = ...) -> Table | None: ...
+    def shape(self, letters: Sequence[str]) -> ArrowTable: ...
+    def pick(self, rows: Sequence[int], *, most_bytes: int = ...) -> ArrowTable | None: ...
     def interrupt(self) -> None: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -318,13 +341,24 @@ class Packer:
         time_paths: list[list[str]] = ...,
         stats: bool = False,
         stats_paths: Sequence[_StatPath] = ...,
-        words_paths: Sequence[_StatPath] = ...,
-        prefixes_paths: Sequence[_StatPath] = ...,
+        ngram_paths: Sequence[_StatPath] = ...,
+        prefix_paths: Sequence[_StatPath] = ...,
     ) -> Self: ...
     def resume(
         self, block: bytes, chunks: int, *, verify: bool = True, is_counted: bool = True
     ) -> tuple[int, int, int, bytes]: ...
-    def begin(self, name: str, format: str, compression: str, hints: bytes | None) -> None: ...
+    def begin(
+        self,
+        name: str,
+        format: str,
+        compression: str,
+        hints: bytes | None,
+        defaults: bytes | None = None,
+    ) -> None: ...
+    @property
+    def is_overridden(self) -> bool: ...
+    @property
+    def has_guessed_year(self) -> bool: ...
     def feed(self, data: bytes) -> None: ...
     def store(self, fd: int, size: int) -> None: ...
     def advance(self) -> int | None: ...
@@ -407,16 +441,16 @@ class RowIterator:
 _Cut: TypeAlias = tuple[int, bytes, int, int]
 
 @final
-class RowScatter:
+class RowPartitioner:
     def __new__(
         cls, paths: Sequence[Sequence[str]], cuts: Sequence[_Cut], parts: int, /
     ) -> Self: ...
-    def scatter(
+    def partition(
         self, block: bytes | bytearray | memoryview, algorithm: str, align: int, /
     ) -> tuple[list[tuple[int, bytes, int]], bytes, int]: ...
 
 @final
-class Table:
+class ArrowTable:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -450,7 +484,7 @@ class Unpacker:
     def rows(self) -> int: ...
 
 @final
-class SetSlices:
+class RibbonSlices:
     def __new__(
         cls, plane_bytes: Sequence[int], planes: Sequence[int], bits: int | None = None, /
     ) -> Self: ...
@@ -460,9 +494,9 @@ class SetSlices:
     def short_bytes(self) -> int: ...
     def start(self, slice: int, /) -> int: ...
     def near(self, hash: int, /) -> tuple[int, int]: ...
-    def cut_up(self, sets: Sequence[bytes], /) -> tuple[bytes, bytes]: ...
+    def split(self, sets: Sequence[bytes], /) -> tuple[bytes, bytes]: ...
     def whole(self, slices: bytes, short: bytes, /) -> list[bytes]: ...
-    def held(self, near: bytes, short: bytes, hash: int, /) -> list[bool]: ...
+    def may_hold(self, near: bytes, short: bytes, hash: int, /) -> list[bool]: ...
 
 @final
 class ValueHashes:

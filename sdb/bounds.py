@@ -23,28 +23,20 @@ _SHOWN_BITS = 100  # Python refuses to write numbers that are much longer
 class Bounds:
     """The least and the most that a number may be.
 
-    Attributes
-    ----------
-    what : str
-        What the number is, for messages.
-    least, most : int
-        Both are allowed.
-    is_size : bool
-        Whether it counts bytes, and texts of it may have a unit.
-
     Examples
     --------
     >>> THREADS.check(4), BLOCK.read("1MiB")
     (4, 1048576)
     """
 
-    what: str
+    what: str  # what the number is, for messages
+    # Both are allowed
     least: int
     most: int
-    is_size: bool = False
+    is_size: bool = False  # whether it counts bytes, and texts of it may have a unit
 
     def check(self, value: _Number) -> _Number:
-        """Give a number back if it is in bounds, and None as it is.
+        """Return a number back if it is in bounds, and None as it is.
 
         Raises
         ------
@@ -81,7 +73,7 @@ class Bounds:
         Raises
         ------
         UsageError
-            The text is none, or out of bounds.
+            The text is no number, or out of bounds.
         """
         if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
             message = f"{self.what}: {text[:_MOST_DIGITS]!r} is not a number in bounds"
@@ -108,11 +100,17 @@ LEVEL = Bounds("level of zstd", 1, 22)
 BLOCK = Bounds("block size", 1, 1 << 40, is_size=True)
 ALIGN = Bounds("chunk size", 512, 16 << 20, is_size=True)
 MEMORY = Bounds("memory", 1, 1 << 60, is_size=True)
+FREE = Bounds("free space", 1, 1 << 60, is_size=True)
+
 ATTEMPTS = Bounds("attempts", 1, 1_000_000)
 FINDINGS = Bounds("number of findings", 0, 2**31 - 1)
 TASKS = Bounds("tasks", 1, 1_000_000)
+SPLIT = Bounds("size of a split", 1, 1 << 60, is_size=True)
 TARGET = Bounds("input of a task", 1, 1 << 60, is_size=True)
 PARTITION = Bounds("partitionBytes", 1, 1 << 60, is_size=True)
+ANSWER = Bounds("bytes of an answer", 1, 1 << 60, is_size=True)
+ANSWER_ROWS = Bounds("rows of an answer", 1, 1_000_000)
+SCAN = Bounds("bytes that a query may read", 1, 1 << 60, is_size=True)
 CACHE = Bounds("cacheBytes", 1, 1 << 60, is_size=True)
 KEPT = Bounds("SDB_CACHE_SIZE", 0, 1 << 60, is_size=True)
 WORKERS = Bounds("workers", 0, 1_000_000)
@@ -122,11 +120,8 @@ TRUST = "SDB_TRUST"
 
 
 def trusts() -> bool:
-    """Tell whether files may cause more work than their size lets expect: ``sdb --trust``.
+    """Return whether files may cause more work than their size lets expect: ``sdb --trust``.
 
-    Returns
-    -------
-    bool
-        Whether the environment variable `TRUST` is set, to anything but ``0``.
+    Returns: Whether the environment variable `TRUST` is set, to anything but ``0``.
     """
     return os.environ.get(TRUST, "0") not in {"", "0"}

@@ -22,7 +22,7 @@ _LINE_BREAKS = str.maketrans({"\n": r"\n", "\r": r"\r", "\u2028": r"\u2028", "\u
 
 
 class SdbError(Exception):
-    """Something that `sdb` could not do.
+    """An operation of `sdb` that failed.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class SdbError(Exception):
         self.expected = expected
 
     def __str__(self) -> str:
-        """Give the message alone."""
+        """Return the message alone."""
         return self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Let it be copied, and sent to other programs, whatever its class is made with."""
+        """Support copies and pickles, whatever arguments the class takes."""
         return _remade, (type(self), self.args), self.__dict__
 
     def within(self, where: str, *, path: str | None = None, hint: str | None = None) -> Self:
@@ -98,19 +98,19 @@ class SdbError(Exception):
 
 
 def _remade(kind: type[SdbError], args: tuple[object, ...]) -> SdbError:
-    found = kind.__new__(kind)
-    found.args = args
-    return found
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 class UsageError(SdbError, ValueError):
-    """A call or a command line that makes no sense."""
+    """An invalid call or command line."""
 
     exit_code: ClassVar[int] = 2
 
 
 class QueryError(UsageError):
-    """A query that is not in the language, or that could never give what it asks for.
+    """A query that cannot be parsed, or that can never have an answer.
 
     Parameters
     ----------
@@ -215,19 +215,19 @@ class QueryError(UsageError):
 
 
 class NotFoundError(SdbError, FileNotFoundError):
-    """A file, folder, block or field that is not there."""
+    """A file, folder, block or field that does not exist."""
 
     exit_code: ClassVar[int] = 3
 
 
 class ExistsError(SdbError, FileExistsError):
-    """An output that is there already and must not be replaced."""
+    """An output that exists already and must not be replaced."""
 
     exit_code: ClassVar[int] = 4
 
 
 class ConflictError(SdbError):
-    """Someone else wrote first."""
+    """Another writer was first."""
 
     exit_code: ClassVar[int] = 5
 
@@ -251,7 +251,7 @@ class AccessError(SdbError, PermissionError):
 
 
 class UnsupportedError(SdbError, NotImplementedError):
-    """A sensible request that this build does not serve."""
+    """A valid request that this build does not support."""
 
     exit_code: ClassVar[int] = 8
 
@@ -260,6 +260,10 @@ class UncertainError(SdbError):
     """It is not known whether the operation took place; running it again is safe."""
 
     exit_code: ClassVar[int] = 9
+
+
+class ExhaustedError(SdbError):
+    """A query needs more memory than it may have, or more room on the disk than there is."""
 
 
 class SdbWarning(UserWarning):
@@ -299,5 +303,5 @@ def from_os(error: OSError, action: str, path: str) -> SdbError:
 
 
 def text_of(path: str | os.PathLike[str]) -> str:
-    """Give a path as text that can be printed, whatever its bytes are."""
+    """Return a path as printable text, whatever its bytes are."""
     return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")

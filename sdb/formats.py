@@ -1,61 +1,275 @@
-"""The formats that names of files tell, for all that is read and written.
+"""Registry of formats: names, suffixes, how inputs are recognised, what writes them.
 
-=============================  ==================================================
-``.json .ndjson .jsonl``       JSON, one row a line where it is written
-``.cloudtrail.json``           JSON of CloudTrail, which is only read
-``.csv .tsv``                  CSV, TSV
-``.md .markdown``              Markdown, which is only written
-``.ion .10n``                  Ion
-``.arrow .arrows``             an Arrow IPC stream, which is only written
-``.parquet``                   Parquet
-``.zion``                      a packfile
-``.gz .zst`` behind these      compressed with gzip or zstd
-=============================  ==================================================
+`FORMATS` says everything once; messages, help, completion and definitions of tables read it.
+A new input format is a row here, a parser in Rust (``pack/format.rs``) and a row in docs/inputs.md.
 """
 
 from __future__ import annotations
 
 from sdb.errors import UsageError, text_of
+from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-_SUFFIXES = {
-    ".json": "json",
-    ".ndjson": "json",
-    ".jsonl": "json",
-    ".cloudtrail.json": "cloudtrail",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".ion": "ion",
-    ".10n": "ion",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".parquet": "parquet",
-    ".zion": "packfile",
-}
-_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+@record
+class Format:
+    """A format of rows."""
+
+    name: str  # what ``-f`` and ``--fmt`` call it
+    title: str  # its name in prose
+    suffixes: tuple[str, ...] = ()  # the first is the one that is written
+
+    # As an input
+    parser: str = ""  # the parser of the core that reads it; empty: it is no input
+    magic: bytes = b""  # the bytes that every file begins with
+    by_name: bool = False  # whether a name with its suffix decides, whatever the content
+    encoding: bool = False  # whether it is text, which must be UTF-8
+    takes_mark: bool = False  # whether a byte order mark may come first
+    at_any_position: bool = False  # whether it is read there, so neither compressed nor from a pipe
+    takes_hints: bool = False
+    is_cut_at_lines: bool = False  # whether a file can be packed in pieces that end with a line
+    is_streamed: bool = False  # whether each line may be a record, so that a pipe can be followed
+    # Suffixes of compressions with which definitions of tables name it, as the original does
+    in_definitions: tuple[str, ...] = ()
+
+    # As an output
+    writers: frozenset[str] = frozenset()  # of `WRITERS`; empty: it is no output
+    is_text: bool = False  # whether a terminal can show it
+    has_types: bool = False  # whether values keep types that JSON has not
+
+    @property
+    def is_input(self) -> bool:
+        """True if it can be packed."""
+        return bool(self.parser)
+
+    @property
+    def word(self) -> str:
+        """The word by which inputs are named: the first suffix without its dot, or the name."""
+        return self.suffixes[0].removeprefix(".") if self.suffixes else self.name
+
+
+@record
+class Compression:
+    """A compression of whole inputs and outputs."""
+
+    name: str
+    suffix: str
+    magic: bytes  # its first bytes
+
+
+# What writes rows: the two commands and the library's functions behind them, `sdb grep`, `sdb
+# head` and `sdb tail` (rows), and `sdb query` on the command line (shown).
+WRITERS = ("unpack", "query", "grep", "rows", "shown")
+_EVERYWHERE = frozenset(WRITERS)
+_TABLES = frozenset({"unpack", "query", "rows", "shown"})
+_FILES = frozenset({"unpack", "query", "shown"})
+_SCREEN = frozenset({"rows", "shown"})
+_PLAIN_OR_COMPRESSED = ("", ".gz", ".zst")
+
+FORMATS = (
+    Format(
+        "json",
+        "JSON",
+        (".json", ".ndjson", ".jsonl"),
+        parser="json",
+        encoding=True,
+        takes_hints=True,
+        is_cut_at_lines=True,
+        is_streamed=True,
+        in_definitions=_PLAIN_OR_COMPRESSED,
+        writers=_EVERYWHERE,
+        is_text=True,
+    ),
+    Format(
+        "cloudtrail",
+        "CloudTrail",
+        (".cloudtrail.json",),
+        parser="cloudtrail",
+        by_name=True,
+        encoding=True,
+        in_definitions=(".gz",),
+    ),
+    Format(
+        "csv",
+        "CSV",
+        (".csv",),
+        parser="csv",
+        by_name=True,
+        encoding=True,
+        takes_mark=True,
+        takes_hints=True,
+        in_definitions=_PLAIN_OR_COMPRESSED,
+        writers=_TABLES,
+        is_text=True,
+    ),
+    Format(
+        "tsv",
+        "TSV",
+        (".tsv",),
+        parser="tsv",
+        by_name=True,
+        encoding=True,
+        takes_mark=True,
+        takes_hints=True,
+        in_definitions=_PLAIN_OR_COMPRESSED,
+        writers=_TABLES,
+        is_text=True,
+    ),
+    *[
+        Format(
+            name,
+            title,
+            parser=name,
+            encoding=True,
+            takes_mark=True,
+            is_streamed=True,
+            in_definitions=_PLAIN_OR_COMPRESSED,
+        )
+        for name, title in (
+            ("text", "lines of text"),
+            ("logfmt", "logfmt"),
+            ("combined", "access logs of Apache and nginx"),
+            ("syslog", "syslog"),
+            ("regex", "lines that a pattern takes apart"),
+        )
+    ],
+    Format(
+        "markdown",
+        "Markdown",
+        (".md", ".markdown"),
+        writers=_TABLES - {"unpack"},
+        is_text=True,
+    ),
+    Format("table", "a table", writers=_SCREEN, is_text=True),
+    Format("vertical", "a line for each value", writers=_SCREEN, is_text=True),
+    Format(
+        "ion",
+        "Ion",
+        (".ion", ".10n"),
+        parser="ion",
+        magic=b"\xe0\x01\x00\xea",
+        writers=_FILES,
+        has_types=True,
+    ),
+    Format("ion-text", "Ion", writers=_EVERYWHERE, is_text=True, has_types=True),
+    Format("arrow", "Arrow", (".arrow", ".arrows"), writers=_FILES, has_types=True),
+    Format(
+        "parquet",
+        "Parquet",
+        (".parquet",),
+        parser="rows",
+        magic=b"PAR1",
+        at_any_position=True,
+        in_definitions=("",),
+        writers=_FILES,
+        has_types=True,
+    ),
+    # Its magic is the trailer, at the other end.
+    Format("packfile", "packfile", (".zion",), parser="rows", at_any_position=True),
+)
+COMPRESSIONS = (
+    Compression("gzip", ".gz", b"\x1f\x8b"),
+    Compression("zstd", ".zst", b"\x28\xb5\x2f\xfd"),
+)
+PATTERN = "regex"  # the format that is named with a pattern behind it: ``regex:PATTERN``
+INPUTS = tuple(form.name for form in FORMATS if form.is_input)
+TEXTS = frozenset(form.name for form in FORMATS if form.is_text)
+TYPED = frozenset(form.name for form in FORMATS if form.has_types)
+
+_BY_NAME = {form.name: form for form in FORMATS}
+_SUFFIXES = {suffix: form.name for form in FORMATS for suffix in form.suffixes}
 _MOST_LETTERS = 10
 
 
+def get(name: str) -> Format:
+    """Return the format of a name, which may have a pattern behind it: ``regex:PATTERN``."""
+    return _BY_NAME[name.partition(":")[0]]
+
+
+def written_by(writer: str) -> tuple[str, ...]:
+    """Return the names of the formats that one of `WRITERS` writes.
+
+    Examples
+    --------
+    >>> written_by("grep")
+    ('json', 'ion-text')
+    """
+    return tuple(form.name for form in FORMATS if writer in form.writers)
+
+
+def check(writer: str, name: str) -> None:
+    """Require a format that one of `WRITERS` writes.
+
+    Raises
+    ------
+    UsageError
+        It writes no such format.
+    """
+    names = written_by(writer)
+    if name not in names:
+        raise UsageError(f"unknown format {name!r}", expected=", ".join(names))
+
+
+def metavar(writer: str) -> str:
+    """Return how help names the formats of one of `WRITERS`."""
+    return "|".join(written_by(writer))
+
+
+def in_definitions() -> tuple[str, ...]:
+    """Return the formats that definitions of tables can name, as suffixes without a first dot.
+
+    Besides there is ``regex:PATTERN``.
+    """
+    return tuple(form.word + compression for form in FORMATS for compression in form.in_definitions)
+
+
+def input_names() -> tuple[str, ...]:
+    """Return the inputs as completion offers them: by their first suffix, without its dot."""
+    return tuple(
+        form.word + (":" if form.name == PATTERN else "") for form in FORMATS if form.is_input
+    )
+
+
+def input_named(text: str) -> tuple[str, str]:
+    """Return the format and compression of inputs that ``-f`` names.
+
+    * ``text``: The name of an input format, or a suffix like ``.json.gz``.
+
+    Raises
+    ------
+    UsageError
+        There is no such format.
+
+    Examples
+    --------
+    >>> input_named("csv.gz"), input_named("cloudtrail"), input_named("10n")
+    (('csv', 'gzip'), ('cloudtrail', 'none'), ('ion', 'none'))
+    >>> input_named("regex:(?P<level>[A-Z]+)")
+    ('regex:(?P<level>[A-Z]+)', 'none')
+    """
+    if text.startswith(f"{PATTERN}:"):
+        return text, "none"
+    word = text.lower().removeprefix(".")
+    name, compression = _without_compression(word)
+    if name not in INPUTS:
+        kind, compression = of_name(f".{word}")
+        if kind not in INPUTS:
+            names = ", ".join(INPUTS)
+            hint = f"known formats: {names}"
+            raise UsageError(f"unknown format {text!r}", hint=hint, expected=names)
+        name = kind
+    if name == PATTERN:
+        hint = "regex:'(?P<time>\\S+) (?P<level>\\w+) (?P<message>.*)'"
+        raise UsageError("regex needs a pattern with named groups", hint=hint)
+    return name, compression
+
+
 def of_name(name: str) -> tuple[str | None, str]:
-    """Give what the longest known suffix of a name says, and its compression.
-
-    Parameters
-    ----------
-    name : str
-        A path, URL or suffix.
-
-    Returns
-    -------
-    str or None
-        The format; None: no suffix tells it.
-    str
-        ``none``, ``gzip`` or ``zstd``.
+    """Return what the longest known suffix of a name says, and its compression.
 
     Examples
     --------
@@ -63,24 +277,24 @@ def of_name(name: str) -> tuple[str | None, str]:
     (('json', 'gzip'), (None, 'none'))
     """
     inner, compression = _without_compression(name.lower())
-    known = [suffix for suffix in _SUFFIXES if inner.endswith(suffix)]
-    return (_SUFFIXES[max(known, key=len)] if known else None), compression
+    fitting = [suffix for suffix in _SUFFIXES if inner.endswith(suffix)]
+    return (_SUFFIXES[max(fitting, key=len)] if fitting else None), compression
 
 
 def _without_compression(name: str) -> tuple[str, str]:
-    for suffix, compression in _COMPRESSIONS.items():
-        if name.lower().endswith(suffix):
-            return name[: -len(suffix)], compression
+    for compression in COMPRESSIONS:
+        if name.lower().endswith(compression.suffix):
+            return name[: -len(compression.suffix)], compression.name
     return name, "none"
 
 
 def suffix_of(compression: str) -> str:
-    """Give the suffix of a compression; none of ``none``."""
-    return next((suffix for suffix, name in _COMPRESSIONS.items() if name == compression), "")
+    """Return the suffix of a compression; none of ``none``."""
+    return next((entry.suffix for entry in COMPRESSIONS if entry.name == compression), "")
 
 
 def stem(name: str) -> str:
-    """Give a name without what its known suffixes say.
+    """Return a name without what its known suffixes say.
 
     Examples
     --------
@@ -88,8 +302,8 @@ def stem(name: str) -> str:
     ('logs/a', 'b', '2026.01')
     """
     inner, _ = _without_compression(name)
-    known = [suffix for suffix in _SUFFIXES if inner.lower().endswith(suffix)]
-    return inner[: -len(max(known, key=len))] if known else inner
+    fitting = [suffix for suffix in _SUFFIXES if inner.lower().endswith(suffix)]
+    return inner[: -len(max(fitting, key=len))] if fitting else inner
 
 
 def written(
@@ -100,29 +314,14 @@ def written(
 ) -> tuple[str, str]:
     """Choose format and compression of what is written.
 
-    Parameters
-    ----------
-    target : path or URL, or None
-        Where it goes; None: to a stream without a name.
-    fmt : str or None
-        The format that the user names, or a suffix that says it.
-    formats : sequence of str
-        What can be written there.
-    default : str
-        The format if neither of them tells.
-
-    Returns
-    -------
-    str
-        The format.
-    str
-        The compression: ``none``, ``gzip`` or ``zstd``.
+    * ``target``: Where it goes; None: to a stream without a name.
+    * ``fmt``: The format that the user names, or a suffix that says it.
 
     Raises
     ------
     UsageError
-        No such format, a suffix that tells none or cannot be written, or one that says otherwise
-        than the user.
+        No such format, a suffix that is unknown or cannot be written, or one that contradicts
+        the user.
 
     Examples
     --------
@@ -140,21 +339,18 @@ def written(
         _check_no_suffix(path, fmt, formats)
     elif kind not in formats:
         what = "a packfile" if kind == "packfile" else kind
-        message = f"{path} has the name of {what}, which is not written here"
+        message = f"{path} is named like {what}, which this command does not write"
         raise UsageError(message, path=path, hint=f"suffixes: {_listed(formats)}")
     elif fmt is not None and fmt.removesuffix("-text") != kind:
-        message = f"the name {path} says {kind}, and the format asked for is {fmt}"
+        message = f"the suffix of {path} says {kind}, --fmt says {fmt}"
         raise UsageError(message, path=path, hint="leave one of them out")
     return fmt or kind or default, compression
 
 
 def check_packfile(target: str | os.PathLike[str]) -> None:
-    """Insist on a new packfile not having the name of something else.
+    """Require a new packfile not having the name of something else.
 
-    Parameters
-    ----------
-    target : path or URL
-        Where it goes. A name without a suffix, or with one that says no format, is fine.
+    * ``target``: Where it goes. A name without a suffix, or with one that says no format, is fine.
 
     Raises
     ------
@@ -172,14 +368,14 @@ def check_packfile(target: str | os.PathLike[str]) -> None:
         return
     what = compression if kind in {None, "packfile"} else kind
     raise UsageError(
-        f"the name {path} says {what}, and what is written is a packfile",
+        f"the suffix of {path} says {what}, and the output is a packfile",
         path=path,
         hint=f"call it {stem(path.rpartition('/')[2]) or 'events'}.zion",
     )
 
 
 def _named(fmt: str, formats: Sequence[str]) -> str:
-    """Give the format that a user names: by its name, or as a suffix."""
+    """Return the format that a user names: by its name, or as a suffix."""
     if fmt in formats:
         return fmt
     kind = _SUFFIXES.get("." + fmt.lower().removeprefix("."))
@@ -194,12 +390,12 @@ def _check_no_suffix(path: str, fmt: str | None, formats: Sequence[str]) -> None
     before, dot, last = name.rpartition(".")
     looks_like_one = last.isalnum() and not last.isdecimal() and len(last) <= _MOST_LETTERS
     if before and dot and looks_like_one and fmt is None:
-        message = f"no format has the suffix .{last} of {path}"
+        message = f"unknown suffix .{last} of {path}"
         hint = f"name it with --fmt, or use one of {_listed(formats)}"
         raise UsageError(message, path=path, hint=hint)
 
 
 def _listed(formats: Iterable[str]) -> str:
-    known = set(formats)
-    suffixes = [suffix for suffix, kind in _SUFFIXES.items() if kind in known]
+    wanted = set(formats)
+    suffixes = [suffix for suffix, kind in _SUFFIXES.items() if kind in wanted]
     return f"{' '.join(suffixes)}, each also with .gz or .zst"

@@ -27,17 +27,7 @@ _UNIX = r"@(-?\d{1,12})(?:\.(\d{1,6})\d*)?"
 
 
 def to_us(moment: datetime) -> int:
-    """Give the microseconds of a `datetime` that knows its time zone.
-
-    Parameters
-    ----------
-    moment : datetime
-        An aware datetime.
-
-    Returns
-    -------
-    int
-        Microseconds since 1970.
+    """Return the microseconds of a `datetime` that knows its time zone.
 
     Raises
     ------
@@ -52,17 +42,9 @@ def to_us(moment: datetime) -> int:
 
 
 def from_us(us: int) -> datetime:
-    """Give the `datetime` in UTC of an instant in the years 1 to 9999.
+    """Return the `datetime` in UTC of an instant in the years 1 to 9999.
 
-    Parameters
-    ----------
-    us : int
-        Microseconds since 1970.
-
-    Returns
-    -------
-    datetime
-        The same instant.
+    * ``us``: Microseconds since 1970.
 
     Raises
     ------
@@ -100,17 +82,9 @@ def civil(us: int) -> tuple[int, int, int, int, int, int, int]:
 def text(us: int, *, fraction: bool = True) -> str:
     """Write an instant in RFC 3339 form, UTC.
 
-    Parameters
-    ----------
-    us : int
-        Microseconds since 1970.
-    fraction : bool
-        Whether to write the fraction of the second, when there is one, without trailing zeros.
-
-    Returns
-    -------
-    str
-        As in ``"2021-01-02T03:04:05.678901Z"``.
+    * ``us``: Microseconds since 1970.
+    * ``fraction``: Whether to write the fraction of the second, when there is one, without trailing
+      zeros.
 
     Examples
     --------
@@ -125,15 +99,7 @@ def text(us: int, *, fraction: bool = True) -> str:
 def finding_text(us: int) -> str:
     """Write an instant the way findings of `validate-file` show it.
 
-    Parameters
-    ----------
-    us : int
-        Microseconds since 1970.
-
-    Returns
-    -------
-    str
-        As in ``"2021-01-02 03:04:05.678901 +0000 UTC"``.
+    * ``us``: Microseconds since 1970.
     """
     return text(us).replace("T", " ").replace("Z", " +0000 UTC")
 
@@ -141,21 +107,12 @@ def finding_text(us: int) -> str:
 def parse(value: str | datetime, now_us: int | None = None) -> int:
     """Read an instant that a user gives, such as the value of ``--since``.
 
-    Parameters
-    ----------
-    value : str or datetime
-        ``2021-01-02``, ``2021-01-02T03:04:05.678Z`` (or any other form of ISO 8601; UTC when there
-        is no offset), ``@1609459200`` (seconds since 1970, fraction allowed), or an aware datetime.
-        Digits beyond microseconds are dropped. ``30m`` or ``-30m`` is half an hour ago; there are
-        ``s``, ``m``, ``h``, ``d`` and ``w``. ``now`` is what it says; ``today`` and ``yesterday``
-        begin at midnight in UTC.
-    now_us : int, optional
-        The present, in microseconds since 1970; that of the system if not given.
-
-    Returns
-    -------
-    int
-        Microseconds since 1970.
+    * ``value``: ``2021-01-02``, ``2021-01-02T03:04:05.678Z`` (or any other form of ISO 8601; UTC
+      when there is no offset), ``@1609459200`` (seconds since 1970, fraction allowed), or an aware
+      datetime. Digits beyond microseconds are dropped. ``30m`` or ``-30m`` is half an hour ago;
+      there are ``s``, ``m``, ``h``, ``d`` and ``w``. ``now`` is what it says; ``today`` and
+      ``yesterday`` begin at midnight in UTC.
+    * ``now_us``: The present, in microseconds since 1970; that of the system if not given.
 
     Raises
     ------
@@ -193,17 +150,8 @@ def parse(value: str | datetime, now_us: int | None = None) -> int:
 def relative(text: str, now_us: int | None = None) -> int | None:
     """Read a time that counts from the present.
 
-    Parameters
-    ----------
-    text : str
-        As in ``30m``, ``-30m``, ``now``, ``today`` or ``yesterday``; see :func:`parse`.
-    now_us : int, optional
-        The present, in microseconds since 1970; that of the system if not given.
-
-    Returns
-    -------
-    int or None
-        Microseconds since 1970; None: the text is no such time.
+    * ``text``: As in ``30m``, ``-30m``, ``now``, ``today`` or ``yesterday``; see :func:`parse`.
+    * ``now_us``: The present, in microseconds since 1970; that of the system if not given.
     """
     import re
     import time
@@ -221,7 +169,7 @@ def relative(text: str, now_us: int | None = None) -> int | None:
 
 
 def fixed(value: str | datetime | None) -> str | datetime | None:
-    """Give a time that stays the same however often it is read.
+    """Return a time that stays the same however often it is read.
 
     Examples
     --------

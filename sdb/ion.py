@@ -40,41 +40,27 @@ class IonSymbol(str):
 
 @record
 class Timestamp:
-    """An instant in a year that `datetime` cannot hold.
+    """An instant in a year that `datetime` cannot hold."""
 
-    Attributes
-    ----------
-    us : int
-        Microseconds since 1970-01-01T00:00:00Z.
-    """
-
-    us: int
+    us: int  # microseconds since 1970-01-01T00:00:00Z
 
     def __lt__(self, other: Timestamp) -> bool:
-        """Tell which comes first."""
+        """Report which comes first."""
         return self.us < other.us
 
     def __le__(self, other: Timestamp) -> bool:
-        """Tell whether this comes first, or is the same."""
+        """Return whether this comes first, or is the same."""
         return self.us <= other.us
 
     def __str__(self) -> str:
-        """Give the instant in RFC 3339 form."""
+        """Return the instant in RFC 3339 form."""
         return instants.text(self.us)
 
 
 def instant_from_us(us: int) -> datetime | Timestamp:
-    """Give the Python value of an Ion timestamp.
+    """Return the Python value of an Ion timestamp.
 
-    Parameters
-    ----------
-    us : int
-        Microseconds since 1970.
-
-    Returns
-    -------
-    datetime or Timestamp
-        An aware datetime for years 1 to 9999.
+    * ``us``: Microseconds since 1970.
     """
     if instants.FIRST_US <= us <= instants.LAST_US:
         return instants.from_us(us)
@@ -82,17 +68,9 @@ def instant_from_us(us: int) -> datetime | Timestamp:
 
 
 def instant_to_us(value: object) -> int | None:
-    """Give the microseconds of the Python value of an Ion timestamp.
+    """Return the microseconds of the Python value of an Ion timestamp.
 
-    Parameters
-    ----------
-    value : object
-        Anything.
-
-    Returns
-    -------
-    int or None
-        Microseconds since 1970, or None when the value is no timestamp.
+    Returns: Microseconds since 1970, or None when the value is no timestamp.
 
     Raises
     ------
@@ -112,15 +90,7 @@ def dumps(value: object) -> bytes:
     Symbols are numbered in the order in which the value names them, which is what makes equal
     values equal bytes. See the sections on Ion and the trailer in docs/format.md.
 
-    Parameters
-    ----------
-    value : object
-        A value of the types in the table above.
-
-    Returns
-    -------
-    bytes
-        Canonical Ion.
+    * ``value``: A value of the types in the table above.
 
     Raises
     ------
@@ -146,20 +116,10 @@ def dumps(value: object) -> bytes:
 def loads(data: bytes) -> object:
     """Decode symbol tables and exactly one value after them.
 
-    Parameters
-    ----------
-    data : bytes
-        A whole Ion stream.
-
-    Returns
-    -------
-    object
-        A value of the types in the table above.
-
     Raises
     ------
     CorruptError
-        Anything that is not canonical enough to have one meaning; the offset tells where.
+        Anything that is not canonical enough to have one meaning, with its offset.
 
     Examples
     --------
@@ -174,18 +134,11 @@ def loads(data: bytes) -> object:
 def encode(value: object, symbols: list[str]) -> bytes:
     """Encode a value that shares a symbol table with others: no marker, no table.
 
-    Parameters
-    ----------
-    value : object
-        A value of the types in the table above.
-    symbols : list of str
-        The symbols from number 10 on. Names that are new are added, in the order in which the
-        value names them.
+    * ``value``: A value of the types in the table above.
+    * ``symbols``: The symbols from number 10 on. Names that are new are added, in the order in
+      which the value names them.
 
-    Returns
-    -------
-    bytes
-        The value alone, its fields in the order of their symbols.
+    Returns: The value alone, its fields in the order of their symbols.
 
     Raises
     ------
@@ -209,19 +162,9 @@ def encode(value: object, symbols: list[str]) -> bytes:
 
 
 def joined_struct(members: dict[str, bytes], symbols: list[str]) -> bytes:
-    """Make a struct of values that :func:`encode` has encoded: the same bytes as it would give.
+    """Make a struct of values that :func:`encode` has encoded: the same bytes as it would return.
 
-    Parameters
-    ----------
-    members : dict
-        Encoded values, by names that the table has.
-    symbols : list of str
-        The symbols from number 10 on.
-
-    Returns
-    -------
-    bytes
-        The struct alone.
+    * ``symbols``: The symbols from number 10 on.
 
     Examples
     --------
@@ -235,7 +178,7 @@ def joined_struct(members: dict[str, bytes], symbols: list[str]) -> bytes:
 
 
 def joined_list(items: Iterable[bytes]) -> bytes:
-    """Make a list of values that :func:`encode` has encoded: the same bytes as it would give."""
+    """Make a list of values that :func:`encode` has encoded: the same bytes as it would return."""
     return _wrapped(_LIST, b"".join(items))
 
 
@@ -244,7 +187,7 @@ def _wrapped(kind: int, content: bytes) -> bytes:
 
 
 def header(kind: int, size_bytes: int) -> bytes:
-    """Give what a value with so many bytes begins with, by its kind: 11 for lists, 13 for structs.
+    """Return the first byte of a value of that size, by its kind: 11 for lists, 13 for structs.
 
     Examples
     --------
@@ -264,7 +207,7 @@ def _var_uint(number: int) -> bytes:
 
 
 def stream(symbols: list[str], value: bytes) -> bytes:
-    """Give the stream of a value that :func:`encode` has encoded: marker, table, value."""
+    """Return the stream of a value that :func:`encode` has encoded: marker, table, value."""
     from sdb import _core
 
     return _core.ion_symbols(symbols) + value
@@ -275,22 +218,12 @@ def decode(data: bytes, symbols: list[str] | None = None) -> tuple[object, list[
 
     Fields may be in any order, and what follows the value is not looked at.
 
-    Parameters
-    ----------
-    data : bytes
-        A stream, or the value alone.
-    symbols : list of str, optional
-        The symbols from number 10 on, where `data` has no table of its own.
-
-    Returns
-    -------
-    tuple
-        The value, the symbols, and where the value ends.
+    * ``symbols``: The symbols from number 10 on, where `data` has no table of its own.
 
     Raises
     ------
     CorruptError
-        It is malformed; the offset tells where.
+        It is malformed; the error has the offset.
     """
     from sdb import _core
 

@@ -1,10 +1,13 @@
-"""Notes and warnings for whoever runs the program.
+"""Notes and warnings for users of the program.
 
-Notes tell what was left out although it changes no answer; nobody hears them by default. Warnings
-tell what may mislead or takes long: they are those of :mod:`warnings`, unless someone hears them.
+Notes say what was left out although it changes no answer; they are dropped by default. Warnings
+say what may mislead or takes long: they are those of :mod:`warnings`, unless a hearer is set. What
+developers and operators want to see is in :mod:`sdb.log`.
 """
 
 from __future__ import annotations
+
+from _contextvars import ContextVar  # contextvars is a module in Python, which takes longer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,17 +16,14 @@ if TYPE_CHECKING:
 _MOST_SEEN = 10_000
 _listeners: list[tuple[Callable[[str], None], bool]] = []
 _hearers: list[Callable[[str], None]] = []
+_own: ContextVar[list[str] | None] = ContextVar("own", default=None)
 
 
 def listen(listener: Callable[[str], None], *, details: bool = True) -> None:
     """Pass every further note to a function, once each.
 
-    Parameters
-    ----------
-    listener : callable
-        Takes a line of text.
-    details : bool
-        Whether it wants all notes, or those alone that tell of work nobody asked for by name.
+    * ``details``: Whether it wants all notes, or those alone that tell of work nobody asked for by
+      name.
     """
     _listeners.append((_once(listener), details))
 
@@ -31,10 +31,7 @@ def listen(listener: Callable[[str], None], *, details: bool = True) -> None:
 def hear(hearer: Callable[[str], None]) -> None:
     """Pass every further warning to a function, once each, instead of to :mod:`warnings`.
 
-    Parameters
-    ----------
-    hearer : callable
-        Takes a line of text. It takes the place of the one before.
+    * ``hearer``: Takes a line of text. It takes the place of the one before.
     """
     _hearers[:] = [_once(hearer)]
 
@@ -60,18 +57,18 @@ def tell(text: str, *, is_detail: bool = True) -> None:
 
 
 def warn(text: str) -> None:
-    """Warn whoever runs the program.
-
-    Parameters
-    ----------
-    text : str
-        A line.
+    """Warn the user of the program.
 
     Warns
     -----
     SdbWarning
         The same, unless someone hears it, as the command line does.
     """
+    own = _own.get()
+    if own is not None:
+        if text not in own and len(own) < _MOST_SEEN:
+            own.append(text)
+        return
     if _hearers:
         _hearers[0](text)
         return
@@ -83,7 +80,7 @@ def warn(text: str) -> None:
 
 
 class unheard:  # noqa: N801 - used as a function
-    """Let nobody hear the warnings of a part of the work that says nothing of the whole."""
+    """Drop the warnings of a part of the work that says nothing of the whole."""
 
     # A class, since start-up does without `contextlib`.
     def __enter__(self) -> None:
@@ -92,23 +89,37 @@ class unheard:  # noqa: N801 - used as a function
         _hearers[:] = [lambda _: None]
 
     def __exit__(self, *_: object) -> None:
-        """Let them be heard again."""
+        """Restore the receivers of warnings."""
         _hearers[:] = self._before
 
 
 class heard:  # noqa: N801 - used as a function
-    """Give the warnings of a part of the work to who does it, as a list."""
+    """Return the warnings of a part of the work to who does it, as a list."""
 
     def __enter__(self) -> list[str]:
         """Begin to collect them."""
         self._before = _hearers[:]
-        found: list[str] = []
-        _hearers[:] = [_once(found.append)]
-        return found
+        messages: list[str] = []
+        _hearers[:] = [_once(messages.append)]
+        return messages
 
     def __exit__(self, *_: object) -> None:
-        """Let them be heard as before."""
+        """Restore the receivers of warnings."""
         _hearers[:] = self._before
+
+
+class collected:  # noqa: N801 - used as a function
+    """Return the warnings of this thread's part of the work, as a list; others hear their own."""
+
+    def __enter__(self) -> list[str]:
+        """Begin to collect them."""
+        messages: list[str] = []
+        self._token = _own.set(messages)
+        return messages
+
+    def __exit__(self, *_: object) -> None:
+        """Restore the receivers of warnings."""
+        _own.reset(self._token)
 
 
 def _outside() -> int:

@@ -16,15 +16,7 @@ class Progress(Protocol):
     """
 
     def __call__(self, consumed_bytes: int, total_bytes: int | None, /) -> None:
-        """Take note.
-
-        Parameters
-        ----------
-        consumed_bytes : int
-            Bytes of the input that are done.
-        total_bytes : int or None
-            Bytes of the input altogether, if known.
-        """
+        """Take note."""
 
 
 def silent(consumed_bytes: int, total_bytes: int | None, /) -> None:
@@ -32,19 +24,7 @@ def silent(consumed_bytes: int, total_bytes: int | None, /) -> None:
 
 
 def counted(progress: Progress, total_bytes: int) -> Callable[[int], None]:
-    """Give what takes note of parts that are done.
-
-    Parameters
-    ----------
-    progress : Progress
-        Told the sum.
-    total_bytes : int
-        Size of all parts.
-
-    Returns
-    -------
-    callable
-        Called with the size of each part.
+    """Return what takes note of parts that are done.
 
     Examples
     --------

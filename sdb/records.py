@@ -56,15 +56,7 @@ def record(cls: type[_Class]) -> type[_Class]:
     Their fields never change, and they have a hash. The functions of :mod:`dataclasses` take
     records too.
 
-    Parameters
-    ----------
-    cls : type
-        A class with annotated fields, as for a dataclass.
-
-    Returns
-    -------
-    type
-        The class with slots.
+    * ``cls``: A class with annotated fields, as for a dataclass.
 
     Examples
     --------
@@ -82,33 +74,13 @@ def record(cls: type[_Class]) -> type[_Class]:
 def changing_record(cls: type[_Class]) -> type[_Class]:
     """Make a class of records whose fields may change, and that have no hash; see :func:`record`.
 
-    Parameters
-    ----------
-    cls : type
-        A class with annotated fields, as for a dataclass.
-
-    Returns
-    -------
-    type
-        The class with slots.
+    * ``cls``: A class with annotated fields, as for a dataclass.
     """
     return _made(cls, _CHANGING)
 
 
-def replace(one: _Class, /, **changes: object) -> _Class:
-    """Give a record with other values in some fields.
-
-    Parameters
-    ----------
-    one : record
-        The record, which stays as it is.
-    **changes : object
-        The new values by name.
-
-    Returns
-    -------
-    record
-        The new one.
+def replace(record: _Class, /, **changes: object) -> _Class:
+    """Return a record with other values in some fields.
 
     Examples
     --------
@@ -119,15 +91,15 @@ def replace(one: _Class, /, **changes: object) -> _Class:
     >>> replace(Place(2, 3), line=4)
     Place(line=4, column=3)
     """
-    for name in field_names(type(one)):
+    for name in field_names(type(record)):
         if name not in changes:
-            changes[name] = getattr(one, name)
-    return type(one)(**changes)
+            changes[name] = getattr(record, name)
+    return type(record)(**changes)
 
 
 def field_names(cls: type) -> tuple[str, ...]:
-    """Give the names of the fields that the constructor of a class of records takes."""
-    return tuple([name for name, found in getattr(cls, _FIELDS).items() if found.init])
+    """Return the names of the fields that the constructor of a class of records takes."""
+    return tuple([name for name, field in getattr(cls, _FIELDS).items() if field.init])
 
 
 def _made(cls: type[_Class], methods: Mapping[str, object]) -> type[_Class]:
@@ -144,8 +116,8 @@ def _made(cls: type[_Class], methods: Mapping[str, object]) -> type[_Class]:
     for name, shared in methods.items():
         if space.get(name) is None:
             space[name] = shared
-    ordered = [name for name, found in fields.items() if found.init and not found.kw_only]
-    compared = [name for name, found in fields.items() if found.compare]
+    ordered = [name for name, field in fields.items() if field.init and not field.kw_only]
+    compared = [name for name, field in fields.items() if field.compare]
     space |= {"__slots__": tuple(own), "__match_args__": tuple(ordered)}
     space |= {_FIELDS: fields, _COMPARED: tuple(compared)}
     kind: Any = type(cls)
@@ -170,21 +142,21 @@ def _constructor(cls: type) -> Callable[..., None]:
     plain: list[str] = []
     named: list[str] = []
     body: list[str] = []
-    for name, found in getattr(cls, _FIELDS).items():
+    for name, field in getattr(cls, _FIELDS).items():
         known[f"set_{name}"] = getattr(cls, name).__set__
         value = name
-        if found.factory is not _NOTHING:
-            known[f"make_{name}"] = found.factory
+        if field.factory is not _NOTHING:
+            known[f"make_{name}"] = field.factory
             fresh = f"make_{name}()"
-            value = f"{fresh} if {name} is nothing else {name}" if found.init else fresh
-        if not found.init and found.factory is _NOTHING:
+            value = f"{fresh} if {name} is nothing else {name}" if field.init else fresh
+        if not field.init and field.factory is _NOTHING:
             continue
         body.append(f"set_{name}(self, {value})")
-        if found.init:
-            known[f"default_{name}"] = found.default
-            optional = not (found.default is _NOTHING and found.factory is _NOTHING)
+        if field.init:
+            known[f"default_{name}"] = field.default
+            optional = not (field.default is _NOTHING and field.factory is _NOTHING)
             taken = f"{name}=default_{name}" if optional else name
-            (named if found.kw_only else plain).append(taken)
+            (named if field.kw_only else plain).append(taken)
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     takes = ", ".join(["self", *plain, *(["*", *named] if named else [])])
@@ -195,8 +167,8 @@ def _constructor(cls: type) -> Callable[..., None]:
     return made  # type: ignore[no-any-return]
 
 
-def _compared(one: Any) -> tuple[object, ...]:  # noqa: ANN401 - any record
-    return tuple([getattr(one, name) for name in one.__compared__])
+def _compared(record: Any) -> tuple[object, ...]:  # noqa: ANN401 - any record
+    return tuple([getattr(record, name) for name in record.__compared__])
 
 
 def _is_equal(self: object, other: object) -> Any:  # noqa: ANN401 - or NotImplemented
@@ -211,7 +183,7 @@ def _hash(self: object) -> int:
 
 def _shown(self: object) -> str:
     fields = getattr(type(self), _FIELDS).items()
-    members = [f"{name}={getattr(self, name)!r}" for name, found in fields if found.repr]
+    members = [f"{name}={getattr(self, name)!r}" for name, field in fields if field.repr]
     return f"{type(self).__qualname__}({', '.join(members)})"
 
 
@@ -232,7 +204,7 @@ def _restore(self: object, state: list[object]) -> None:
 class _Signature:
     """The parameters of the constructor, for help and completion."""
 
-    def __get__(self, one: object, cls: type) -> object:
+    def __get__(self, record: object, cls: type) -> object:
         import inspect
 
         signature = inspect.signature(_constructor(cls))
@@ -242,17 +214,17 @@ class _Signature:
 class _DataclassFields:
     """The fields as the functions of :mod:`dataclasses` want them."""
 
-    def __get__(self, one: object, cls: type) -> object:
+    def __get__(self, record: object, cls: type) -> object:
         import dataclasses
 
         fields = []
-        for name, found in getattr(cls, _FIELDS).items():
-            options: dict[str, Any] = {"init": found.init, "compare": found.compare}
-            options |= {"repr": found.repr, "kw_only": found.kw_only}
-            if found.default is not _NOTHING:
-                options["default"] = found.default
-            if found.factory is not _NOTHING:
-                options["default_factory"] = found.factory
+        for name, member in getattr(cls, _FIELDS).items():
+            options: dict[str, Any] = {"init": member.init, "compare": member.compare}
+            options |= {"repr": member.repr, "kw_only": member.kw_only}
+            if member.default is not _NOTHING:
+                options["default"] = member.default
+            if member.factory is not _NOTHING:
+                options["default_factory"] = member.factory
             fields.append((name, "Any", dataclasses.field(**options)))
         made: Any = dataclasses.make_dataclass(cls.__name__, fields)
         return made.__dataclass_fields__

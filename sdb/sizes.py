@@ -1,4 +1,4 @@
-"""Sizes in bytes and their texts."""
+"""Sizes in bytes and numbers of things, and their texts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ _MOST_DIGITS = 40
 def human(size_bytes: int) -> str:
     """Write a size the way `describe-file` does: three decimals and a binary unit.
 
-    Parameters
-    ----------
-    size_bytes : int
-        The size; not negative.
-
-    Returns
-    -------
-    str
-        As in ``"600"`` or ``"1.006 MiB"``.
+    * ``size_bytes``: The size; not negative.
 
     Examples
     --------
@@ -35,19 +27,19 @@ def human(size_bytes: int) -> str:
     return str(size_bytes) if unit < 0 else f"{size_bytes}.{decimals:03} {_UNITS[unit]}iB"
 
 
-def ratio(decompressed_bytes: int, compressed_bytes: int) -> str:
-    """Write how many times smaller something became, with two decimals.
+def counted(number: int, noun: str) -> str:
+    """Write a number of things.
 
-    Parameters
-    ----------
-    decompressed_bytes, compressed_bytes : int
-        The sizes before and after.
-
-    Returns
-    -------
-    str
-        As in ``"2.18"``; ``"NaN"`` for nothing at all.
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2015, "row")
+    ('1 row', '2,015 rows')
     """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def ratio(decompressed_bytes: int, compressed_bytes: int) -> str:
+    """Write how many times smaller something became, with two decimals."""
     if compressed_bytes == 0:
         return "NaN" if decompressed_bytes == 0 else "+Inf"
     return f"{decompressed_bytes / compressed_bytes:.2f}"
@@ -58,15 +50,7 @@ def parse(text: str) -> int:
 
     Units count in steps of 1024, or of 1000 when they are written like ``MB``.
 
-    Parameters
-    ----------
-    text : str
-        A number with an optional unit; case does not matter.
-
-    Returns
-    -------
-    int
-        The size in bytes, rounded down.
+    * ``text``: A number with an optional unit; case does not matter.
 
     Raises
     ------

@@ -9,9 +9,20 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Annotated, Any, Protocol, dataclass_transform
+    from typing import Annotated, Any, Generic, Protocol, TypeVar, dataclass_transform
 else:
     Protocol = object
+
+    class Generic:
+        """A class that is generic to type checkers alone."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            """Return the class itself."""
+            return cls
+
+    def TypeVar(name: str) -> str:  # noqa: N802 - as in `typing`
+        """Return what stands for a type variable."""
+        return name
 
     class Annotated:
         """A type and what is said of it, kept as :data:`typing.Annotated` keeps them."""
@@ -28,4 +39,4 @@ else:
         return lambda maker: maker
 
 
-__all__ = ["Annotated", "Protocol", "dataclass_transform"]
+__all__ = ["Annotated", "Generic", "Protocol", "TypeVar", "dataclass_transform"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sdb.packfile.prune import inlist, ngrams, prune, rules, subnets
+from sdb.query import joinkeys
 from sdb.query.analyze import regexes
-from sdb.query.exec import joinkeys
-from sdb.query.plan import keyfilters, lettercase, prefixes, reduction
+from sdb.query.catalog import lettercase, prefixes, reduction
+from sdb.query.plan import keyfilters
 
 MUTATIONS = {
     "bounds are not values": (rules, "(least <= value)", "(least < value)"),
@@ -89,7 +90,7 @@ MUTATIONS = {
 WORD_MUTATIONS = {
     "one text of several is all": (
         ngrams,
-        "return Either(tuple([_predicate(one, test) for one in needed]))",
+        "return Either(tuple([_predicate(piece, test) for piece in needed]))",
         "return _predicate(needed[0], test)",
     ),
     "case is of ASCII": (reduction, "ascii_parts(part)", "[part]"),
@@ -113,7 +114,11 @@ WORD_MUTATIONS = {
         "like_texts(match.pattern, None)\n        case",
     ),
     "LIKE is one text": (reduction, "tuple(filter(None, texts))", '("".join(texts),)'),
-    "NOT is nothing": (reduction, "if negated or not (found or held)", "if not (found or held)"),
+    "NOT is nothing": (
+        reduction,
+        "if negated or not (begins_with or held)",
+        "if not (begins_with or held)",
+    ),
     "NOT LIKE holds": (
         reduction,
         "    if negated:\n        return _is_text(path, words)",
@@ -125,7 +130,11 @@ PREFIX_MUTATIONS = {
     "networks end early": (subnets, "range(first, last + 1)", "range(first, last)"),
     "prefixes have one length": (subnets, "1 << length | prefix", "1 << 8 | prefix"),
     "few begins are all": (subnets, 'text[-1] != "."', "True"),
-    "all texts are addresses": (subnets, "if found is not None and known else", "if found else"),
+    "all texts are addresses": (
+        subnets,
+        "if values is not None and prefixes else",
+        "if values else",
+    ),
     "a network is its first address": (reduction, "int(network[-1])", "int(network[0])"),
     "networks have no host bits": (reduction, "int(network[0]), int", "int(network[0]) + 1, int"),
     "others are in the network": (
@@ -149,7 +158,7 @@ JOIN_MUTATIONS = {
     ),
     "ON of outer joins is certain": (
         keyfilters,
-        "if id(one) not in self._optional]",
+        "if id(source) not in self._optional]",
         "]\n        self._inner, _OUTER = list(sources), ()",
     ),
     "less is equal": (keyfilters, 'part.op == "="', 'part.op in ("=", "<", "<>")'),
@@ -160,8 +169,12 @@ JOIN_MUTATIONS = {
     ),
     "some keys are all": (
         joinkeys,
-        "len(known) == len(found) <= most",
+        "len(known) == len(literals) <= most",
         "len(known) <= most",
     ),
-    "first file tells": (prune, "union(chain.from_iterable(one for _, one in told))", "told[0][1]"),
+    "first value tells": (
+        prune,
+        "union(chain.from_iterable(ranges for _, ranges in answers))",
+        "answers[0][1]",
+    ),
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sdb
 from sdb import ion
 from sdb.packfile.trailer.blockstats import INTEGERS, TEXTS, encode_statistics
-from sdb.packfile.trailer.ribbon import MembershipFilter
+from sdb.packfile.trailer.ribbon import RibbonFilter
 from sdb.packfile.trailer.zonemap import Zone
 from sdb.records import replace
 
@@ -33,17 +33,17 @@ class Filter:
     false: set[Any] = field(default_factory=set)
 
     def may_hold(self, block: int, value: Any) -> bool:
-        """Tell whether a block may have a value; of fractions nothing is known."""
+        """Return whether a block may have a value; of fractions nothing is known."""
         if isinstance(value, float) and not value.is_integer():
             return True
         return value in self.sets[block] or value in self.false
 
     def blocks(self, value: Any) -> tuple[bool, ...]:
-        """Tell for each block whether it may have a value."""
+        """Return for each block whether it may have a value."""
         return tuple([self.may_hold(block, value) for block in range(len(self.sets))])
 
     def blocks_of_each(self, values: Iterable[Any]) -> Iterator[tuple[bool, ...]]:
-        """Tell the same of each of some values."""
+        """Return the same for each of some values."""
         return map(self.blocks, values)
 
 
@@ -58,34 +58,34 @@ class Oracle:
         return [[value for where, value in values if where == path] for values in self._blocks]
 
     def zone(self, path: FieldPath) -> tuple[Zone, ...]:
-        """Give what each block has at a path."""
+        """Return what each block has at a path."""
         return tuple(map(zone, self._at(path)))
 
     def texts(self, path: FieldPath) -> Filter | None:
-        """Give the texts at a path; none where there are bytes, which read as other texts."""
-        found = self._at(path)
-        if any(isinstance(value, bytes) for values in found for value in values):
+        """Return the texts at a path; none where there are bytes, which read as other texts."""
+        actual = self._at(path)
+        if any(isinstance(value, bytes) for values in actual for value in values):
             return None
-        return Filter([{value for value in values if isinstance(value, str)} for values in found])
+        return Filter([{value for value in values if isinstance(value, str)} for values in actual])
 
     def integers(self, path: FieldPath) -> Filter | None:
-        """Give the whole numbers at a path."""
+        """Return the whole numbers at a path."""
         return Filter([set(map(int, filter(_is_whole, values))) for values in self._at(path)])
 
     def words(self, _: FieldPath) -> Filter | None:
-        """Give the words at a path: none."""
+        """Return the words at a path: none."""
         return None
 
     def prefixes(self, path: FieldPath) -> Filter | None:
-        """Give the prefixes of the addresses at a path; none where there are bytes."""
-        found = self.texts(path)
-        return found and Filter(
-            [{p for text in held for p in prefixes(text)} for held in found.sets]
+        """Return the prefixes of the addresses at a path; none where there are bytes."""
+        actual = self.texts(path)
+        return actual and Filter(
+            [{p for text in held for p in prefixes(text)} for held in actual.sets]
         )
 
 
 def prefixes(text: str) -> list[int]:
-    """Give the prefixes of the address that a text is."""
+    """Return the prefixes of the address that a text is."""
     if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", text):
         return []
     octets = [*map(int, text.split("."))]
@@ -95,7 +95,7 @@ def prefixes(text: str) -> list[int]:
 
 
 def add_statistics(path: Path) -> None:
-    """Give a packfile statistics of all of its paths."""
+    """Return a packfile with statistics of all of its paths."""
     with sdb.open(path) as pack:
         trailer = pack.trailer
         numbers = range(len(trailer.blocks))
@@ -103,14 +103,14 @@ def add_statistics(path: Path) -> None:
     zones = {where: oracle.zone(where) for where in oracle.paths}
     filters = {}
     for where in oracle.paths:
-        for kind, found in ((TEXTS, oracle.texts(where)), (INTEGERS, oracle.integers(where))):
-            if found is not None:
-                blocks = [list(values) for values in found.sets]
-                filters[where, kind] = MembershipFilter.of(blocks, is_text=kind == TEXTS)
+        for kind, item in ((TEXTS, oracle.texts(where)), (INTEGERS, oracle.integers(where))):
+            if item is not None:
+                blocks = [list(values) for values in item.sets]
+                filters[where, kind] = RibbonFilter.of(blocks, is_text=kind == TEXTS)
     stored = encode_statistics(zones, filters)
     data = path.read_bytes()[: trailer.offset]
-    told = replace(trailer, sparse=replace(trailer.sparse, stored_statistics=stored))
-    path.write_bytes(data + told.encode())
+    changed = replace(trailer, sparse=replace(trailer.sparse, stored_statistics=stored))
+    path.write_bytes(data + changed.encode())
 
 
 def zone(values: list[Any]) -> Zone:
@@ -132,7 +132,7 @@ def zone(values: list[Any]) -> Zone:
 
 
 def _above(text: bytes) -> bytes | None:
-    """Give a short text that is not below one; None: there is none."""
+    """Return a short text that is not below one; None: all are."""
     if len(text) <= _BOUND_BYTES:
         return text
     if len(text) > 4 * _BOUND_BYTES:
@@ -142,7 +142,7 @@ def _above(text: bytes) -> bytes | None:
 
 
 def kind(value: Any) -> int:
-    """Give the Ion type of a value."""
+    """Return the Ion type of a value."""
     match value:
         case None:
             return 0

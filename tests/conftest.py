@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from sdb import notes
 from tests.vectors import archive
@@ -27,9 +28,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# What queries keep shall not go to the cache of whoever runs the tests, nor come from there.
+# What queries keep shall not go to the cache of the user who runs the tests, nor come from there.
 os.environ["SDB_CACHE"] = os.environ.get("SDB_TESTS_CACHE") or tempfile.mkdtemp(prefix="sdb-cache-")
 os.environ["SDB_TESTS_CACHE"] = os.environ["SDB_CACHE"]  # of the workers too
+
+# Half of `import numpy`, which DuckDB needs, is threads for matrices; no test has any.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def pytest_unconfigure() -> None:
@@ -38,7 +47,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(autouse=True)
 def warnings_go_to_python() -> Iterator[None]:
-    """Let warnings be Python's again after a test that ran the command line in this process."""
+    """Restore Python's warnings after a test that ran the command line in this process."""
     yield
     notes._hearers.clear()
 
@@ -49,7 +58,7 @@ EMPTY_NAMES = {"d14-text": 13, "s25-csv-missing-fields": 11}
 
 
 def as_the_original_prints(folder: Path, text: bytes) -> bytes:
-    """Give our text of a golden packfile with empty names in the form of the original."""
+    """Return our text of a golden packfile with empty names in the form of the original."""
     if folder.name not in EMPTY_NAMES:
         return text
     assert b'"": ' in text

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
+from sdb.query.catalog.catalog import Catalog
 from sdb.query.duckdb_sql.statement import translate
 from sdb.query.exec import engine
-from sdb.query.exec.catalog import Catalog
 from sdb.query.plan.choice import choose
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from sdb.query.plan import dataset
+    from sdb.query.catalog import dataset
     from sdb.query.syntax import ast
 
 
@@ -42,6 +42,9 @@ class Blind:
         return None
 
     def types(self, _: dataset.Path) -> None:
+        return None
+
+    def integers(self, _: dataset.Path) -> None:
         return None
 
     def row_count(self) -> None:
@@ -67,13 +70,13 @@ class Answers:
         self._blind = blind
 
     def by_scans(self) -> bool:
-        """Tell whether scans answer it alone."""
+        """Return whether scans answer it alone."""
         with closing(Catalog(str(self._root))) as catalog:
             opened = partial(self._opened, catalog)
             return choose(self._statement, opened) is not None
 
     def columns(self, *, native: bool) -> list[tuple[str, list[str], int]] | None:
-        """Give names, lanes and types of what comes out; ``None`` when it is not the way asked."""
+        """Return names, lanes and types of the output; ``None`` when it is not the way asked."""
         with closing(Catalog(str(self._root))) as catalog:
             opened = partial(self._opened, catalog)
             plan: Any = (
@@ -91,10 +94,10 @@ class Answers:
             return [(column.name, sorted(column.lanes), column.types) for column in plan.columns]
 
     def lines(self, *, native: bool, threads: int = 1, **more: Any) -> list[str]:
-        """Give the rows."""
+        """Return the rows."""
         catalog = Catalog(str(self._root))
         opened = partial(self._opened, catalog)
-        found = engine.run(
+        actual = engine.run(
             self._statement,
             datasets=opened,
             typed=self._typed,
@@ -102,8 +105,8 @@ class Answers:
             threads=threads,
             **more,
         )
-        found.on_close(catalog.close)
-        with Result("", found, catalog.tables) as result:
+        actual.on_close(catalog.close)
+        with Result("", actual, catalog.tables) as result:
             return b"".join(result.lines()).decode().splitlines()
 
     def _opened(

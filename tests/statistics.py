@@ -35,8 +35,8 @@ class Naive:
         self.values: list[tuple[str, Any]] = []
 
     def facts(self) -> dict[str, Any]:
-        """Give what is to be told of them."""
-        single = Counter(one for one in self.values if one[0] not in {"list", "struct"})
+        """Return the facts of them."""
+        single = Counter(item for item in self.values if item[0] not in {"list", "struct"})
         ranges = {}
         for kind in ("int", "float", "timestamp", "string"):
             of_kind = [value for other, value in single if other == kind]
@@ -56,7 +56,7 @@ class Naive:
 
 
 def shown(value: Any) -> Any:
-    """Give a value as JSON has it, a long text as it is cut."""
+    """Return a value as JSON has it, a long text as it is cut."""
     us = ion.instant_to_us(value)
     if us is not None:
         return instants.text(us)
@@ -67,35 +67,35 @@ def shown(value: Any) -> Any:
 
 def naive(rows: Iterable[dict[str, Any]]) -> dict[Path, Naive]:
     """Look at all values of rows."""
-    found: dict[Path, Naive] = {}
+    results: dict[Path, Naive] = {}
     for row in rows:
         seen: set[Path] = set()
         stack: list[tuple[Path, Any]] = [((name,), value) for name, value in row.items()]
         while stack:
             path, value = stack.pop()
-            one = found.setdefault(path, Naive())
-            one.rows += path not in seen
+            first = results.setdefault(path, Naive())
+            first.rows += path not in seen
             seen.add(path)
             if value is None:
-                one.nulls += 1
+                first.nulls += 1
                 continue
             kind = KINDS[type(value)]
             if kind == "list":
                 stack += [((*path, None), item) for item in value]
             elif kind == "struct":
                 stack += [((*path, name), item) for name, item in value.items()]
-            one.values.append((kind, None if kind in {"list", "struct"} else value))
-    return found
+            first.values.append((kind, None if kind in {"list", "struct"} else value))
+    return results
 
 
-def facts_of(told: dict[str, Any]) -> dict[str, Any]:
-    """Give the same facts of a field as they are told."""
-    is_counted = told["uncounted"] == 0
+def facts_of(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the same facts of a field as they are shown."""
+    is_counted = facts["uncounted"] == 0
     return {
-        "rows": told["rows"],
-        "values": told["values"],
-        "nulls": told["nulls"],
-        "distinct": told["distinct"] if told["distinct_exact"] else None,
-        "ranges": {one["type"]: (one["min"], one["max"]) for one in told["ranges"]},
-        "counts": [one["count"] for one in told["frequent"]] if is_counted else None,
+        "rows": facts["rows"],
+        "values": facts["values"],
+        "nulls": facts["nulls"],
+        "distinct": facts["distinct"] if facts["distinct_exact"] else None,
+        "ranges": {item["type"]: (item["min"], item["max"]) for item in facts["ranges"]},
+        "counts": [item["count"] for item in facts["frequent"]] if is_counted else None,
     }

@@ -3,13 +3,19 @@
 =================  ==================================================================
 ``main``           the entry point: quick answers, and every way out of the program
 ``app``            the commands, each imported only when it runs
-``commands``       a file for each command
+``commands``       a folder for each group of commands, a file for each command
+``failures``       exit codes, and errors as messages
 ``parameters``     descriptions of parameters, for typer and for `plain`
-``tablenames``     tables as commands name them, and who is at work on them
+``settings``       settings that commands ask for
+``settingfiles``   files of settings, and what they may have
+``tablenames``     tables as commands name them, their packfiles, who is at work on them
+``servers``        tables of a server, ``--root http://...``
 ``options``        options that several commands share, and the forms of their values
+``asking``         questions on a terminal, before much is changed
 ``plain``          plain command lines, understood without typer
 ``compat``         command lines of the original `sdb`, of `head` and of `tail`
 ``complete``       completion in the shell
+``topictexts``     topics of `sdb help`
 ``manual``         manual pages, from the texts of `--help`
 ``render``         what commands print
 ``compressed``     files that are compressed while they are written
@@ -19,10 +25,10 @@
 ``interrupts``     Ctrl-C
 ``syncing``        what `sync` tells, and `sync --follow`
 ``spark``          `spark pack`
+``streaming``      `insert -`: a pipe that goes on
+``tailing``          `sync --tail`: log files that grow
 ``submitted``      the program that `spark-submit` gets
-``conversation``   `shell`: queries and commands, one after the other
-``prompt``         its line editor
+``shell``          `shell`: its conversation, line editor and completion
 ``statementtext``  text of queries and statements, from anywhere
-``suggestions``    its completion
 =================  ==================================================================
 """

@@ -5,28 +5,55 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from sdb.bounds import TRUST
-from sdb.cli.commands import COMMANDS, GROUPS, load
+from sdb.cli.commands import COMMANDS, GROUPS, ROOMS, load
 from sdb.cli.complete import offers
-from sdb.cli.main import BROKEN_PIPE
+from sdb.cli.failures import BROKEN_PIPE
 from sdb.cli.output import complain
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.version import LINE
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 # What is complete without any argument.
-_BARE = {"cache", "shell", "show-config", "spark env", "tables", "version"}
-_SPARK = "Pack on Spark, and build the environment of its executors."
+_BARE = {
+    "cache",
+    "config",
+    "functions",
+    "help",
+    "ls",
+    "maintain",
+    "status",
+    "serve",
+    "shell",
+    "show-config",
+    "spark env",
+    "tables",
+    "version",
+    "views",
+}
+_SPARK = "Pack on Spark; build the environment of its executors."
+_FIRST_DAY = """\
+  sdb pack events.json.gz               pack rows into events.zion
+  sdb describe-file events.zion         show its size, blocks and times
+  sdb append events.zion more.json.gz   add rows
+  sdb query "SELECT COUNT(*) FROM 'events.zion'"
+  sdb create web.visits --input 'in/*.json.gz' && sdb sync web.visits
+"""
+"""Commands to begin with, above all others in the help."""
+_SPARK_FLAGS = {
+    *("--spark", "--master", "--tasks", "--target-size", "--conf", "--append", "--print-submit"),
+}
+"""Options that `sdb pack` had before `sdb spark pack` was a command."""
 
 
 class _Commands(MutableMapping[str, Any]):
@@ -60,6 +87,15 @@ class _Group(TyperGroup):
         super().__init__(**settings)
         self.commands = _Commands()
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands by their groups."""
+        del ctx
+        with formatter.section("First steps"):
+            formatter.write(_FIRST_DAY)
+        for room, names in ROOMS.items():
+            with formatter.section(room.capitalize()):
+                formatter.write_dl([(f"{name:13}", _summary(name)) for name in names])
+
     def make_context(self, *args: Any, **settings: Any) -> Any:
         with _quiet_pipes():
             return super().make_context(*args, **settings)
@@ -67,6 +103,21 @@ class _Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with _quiet_pipes():
             return super().invoke(ctx)
+
+
+class _Command(TyperCommand):
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Leave out words that the help does not show, and the braces of typer."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece.strip("{}") for piece in pieces if piece != "[]"]
+
+
+def _summary(name: str) -> str:
+    """Return the first line of what the help says of a command."""
+    if name in GROUPS:
+        return _SPARK
+    text: str = load(name).command.__doc__
+    return text.partition("\n")[0]
 
 
 @contextmanager
@@ -79,10 +130,10 @@ def _quiet_pipes() -> Iterator[None]:
 
 
 def _build(name: str) -> Any:
-    one = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings=_HELP)
+    single = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings=_HELP)
     if name not in GROUPS:
-        _add(one, name)
-        return get_command(one)
+        _add(single, name)
+        return get_command(single)
     group = typer.Typer(
         rich_markup_mode=None, add_completion=False, no_args_is_help=True, context_settings=_HELP
     )
@@ -98,14 +149,15 @@ def _add(group: typer.Typer, name: str) -> None:
     module = load(name)
     group.command(
         name.rpartition(" ")[2],
+        cls=_Command,
         epilog=_epilog(module.EXAMPLES),
         no_args_is_help=name not in _BARE and not _reads_input(name),
         context_settings=_HELP,
-    )(_known_to_typer(module.command, getattr(module, "HIDDEN", ())))
+    )(_known_to_typer(module.command))
 
 
 def _reads_input(name: str) -> bool:
-    """Tell whether a command that gets nothing reads standard input, which is no terminal."""
+    """Return whether a command that gets nothing reads standard input, which is no terminal."""
     return name in {"query", "exec"} and sys.stdin is not None and not sys.stdin.isatty()
 
 
@@ -113,44 +165,42 @@ def _epilog(examples: Iterable[str]) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples)
 
 
-def _known_to_typer(
-    command: Callable[..., int | None], hidden: Container[str] = ()
-) -> Callable[..., int | None]:
+def _known_to_typer(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """Describe the parameters of a command in typer's words."""
 
     @wraps(command)
-    def call(*args: object, **values: object) -> int | None:
+    def call(*args: object, **values: Any) -> int | None:
+        if "context" in values:
+            values["context"] = Context(values["context"].obj or "")
         return command(*args, **values)
 
     whole = signature(command, eval_str=True)
-    kinds = {
-        name: _annotation(one.annotation, hidden=name in hidden)
-        for name, one in whole.parameters.items()
-    }
-    parameters = [one.replace(annotation=kinds[name]) for name, one in whole.parameters.items()]
+    kinds = {name: _annotation(known.annotation) for name, known in whole.parameters.items()}
+    parameters = [known.replace(annotation=kinds[name]) for name, known in whole.parameters.items()]
     call.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__annotations__ = kinds
     return call
 
 
-def _annotation(annotation: Any, *, hidden: bool) -> Any:
+def _annotation(annotation: Any) -> Any:
     if annotation is Context:
         return typer.Context
     match getattr(annotation, "__metadata__", ()):
         case (Option() as option,):
-            info: Any = _option(
-                option, is_text=annotation.__origin__ in {str, str | None}, hidden=hidden
-            )
+            info: Any = _option(option, is_text=annotation.__origin__ in {str, str | None})
         case (Argument() as argument,):
             info = typer.Argument(
-                metavar=argument.metavar, help=argument.help, autocompletion=offers(argument)
+                metavar=argument.metavar,
+                help=argument.help,
+                hidden=not argument.metavar,
+                autocompletion=offers(argument),
             )
         case _:
             return annotation
     return Annotated[annotation.__origin__, info]
 
 
-def _option(option: Option, *, is_text: bool, hidden: bool) -> Any:
+def _option(option: Option, *, is_text: bool) -> Any:
     least = most = None
     if option.bounds is not None and not is_text:
         least, most = option.bounds.least, option.bounds.most
@@ -160,7 +210,6 @@ def _option(option: Option, *, is_text: bool, hidden: bool) -> Any:
         help=option.help,
         min=least,
         max=most,
-        hidden=hidden,
         autocompletion=offers(option),
     )
 
@@ -177,7 +226,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings=_HELP,
-    epilog="Exit codes and the Python twin of each command: docs/cli.md.",
+    epilog="Topics (times, versions, sql, config and more): sdb help.",
 )
 
 
@@ -189,7 +238,7 @@ def _root(
         typer.Option(
             metavar="FOLDER",
             envvar="SNELLER_BUCKET",
-            help="Where the paths of packfiles that are read start.",
+            help="Folder or s3:// URL where tables are and paths of packfiles start.",
             show_default=False,
         ),
     ] = "",
@@ -199,6 +248,17 @@ def _root(
             "--trust", help="Read packfiles that may take far more memory than their size."
         ),
     ] = False,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "-v",
+            "--verbose",
+            count=True,
+            show_default=False,
+            help="Log retries, commits and the like to standard error; -vv: requests, too."
+            "  [env var: SDB_LOG]",
+        ),
+    ] = 0,
     version: Annotated[  # noqa: ARG001 - its callback does the work
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
@@ -208,20 +268,16 @@ def _root(
     context.obj = root
     if trust:
         os.environ[TRUST] = "1"
+    if verbose:
+        from sdb.log import setup
+
+        setup("info" if verbose == 1 else "debug")
 
 
 def dispatch(arguments: list[str]) -> int:
     """Run the command that the arguments name.
 
-    Parameters
-    ----------
-    arguments : list of str
-        Command and options.
-
-    Returns
-    -------
-    int
-        The exit code of a command that came to its end, or of a usage error, which is shown.
+    Returns: The exit code of a command that came to its end, or of a usage error, which is shown.
 
     Raises
     ------
@@ -236,5 +292,22 @@ def dispatch(arguments: list[str]) -> int:
             typer.echo(error.format_message(), err=True)
         else:
             where = context.command_path if context else "sdb"
-            complain(error.format_message(), f"{where} --help")
+            flag = getattr(error, "option_name", "")
+            if where == "sdb pack" and flag in _SPARK_FLAGS:
+                what = f"Spark packs with a command of its own: pack has no {flag}"
+                complain(what, "sdb spark pack -o FOLDER INPUT...")
+            else:
+                message = error.format_message()
+                complain(message, f"{_meant_table(message, arguments)}{where} --help")
         return error.exit_code
+
+
+def _meant_table(message: str, arguments: list[str]) -> str:
+    """Return a hint for `head web gha`, where the command takes `web.gha`; empty: another error."""
+    import re
+
+    extra = re.search(r"unexpected extra argument\S* \((\w+)\)", message)
+    at = arguments.index(extra[1]) if extra and extra[1] in arguments else 0
+    if extra is None or at < 2 or not re.fullmatch(r"\w+", arguments[at - 1]):  # noqa: PLR2004
+        return ""
+    return f"a table is one word here, {arguments[at - 1]}.{extra[1]}; "

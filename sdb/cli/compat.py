@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, takewhile
 
-from sdb.cli.commands import leaves, load
+from sdb.cli.commands import COMMANDS, leaves, load
 from sdb.cli.parameters import Option, described
 
 _OF_ALL = frozenset({"help", "install-completion", "root", "show-completion", "trust", "version"})
@@ -13,35 +13,22 @@ _COUNTING = {"head", "tail"}
 
 
 def long_flags() -> frozenset[str]:
-    """Give every flag that has two dashes here and may have one, as it had there.
+    """Return every flag that has two dashes here and may have one, as it had there.
 
-    Returns
-    -------
-    frozenset of str
-        The names without dashes: those that go before a command, and those that the descriptions
-        of the commands have.
+    Returns: The names without dashes: those that go before a command, and those that the
+    descriptions of the commands have.
     """
-    found = set(_OF_ALL)
+    flags_known = set(_OF_ALL)
     for name in leaves():
         for parameter, annotation in described(load(name).command):
             for option in getattr(annotation, "__metadata__", ()):
                 flags = option.flags(parameter) if isinstance(option, Option) else ()
-                found.update(flag[2:] for flag in flags if flag.startswith("--"))
-    return frozenset(found)
+                flags_known.update(flag[2:] for flag in flags if flag.startswith("--"))
+    return frozenset(flags_known)
 
 
 def rewrite(arguments: list[str]) -> list[str]:
-    """Give long flags their second dash, and let short ones have a value after ``=``.
-
-    Parameters
-    ----------
-    arguments : list of str
-        What follows the name of the program.
-
-    Returns
-    -------
-    list of str
-        The same in today's form. Nothing after ``--`` is touched.
+    """Return long flags their second dash, and let short ones have a value after ``=``.
 
     Examples
     --------
@@ -51,8 +38,20 @@ def rewrite(arguments: list[str]) -> list[str]:
     head = list(takewhile(lambda argument: argument != "--", arguments))
     if not _COUNTING.isdisjoint(head):
         head = [_counted(argument) for argument in head]
+    if head[:1] == ["restore"] or "restore" in head[2:3]:
+        head = [_referring(argument) for argument in head]
     rest = arguments[len(head) :]
-    return [*chain.from_iterable(map(_rewrite, head)), *rest]
+    return _asked([*chain.from_iterable(map(_rewrite, head)), *rest])
+
+
+def _asked(arguments: list[str]) -> list[str]:
+    """Make ``COMMAND --help`` of ``help COMMAND``, unless that is a topic."""
+    words = arguments[1:]
+    if arguments[:1] != ["help"] or words[:1] == [] or words[0] not in COMMANDS:
+        return arguments
+    from sdb.cli.topictexts import TOPICS
+
+    return arguments if words[0] in TOPICS else [*words, "--help"]
 
 
 def _counted(argument: str) -> str:
@@ -60,8 +59,14 @@ def _counted(argument: str) -> str:
     return f"-n{argument[1:]}" if argument[:1] == "-" and argument[1:].isdecimal() else argument
 
 
+def _referring(argument: str) -> str:
+    """Take a version that is so many before the newest, or so old, as in ``restore web.gha -1``."""
+    number = argument[1:].rstrip("smhdw")
+    return f"@{argument}" if argument[:1] == "-" and number.isdecimal() else argument
+
+
 def _is_word(flag: str) -> bool:
-    """Tell whether this looks like a long flag with one dash: all commands are asked for it."""
+    """Return whether this looks like a long flag with one dash: all commands are asked for it."""
     name = flag[1:]
     return flag[:1] == "-" and len(name) > 1 and name.replace("-", "").isalpha() and name[0] != "-"
 

@@ -21,17 +21,7 @@ _GZIP_LEVEL = 6
 def compressing(opened: AbstractContextManager[BinaryIO], compression: str) -> Iterator[BinaryIO]:
     """Open a file that compresses what it is given.
 
-    Parameters
-    ----------
-    opened : context manager
-        Gives the file that the compressed bytes go to.
-    compression : {"gzip", "zstd"}
-        How.
-
-    Yields
-    ------
-    binary file
-        What takes the bytes.
+    * ``opened``: Gives the file that the compressed bytes go to.
     """
     with opened as file:
         if compression == "gzip":
@@ -49,7 +39,7 @@ def compressing(opened: AbstractContextManager[BinaryIO], compression: str) -> I
 
 
 class _Outer(io.RawIOBase):
-    """Gives a compressor of zstd what else a file can do."""
+    """Returns a compressor of zstd what else a file can do."""
 
     def __init__(self, writer: ZstdCompressionWriter) -> None:
         super().__init__()

@@ -18,12 +18,7 @@ _PERIOD_SECONDS = 0.1
 class Following:
     """A context manager that looks now and then how many blocks a query has read.
 
-    Parameters
-    ----------
-    result : Result
-        The query.
-    meter : Meter
-        Shows the bytes of these blocks, and of all that are to be read.
+    * ``meter``: Shows the bytes of these blocks, and of all that are to be read.
     """
 
     def __init__(self, result: Result, meter: Meter) -> None:

@@ -7,6 +7,8 @@ import gc
 import os
 import sys
 
+from sdb.cli.failures import BROKEN_PIPE, INTERRUPTED, failed, warn
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
@@ -14,17 +16,16 @@ if TYPE_CHECKING:
 else:
     import _signal as signal  # the same without its enums, which take 6 to 8 ms of a short command
 
-BUG = 70
-INTERRUPTED = 130
-BROKEN_PIPE = 141
-_STANDARD_OUTPUT = ("writing", "standard output")
 _QUICK = (["--version"], ["-version"], ["version"])
+_WITHOUT_SETTINGS = {"completion", "config", "functions", "help", "version"}
 
 
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
     # Most objects live as long as the command: to look for garbage among them takes time alone.
     gc.set_threshold(50_000, 20, 20)
+    # numpy would start a thread of OpenBLAS for each processor: nothing here multiplies matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _open_what_is_closed()
     arguments = sys.argv[1:]
     try:
@@ -42,33 +43,30 @@ def main() -> NoReturn:
         code = failed(error)
     if code:
         _forget_unwritten()
-    elif not _has_more_to_do():
-        # Nobody has asked for a last word, and all is written: to take the interpreter apart would
-        # be 2 ms of a short command and 6 of `pack` (benchmarks/paired.py).
+    elif not _runs_threads():
+        # All is written: to take the interpreter apart would be 2 ms of a short command, 6 of
+        # `pack` (benchmarks/paired.py) and 25 of a query that DuckDB answers.
+        atexit._run_exitfuncs()  # noqa: SLF001 - no other way to have them run before
+        _forget_unwritten()
         os._exit(0)
     sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and turn whatever happens into an exit code and at most one message.
-
-    Parameters
-    ----------
-    arguments : list of str
-        What follows the name of the program.
-
-    Returns
-    -------
-    int
-        The exit code, see docs/cli.md.
-    """
+    """Run one command and turn whatever happens into an exit code and at most one message."""
     from sdb import notes
+    from sdb.cli import settings
     from sdb.cli.compat import rewrite
     from sdb.cli.plain import understand
 
     notes.hear(warn)
     try:
-        arguments = rewrite(arguments)
+        settings.adopt_root()
+        arguments = _logging(rewrite(arguments))
+        if settings.are_there() and not _asks_for_help(arguments):
+            from sdb.cli.settingfiles import apply
+
+            apply()
         call = understand(arguments)
         if call is not None:
             return call() or 0
@@ -83,11 +81,35 @@ def run(arguments: list[str]) -> int:
         return code
 
 
+def _logging(arguments: list[str]) -> list[str]:
+    """Begin to log if ``-vv`` stands anywhere, or ``SDB_LOG`` is set; return the other words."""
+    # Behind `grep` it is an option of that command.
+    stops = [arguments.index(stop) for stop in ("--", "grep") if stop in arguments]
+    last = min([*stops, len(arguments)])
+    words = [word for word in arguments[:last] if word != "-vv"] + arguments[last:]
+    level = "debug" if len(words) < len(arguments) else os.environ.get("SDB_LOG")
+    if level:
+        from sdb.log import setup
+
+        setup(level)
+    return words
+
+
+def _asks_for_help(arguments: list[str]) -> bool:
+    """Return whether a command line works without settings, even where a file of them is bad."""
+    return (
+        not arguments
+        or arguments[0] in _WITHOUT_SETTINGS
+        or not {"-h", "--help"}.isdisjoint(arguments)
+        or "_SDB_COMPLETE" in os.environ
+    )
+
+
 def _open_what_is_closed() -> None:
     """Keep standard streams that the caller has closed from becoming files that we open.
 
     Errors go to nowhere then. Standard input cannot be read, and standard output not be written:
-    whoever needs it ends with an error, rather than with an answer that nobody got.
+    a command that needs it fails, rather than write an answer that nobody gets.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
@@ -97,10 +119,8 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, open(fd, "w", closefd=False))  # noqa: SIM115 - for good
 
 
-def _has_more_to_do() -> bool:
-    """Tell whether something runs yet, or wants to run when the interpreter ends."""
-    if atexit._ncallbacks():  # noqa: SLF001 - no other way to ask
-        return True
+def _runs_threads() -> bool:
+    """Return whether threads run yet, or something wants to run when the last of them ends."""
     threading = sys.modules.get("threading")
     if threading is None:
         return False
@@ -122,43 +142,9 @@ def _version() -> int:
     return 0
 
 
-def warn(text: str) -> None:
-    """Show a warning."""
-    from sdb.cli.output import plain, say, shortened
-
-    say(plain(f"warning: {shortened(text)}"), to=sys.stderr)
-
-
 def _terminate(number: int, _frame: object) -> NoReturn:
     """Leave through the exception handlers, which remove what is unfinished."""
     sys.exit(128 + number)
-
-
-def failed(error: Exception) -> int:
-    """Show an error as one message, and give its exit code."""
-    from sdb.cli.output import complain, plain, say
-    from sdb.errors import QueryError, SdbError, from_os
-
-    if os.environ.get("SDB_DEBUG") == "1":
-        import traceback
-
-        traceback.print_exception(error)
-    if isinstance(error, OSError) and not isinstance(error, SdbError):
-        what = ("using", os.fsdecode(error.filename)) if error.filename else _STANDARD_OUTPUT
-        error = from_os(error, *what)
-    if isinstance(error, MemoryError):
-        error = SdbError("out of memory", hint="fewer threads (-j) and smaller blocks need less")
-    if isinstance(error, SdbError):
-        if isinstance(error, QueryError) and (picture := error.underlined()):
-            say(plain(picture), to=sys.stderr)
-        expected = error.expected and f"expected {error.expected}"
-        complain(error.message, error.hint or expected)
-        return error.exit_code
-    complain(
-        f"this is a bug: {type(error).__name__}: {error}",
-        "run it again with SDB_DEBUG=1 and report what it prints, with the command",
-    )
-    return BUG
 
 
 if __name__ == "__main__":

@@ -21,15 +21,7 @@ _SEE_ALSO = "The pages docs/cli.md and docs/sql.md of the project say more."
 def write(folder: Path) -> list[Path]:
     """Write a page for each command, and one for all of them.
 
-    Parameters
-    ----------
-    folder : Path
-        Where they go; it is made if it is not there.
-
-    Returns
-    -------
-    list of Path
-        The pages.
+    * ``folder``: Where they go; it is made if it is not there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     pages = {"sdb": _overview()} | {_page(name): _manual(name) for name in leaves()}
@@ -77,7 +69,7 @@ def _overview() -> str:
         ".SH SYNOPSIS",
         ".B sdb\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIARGUMENTS\\fR]",
         ".SH OPTIONS",
-        *(_entry(one.opts, one.metavar, one.help or "") for one in root.params),
+        *(_entry(param.opts, param.metavar, param.help or "") for param in root.params),
         ".SH COMMANDS",
         *(f".TP\n.BR {_text(page)} (1)\n{_text(text.splitlines()[0])}" for page, text in commands),
         ".SH SEE ALSO",
@@ -97,20 +89,19 @@ def _title(page: str, summary: str) -> list[str]:
 def _words(command: Any) -> Iterator[str]:  # noqa: ANN401 - any function
     for name, annotation in described(command):
         match getattr(annotation, "__metadata__", ()):
-            case (Argument() as argument,):
+            case (Argument() as argument,) if argument.metavar:
                 optional = signature(command).parameters[name].default is not Parameter.empty
                 word = f"\\fI{_text(argument.metavar)}\\fR"
                 yield f"[{word}]" if optional else word
 
 
 def _parameters(module: Any) -> Iterator[str]:  # noqa: ANN401 - the module of a command
-    hidden = getattr(module, "HIDDEN", ())
     defaults = signature(module.command).parameters
     for name, annotation in described(module.command):
         match getattr(annotation, "__metadata__", ()):
-            case (Argument() as argument,):
+            case (Argument() as argument,) if argument.metavar:
                 yield f".TP\n\\fI{_text(argument.metavar)}\\fR\n{_text(argument.help)}"
-            case (Option() as option,) if name not in hidden:
+            case (Option() as option,):
                 default = defaults[name].default
                 is_told = isinstance(default, str | int) and not isinstance(default, bool)
                 known = f" [default: {default}]" if is_told and default != "" else ""

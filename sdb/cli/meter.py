@@ -23,15 +23,9 @@ _PERIODS = {"bar": 0.1, "json": 0.5, "lines": 2.0, "off": 0.0}
 class Meter:
     """A context manager that can be called as the progress of a library function.
 
-    Parameters
-    ----------
-    label : str
-        What is going on, in one word.
-    mode : {"auto", "on", "off", "json"}
-        ``auto``: a bar, when standard error is a terminal. ``on``: lines, when it is not. ``json``:
-        one JSON object a line.
-    quiet : bool
-        Whether ``auto`` shall show nothing.
+    * ``mode``: ``auto``: a bar, when standard error is a terminal. ``on``: lines, when it is not.
+      ``json``: one JSON object a line.
+    * ``quiet``: Whether ``auto`` shall show nothing.
 
     Raises
     ------
@@ -63,13 +57,7 @@ class Meter:
         return self._form == "off"
 
     def turn(self, label: str) -> None:
-        """Go over to other work, which begins now.
-
-        Parameters
-        ----------
-        label : str
-            What it is, in one word.
-        """
+        """Go over to other work, which begins now."""
         self.stop()
         self._label, self._state = label, (0, None)
         self._start = time.monotonic()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from sdb import bounds, effort, notes
+from sdb import bounds, levels, notes
 from sdb.cli.parameters import Argument, Context, Option
-from sdb.errors import UsageError, from_os
+from sdb.errors import NotFoundError, UsageError, from_os
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -16,39 +16,78 @@ if TYPE_CHECKING:
 
     from sdb.table.catalog.root import TableRoot
 
-Packfile = Annotated[str, Argument(metavar="PACKFILE", help="A packfile.")]
-Packfiles = Annotated[list[str], Argument(metavar="PACKFILE...", help="One or more.")]
+Packfile = Annotated[
+    str, Argument(metavar="PACKFILE", help="The packfile: a path or an s3:// URL.")
+]
+Packfiles = Annotated[
+    list[str], Argument(metavar="PACKFILE...", help="Paths, URLs, patterns in quotes, or folders.")
+]
+PackfileOrTable = Annotated[
+    str, Argument(metavar="PACKFILE", help="Path or URL of a packfile, or a table, DB.TABLE[@REF].")
+]
+PackfilesOrTables = Annotated[
+    list[str],
+    Argument(
+        metavar="PACKFILE...",
+        help="Paths, URLs, patterns in quotes and folders, and tables, DB.TABLE[@REF].",
+    ),
+]
 Database = Annotated[str, Argument(metavar="DB", help="The database.")]
-Table = Annotated[str, Argument(metavar="TABLE", help="The table.")]
 Root = Annotated[
-    str | None, Option("--root", metavar="FOLDER", help="Folder or s3:// URL with the tables.")
+    str | None,
+    Option("--root", metavar="FOLDER", help="Folder or s3:// URL that has the tables."),
 ]
 AllowInputs = Annotated[
     list[str] | None,
     Option(
         "--allow-inputs",
         metavar="PREFIX",
-        help="A folder or URL out of the root that patterns may find inputs below.",
+        help="Take inputs below this folder or URL, too, although it is outside the root.",
     ),
 ]
 TableVersion = Annotated[
-    str, Argument(metavar="DB.TABLE[@REF]", help="The table, or a version of it.")
+    str,
+    Argument(
+        metavar="DB.TABLE[@REF]", help="The table, or a version of it; DB TABLE works as well."
+    ),
 ]
-Branch = Annotated[str, Option("--branch", metavar="NAME", help="The branch that gets the rows.")]
-TableName = Annotated[str, Argument(metavar="DB.TABLE", help="The table; or its database.")]
-TableRest = Annotated[
-    str | None, Argument(metavar="[TABLE]", help="The table, if not behind a dot of the database.")
+Branch = Annotated[str, Option("--branch", metavar="NAME", help="Branch that gets the rows.")]
+TableName = Annotated[
+    str, Argument(metavar="DB.TABLE", help="The table; DB TABLE, two words, works as well.")
 ]
-DryRun = Annotated[bool, Option("--dry-run", "-n", help="Only tell what would be done.")]
+NextWord = Annotated[str | None, Argument(metavar="", help="")]
+"""One word more, where a table may be one word or two; the help does not show it."""
+DryRun = Annotated[
+    bool, Option("--dry-run", "-n", help="Print what would be done, and change nothing.")
+]
 Message = Annotated[
-    str, Option("--message", "-m", metavar="TEXT", help="Why; the version tells it.")
+    str, Option("--message", "-m", metavar="TEXT", help="Reason, shown in the log of the table.")
+]
+TxnId = Annotated[
+    str,
+    Option(
+        "--txn-id", metavar="ID", help="Name of this change: with the same ID it is made only once."
+    ),
+]
+Params = Annotated[
+    list[str] | None,
+    Option("--param", metavar="NAME=VALUE", help="Value of $NAME in the SQL; NAME:str=7 for text."),
+]
+MaxFindings = Annotated[
+    int,
+    Option(
+        "--max-findings",
+        metavar="N",
+        bounds=bounds.FINDINGS,
+        help="Print at most N findings of a packfile; the others are counted.",
+    ),
 ]
 At = Annotated[
     str,
     Option(
         "--at",
         metavar="REF",
-        help="A version: 12, -1, 2026-11-01T00:00Z, -1d, or the name of a tag or branch.",
+        help="Read this version: 12, -1, 2026-11-01T00:00Z, -1d, or a tag or branch.",
     ),
 ]
 Memory = Annotated[
@@ -57,22 +96,34 @@ Memory = Annotated[
         "--memory",
         metavar="SIZE",
         bounds=bounds.MEMORY,
-        help="Most memory for groups, joins and sorts (2GiB).",
+        help="Memory limit of groups, joins and sorts, as 2GiB; the rest goes to disk.",
+    ),
+]
+Missing = Annotated[
+    str | None,
+    Option(
+        "--missing",
+        metavar="drop|keep",
+        help="Rows without a key of GROUP BY, ORDER BY or DISTINCT: leave them out, or keep them.",
     ),
 ]
 ShowStats = Annotated[
     bool,
-    Option("--stats", help="Tell how many blocks an equality reads, by path; reads some rows."),
+    Option("--stats", help="Estimate how many blocks an equality reads; reads some rows."),
 ]
-AsJson = Annotated[bool, Option("--json", help="Print facts as JSON.")]
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
-Verbose = Annotated[bool, Option("--verbose", "-v", help="Print more of what happens.")]
-Force = Annotated[bool, Option("--force", help="Replace an existing output; binary to a terminal.")]
+AsJson = Annotated[bool, Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
+Verbose = Annotated[bool, Option("--verbose", "-v", help="Print more about what happens.")]
+Force = Annotated[
+    bool,
+    Option("--force", help="Replace an existing output; print binary data to a terminal."),
+]
+Replace = Annotated[bool, Option("--force", help="Replace an existing output.")]
 Strict = Annotated[
-    bool, Option("--strict", help="A field that no row has is an error, not a warning.")
+    bool, Option("--strict", help="Fail if no row has a field that is named; else a warning.")
 ]
 NoVerify = Annotated[
-    bool, Option("--no-verify", help="Go on with a damaged packfile: its values may be wrong.")
+    bool, Option("--no-verify", help="Go on with a damaged packfile; values may be wrong.")
 ]
 Threads = Annotated[
     int | None,
@@ -81,26 +132,30 @@ Threads = Annotated[
         "-j",
         metavar="N",
         bounds=bounds.THREADS,
-        help="Threads; one for each processor if not given.",
+        help="Number of threads; default: one per processor.",
     ),
 ]
 Limit = Annotated[
-    int | None, Option("--limit", metavar="N", bounds=bounds.ROWS, help="At most so many rows.")
+    int | None, Option("--limit", metavar="N", bounds=bounds.ROWS, help="Stop after N rows.")
 ]
 Fields = Annotated[
     str | None,
-    Option(metavar="NAME,...", help="Only these top-level fields, separated by commas."),
+    Option(metavar="NAME,...", help="Only these top-level fields."),
 ]
 Where = Annotated[
-    str | None, Option(metavar="CONDITION", help="Only rows for which this SQL is true.")
+    str | None, Option(metavar="CONDITION", help="Only rows for which this SQL condition is true.")
+]
+PurgeWhere = Annotated[
+    str | None,
+    Option("--where", metavar="CONDITION", help="Erase rows for which this SQL condition is true."),
 ]
 Since = Annotated[
     str | None,
-    Option(metavar="TIME", help="Only rows from this time on (2021-01-02, 30m, today)."),
+    Option(metavar="TIME", help="Only rows from this time on: 2021-01-02, 30m, today, ..."),
 ]
 Until = Annotated[str | None, Option(metavar="TIME", help="Only rows before this time.")]
 TimeField = Annotated[
-    str | None, Option(metavar="PATH", help="Field that --since and --until are about.")
+    str | None, Option(metavar="PATH", help="Time field that --since and --until refer to.")
 ]
 InputFormat = Annotated[
     str | None,
@@ -108,11 +163,17 @@ InputFormat = Annotated[
         "--format",
         "-f",
         metavar="SUFFIX",
-        help="Format of the inputs (json, csv.gz, ...); else recognised.",
+        help="Format of the inputs: json, csv.gz, combined, regex:PATTERN, ...; "
+        "default: by their content.",
     ),
 ]
 BlockSize = Annotated[
-    str, Option(metavar="SIZE", bounds=bounds.BLOCK, help="Decompressed size of a block.")
+    str,
+    Option(
+        metavar="SIZE",
+        bounds=bounds.BLOCK,
+        help="Decompressed size of a block; queries skip whole blocks.",
+    ),
 ]
 Algorithm = Annotated[
     str,
@@ -120,7 +181,7 @@ Algorithm = Annotated[
         "--algorithm",
         "-c",
         metavar="NAME",
-        help="zion+zstd, zion+iguana_v0, zion+iguana_v0/specialized or zstd.",
+        help="Compression: zion+zstd, zion+iguana_v0, zion+iguana_v0/specialized, zstd.",
         values=("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd"),
     ),
 ]
@@ -129,8 +190,8 @@ Level = Annotated[
     Option(
         "--level",
         metavar="LEVEL",
-        help="fast, default, small, max, or 1 to 22: more time for fewer bytes.",
-        values=(*effort.NAMES,),
+        help="Effort of compression: fast, default, small, max, or 1 to 22.",
+        values=(*levels.NAMES,),
     ),
 ]
 Constants = Annotated[
@@ -138,37 +199,69 @@ Constants = Annotated[
     Option(
         "--constant",
         metavar="NAME=VALUE",
-        help="A field for every row; NAME:str=VALUE for text.",
+        help="Add this field to every row; NAME:str=7 for text. Repeatable.",
     ),
 ]
-Hints = Annotated[str | None, Option(metavar="FILE", help="A hints file for the inputs.")]
+Hints = Annotated[
+    str | None,
+    Option(
+        metavar="FILE", help="File that says which fields of the inputs to keep, and their types."
+    ),
+]
 TimeFields = Annotated[
     list[str] | None,
     Option(
         "--time-field",
         metavar="PATH",
-        help="Index this field (as in a.b) even if few rows have it.",
+        help="Index this time field (a.b) even if few rows have it. Repeatable.",
     ),
 ]
 Stats = Annotated[
     str,
     Option(
         metavar="off|auto|PATH,...",
-        help="Fields by whose values queries leave out blocks; words:PATH for words, prefixes:PATH"
-        " for networks.",
+        help="Fields whose values let queries skip blocks; words:PATH for text search,"
+        " prefixes:PATH for networks.",
     ),
 ]
 TableStats = Annotated[
     str | None,
-    Option("--stats", metavar="off|auto|PATH,...", help="As for pack; else the definition tells."),
+    Option(
+        "--stats",
+        metavar="off|auto|PATH,...",
+        help="Statistics, as for pack; default: those of the definition.",
+    ),
+]
+NoHive = Annotated[
+    bool,
+    Option(
+        "--no-hive",
+        help="Leave out the fields that folders of inputs name, such as day=2026-11-01/.",
+    ),
 ]
 OnError = Annotated[
     str,
-    Option(metavar="fail|skip|quarantine:FILE", help="What to do with malformed records."),
+    Option(
+        metavar="fail|skip|quarantine:FILE",
+        help="Malformed records: fail at the first, skip them, or skip and keep them in FILE.",
+    ),
 ]
+SafeCsv = Annotated[
+    bool,
+    Option(
+        "--safe-csv",
+        help="Put ' before cells of CSV that a spreadsheet would execute; default for a file "
+        "that is written from a terminal.",
+    ),
+]
+NoSafeCsv = Annotated[bool, Option("--no-safe-csv", help="Write cells of CSV as they are.")]
 ProgressMode = Annotated[
     str,
-    Option("--progress", metavar="auto|on|off|json", help="When to show progress, and how."),
+    Option(
+        "--progress",
+        metavar="auto|on|off|json",
+        help="Progress on standard error: auto (on a terminal), on, off or json.",
+    ),
 ]
 
 _TYPED_NAME = r"(?s)(.+):(str|int|float|bool|time)"
@@ -184,26 +277,18 @@ _MOST_READ = 4000
 def table_root(
     context: Context, root: str | None, allow_inputs: list[str] | None = None
 ) -> TableRoot:
-    """Give the root of tables: what the command names, or what stands before it, or here."""
+    """Return the root of tables: what the command names, or what stands before it, or here."""
     from sdb.table.catalog import root as tableroot
 
     return tableroot.table_root(root or context.obj or "", allow_inputs=allow_inputs or ())
 
 
 def locate(context: Context, path: str) -> str:
-    """Give the place of a packfile, which a root may be in front of.
+    """Return the place of a packfile, which a root may be in front of.
 
-    Parameters
-    ----------
-    context : Context
-        Where ``--root`` is.
-    path : str
-        The path as given.
+    * ``context``: Where ``--root`` is.
 
-    Returns
-    -------
-    str
-        The path to open. URLs and absolute paths stand for themselves.
+    Returns: The path to open. URLs and absolute paths stand for themselves.
     """
     from sdb.store.url import under
 
@@ -223,7 +308,7 @@ def content(path: str | None) -> bytes | None:
 
 
 def given(inputs: list[str] | None) -> list[str]:
-    """Give the inputs of a command; without any, that which a pipe or file brings as its input."""
+    """Return inputs of a command; without any, that which a pipe or file brings as its input."""
     if inputs:
         return inputs
     import stat
@@ -238,35 +323,30 @@ def given(inputs: list[str] | None) -> list[str]:
 
 
 def beside(inputs: list[str]) -> str:
-    """Give the packfile that a single input becomes: ``a.zion`` beside ``a.json.gz``.
-
-    Parameters
-    ----------
-    inputs : list of str
-        What is packed.
-
-    Returns
-    -------
-    str
-        Where to.
+    """Return the packfile that a single input becomes: ``a.zion`` beside ``a.json.gz``.
 
     Raises
     ------
     UsageError
         It is not one local file, so that the user has to say.
+    NotFoundError
+        The file is not there.
     """
     from sdb import formats
     from sdb.store.url import is_pattern, store_of
 
-    one = inputs[0]
-    is_file = len(inputs) == 1 and one != "-" and store_of(one).has(one) is not None
-    if not is_file or is_pattern(one) or store_of(one).is_folder(one):
-        raise UsageError("where to is not clear", hint="-o PACKFILE; one file needs none")
-    return f"{formats.stem(one)}.zion"
+    first = inputs[0]
+    is_there = None if first == "-" else store_of(first).has(first)
+    is_single = len(inputs) == 1 and is_there is not None and not is_pattern(first)
+    if not is_single or store_of(first).is_folder(first):
+        raise UsageError("no output given", hint="-o PACKFILE; one file needs none")
+    if not is_there:
+        raise NotFoundError(f"opening {first}: no such file or directory", path=first)
+    return f"{formats.stem(first)}.zion"
 
 
 def suffix(value: str | None) -> str | None:
-    """Give a format as the library knows it, without a dot."""
+    """Return a format as the library knows it, without a dot."""
     return value.removeprefix(".") if value else None
 
 
@@ -276,15 +356,15 @@ def paths(values: list[str] | None) -> list[tuple[str, ...]]:
 
 
 def period(since: str | None, until: str | None) -> tuple[str | None, str | None]:
-    """Give the times that are meant, the same for all that is read, and note what they are."""
+    """Return the times that are meant, the same for all that is read, and note what they are."""
     from sdb import instants
 
-    found: list[Any] = []
+    bounds: list[Any] = []
     for what, value in (("since", since), ("until", until)):
-        found.append(instants.fixed(value))
+        bounds.append(instants.fixed(value))
         if value is not None:
-            notes.tell(f"--{what} {value}: {instants.text(instants.parse(found[-1]))}")
-    return found[0], found[1]
+            notes.tell(f"--{what} {value}: {instants.text(instants.parse(bounds[-1]))}")
+    return bounds[0], bounds[1]
 
 
 def names(value: str | None) -> list[str] | None:
@@ -295,18 +375,8 @@ def names(value: str | None) -> list[str] | None:
 def constants(assignments: list[str], what: str = "constant") -> dict[str, object]:
     """Read constants.
 
-    Parameters
-    ----------
-    assignments : list of str
-        Each ``NAME=VALUE``, whose type is that of a literal, or ``NAME:TYPE=VALUE`` with one of
-        the types ``str``, ``int``, ``float``, ``bool`` and ``time``.
-    what : str
-        What they are, for messages.
-
-    Returns
-    -------
-    dict
-        The values by name.
+    * ``assignments``: Each ``NAME=VALUE``, whose type is that of a literal, or ``NAME:TYPE=VALUE``
+      with one of the types ``str``, ``int``, ``float``, ``bool`` and ``time``.
 
     Raises
     ------
@@ -318,9 +388,9 @@ def constants(assignments: list[str], what: str = "constant") -> dict[str, objec
     >>> constants(["day=3", "ratio=0.5", "id:str=007", "eu=true"])
     {'day': 3, 'ratio': 0.5, 'id': '007', 'eu': True}
     """
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     if not assignments:
-        return found
+        return values
     import re
 
     for assignment in assignments:
@@ -332,10 +402,49 @@ def constants(assignments: list[str], what: str = "constant") -> dict[str, objec
             )
         typed = re.fullmatch(_TYPED_NAME, name)
         name, kind = typed.groups() if typed else (name, _infer(text))
-        if name in found:
+        if name in values:
             raise UsageError(f"the {what} {name!r} is given twice")
-        found[name] = _convert(f"{what} {name!r}", kind, text)
-    return found
+        values[name] = _convert(f"{what} {name!r}", kind, text)
+    return values
+
+
+def sql_params(assignments: list[str] | None) -> dict[str, object]:
+    """Read parameters of SQL: constants, and lists and structures that are written as JSON.
+
+    Raises
+    ------
+    UsageError
+        As `constants`; or it is said to be JSON, and is not.
+
+    Examples
+    --------
+    >>> sql_params(["n=3", "ids=[1, 2]", "name:json=null"])
+    {'ids': [1, 2], 'name': None, 'n': 3}
+    """
+    import json
+
+    values: dict[str, object] = {}
+    others = []
+    for assignment in assignments or []:
+        name, _, text = assignment.partition("=")
+        is_json = name.endswith(":json")
+        try:
+            value = json.loads(text) if is_json or text[:1] in {"[", "{"} else None
+        except ValueError:
+            if is_json:
+                raise UsageError(f"the parameter {name[:-5]!r}: {text!r} is not JSON") from None
+            value = None
+        if not is_json and (value is None or ":" in name):
+            others.append(assignment)
+            continue
+        name = name.removesuffix(":json")
+        if name in values:
+            raise UsageError(f"the parameter {name!r} is given twice")
+        values[name] = value
+    plain = constants(others, "parameter")
+    if twice := values.keys() & plain.keys():
+        raise UsageError(f"the parameter {min(twice)!r} is given twice")
+    return values | plain
 
 
 def packing(
@@ -349,10 +458,10 @@ def packing(
     *,
     verify: bool,
 ) -> dict[str, Any]:
-    """Give the arguments that packing has here and on Spark, see :func:`sdb.pack`."""
+    """Return the arguments that packing has here and on Spark, see :func:`sdb.pack`."""
     return {
         "algorithm": algorithm,
-        "level": None if level is None else effort.read(level),
+        "level": None if level is None else levels.read(level),
         "block_bytes": bounds.BLOCK.read(block_size),
         "constants": constants(constant or []),
         "hints": content(hints),

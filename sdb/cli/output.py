@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import BinaryIO, TextIO
 
+ASKED, USUAL = "asked", "usual"
 _UNLIMITED = 1 << 16
 _MOST_CHARACTERS = 2000
+_NO_TERMINAL = "-o FILE, a pipe, or --force"
 # Control characters save tab and line feed, overrides of the writing direction, lone surrogates.
 _STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
@@ -25,18 +27,13 @@ def plain(text: str) -> str:
         return text
     import re
 
-    return re.sub(_STEERING, lambda found: f"\\u{ord(found[0]):04x}", text)
+    return re.sub(_STEERING, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def say(text: str, *, to: TextIO | None = None) -> None:
     """Write lines of text, replacing what the encoding of the stream cannot show.
 
-    Parameters
-    ----------
-    text : str
-        The text; a line end is added.
-    to : text file, optional
-        Standard output unless told.
+    * ``text``: The text; a line end is added.
     """
     stream = to or sys.stdout
     encoding = stream.encoding or "utf-8"
@@ -61,14 +58,9 @@ def complain(message: str, hint: str | None = None) -> None:
 def prepare(*, verbose: bool = False, unverified: bool = False, quiet: bool = False) -> None:
     """Say what the user should know of the packfiles that are read.
 
-    Parameters
-    ----------
-    verbose : bool
-        Whether to show notes on what is left out although it changes no answer.
-    unverified : bool
-        Whether the user wants damage to go unnoticed, which is said.
-    quiet : bool
-        Whether the user wants errors alone, and no warnings.
+    * ``verbose``: Whether to show notes on what is left out although it changes no answer.
+    * ``unverified``: Whether the user wants damage to go unnoticed, which is said.
+    * ``quiet``: Whether the user wants errors alone, and no warnings.
     """
     if unverified:
         say("sdb: --no-verify: damage goes unnoticed, values may be wrong", to=sys.stderr)
@@ -83,7 +75,7 @@ def prepare(*, verbose: bool = False, unverified: bool = False, quiet: bool = Fa
 
 
 def more_findings(name: str, shown: int, dropped: int) -> str:
-    """Give the line that tells how many findings of a packfile are not printed."""
+    """Return the line that tells how many findings of a packfile are not printed."""
     findings = "finding" if dropped == 1 else "findings"
     every = shown + dropped
     return plain(f"{name}: {dropped:,} more {findings}; --max-findings {every} shows all")
@@ -96,18 +88,44 @@ def say_json(value: object) -> None:
     say(json.dumps(value, indent=2, ensure_ascii=not _is_utf8(sys.stdout)))
 
 
-def binary(*, force: bool = True) -> BinaryIO:
-    """Give standard output for bytes.
+def csv_safety(fmt: str, target: str, *, wanted: bool, refused: bool) -> str:
+    """Return whether cells that a spreadsheet would execute are to be quoted.
 
-    Parameters
-    ----------
-    force : bool
-        Whether a terminal may get them.
+    * ``target``: Where rows go; ``-`` is standard output.
+    * ``wanted, refused``: Whether the command was called with the options.
 
-    Returns
-    -------
-    BinaryIO
-        The stream.
+    Returns: Nothing, `ASKED`, or `USUAL`: somebody at a terminal writes a file of CSV.
+
+    Raises
+    ------
+    UsageError
+        Both options, or another format than CSV.
+    """
+    if wanted and refused:
+        raise UsageError("--safe-csv and --no-safe-csv exclude each other")
+    if wanted and fmt != "csv":
+        raise UsageError(f"--safe-csv is for CSV, and this is {fmt}", hint="--fmt csv")
+    if wanted:
+        return ASKED
+    is_usual = fmt == "csv" and target != "-" and not refused and sys.stdout.isatty()
+    return USUAL if is_usual else ""
+
+
+def made_safe(file: BinaryIO, safety: str) -> AbstractContextManager[BinaryIO]:
+    """Return what to write rows to; see :func:`csv_safety`."""
+    if safety:
+        from sdb.cli.render.safecells import safe_cells
+
+        return safe_cells(file, safety)
+    from sdb.store.base import LeftOpen
+
+    return LeftOpen(file)
+
+
+def binary(*, force: bool = True, hint: str = _NO_TERMINAL) -> BinaryIO:
+    """Return standard output for bytes.
+
+    * ``hint``: What can be done if it is a terminal.
 
     Raises
     ------
@@ -115,9 +133,7 @@ def binary(*, force: bool = True) -> BinaryIO:
         It is a terminal and `force` is off.
     """
     if not force and sys.stdout.isatty():
-        raise UsageError(
-            "binary data would go to the terminal", hint="-o FILE, a pipe, or --force to insist"
-        )
+        raise UsageError("binary data would go to the terminal", hint=hint)
     sys.stdout.flush()
     return sys.stdout.buffer
 
@@ -127,26 +143,15 @@ def opened(
 ) -> AbstractContextManager[BinaryIO]:
     """Open what a command writes to.
 
-    Parameters
-    ----------
-    target : str
-        A path or URL; ``-`` is standard output.
-    force : bool
-        Whether an existing file may be replaced, or a terminal get binary data.
-    is_text : bool
-        Whether it is text, which a terminal may get anyway.
-    compression : {"none", "gzip", "zstd"}
-        How a file is compressed.
-
-    Returns
-    -------
-    context manager
-        Gives the file; standard output stays open.
+    * ``target``: A path or URL; ``-`` is standard output.
+    * ``force``: Whether an existing file may be replaced, or a terminal get binary data.
+    * ``is_text``: Whether it is text, which a terminal may get anyway.
     """
     if target == "-":
         from sdb.store.base import LeftOpen
 
-        return LeftOpen(binary(force=force or is_text))
+        hint = f"--fmt json shows rows as text; otherwise {_NO_TERMINAL}"
+        return LeftOpen(binary(force=force or is_text, hint=hint))
     from sdb.store.url import atomic_write
 
     file = atomic_write(target, overwrite=force)
@@ -158,15 +163,15 @@ def opened(
 
 
 def check_apart(target: str, inputs: Iterable[str]) -> None:
-    """Insist on what is written not being one of the inputs; see :mod:`sdb.store.apart`."""
+    """Check that the output is not one of the inputs; see :mod:`sdb.store.aliasing`."""
     if target != "-":
-        from sdb.store.apart import check_apart as check
+        from sdb.store.aliasing import check_apart as check
 
         check(target, inputs)
 
 
 def columns() -> int:
-    """Give the width to draw for: that of the terminal, or no limit when there is none."""
+    """Return the width to draw for: that of the terminal, or no limit without one."""
     if not sys.stdout.isatty():
         return _UNLIMITED
     from shutil import get_terminal_size
@@ -175,21 +180,21 @@ def columns() -> int:
 
 
 def drawing_columns() -> int:
-    """Give the width for pictures, which need one even in a pipe."""
+    """Return the width for pictures, which need one even in a pipe."""
     from shutil import get_terminal_size
 
     return max(40, get_terminal_size((100, 24)).columns)
 
 
 def in_color() -> bool:
-    """Tell whether standard output shows colors, and the user wants them."""
+    """Return whether standard output shows colors, and the user wants them."""
     return (
         sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     )
 
 
 def can_draw() -> bool:
-    """Tell whether standard output can show the block characters of pictures."""
+    """Return whether standard output can show the block characters of pictures."""
     try:
         "█▌▐░▒▓│─└┬".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:

@@ -12,57 +12,51 @@ if TYPE_CHECKING:
     from sdb.bounds import Bounds
 
 
-@record
 class Context:
     """The options before the name of the command.
 
-    Attributes
-    ----------
-    obj : str
-        The root: where the paths of packfiles that are read start.
+    * ``root``: The root that they or the environment name, or empty.
     """
 
-    obj: Any
+    __slots__ = ("root",)
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    @property
+    def obj(self) -> str:
+        """The root, where the paths of packfiles that are read start; empty for this folder.
+
+        Raises
+        ------
+        AccessError
+            A file names a root that it may not name.
+        """
+        if not self.root:
+            from sdb.cli.settings import check_root
+
+            check_root()
+        return self.root
 
 
 @record
 class Argument:
-    """A parameter without a name on the command line; a list takes all that are left.
+    """A parameter without a name on the command line; a list takes all that are left."""
 
-    Attributes
-    ----------
-    metavar : str
-        What the help calls it.
-    help : str
-        What it is.
-    """
-
-    metavar: str
-    help: str
+    metavar: str  # what the help calls it
+    help: str  # what it is
 
 
 @record
 class Option:
-    """A parameter with a name on the command line.
+    """A parameter with a name on the command line."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Its names with their dashes; if there are none, the parameter's with two dashes.
-    help : str
-        What it is.
-    metavar : str, optional
-        What the help calls its value.
-    bounds : Bounds, optional
-        What a number or a size may be.
-    values : tuple of str
-        Values that the shell offers: if not given, those that the metavar has between bars.
-    """
-
+    # Its names with their dashes; if there are none, the parameter's with two dashes
     names: tuple[str, ...]
-    help: str
-    metavar: str | None
-    bounds: Bounds | None
+    help: str  # what it is
+    metavar: str | None  # what the help calls its value
+    bounds: Bounds | None  # what a number or a size may be
+    # Values that the shell offers: if not given, those that the metavar has between bars
     values: tuple[str, ...]
 
     def __init__(
@@ -83,24 +77,14 @@ class Option:
         object.__setattr__(self, "values", values or tuple(words))
 
     def flags(self, parameter: str) -> tuple[str, ...]:
-        """Give its names, which without any are that of the parameter."""
+        """Return its names, which without any are that of the parameter."""
         return self.names or (f"--{parameter.replace('_', '-')}",)
 
 
 def described(command: Callable[..., object]) -> Iterator[tuple[str, Any]]:
     """Go over the parameters of a command.
 
-    Parameters
-    ----------
-    command : callable
-        The function, whose annotations are descriptions.
-
-    Yields
-    ------
-    str
-        The name of a parameter.
-    Any
-        What it is: :class:`Context`, or ``Annotated`` with an argument or option.
+    Yields: What it is: :class:`Context`, or ``Annotated`` with an argument or option.
     """
     for name, text in command.__annotations__.items():
         if name != "return":

@@ -28,15 +28,10 @@ _TEXTS = (str, str | None)
 def understand(arguments: list[str]) -> Callable[[], int | None] | None:
     """Find the call that a command line asks for.
 
-    Parameters
-    ----------
-    arguments : list of str
-        What follows the name of the program, in today's form.
+    * ``arguments``: What follows the name of the program, in today's form.
 
-    Returns
-    -------
-    callable or None
-        Runs the command and gives its exit code; None for 0. No callable: typer has to look at it.
+    Returns: Runs the command and gives its exit code; None for 0. No callable: typer has to look at
+    it.
     """
     words = 2 if arguments[:1] and arguments[0] in GROUPS else 1
     name, rest = " ".join(arguments[:words]), arguments[words:]
@@ -49,7 +44,7 @@ def understand(arguments: list[str]) -> Callable[[], int | None] | None:
 
 
 def read(command: Callable[..., int | None], words: list[str]) -> dict[str, Any] | None:
-    """Give the arguments of a command, or None where typer has to look."""
+    """Return the arguments of a command, or None where typer has to look."""
     try:
         return _Reader(command).read(iter(words))
     except _NotPlainError:
@@ -134,9 +129,11 @@ class _Reader:
 
     def _assign(self, free: list[str]) -> None:
         for parameter in self._arguments:
+            kind = parameter.annotation.__origin__
+            if not free and (kind not in _LISTS or parameter is not self._arguments[0]):
+                return  # what is missing is noticed by `read`
             if not free or not all(free):
                 raise _NotPlainError
-            kind = parameter.annotation.__origin__
             if kind in _LISTS and parameter is self._arguments[-1]:
                 self._set(parameter.name, value=free)
                 return

@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from sdb.spark.bulk.attempt import Outcome
     from sdb.spark.bulk.pack import BulkResult
 
-OnSpark = Annotated[
-    bool, Option("--spark", help="Pack on Spark; PACKFILE is a folder, or s3://bucket/prefix/.")
-]
 Master = Annotated[
-    str | None, Option("--master", metavar="URL", help="Where Spark runs: local[2], yarn, ...")
+    str | None, Option("--master", metavar="URL", help="Master of Spark: local[2], yarn, ...")
 ]
 Tasks = Annotated[
-    int | None, Option("--tasks", metavar="N", bounds=bounds.TASKS, help="How many tasks.")
+    int | None,
+    Option(
+        "--tasks",
+        metavar="N",
+        bounds=bounds.TASKS,
+        help="Number of tasks; default: by --target-size.",
+    ),
 ]
 TargetSize = Annotated[
     str | None,
@@ -37,11 +40,11 @@ TargetSize = Annotated[
         "--target-size",
         metavar="SIZE",
         bounds=bounds.TARGET,
-        help="How much input a task gets; 1GiB if not given.",
+        help="Bytes of input for each task; default: 1GiB.",
     ),
 ]
 Conf = Annotated[
-    list[str] | None, Option("--conf", metavar="NAME=VALUE", help="A setting of Spark.")
+    list[str] | None, Option("--conf", metavar="NAME=VALUE", help="Setting of Spark. Repeatable.")
 ]
 Append = Annotated[
     bool, Option("--append", help="Add to the packfiles that are in the folder already.")
@@ -56,7 +59,7 @@ _OWN_FLAGS = {"--print-submit": 0, "--master": 1, "--conf": 1}
 
 
 def program() -> str:
-    """Give the path of the program that `spark-submit` gets."""
+    """Return the path of the program that `spark-submit` gets."""
     from pathlib import Path
 
     return str(Path(__file__).parent / "submitted" / "program.py")
@@ -87,26 +90,30 @@ class Choice:
     print_submit: bool
 
     def target_bytes(self) -> int:
-        """Give how much input a task gets, in bytes."""
+        """Return how much input a task gets, in bytes."""
         return bounds.TARGET.read(_TARGET_SIZE if self.target_size is None else self.target_size)
 
     def check_unused(self, hint: str = "sdb spark pack") -> None:
         """Refuse them where packing is not for Spark."""
-        given = {f"--{name.replace('_', '-')}": getattr(self, name) for name in field_names(Choice)}
-        unused = [flag for flag, value in given.items() if value is not None and value is not False]
+        options = {
+            f"--{name.replace('_', '-')}": getattr(self, name) for name in field_names(Choice)
+        }
+        unused = [
+            flag for flag, value in options.items() if value is not None and value is not False
+        ]
         if unused:
             raise UsageError(f"these options are for Spark: {', '.join(unused)}", hint=hint)
 
 
 def settings(conf: list[str] | None) -> dict[str, str]:
     """Read settings of Spark, each ``NAME=VALUE``."""
-    found = {}
+    values = {}
     for assignment in conf or []:
         name, equals, value = assignment.partition("=")
         if not equals or not name:
             raise UsageError(f"--conf {assignment!r} is not NAME=VALUE")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def run(
@@ -114,15 +121,11 @@ def run(
     inputs: list[str],
     target: str,
     options: dict[str, Any],
-    threads: int | None,
     form: Form,
 ) -> None:
     """Pack on Spark, and tell what it came to; see :func:`sdb.spark.bulk.pack.pack_on_spark`."""
     if target == "-":
         raise UsageError("Spark cannot write to standard output", hint="-o FOLDER")
-    if threads is not None:
-        hint = "--conf spark.task.cpus=N"
-        raise UsageError("the threads of a task are its processors in Spark", hint=hint)
     if form.force and choice.append:
         raise UsageError("--force replaces what is there, and --append keeps it")
     target_bytes = choice.target_bytes()
@@ -170,49 +173,36 @@ def _kept_in(target: str, on_error: str) -> list[str]:
 
 
 def submit_command(master: str | None, conf: list[str] | None) -> str:
-    """Give the `spark-submit` command that does what this command line says.
-
-    Parameters
-    ----------
-    master : str, optional
-        Where Spark runs.
-    conf : list of str, optional
-        Settings of Spark.
-
-    Returns
-    -------
-    str
-        One line for a shell.
-    """
+    """Return the `spark-submit` command that does what this command line says."""
     import shlex
 
     from sdb.spark.session.environment import ARCHIVE
 
     words = ["spark-submit", *(["--master", master] if master else []), "--files", ARCHIVE]
-    given = settings(conf)
+    values = settings(conf)
     python = {
         "spark.pyspark.python": f"./{ARCHIVE}",
         "spark.pyspark.driver.python": f"./{ARCHIVE}",
         "spark.log.level": "ERROR",
     }
-    for name, value in (python | given).items():
+    for name, value in (python | values).items():
         words += ["--conf", f"{name}={value}"]
     return shlex.join([*words, program(), *_without_own(rewrite(sys.argv[1:]))])
 
 
 def _without_own(arguments: list[str]) -> list[str]:
-    """Leave out what `spark-submit` is told itself."""
-    kept: list[str] = []
+    """Leave out the options of `spark-submit` itself."""
+    remaining: list[str] = []
     rest = iter(arguments)
     for word in rest:
         if word == "--":
-            return [*kept, word, *rest]
+            return [*remaining, word, *rest]
         flag, equals, _ = word.partition("=")
         if flag not in _OWN_FLAGS:
-            kept.append(word)
+            remaining.append(word)
         elif _OWN_FLAGS[flag] and not equals:
             next(rest, None)
-    return kept
+    return remaining
 
 
 def _report(result: BulkResult, rejects: Rejects, form: Form) -> None:

@@ -8,21 +8,9 @@ from sdb.errors import UsageError
 
 
 def statement_text(sql: str | None, file: str | None, what: str) -> str:
-    """Give the text of a query or statement.
+    """Return the text of a query or statement.
 
-    Parameters
-    ----------
-    sql : str or None
-        The text, if it is given.
-    file : str or None
-        The file that has it; ``-`` is standard input, as is none of both.
-    what : str
-        What it is, for messages.
-
-    Returns
-    -------
-    str
-        The text.
+    * ``file``: The file that has it; ``-`` is standard input, which is read without either, too.
 
     Raises
     ------

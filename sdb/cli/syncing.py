@@ -1,4 +1,4 @@
-"""Tell of syncs: those that are over, and those that go on for ever."""
+"""Reports syncs: those that are over, and those that go on for ever."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 import signal
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import islice
 
-from sdb import instants, notes
+from sdb import durations, instants, notes, sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.errors import NotFoundError, SdbError, UsageError
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.sync.follower import PassedOver, Trouble
 
+_MOST_COUNTED = 1000
 _TERMINATED = 128 + signal.SIGTERM
 
 
-def check_alone(what: str, given: dict[str, bool]) -> None:
+def check_alone(what: str, options: dict[str, bool]) -> None:
     """Check that no option was given that a kind of sync does not have.
 
     Raises
@@ -37,16 +39,16 @@ def check_alone(what: str, given: dict[str, bool]) -> None:
     UsageError
         One was.
     """
-    others = [flag for flag, is_given in given.items() if is_given]
+    others = [flag for flag, is_given in options.items() if is_given]
     if others:
         raise UsageError(f"{what} takes what is new: not with {', '.join(others)}")
 
 
 def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
-    """Tell what has become of the inputs of a table, on standard error."""
+    """Report what has become of the inputs of a table, on standard error."""
     name = f"{synced.database}/{synced.table}"
-    for one in synced.rejected:
-        _say(f"{name}: rejecting object: path {one.uri} etag {one.etag} {one.reason}")
+    for reject in synced.rejected:
+        _say(f"{name}: rejecting object: path {reject.uri} etag {reject.etag} {reject.reason}")
     if quiet:
         return
     _tell_others(name, synced)
@@ -60,9 +62,16 @@ def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
             _say(f"{name}: would take {uri}")
         for uri in synced.deleted:
             _say(f"{name}: would delete the rows of {uri}")
-    elif synced.version is not None and (verbose or sys.stderr.isatty()):
+        return
+    if not (verbose or sys.stderr.isatty()):
+        return
+    if synced.rejected:
+        failed = sizes.counted(len(synced.rejected), "input")
+        _say(f"{name}: {failed} failed: tried again after a change, or with --retry (sdb inputs)")
+    if synced.version is not None and (synced.taken or not synced.rejected):
         text = f"{name}: successfully scanned {synced.text_bytes} bytes"
-        text += f", {synced.rows:,} rows of {len(synced.taken):,} inputs, version {synced.version}"
+        inputs = sizes.counted(len(synced.taken), "input")
+        text += f", {sizes.counted(synced.rows, 'row')} of {inputs}, version {synced.version}"
         _say(text)
 
 
@@ -72,7 +81,7 @@ def _tell_others(name: str, synced: Synced) -> None:
     for what, uris, outcome in (
         ("changed", synced.changed, f"{keeps}; --changed replace takes the new ones"),
         ("changed", synced.replaced, "its rows make room for the new ones"),
-        ("vanished", synced.vanished, keeps),
+        ("vanished", synced.vanished, f"{keeps}; --vanished delete removes them"),
     ):
         if uris:
             more = f" and {len(uris) - 1:,} more" if uris[1:] else ""
@@ -90,21 +99,10 @@ def _tell_others(name: str, synced: Synced) -> None:
 def syncs_of(
     choice: Choice | None, *, threads: int | None, quiet: bool
 ) -> Iterator[Callable[..., Synced]]:
-    """Give what syncs a table: this program, or Spark, which is stopped in the end.
+    """Yield what syncs a table: this program, or Spark, which is stopped in the end.
 
-    Parameters
-    ----------
-    choice : Choice or None
-        How Spark packs; None: this program packs.
-    threads : int, optional
-        How many threads this program has for it.
-    quiet : bool
-        Whether not to tell what an earlier run has left.
-
-    Yields
-    ------
-    callable
-        See :func:`sdb.table.sync.sync.sync_table`.
+    * ``choice``: How Spark packs; None: this program packs.
+    * ``quiet``: Whether not to tell what an earlier run has left.
     """
     if choice is None:
         from sdb.table.sync.sync import sync_table
@@ -127,8 +125,8 @@ def syncs_of(
         def sync(root: TableRoot, database: str, table: str, **options: Any) -> Synced:  # noqa: ANN401
             done = syncs.sync(root, database, table, **options)
             if done.resumed and not quiet:
-                what = f"{done.resumed:,} packfiles of an earlier run were taken as they are"
-                _say(f"{database}/{table}: {what}, {done.packed:,} were packed")
+                what = f"{sizes.counted(done.resumed, 'packfile')} of an earlier run taken as is"
+                _say(f"{database}/{table}: {what}, {done.packed:,} packed")
             return done.synced
 
         yield sync
@@ -146,25 +144,11 @@ def sync_tables(
 ) -> tuple[list[Synced], list[SdbError]]:
     """Sync tables one after the other, and tell of each.
 
-    Parameters
-    ----------
-    sync : callable
-        Syncs one.
-    names : tuple
-        The root, the database and the tables.
-    progress : str
-        See :class:`sdb.cli.meter.Meter`.
-    dry_run, verbose, quiet : bool
-        Whether only to tell what would be done, and how much to tell.
-    options
-        Others of :func:`sdb.table.sync.sync.sync_table`.
-
-    Returns
-    -------
-    tuple of list
-        What became of tables, and what is wrong with others.
+    * ``progress``: See :class:`sdb.cli.meter.Meter`.
+    * ``dry_run, verbose, quiet``: Whether only to tell what would be done, and how much to tell.
+    * ``options``: Others of :func:`sdb.table.sync.sync.sync_table`.
     """
-    found: list[Synced] = []
+    synced_tables: list[Synced] = []
     failures: list[SdbError] = []
     root, database, tables = names
     for table in tables:
@@ -172,16 +156,86 @@ def sync_tables(
             with Meter(f"syncing {table}", progress, quiet=quiet) as meter:
                 synced = sync(root, database, table, dry_run=dry_run, progress=meter, **options)
         except SdbError as error:
-            if isinstance(error, NotFoundError) and not root.has(
-                TableKeys(database, table).definition
-            ):
+            is_gone = isinstance(error, NotFoundError)
+            if is_gone and not root.has(TableKeys(database, table).definition):
                 notes.warn(f"{database}/{table}: its definition has just gone, nothing is taken")
+            elif is_gone and len(tables) > 1 and _is_dropped(root, database, table):
+                notes.warn(f"{database}/{table}: it was dropped, nothing is taken")
             else:
                 failures.append(error)
             continue
-        found.append(synced)
+        synced_tables.append(synced)
         tell(synced, dry_run=dry_run, verbose=verbose, quiet=quiet)
-    return found, failures
+        if not quiet and synced.is_nothing:
+            tell_nothing(root, database, table, verbose=verbose)
+    return synced_tables, failures
+
+
+def fitting_tables(root: TableRoot, database: str, pattern: str, *, is_pattern: bool) -> list[str]:
+    """Return the tables to sync.
+
+    * ``is_pattern``: Whether no table may fit: the original does not mind.
+    """
+    from sdb.table.sync.sync import tables_to_sync
+
+    tables = tables_to_sync(root, database, pattern)
+    if not tables and not is_pattern:
+        raise nothing_to_sync(root, database, pattern)
+    if not tables:
+        below = f"{database} below {root.location}"
+        notes.warn(f"no table of {below} has a definition and fits {pattern!r}")
+    return tables
+
+
+def nothing_to_sync(root: TableRoot, database: str, pattern: str) -> SdbError:
+    """Return the error for a database or table that has no definition."""
+    from sdb.cli.render.tables import databases_of
+
+    databases_of(root, database)
+    keys = TableKeys(database, pattern) if set(pattern).isdisjoint("*?[") else None
+    if keys is None:
+        where = f"{database} below {root.location}"
+        what = f"no table of {where} has a definition"
+        return NotFoundError(what, hint="sdb tables lists them")
+    if not root.has(keys.index):
+        return root.absent(keys)
+    what = f"{database}.{pattern} below {root.location} has no definition: no inputs belong to it"
+    return NotFoundError(what, hint=f"sdb create {database}.{pattern} --input PATTERN")
+
+
+def tell_nothing(root: TableRoot, database: str, table: str, *, verbose: bool) -> None:
+    """Report why a sync has found nothing: a pattern that finds no input at all, or nothing new."""
+    from sdb.cli.render.fitting import nothing
+    from sdb.table.definition.cache import read_definition
+    from sdb.table.inputs.fitting import fitting_inputs
+
+    name, counted = f"{database}/{table}", 0
+    with suppress(SdbError):  # a folder that has just gone, say: the next sync tells of it
+        for rule in read_definition(root, TableKeys(database, table)).inputs:
+            inputs_fitting = fitting_inputs(root, rule.pattern, most=_MOST_COUNTED)
+            counted += inputs_fitting.count
+            if not inputs_fitting.count and not inputs_fitting.passed:
+                _say(f"{name}: {rule.pattern} finds nothing: {nothing(root, rule.pattern)}")
+        if counted and (verbose or sys.stderr.isatty()):
+            known = "more than " * (counted >= _MOST_COUNTED) + sizes.counted(counted, "input")
+            _say(f"{name}: nothing new: {known} known already{_failed(root, database, table)}")
+
+
+def _failed(root: TableRoot, database: str, table: str) -> str:
+    """Report how many of the inputs that are known have failed; empty: none of the first ones."""
+    from sdb.table.catalog.handle import find_table
+
+    head = find_table(root, database, table)
+    known = () if head is None else islice(head.inputs.walk(), _MOST_COUNTED)
+    failed = sum(entry.is_failed for entry in known)
+    return f", of which {failed:,} failed (sdb inputs, sdb sync --retry)" if failed else ""
+
+
+def _is_dropped(root: TableRoot, database: str, table: str) -> bool:
+    from sdb.table.catalog.handle import find_table
+
+    head = find_table(root, database, table)
+    return head is not None and head.is_dropped
 
 
 def follow_tables(  # noqa: PLR0913 - the command's options, by name
@@ -198,33 +252,13 @@ def follow_tables(  # noqa: PLR0913 - the command's options, by name
     quiet: bool,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> int:
-    """Sync until the program is told to stop, and tell of each version and of trouble.
+    """Sync until the program is stopped, and report each version and trouble.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-    database, pattern : str
-        Which tables.
-    interval : str
-        The time from round to round.
-    settle : str, optional
-        How long local inputs must have stood still.
-    changed : str
-        What becomes of inputs that have changed; of listed ones only.
-    queue : str, optional
-        The queue whose messages name the inputs; without one they are listed.
-    as_json : bool
-        Whether standard output gets a line of JSON for each event.
-    verbose, quiet : bool
-        How much standard error gets.
-    options
-        Others of packing.
+    * ``changed``: What becomes of inputs that have changed; of listed ones only.
+    * ``queue``: The queue whose messages name the inputs; without one they are listed.
+    * ``as_json``: Whether standard output gets a line of JSON for each event.
 
-    Returns
-    -------
-    int
-        The exit code: SIGTERM is how a service is told to stop, and no error.
+    Returns: The exit code: SIGTERM is how a service is stopped, and no error.
     """
     import threading
 
@@ -289,7 +323,7 @@ def follow_tables(  # noqa: PLR0913 - the command's options, by name
 
 @contextmanager
 def _stopped_by_sigterm(stop: Event) -> Iterator[None]:
-    """Let SIGTERM end the program when what it does is done; a second one at once."""
+    """Make SIGTERM end the program after the step in progress; a second one ends it at once."""
 
     def handle(number: int, _frame: object) -> None:
         if stop.is_set():
@@ -317,18 +351,11 @@ def seconds_of(interval: str, flag: str = "--interval", least: float = 0.1) -> f
     Raises
     ------
     UsageError
-        It is none, or not between the least, a tenth of a second as a rule, and a day.
+        It is no duration, or not between the least, a tenth of a second as a rule, and a day.
     """
-    text = interval.strip().lower()
-    back_us = instants.relative(text, 0) if text[-1:].isalpha() and text[:1].isdigit() else None
     try:
-        if back_us is not None:
-            seconds = -back_us / instants.SECOND_US
-        elif text.endswith("ms"):
-            seconds = float(text.removesuffix("ms")) / 1e3
-        else:
-            seconds = float(text.removesuffix("s"))
-    except ValueError:
+        seconds = durations.seconds(interval, bare=True)
+    except UsageError:
         seconds = -1.0
     if not least <= seconds <= 86_400:  # noqa: PLR2004 - as the docstring says
         raise UsageError(f"{flag} {interval!r}", expected="a time like 5s, 500ms or 2m")

@@ -7,9 +7,16 @@ import os
 from sdb.cli.options import table_root
 from sdb.errors import UsageError
 
+_SUFFIX = ".zion"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
     from sdb.cli.parameters import Context
+    from sdb.packfile.read.resolve import PackfileReference
+    from sdb.query.catalog.tablefiles import NamedPackfiles
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
 
@@ -27,24 +34,67 @@ def named_table(name: str) -> tuple[str, str, str]:
     table, reference = split_reference(name)
     database, dot, table = table.partition(".")
     if not dot:
-        raise UsageError(f"{name} is no table", expected="DB.TABLE, or DB.TABLE@REF for a version")
+        expected = "DB.TABLE or DB TABLE, with @REF behind it for a version"
+        raise UsageError(f"no table given: {name!r} alone is a database", expected=expected)
     return database, table, reference
 
 
+def joined_table(name: str, *words: str | None) -> tuple[str, list[str]]:
+    """Return ``DB.TABLE[@REF]`` of a command line that may have it in two words, and other words.
+
+    The table is two words if the first one has no dot: names of databases with a dot in them take
+    the commands of the original, which have nothing behind the table.
+
+    * ``words``: What follows on the name; None where the command line ends.
+
+    Raises
+    ------
+    UsageError
+        There is no table, or a word more than the command takes.
+    """
+    others = [word for word in words if word is not None]
+    if "." in name.partition("@")[0]:
+        if len(others) == len(words):
+            what = f"{name!r} is the table, and {others[-1]!r} one word too many"
+            raise UsageError(what, hint="--help shows what the command takes")
+        return name, others
+    if not others:
+        named_table(name)
+    return f"{name}.{others[0]}", others[1:]
+
+
 def table_of(name: str, rest: str | None) -> tuple[str, str]:
-    """Give the database and the table that ``DB.TABLE`` or ``DB TABLE`` name.
+    """Return the database and the table that ``DB.TABLE`` or ``DB TABLE`` name.
 
     Raises
     ------
     UsageError
         They have another form.
     """
-    if rest is not None:
-        return name, rest
-    database, table, reference = named_table(name)
+    database, table, reference = version_of(name, rest)
     if reference:
         raise UsageError(f"{name} is a version of a table", expected="DB.TABLE")
     return database, table
+
+
+def version_of(name: str, rest: str | None, at: str = "") -> tuple[str, str, str]:
+    """Return the database, the table and the version that ``DB.TABLE[@REF]`` or ``DB TABLE`` name.
+
+    Two words are taken as they are: tables of the original may have a dot or an ``@`` in them.
+
+    * ``at``: The version that an option names, if it does.
+
+    Raises
+    ------
+    UsageError
+        They have another form, or two versions are named.
+    """
+    if rest is not None:
+        return name, rest, at
+    database, table, reference = named_table(name)
+    if reference and at:
+        raise UsageError(f"two versions are named: {name} and --at {at}", expected="one of them")
+    return database, table, reference or at
 
 
 def opened_table(context: Context, root: str | None, name: str) -> TableHandle:
@@ -53,6 +103,77 @@ def opened_table(context: Context, root: str | None, name: str) -> TableHandle:
 
     database, table, reference = named_table(name)
     return open_table(table_root(context, root), database, table, at=reference)
+
+
+def database_and_pattern(root: TableRoot, name: str, pattern: str | None) -> tuple[str, str]:
+    """Return the database and the pattern for tables that ``DB [PATTERN]`` or ``DB.TABLE`` name."""
+    if pattern is not None:
+        return name, pattern
+    database, dot, table = name.partition(".")
+    # A database of the original may have a dot in its name.
+    return (database, table) if dot and name not in root.databases() else (name, "*")
+
+
+def listed_place(
+    context: Context, root: str | None, what: str | None
+) -> tuple[Context, str | None, str | None, str | None]:
+    """Return the root, the database and the pattern of tables that the word of `sdb ls` means.
+
+    It is a root if it looks like one, or is a folder, unless the root has a database of that name.
+    """
+    from sdb.store.url import store_of
+
+    named = root or context.obj or ""
+    if what is None:
+        return context, root, None, None
+    is_path = "/" in what or what in {".", ".."}
+    if is_path or (not root and store_of(what).is_folder(what)):
+        database = what.partition(".")[0]
+        if is_path or database not in table_root(context, named).databases():
+            return context, what, None, None
+    database, _, table = what.partition(".")
+    return context, root, database, table or None
+
+
+def check_has_rows(root: TableRoot, database: str, table: str) -> None:
+    """Check that a table is more than a definition, which can be neither dropped nor renamed.
+
+    Raises
+    ------
+    UsageError
+        It is no more.
+    """
+    from sdb.table.catalog.handle import find_table
+    from sdb.table.format.keys import TableKeys
+
+    definition = TableKeys(database, table).definition
+    if find_table(root, database, table) is None and root.has(definition):
+        what = f"{database}.{table} has no rows yet, it is only a definition"
+        raise UsageError(what, hint=f"removing {root.place(definition)} is all that it takes")
+
+
+def is_view(root: TableRoot, database: str, table: str, *, dropped: bool = False) -> bool:
+    """Return whether a name is that of a view, and of no table.
+
+    * ``dropped``: Whether one that was dropped is meant, too.
+    """
+    from sdb.table.catalog.handle import find_table
+    from sdb.table.catalog.views import find_name
+    from sdb.table.format.keys import TableKeys
+
+    head = find_table(root, database, table)
+    if head is not None and (dropped or not head.is_dropped):
+        return False
+    read = find_name(root, TableKeys(database, table))
+    if read is None:
+        return False
+    return read.view.newest is not None or (dropped and bool(read.view.versions))
+
+
+def quoted(database: str, table: str) -> str:
+    """Write the name of a table as statements have it."""
+    parts = (part.replace("\\", "\\\\").replace('"', '\\"') for part in (database, table))
+    return ".".join(f'"{part}"' for part in parts)
 
 
 def tell_pending(handle: TableHandle) -> None:
@@ -74,18 +195,18 @@ def named_versions(root: TableRoot, database: str, table: str, kind: str, *, as_
     from sdb.table.catalog.handle import open_table
     from sdb.table.catalog.refs import refs
 
-    found = [one for one in refs(open_table(root, database, table)) if one.kind == kind]
+    named = [ref for ref in refs(open_table(root, database, table)) if ref.kind == kind]
     if as_json:
-        output.say_json({"table": f"{database}.{table}", kind: [one.as_dict() for one in found]})
+        output.say_json({"table": f"{database}.{table}", kind: [ref.as_dict() for ref in named]})
         return
-    width = max((len(one.name) for one in found), default=0)
-    for one in found:
-        version = "-" if one.version is None else str(one.version)
-        output.say(output.plain(f"{one.name:{width}}  {version:>6}  {one.at}"))
+    width = max((len(ref.name) for ref in named), default=0)
+    for ref in named:
+        version = "-" if ref.version is None else str(ref.version)
+        output.say(output.plain(f"{ref.name:{width}}  {version:>6}  {ref.at}"))
 
 
 def author() -> str:
-    """Give who is at work: ``SDB_AUTHOR``, or the name of the user."""
+    """Return who is at work: ``SDB_AUTHOR``, or the name of the user."""
     return os.environ.get("SDB_AUTHOR") or os.environ.get("LOGNAME") or os.environ.get("USER") or ""
 
 
@@ -98,10 +219,47 @@ def partition_values(assignments: list[str]) -> dict[str, object]:
         One has another form, or a field has two.
     """
     values: dict[str, object] = {}
-    for one in assignments:
-        field, mark, value = one.partition("=")
+    for assignment in assignments:
+        field, mark, value = assignment.partition("=")
         if not mark or field in values:
             flaw = "the field has two values" if mark else "no value"
-            raise UsageError(f"--partition {one}: {flaw}", expected="FIELD=VALUE, one for a field")
+            raise UsageError(
+                f"--partition {assignment}: {flaw}", expected="FIELD=VALUE, one for a field"
+            )
         values[field] = value
     return values
+
+
+class Sources:
+    """Finds what words mean; versions of tables that are read are kept from being collected.
+
+    Tables are looked for only where a word may be one: what finds them takes long to load.
+    """
+
+    def __init__(self, context: Context, root: str | None) -> None:
+        self.root = root or context.obj or ""
+        self._named: NamedPackfiles | None = None
+
+    def __enter__(self) -> Self:
+        """Return it, for a `with` statement."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close what is open."""
+        if self._named is not None:
+            self._named.close()
+
+    def resolve(self, words: Sequence[str]) -> list[PackfileReference]:
+        """Return the packfiles, see :meth:`sdb.query.catalog.tablefiles.NamedPackfiles.resolve`."""
+        if any(map(_may_be_table, words)):
+            from sdb.query.catalog.tablefiles import NamedPackfiles
+
+            self._named = NamedPackfiles(self.root)
+            return self._named.resolve(words)
+        from sdb.packfile.read.resolve import resolve
+
+        return resolve(words, root=self.root or None)
+
+
+def _may_be_table(word: str) -> bool:
+    return "/" not in word and not word.endswith(_SUFFIX)

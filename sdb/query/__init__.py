@@ -7,17 +7,27 @@ module             holds
 =================  ==========================================================
 `syntax`           text to syntax tree, and back
 `analyze`          parameters, names, types and constants
-`plan`             tables, scans, predicates, pruning, native or DuckDB
+`catalog`          tables, opened, and their blocks that matter
+`plan`             scans, predicates, native or DuckDB
 `duckdb_sql`       SQL text for DuckDB
 `exec`             scans and DuckDB at work
 `result`           rows in the forms that users ask for
+`joinkeys`         keys of small sides of joins, for large ones
+`pushedfilters`    conditions of polars and Arrow, as predicates
+`rowset`           rows for polars and DuckDB, which say what they want
 `api`              `sdb.sql`
+`options`          options that methods pass on, for type checkers
+`awaited`          calls in threads, for asyncio
 `writes`           `sdb.execute`: statements that change tables
 `selected`         rows for which a condition is true
 `unpacking`        `sdb.unpack`: such rows, or all, in a file
 `tableinspection`  system tables of a table
+`tablerows`        rows of tables in Python
+`splits`           rows in pieces, for other processes
+`storedquery`      parameters of stored queries
 `storedview`       tables in Python, as they are or were
+`registered`       `sdb.register`: rows as tables of a DuckDB connection
 `connected`        `sdb.connect`: the tables below a root
-`registered`       `sdb.register`: packfiles as tables of a DuckDB connection
+`remote`           the same for the tables of a server
 =================  ==========================================================
 """

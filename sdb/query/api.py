@@ -1,32 +1,67 @@
-"""`sdb.sql`: queries on packfiles."""
+"""`sdb.sql`: queries on packfiles, from the text to its rows.
+
+::
+
+    text
+      |  syntax      parse                       a tree
+      |  analyze     bind, check                 names, types and constants are known
+      v
+    statement
+      |  catalog     opens the tables            packfiles, and blocks that may matter
+      |  joinkeys    reads small sides of joins  their keys leave out blocks of the large ones
+      v
+    statement and tables
+      |  exec        engine.run: asks
+      |    plan        who answers it            a scan alone, metadata alone, or DuckDB
+      |    duckdb_sql  for DuckDB's text         over lanes of scans
+      v
+    execution
+      |  result      makes rows                  when they are asked for
+      v
+    rows, and notes on them
+"""
 
 from __future__ import annotations
 
 import time
 
-from sdb import bounds
+from sdb import bounds, notes
 from sdb.errors import UsageError
 from sdb.progress import silent
+from sdb.query.analyze import missingrows
 from sdb.query.analyze.check import check
+from sdb.query.analyze.fills import between
 from sdb.query.analyze.params import bind
-from sdb.query.exec.catalog import Catalog
+from sdb.query.catalog.catalog import Catalog
+from sdb.query.catalog.period import period
+from sdb.query.plan.hints.dropped_rows import remarks
 from sdb.query.plan.keyfilters import may_join
-from sdb.query.plan.leftout import remarks
-from sdb.query.plan.period import period
-from sdb.query.plan.stars import expanded, has_excluded
+from sdb.query.plan.stars import expanded, warn_hidden
+from sdb.query.plan.tablenames import named
 from sdb.query.result.result import Result
+from sdb.query.syntax import printer
 from sdb.query.syntax.parser import parse
+from sdb.records import field, record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from sdb.cancellation import Cancellation
     from sdb.progress import Progress
-    from sdb.query.exec.storedtable import StoredTable
-    from sdb.query.plan.period import Period
+    from sdb.query.catalog.namedtables import OpenedTables
+    from sdb.query.catalog.period import Period
+    from sdb.query.catalog.storedtable import TableSource
+    from sdb.query.catalog.tablescan import TableScan
+    from sdb.query.catalog.views import UsedView
+    from sdb.query.exec.execution import Execution
     from sdb.query.syntax import ast
     from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import Visible
+
+# Years, days, hours, minutes and seconds from now: no part of a time is the same then.
+_LATER_US = ((4 * 366 + 33) * 86_400 + 5 * 3_600 + 7 * 60 + 11) * 1_000_000 + 13
 
 
 def sql(  # noqa: PLR0913 - the command's options, by name
@@ -43,6 +78,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     until: str | datetime | None = None,
     time_field: str | Sequence[str] | None = None,
     at: str = "",
+    missing: str | None = None,
     tables: Mapping[str, TableHandle] | None = None,
     progress: Progress = silent,
 ) -> Result:
@@ -53,22 +89,23 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     text : str
         The query, see docs/sql.md.
     params : mapping, optional
-        Values of the parameters ``$name`` in the query: text, numbers, booleans, ``None`` and
-        aware datetimes.
+        Values of the parameters ``$name`` in the query: text, numbers, booleans, ``None``,
+        aware datetimes, and lists and dicts of them. Dates, decimals, UUIDs, scalars and arrays of
+        numpy and others mean what they are in rows.
     root : str, optional
         Folder or URL where relative paths start; the current folder if not given.
     threads : int, optional
         How many threads decode and compute; without it one for each processor.
     memory_bytes : int, optional
-        How much memory groups, joins and sorts may take; without it four fifths of what there is.
-        What does not fit goes to a temporary folder.
+        Memory for groups, joins and sorts; four fifths of the machine's if not given. The rest is
+        spilled to a temporary folder.
     prune : bool
-        Whether to leave out blocks that cannot hold a row for which WHERE is TRUE. Time indexes of
+        Whether to skip blocks that cannot hold a row for which WHERE is TRUE. Time indexes of
         the original tool may claim too much; without pruning they are not used.
     typed : bool
-        Whether rows are wanted as typed values. Without it fields of unknown type come as JSON
-        text, which is faster when lines of JSON, or tables of text, are all that is wanted; other
-        forms are refused then, for JSON does not tell times from strings.
+        Whether rows have typed values. Without it fields of unknown type come as JSON text, which
+        is faster for output as lines of JSON or tables of text; other formats are refused then,
+        since JSON does not distinguish times from strings.
     strict : bool
         Whether a field that no row has is an error, as far as packfiles prove it; else a warning.
     since, until : str or datetime, optional
@@ -77,31 +114,37 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     time_field : str or sequence of str, optional
         Path of that time; without it the obvious one of each table.
     at : str
-        The version of tables of which the query does not name one, as behind the @ of ``db.t@-1d``;
-        the newest if not given.
+        The version of tables for which the query names none, as after the @ of ``db.t@-1d``; the
+        newest if not given.
+    missing : str, optional
+        What becomes of rows without a key of GROUP BY, ORDER BY or DISTINCT: ``drop`` leaves them
+        out, ``keep`` keeps them, as standard SQL does. SET in the query goes before it; if not
+        given it is what the environment variable ``SDB_MISSING`` says, or else ``drop``.
     tables : mapping, optional
-        Tables as they were read, by name with that of the database: the query sees these versions.
+        Open tables, by ``db.table``: the query reads these versions.
 
     Returns
     -------
     Result
-        The rows, which are computed when they are asked for.
+        The rows, which are computed when they are first read.
 
     Raises
     ------
     QueryError
-        The query is not in the language, or makes no sense.
+        The query cannot be parsed, or has no meaning.
     UsageError
-        A time that is none, or no obvious path of it.
+        An invalid time, or no obvious path for it; or `missing` is something else.
     NotFoundError, AccessError, CorruptError
         A packfile cannot be opened.
     InputError
-        What is to be packed for the query is malformed.
+        An input that is packed for the query is malformed.
 
     Examples
     --------
-    >>> for row in sdb.sql("SELECT type FROM 'gha.zion' WHERE id = $id", params={"id": 5}):
-    ...     print(row)                                  # doctest: +SKIP
+    >>> query = "SELECT type FROM 'events.zion' WHERE actor.login = $login"
+    >>> with sdb.sql(query, params={"login": "soumith"}) as result:
+    ...     list(result)
+    [{'type': 'PushEvent'}]
     """
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)
@@ -115,6 +158,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
         strict=strict,
         period=period(since, until, time_field),
         at=at,
+        missing=missing,
         tables=tables,
         progress=progress,
     )
@@ -131,39 +175,30 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
     strict: bool = False,
     period: Period | None = None,
     at: str = "",
+    missing: str | None = None,
     tables: Mapping[str, TableHandle] | None = None,
-    known: Mapping[tuple[str, ...], StoredTable] | None = None,
+    known: Mapping[tuple[str, ...], TableSource] | None = None,
     now_us: int | None = None,
+    visible: Visible | None = None,
+    cancellation: Cancellation | None = None,
+    opened: OpenedTables | None = None,
     progress: Progress = silent,
 ) -> Result:
     """Run a query that was parsed, see :func:`sql`.
 
-    Parameters
-    ----------
-    statement : Statement
-        The query, parameters bound, not yet checked.
-    root, threads, memory_bytes, prune, typed, strict, at, tables, progress
-        See :func:`sql`.
-    period : Period, optional
-        Times that rows must have.
-    known : mapping, optional
-        Tables that have a meaning of their own here, by the parts of their names.
-    now_us : int, optional
-        The instant of UTCNOW(), in microseconds since 1970; the present if not given.
-
-    Returns
-    -------
-    Result
-        The rows.
+    * ``root, threads, memory_bytes, prune, typed, strict, at, missing, tables, progress``: See
+      :func:`sql`.
+    * ``known``: Tables that have a meaning of their own here, by the parts of their names.
+    * ``now_us``: The instant of UTCNOW(), in microseconds since 1970; the present if not given.
+    * ``visible``: The tables that the query may name; it may then name no file either.
+    * ``cancellation``: Stops it, also before there are rows.
+    * ``opened``: Tables as :func:`planned` has opened them: the query reads these versions.
     """
-    from sdb.query.exec import engine
-
     now_us = time.time_ns() // 1000 if now_us is None else now_us
+    is_by_setting = missingrows.is_by_setting(statement, missing)
+    statement = missingrows.settled(statement, missing)
     if statement.described is not None and period is not None:
         raise UsageError("DESCRIBE and SUMMARIZE take all rows: leave out since and until")
-    # Tables are opened after a look at the query, but for those whose fields it needs.
-    needs_fields = statement.described is not None or has_excluded(statement)
-    statement = statement if needs_fields else check(statement, now_us)
     catalog = Catalog(
         root,
         prune=prune,
@@ -174,41 +209,170 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
         at=at,
         pinned=tables,
         known=known,
+        visible=visible,
+        cancellation=cancellation,
+        opened=opened,
     )
+    execution = None
     try:
+        statement = catalog.with_views(statement)
         if statement.described is not None:
-            from sdb.query.exec.described import described, summarized
-
-            answer = summarized if statement.is_summary else described
-            result = answer(statement.described, catalog)
-            result.on_close(catalog.close)
-            return Result(statement.text, result, catalog.tables)
-        if needs_fields:
-            statement = check(expanded(statement, catalog.top_fields), now_us)
-        catalog.open_together(statement)
-        result = engine.run(
-            _with_keys(statement, catalog, threads, memory_bytes) if prune else statement,
-            datasets=catalog,
-            threads=threads or 0,
-            memory_bytes=memory_bytes,
-            typed=typed,
-        )
-        catalog.tell_absent(statement, strict=strict)
+            execution = _described(statement, statement.described, catalog)
+        else:
+            # Tables are opened after a look at the query, but for those whose fields stars need.
+            if period is not None:
+                statement = between(statement, period.start_us, period.stop_us, period.field)
+            statement = check(_written_out(statement, catalog), now_us)
+            if opened is None:
+                catalog.open_together(statement)
+            catalog.check_cancelled()
+            if prune:
+                statement = _with_join_keys(statement, catalog, threads, memory_bytes)
+            execution = _executed(statement, catalog, threads, memory_bytes, typed=typed)
+            if is_by_setting and execution.has_kept:
+                execution.say(missingrows.note())
+            catalog.warn_absent_paths(statement, strict=strict)
+        catalog.check_cancelled()
     except BaseException:
+        if execution is not None:
+            execution.close()
         catalog.close()
         raise
-    result.on_close(catalog.close)
-    result.notes = lambda: catalog.notes_on(statement, result)
-    result.remarks = remarks(statement)
-    return Result(statement.text, result, catalog.tables)
+    execution.on_close(catalog.close)
+    execution.missing = statement.missing
+    return Result(statement.text, execution, catalog.tables)
 
 
-def _with_keys(
+@record
+class QueryPlan:
+    """A query that was planned, and not run."""
+
+    text: str  # the statement, with its parameters, stars, views and the present written out
+    statement: ast.Statement = field(repr=False)  # the one that runs: with its views written out
+    views: list[UsedView]  # the views that it reads, also through others
+    tables: list[TableScan]  # what it would read
+    opened: OpenedTables  # the tables that it names, by names and the version that was asked for
+    warnings: list[str]  # what may mislead, as far as it is known before rows are read
+    notes: list[str]  # notes on the answer that metadata of all packfiles decides, if asked for
+    depends_on_now: bool  # whether it is another statement at another time
+
+
+def planned(  # noqa: PLR0913 - those of `run`
+    statement: ast.Statement,
+    *,
+    root: str = "",
+    period: Period | None = None,
+    at: str = "",
+    now_us: int,
+    visible: Visible | None = None,
+    tables: Mapping[str, TableHandle] | None = None,
+    cancellation: Cancellation | None = None,
+    with_notes: bool = False,
+) -> QueryPlan:
+    """Plan a query that was parsed: no row is read, and small sides of joins neither.
+
+    The parameters are those of :func:`run`, and so is what is raised.
+
+    * ``with_notes``: Whether the notes on the answer are wanted, as far as metadata has them.
+    """
+    statement = missingrows.settled(statement, None)
+    catalog = Catalog(
+        root,
+        now_us=now_us,
+        period=period,
+        at=at,
+        pinned=tables,
+        visible=visible,
+        cancellation=cancellation,
+    )
+    lines: list[str] = []
+    try:
+        with notes.collected() as warnings:
+            whole = statement = catalog.with_views(statement)
+            if statement.described is not None:
+                from sdb.query.catalog.tables import table_name
+
+                name = table_name(statement.described)
+                catalog(() if name is None else (name,), None)
+                text, later = printer.statement(statement), ""
+            else:
+                if period is not None:
+                    statement = between(statement, period.start_us, period.stop_us, period.field)
+                written = _written_out(statement, catalog)
+                statement = check(written, now_us)
+                text = printer.statement(statement)
+                later = printer.statement(check(written, now_us + _LATER_US))
+                lines = _opened(statement, catalog, with_notes=with_notes)
+        return QueryPlan(
+            text,
+            whole,
+            catalog.views,
+            catalog.tables,
+            catalog.opened,
+            warnings,
+            lines,
+            bool(later) and text != later,
+        )
+    finally:
+        catalog.close()
+
+
+def _opened(statement: ast.Statement, catalog: Catalog, *, with_notes: bool) -> list[str]:
+    """Open the tables of a statement as far as its plan needs; return notes on the answer."""
+    from sdb.query.exec import engine
+    from sdb.query.exec.notes import notes_on
+
+    catalog.open_together(statement)
+    execution = engine.run(replace(statement, explain="text"), datasets=catalog)
+    try:
+        lines = notes_on(statement, execution, catalog)() if with_notes else []
+    finally:
+        execution.close()
+    catalog.warn_absent_paths(statement)
+    return lines
+
+
+def _written_out(statement: ast.Statement, catalog: Catalog) -> ast.Statement:
+    """Return a statement in which names of tables are aliases, and stars the fields they mean."""
+    catalog.name_queries(statement)
+    named_tables = named(statement, catalog.top_fields)
+    warn_hidden(named_tables, catalog.top_fields)
+    return expanded(named_tables, catalog.top_fields)
+
+
+def _described(statement: ast.Statement, table: ast.Table, catalog: Catalog) -> Execution:
+    """Report the fields of a table."""
+    from sdb.query.exec.described import described, summarized
+
+    return (summarized if statement.is_summary else described)(table, catalog)
+
+
+def _with_join_keys(
     statement: ast.Statement, catalog: Catalog, threads: int | None, memory_bytes: int | None
 ) -> ast.Statement:
-    """Tell large sides of joins which keys matter; of statements without joins nothing is read."""
+    """Send large sides of joins the keys that matter; without joins nothing is read."""
     if statement.explain is not None or not may_join(statement):
         return statement
-    from sdb.query.exec.joinkeys import with_join_keys
+    from sdb.query.joinkeys import with_join_keys
 
     return with_join_keys(statement, catalog, threads=threads, memory_bytes=memory_bytes)
+
+
+def _executed(
+    statement: ast.Statement,
+    catalog: Catalog,
+    threads: int | None,
+    memory_bytes: int | None,
+    *,
+    typed: bool,
+) -> Execution:
+    """Run a statement, with notes on its answer."""
+    from sdb.query.exec import engine
+    from sdb.query.exec.notes import notes_on
+
+    execution = engine.run(
+        statement, datasets=catalog, threads=threads or 0, memory_bytes=memory_bytes, typed=typed
+    )
+    execution.notes = notes_on(statement, execution, catalog)
+    execution.remarks = remarks(statement)
+    return execution

@@ -2,43 +2,61 @@
 
 from __future__ import annotations
 
-from sdb.errors import UsageError
-from sdb.query.storedview import StoredTableView
+from functools import partial
+
+from sdb.errors import NotFoundError, UsageError
+from sdb.query.storedview import Table
+from sdb.store.url import is_server
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.catalog.root import table_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, Unpack
 
     from sdb.packfile.inputs.arguments import Inputs
+    from sdb.query.options import (
+        AppendOptions,
+        ExecuteOptions,
+        MaintainOptions,
+        RestoreOptions,
+        SqlOptions,
+        SyncOptions,
+    )
     from sdb.query.result.result import Result
-    from sdb.query.writes.transacting import Transacting
+    from sdb.query.writes.transacting import TransactionContext
     from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.catalog.views import View
     from sdb.table.definition.definition import Definition
     from sdb.table.format.versionref import Given
     from sdb.table.history.restore import Restored
     from sdb.table.insert.insert import Inserted
     from sdb.table.inspect.describe import TableFacts
     from sdb.table.sync.result import Synced
+    from sdb.table.upkeep.maintain import Maintained
+    from sdb.table.upkeep.status import TableStatus
 
 
-class TableConnection:
+class Connection:
     """The tables below a root. Use :func:`connect` to get one.
 
-    Nothing is kept open: each call reads what is there then.
+    Nothing is kept open: each call reads the newest version.
 
     Examples
     --------
-    >>> db = sdb.connect("s3://bucket")                         # doctest: +SKIP
-    >>> db.sql("SELECT COUNT(*) FROM web.gha").to_arrow()       # doctest: +SKIP
+    >>> db = sdb.connect("lake")
+    >>> [(facts.database, facts.table, facts.rows) for facts in db.tables()]
+    [('web', 'gha', 975)]
+    >>> list(db.sql("SELECT COUNT(*) AS n FROM web.gha@1"))
+    [{'n': 1000}]
     """
 
-    def __init__(self, root: TableRoot) -> None:
+    def __init__(self, root: TableRoot, *, missing: str | None = None) -> None:
         self._root = root
+        self._defaults = {} if missing is None else {"missing": missing}
 
     @property
     def root(self) -> TableRoot:
@@ -46,7 +64,7 @@ class TableConnection:
         return self._root
 
     def tables(self, database: str | None = None) -> list[TableFacts]:
-        """Give the facts of all tables, or of those of one database.
+        """Return the facts of all tables, or of those of one database.
 
         Raises
         ------
@@ -56,35 +74,66 @@ class TableConnection:
         from sdb.table.inspect.describe import facts
 
         databases = self._root.databases() if database is None else [database]
-        names = [(one, table) for one in databases for table in self._root.tables(one)]
+        names = [
+            (database_name, table)
+            for database_name in databases
+            for table in self._root.tables(database_name)
+        ]
         handles = [find_table(self._root, *name) for name in names]
-        return [facts(one) for one in handles if one is not None and not one.is_dropped]
+        return [facts(handle) for handle in handles if handle is not None and not handle.is_dropped]
 
-    def table(self, name: str) -> StoredTableView:
-        """Give a table.
+    def views(self, database: str | None = None) -> list[View]:
+        """Return the views below the root, or those of one database, with their queries.
+
+        Returns
+        -------
+        list of View
+            Each has ``name``, ``newest`` (``version``, ``text``, ``at_us``, ``author``) and
+            ``versions``; damaged ones are left out with a warning.
+
+        Examples
+        --------
+        >>> text = "SELECT id FROM web.gha WHERE type = 'PushEvent'"
+        >>> made = db.execute(f"CREATE VIEW web.pushes AS {text}")
+        >>> [(view.name, view.newest.text) for view in db.views()]
+        [('web.pushes', "SELECT id FROM web.gha WHERE type = 'PushEvent'")]
+        """
+        from sdb.table.catalog.views import views
+
+        return list(views(self._root, database))
+
+    def table(self, name: str) -> Table:
+        """Return a table.
 
         Parameters
         ----------
         name : str
-            Its name with that of the database: ``db.table``, or ``db.table@12`` for a version, see
-            :mod:`sdb.table.format.versionref`.
+            Its name, ``db.table``, or a version of it, ``db.table@12``.
 
         Returns
         -------
-        StoredTableView
+        Table
             The table.
 
         Raises
         ------
         NotFoundError
-            There is no such table, or no such version.
+            The table or the version does not exist, or no rows were appended yet.
         CorruptError
             Its index is damaged.
         """
+        from sdb.table.format.keys import TableKeys
         from sdb.table.format.versionref import split_reference
 
         table, at = split_reference(name)
-        view = StoredTableView(open_table(self._root, *_split(table)))
+        try:
+            view = Table(open_table(self._root, *_split(table)))
+        except NotFoundError as error:
+            keys = TableKeys(*_split(table))
+            if self._root.has(keys.index) or not self._root.has(keys.definition):
+                raise
+            hint = f"append({table!r}, rows) of the connection inserts the first ones"
+            raise NotFoundError(error.message, path=error.path, hint=hint) from None
         return view.at(at) if at else view
 
     def create(
@@ -95,24 +144,24 @@ class TableConnection:
         overwrite: bool = False,
         allow_inputs: Location | Iterable[Location] = (),
     ) -> Definition:
-        """Make a table, see :func:`sdb.table.definition.create.create_table`.
+        """Create a table.
 
         Parameters
         ----------
         name : str
             Its name with that of the database: ``db.table``.
         definition : Definition, str or sequence of str
-            What it takes; or a pattern of inputs, or several.
+            The definition; or one or several patterns of inputs.
         overwrite : bool
-            Whether the definition of a table that is there may be replaced.
+            Whether the definition of an existing table may be replaced.
         allow_inputs : iterable of path or str
-            Folders and URLs out of the root below which its patterns may find inputs, besides those
-            of the connection. The definition does not tell them: each sync has to allow them.
+            Folders and URLs outside of the root below which its patterns may match inputs, besides
+            those of the connection. They are not stored: each sync has to allow them.
 
         Returns
         -------
         Definition
-            What was stored.
+            The stored definition.
         """
         from sdb.table.definition.create import create_table, definition_of
         from sdb.table.definition.definition import Definition
@@ -123,10 +172,39 @@ class TableConnection:
         root = self._root.allowing(allow_inputs)
         return create_table(root, *_split(name), definition, overwrite=overwrite)
 
-    def append(self, name: str, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
-        """Insert rows into a table, see :func:`sdb.table.insert.groupcommit.append`.
+    def append(self, name: str, inputs: Inputs, **options: Unpack[AppendOptions]) -> Inserted:
+        """Insert rows into a table, or into a branch of it; concurrent threads share a commit.
 
-        Into a branch of it for ``db.table@branch``, see :func:`sdb.table.insert.insert.insert`.
+        Parameters
+        ----------
+        name : str
+            The table, ``db.table``, or a branch of it, ``db.table@branch``.
+        inputs : path, URL, binary file, table, iterable of these, or iterable of rows
+            As in :func:`sdb.pack`: rows are dicts or dataclasses; tables are data frames of pandas
+            and polars, and all that has ``__arrow_c_stream__``.
+        nulls : {"null", "missing"}
+            What fields of rows and tables are that are ``None`` or null.
+        txn_id : str
+            The client's own id. The same one again inserts nothing, and returns the same version.
+        author, message : str
+            Recorded in the version.
+        partition : mapping
+            A value for each field that the table has partitions by: all rows get it.
+        format, hints, level, stats, time_fields, on_error, threads, progress
+            As in :func:`sdb.pack`; `stats` are those of the definition if not given.
+
+        Returns
+        -------
+        Inserted
+            The version that has the rows.
+
+        Raises
+        ------
+        InputError
+            A value that no row can have; the message names the row and the field.
+        NotFoundError, UnsupportedError, ConflictError, UncertainError
+            There is no such table; it has partitions; other writers won every race; it is not known
+            whether the rows are in.
         """
         from sdb.table.insert import groupcommit, insert
 
@@ -141,68 +219,211 @@ class TableConnection:
         name: str,
         *,
         allow_inputs: Location | Iterable[Location] = (),
-        **options: Any,  # noqa: ANN401
+        **options: Unpack[SyncOptions],
     ) -> Synced:
-        """Take the new inputs of a table, see :func:`sdb.table.sync.sync.sync_table`.
+        """Take the new inputs of a table, each one once.
 
         Parameters
         ----------
         name : str
             Its name with that of the database: ``db.table``.
         allow_inputs : iterable of path or str
-            Folders and URLs out of the root below which its patterns may find inputs, besides those
-            of the connection.
-        options
-            Those of `sync_table`.
+            Folders and URLs outside of the root below which its patterns may match inputs, besides
+            those of the connection.
+        dry_run : bool
+            Whether to report only what a sync would take.
+        retry : bool
+            Whether to try inputs again that failed before.
+        changed, vanished : str
+            What to do with rows of inputs that have changed, or are gone: ``keep``, or as in
+            docs/tables.md.
+        branch : str
+            The branch that gets the rows.
+        author : str
+            Recorded in the versions.
+        format, hints, level, stats, time_fields, threads, progress
+            As in :func:`sdb.pack`.
+
+        Returns
+        -------
+        Synced
+            The inputs that were taken, and the versions.
         """
         from sdb.table.sync.sync import sync_table
 
         return sync_table(self._root.allowing(allow_inputs), *_split(name), **options)
 
-    def restore(self, name: str, reference: Given, **options: Any) -> Restored:  # noqa: ANN401
-        """Make old content a new version, see :func:`sdb.table.history.restore.restore`."""
+    def maintain(self, name: str | None = None, **options: Unpack[MaintainOptions]) -> Maintained:
+        """Keep tables small, as their definitions say: ``sdb maintain``.
+
+        Inputs are taken where the definition asks for that, packfiles merged, old rows and versions
+        go, and objects are deleted that no version needs.
+
+        Parameters
+        ----------
+        name : str, optional
+            ``db``, ``db.table`` or ``db.pattern*``; all tables if not given.
+        interval : str or float, optional
+            Time between rounds, as in ``"1m"``; without it there is one round.
+        stop : threading.Event, optional
+            Set to stop; what is under way ends soon, and leaves its table whole.
+        tell : callable, optional
+            Called with each step that was done.
+        dry_run : bool
+            Whether to report only what would be done.
+        grace : str or float, optional
+            Grace period of collections; that of the definition, or ``24h``, if not given.
+        cpu_share : float, optional
+            Share of one processor, on average.
+        min_free_bytes : int
+            Free space that compactions leave on the disk.
+        author : str
+            Recorded in the versions.
+
+        Examples
+        --------
+        >>> db = sdb.connect("lake")
+        >>> for action in db.maintain("web", dry_run=True).actions:
+        ...     print(action.table, action.action, action.text)
+        """
+        from sdb.table.upkeep.maintain import TableChoice, maintain_tables
+
+        database, _, pattern = (name or "").partition(".")
+        return maintain_tables(self._root, TableChoice(database, pattern or "*"), **options)
+
+    def status(self, name: str | None = None, *, exact: bool = False) -> list[TableStatus]:
+        """Report what tables need, and which command mends it: ``sdb status``.
+
+        Parameters
+        ----------
+        name : str, optional
+            ``db``, ``db.table`` or ``db.pattern*``; all tables if not given.
+        exact : bool
+            Whether objects that no version needs are counted exactly, however many versions there
+            are.
+        """
+        from sdb.table.upkeep.maintain import TableChoice
+        from sdb.table.upkeep.status import table_status
+
+        database, _, pattern = (name or "").partition(".")
+        tables = TableChoice(database, pattern or "*").check(self._root).tables(self._root)
+        return [table_status(self._root, keys, exact=exact) for keys in tables]
+
+    def restore(self, name: str, reference: Given, **options: Unpack[RestoreOptions]) -> Restored:
+        """Make the content of an old version new; options as in :meth:`sdb.Table.restore`."""
         from sdb.table.history.restore import restore
 
         return restore(self._root, *_split(name), reference, **options)
 
-    def sql(self, text: str, **options: Any) -> Result:  # noqa: ANN401 - those of `sdb.sql`
-        """Run a query on tables and packfiles below the root; see :func:`sdb.query.api.sql`."""
+    def sql(self, text: str, **options: Unpack[SqlOptions]) -> Result:
+        """Run a query on tables and packfiles below the root.
+
+        Parameters
+        ----------
+        text : str
+            The query, see docs/sql.md.
+        params, threads, memory_bytes, prune, typed, strict, missing, since, until, time_field
+            As in :func:`sdb.sql`; values of `params` may be lists, as in ``type IN ($types)``.
+        at, tables
+            As in :func:`sdb.sql`: versions of tables.
+
+        Returns
+        -------
+        Result
+            The rows, which are computed when they are first read.
+        """
         from sdb.query.api import sql
 
-        return sql(text, root=self._root.location, **options)
+        return sql(text, root=self._root.location, **self._chosen(options))
 
-    def execute(self, text: str, **options: Any) -> list[Executed]:  # noqa: ANN401 - its own
-        """Carry out statements that change tables, see :func:`sdb.query.writes.execute.execute`."""
+    def execute(self, text: str, **options: Unpack[ExecuteOptions]) -> list[Executed]:
+        """Run statements that change tables.
+
+        Parameters
+        ----------
+        text : str
+            The statements, separated by semicolons.
+        params, author, message, txn_id, dry_run, missing, threads, memory_bytes, progress
+            As in :func:`sdb.execute`.
+
+        Returns
+        -------
+        list of Executed
+            The result of each transaction.
+        """
         from sdb.query.writes.execute import execute
 
-        return execute(text, root=self._root, **options)
+        return execute(text, root=self._root, **self._chosen(options))
 
-    def transaction(self, **options: Any) -> Transacting:  # noqa: ANN401 - those of `execute`
+    def _chosen(self, options: Mapping[str, object]) -> dict[str, Any]:
+        """Return options with those that the connection has for all statements."""
+        return {**self._defaults, **options}
+
+    async def asql(self, text: str, **options: Unpack[SqlOptions]) -> Result:
+        """Run a query in a thread, and return its result when all rows are computed.
+
+        Cancelling the task interrupts the query. Arguments are those of :meth:`sql`.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> async def count():
+        ...     with await db.asql("SELECT COUNT(*) AS n FROM web.gha@1") as result:
+        ...         return result.head()
+        >>> asyncio.run(count())
+        [{'n': 1000}]
+        """
+        from sdb.query.awaited import queried
+
+        return await queried(partial(self.sql, text, **options))
+
+    async def aappend(
+        self, name: str, inputs: Inputs, **options: Unpack[AppendOptions]
+    ) -> Inserted:
+        """Insert rows in a thread; arguments are those of :meth:`append`.
+
+        Many tasks at once share commits. A task that is cancelled meanwhile ends when the rows are
+        in: give a `txn_id` to be able to repeat it.
+        """
+        from sdb.query.awaited import finished
+
+        return await finished(partial(self.append, name, inputs, **options))
+
+    async def aexecute(self, text: str, **options: Unpack[ExecuteOptions]) -> list[Executed]:
+        """Run statements in a thread; arguments are those of :meth:`execute`.
+
+        A task that is cancelled meanwhile ends when the statements have run.
+        """
+        from sdb.query.awaited import finished
+
+        return await finished(partial(self.execute, text, **options))
+
+    def transaction(self, **options: Unpack[ExecuteOptions]) -> TransactionContext:
         """Begin a transaction: statements that become one version of each table, all at once.
 
         Parameters
         ----------
-        options
-            Those of :func:`sdb.execute`.
+        author, message, txn_id, dry_run, threads, memory_bytes, progress
+            As in :func:`sdb.execute`.
 
         Returns
         -------
-        Transacting
-            Takes statements in a ``with`` block, and carries them out at its end.
+        TransactionContext
+            Collects statements in a ``with`` block, and runs them at its end.
 
         Examples
         --------
-        >>> with db.transaction(message="GDPR") as tx:          # doctest: +SKIP
-        ...     tx.execute("DELETE FROM web.gha WHERE actor.id = $id", params={"id": 7})
-        ...     tx.execute("INSERT INTO web.gha VALUES ({'note': 'gone'})")
+        >>> with db.transaction(message="retention") as tx:
+        ...     tx.execute("DELETE FROM web.gha WHERE type = $type", params={"type": "WatchEvent"})
+        ...     tx.execute("INSERT INTO web.gha VALUES ({'type': 'Note'})")
         """
-        from sdb.query.writes.transacting import Transacting
+        from sdb.query.writes.transacting import TransactionContext
 
-        return Transacting(self._root, options)
+        return TransactionContext(self._root, self._chosen(options))
 
     def __repr__(self) -> str:
         """Show the root."""
-        return f"<TableConnection to {self._root.location}>"
+        return f"<Connection to {self._root.location}>"
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -213,26 +434,52 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def connect(
-    root: Location = "", *, allow_inputs: Location | Iterable[Location] = ()
-) -> TableConnection:
-    """Give the tables below a root.
+    root: Location = "",
+    *,
+    allow_inputs: Location | Iterable[Location] = (),
+    missing: str | None = None,
+    token: str = "",
+) -> Connection:
+    """Connect to the tables below a root, or to those of a server.
 
     Parameters
     ----------
     root : path or str
-        Folder or URL; the current folder when empty.
+        Folder or URL; the current folder when empty. ``http://host:7373`` is a server, ``sdb
+        serve``: what cannot be done through it is an `UnsupportedError` that says why.
     allow_inputs : iterable of path or str
         Folders and URLs out of the root below which the patterns of tables may find inputs, besides
         those of the environment variable ``SDB_ALLOW_INPUTS``.
+    missing : str, optional
+        What becomes of rows without a key in its queries and statements, see :func:`sdb.sql`.
+    token : str, optional
+        The token that a server asks for; ``SDB_TOKEN`` of the environment if not given.
 
     Returns
     -------
-    TableConnection
-        The tables. Nothing is read yet.
+    Connection
+        The connection. Nothing is read yet.
 
     Raises
     ------
     UsageError
-        The keys in the environment are none, or a place of inputs is none.
+        A key in the environment is invalid, or an allowed prefix or `missing` is.
+
+    Examples
+    --------
+    >>> db = sdb.connect("lake")
+    >>> db.create("web.gha", "testdata/gh*.json.gz", allow_inputs=".").inputs[0].pattern
+    'file://testdata/gh*.json.gz'
+    >>> db.append("web.gha", "testdata/gh2015_1k.json.gz").version
+    1
     """
-    return TableConnection(table_root(root, allow_inputs=allow_inputs))
+    if is_server(root):
+        from sdb.query.remote.connection import RemoteConnection
+        from sdb.query.remote.transport import Transport
+
+        return RemoteConnection(Transport(str(root), token), missing=missing)
+    if missing is not None:
+        from sdb.query.analyze.missingrows import check
+
+        check(missing)
+    return Connection(table_root(root, allow_inputs=allow_inputs), missing=missing)

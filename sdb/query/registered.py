@@ -1,69 +1,68 @@
-"""`sdb.register`: packfiles as tables of a DuckDB connection."""
+"""`sdb.register`: packfiles and tables as tables of a DuckDB connection."""
 
 from __future__ import annotations
 
-from sdb.packfile.prune.unknownfields import tell_of
-from sdb.packfile.read.arrow import Scan
-from sdb.query.exec.catalog import Catalog
-from sdb.query.plan.dataset import TableName
+import os
+
+from sdb.query.rowset import RowSet
+from sdb.query.storedview import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     import duckdb
-    import pyarrow as pa
+
+    from sdb.store.base import Location
 
 
 class Registered:
-    """Rows of packfiles for consumers of Arrow that ask for them again and again."""
+    """Rows that a connection of DuckDB knows by name; it keeps their packfiles open."""
 
-    def __init__(
-        self, path: str, fields: Sequence[str] | None, since: str | None, until: str | None
-    ) -> None:
-        self._catalog = Catalog()
-        try:
-            table = self._catalog((TableName("file", (path,), (0, 0)),), None)
-            opened = [(part.pack.path, part.pack.trailer) for part in table.parts]
-            tell_of(opened, fields, None)
-            jobs = [(part.pack, part.pack.select(since=since, until=until)) for part in table.parts]
-            self._scan = Scan(jobs, fields=fields)
-            self._schema: pa.Schema = self._scan.schema
-        except BaseException:
-            self._catalog.close()
-            raise
+    def __init__(self, rows: RowSet) -> None:
+        self._rows = rows
+
+    @property
+    def blocks_read(self) -> int:
+        """Number of blocks that the last query read."""
+        return self._rows.blocks_read
 
     def __arrow_c_schema__(self) -> object:
-        """Give the schema, without reading anything."""
-        return self._schema.__arrow_c_schema__()
+        """Return the schema, without reading anything."""
+        return self._rows.schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Begin to read the rows."""
         import pyarrow as pa
 
-        reader = pa.RecordBatchReader.from_batches(self._schema, self._scan.batches())
+        reader = pa.RecordBatchReader.from_batches(self._rows.schema, self._rows.batches())
         return reader.__arrow_c_stream__(requested_schema)
 
     def close(self) -> None:
         """Close the packfiles; a query that is under way fails."""
-        self._catalog.close()
+        self._rows.close()
 
 
 def register(
     con: duckdb.DuckDBPyConnection,
     name: str,
-    path: str,
+    source: Location | Table,
     *,
     fields: Sequence[str] | None = None,
-    since: str | None = None,
-    until: str | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    time_field: str | Sequence[str] | None = None,
 ) -> Registered:
-    """Make packfiles a table of a DuckDB connection of yours.
+    """Register packfiles or a table as a table of your own DuckDB connection.
 
-    All rows have one schema, that of :meth:`sdb.packfile.read.reader.Packfile.to_arrow`, for which
-    they are looked through once. DuckDB cannot tell which columns and rows a query needs, so each
-    query reads all that was chosen here: name the fields, and bound the time. `sdb.sql` chooses by
-    itself.
+    All rows have one schema, that of :meth:`sdb.Packfile.to_arrow`, for which they are read once:
+    name the fields if there are many. Of a query DuckDB passes on the columns that it needs, and
+    comparisons of columns with constants: other columns are not decoded, and blocks are left out
+    that cannot hold such rows. Other conditions (LIKE, IN, functions) are decided by DuckDB row by
+    row. :func:`sdb.sql` also pushes those down, and knows values of several types.
+
+    A table is registered as it is now; later versions are not seen.
 
     Parameters
     ----------
@@ -71,13 +70,15 @@ def register(
         The connection.
     name : str
         Name of the table in it.
-    path : str
-        A packfile, or a pattern as in ``logs/*.zion``.
+    source : path, str or Table
+        A packfile, a pattern as in ``logs/*.zion``, or a table of :func:`sdb.connect`.
     fields : sequence of str, optional
         Names of the top-level fields that become columns.
-    since, until : str, optional
+    since, until : str or datetime, optional
         Only rows with a time from `since` on and before `until`; blocks that the time index rules
         out are not read.
+    time_field : str or sequence of str, optional
+        Path of that time; without it the obvious one.
 
     Returns
     -------
@@ -92,10 +93,14 @@ def register(
     Examples
     --------
     >>> import duckdb
-    >>> con = duckdb.connect()
-    >>> sdb.register(con, "events", "gha.zion", fields=["type"])    # doctest: +SKIP
-    >>> con.sql("SELECT type, count(*) FROM events GROUP BY type")  # doctest: +SKIP
+    >>> connection = duckdb.connect()
+    >>> registered = sdb.register(connection, "events", "events.zion", fields=["type"])
+    >>> connection.sql("SELECT count(*) FROM events WHERE type = 'PushEvent'").fetchall()
+    [(596,)]
+    >>> connection.close()
+    >>> registered.close()
     """
-    rows = Registered(path, fields, since, until)
-    con.register(name, rows)
-    return rows
+    source_rows = source.snapshot if isinstance(source, Table) else os.fspath(source)
+    rows = RowSet(source_rows, fields=fields, since=since, until=until, time_field=time_field)
+    con.register(name, rows.to_dataset())
+    return Registered(rows)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 
 from sdb import bounds
 from sdb.errors import UsageError
 from sdb.packfile.prune.predicate import Anywhere
-from sdb.packfile.prune.unknownfields import is_absent, tell_of
+from sdb.packfile.prune.unknownfields import is_absent, warn_unknown_fields
 from sdb.packfile.read.reader import open_packfile
 from sdb.packfile.read.resolve import resolve
 from sdb.query.analyze.params import bind
 from sdb.query.api import run
-from sdb.query.exec.storedtable import StoredTable
-from sdb.query.plan.dataset import TableName
-from sdb.query.plan.locations import database_and_table, may_be_stored
-from sdb.query.plan.period import period
-from sdb.query.plan.tablescan import IndexSteps
+from sdb.query.catalog.dataset import TableName
+from sdb.query.catalog.locations import database_and_table, may_be_stored
+from sdb.query.catalog.period import period
+from sdb.query.catalog.storedtable import TableSource
+from sdb.query.catalog.tablefiles import tables_fitting
+from sdb.query.catalog.tablescan import IndexSteps
 from sdb.query.syntax.parser import parse
 
 TYPE_CHECKING = False
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from sdb.store.base import Location
 
 _ANYWHERE = Anywhere()
-TYPED = frozenset({"ion", "ion-text", "arrow", "parquet"})
 """Formats that tell times from strings."""
 
 
@@ -54,58 +55,45 @@ def selected(  # noqa: PLR0913 - the command's options, by name
 ) -> Iterator[Result]:
     """Select rows of packfiles and tables.
 
-    Parameters
-    ----------
-    paths : path or str, or iterable of these
-        Paths, URLs, patterns and folders, and names of tables below the root. The rows of one
-        follow on those of the other.
-    where : str
-        The condition.
-    root : str
-        Folder or URL where relative paths start; the current folder when empty.
-    fields : sequence of str, optional
-        Names of the top-level fields; the others are left out.
-    since, until, time_field, threads, prune, typed
-        See :func:`sdb.query.api.sql`.
-    limit : int, optional
-        At most so many rows.
-    strict : bool
-        Whether a field that no row has is an error; else a warning.
+    * ``paths``: Paths, URLs, patterns and folders, and names of tables below the root. The rows of
+      one follow on those of the other.
+    * ``root``: Folder or URL where relative paths start; the current folder when empty.
+    * ``fields``: Names of the top-level fields; the others are left out.
+    * ``since, until, time_field, threads, prune, typed``: See :func:`sdb.query.api.sql`.
+    * ``strict``: Whether a field that no row has is an error; else a warning.
 
-    Yields
-    ------
-    Result
-        The rows, which can be read as long as the context lasts.
+    Yields: The rows, which can be read as long as the context lasts.
 
     Raises
     ------
     QueryError
-        The condition is none.
+        The condition is malformed.
     NotFoundError, AccessError, UsageError, CorruptError
         A packfile cannot be opened, or a choice makes no sense.
     """
     bounds.ROWS.check(limit)
     bounds.THREADS.check(threads)
     times = period(since, until, time_field)
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    names = [os.fspath(path) for path in given]
+    requested = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    words = [os.fspath(path) for path in requested]
+    names = list(chain.from_iterable(tables_fitting(word, root) or [word] for word in words))
     if not names:
         raise UsageError("no packfile to unpack")
     with ExitStack() as stack:
         opened: dict[str, list[Packfile]] = {}
         for name in dict.fromkeys(names):
             if not is_table(name, root):
-                found = resolve([name], root=root or None)
-                opened[name] = [stack.enter_context(open_packfile(one.location)) for one in found]
-        known: dict[tuple[str, ...], StoredTable] = {
-            (name,): _Opened(name, packs) for name, packs in opened.items()
+                files = resolve([name], root=root or None)
+                opened[name] = [stack.enter_context(open_packfile(file.location)) for file in files]
+        known: dict[tuple[str, ...], TableSource] = {
+            (name,): OpenedSource(name, packs) for name, packs in opened.items()
         }
         trailers = [(pack.path, pack.trailer) for packs in opened.values() for pack in packs]
         if len(opened) == len(set(names)):
-            tell_of(trailers, fields, None, strict=strict)
+            warn_unknown_fields(trailers, fields, None, strict=strict)
         else:  # fields of tables the query tells of
             trailers = []
-        text = _query(names, where, None if fields is None else _items(fields, trailers), limit)
+        text = _query(names, where, None if fields is None else items_of(fields, trailers), limit)
         result = run(
             bind(parse(text), {}),
             root=root,
@@ -120,19 +108,19 @@ def selected(  # noqa: PLR0913 - the command's options, by name
 
 
 def is_table(name: str, root: str = "") -> bool:
-    """Tell whether a name may be that of a table below a root, and is none of a file."""
+    """Return whether a name may be that of a table below a root, and not that of a file."""
     names = database_and_table(TableName("file", (name,), (0, 0)), root)
     return names is not None and may_be_stored(root, *names)
 
 
 def _query(names: Iterable[str], where: str, items: str | None, limit: int | None) -> str:
     """Write a query; the condition has lines of its own, so that a comment in it ends there."""
-    tables = " ++ ".join(f"read_file({_text(name)})" for name in names)
+    tables = " ++ ".join(f"read_file({quoted_text(name)})" for name in names)
     query = f"SELECT {items or '*'} FROM {tables} WHERE (\n{where}\n)"  # noqa: S608
     return query if limit is None else f"{query} LIMIT {limit}"
 
 
-def _items(fields: Iterable[str], files: Sequence[tuple[str, Trailer]]) -> str:
+def items_of(fields: Iterable[str], files: Sequence[tuple[str, Trailer]]) -> str:
     """Write the items of SELECT; of names that no row has users were told already."""
     return ", ".join(
         f"MISSING AS {_quoted(name)}"
@@ -142,7 +130,8 @@ def _items(fields: Iterable[str], files: Sequence[tuple[str, Trailer]]) -> str:
     )
 
 
-def _text(path: str) -> str:
+def quoted_text(path: str) -> str:
+    """Write a text as queries have it."""
     return "'" + path.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
@@ -150,7 +139,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-class _Opened(StoredTable):
+class OpenedSource(TableSource):
     """Packfiles that are open, as a table for queries."""
 
     def __init__(self, name: str, packs: list[Packfile]) -> None:
@@ -163,7 +152,7 @@ class _Opened(StoredTable):
         return self._name
 
     def packs(self, test: Predicate = _ANYWHERE) -> list[Packfile]:
-        """Give the packfiles."""
+        """Return the packfiles."""
         del test
         return self._packs
 
@@ -173,12 +162,12 @@ class _Opened(StoredTable):
         return True
 
     def steps(self, test: Predicate) -> IndexSteps:
-        """Tell that no index rules out any."""
+        """Report that no index rules out any."""
         del test
         return IndexSteps(0, 0, len(self._packs), len(self._packs))
 
     def trailers(self) -> list[tuple[str, Trailer]]:
-        """Give their trailers."""
+        """Return their trailers."""
         return [(pack.path, pack.trailer) for pack in self._packs]
 
     def close(self) -> None:

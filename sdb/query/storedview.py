@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from sdb.errors import UsageError
+from sdb.query.tablerows import TableRows, quoted
 from sdb.table.catalog.handle import open_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
-    from typing import Any
-
-    import pyarrow as pa
+    from typing import Unpack
 
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.progress import Progress
+    from sdb.query.options import (
+        BranchAppendOptions,
+        CompactOptions,
+        ExecuteOptions,
+        ForkOptions,
+        MaintainOptions,
+        MergeOptions,
+        PurgeOptions,
+        PushOptions,
+        RestoreOptions,
+        SyncOptions,
+    )
+    from sdb.query.splits import Splits
     from sdb.query.tableinspection import TableInspection
     from sdb.query.writes.purged import Purged
     from sdb.query.writes.transaction import Executed
@@ -36,25 +47,31 @@ if TYPE_CHECKING:
     from sdb.table.maintenance.validate import TableReport
     from sdb.table.sync.result import Synced
     from sdb.table.sync.status import InputStatus
+    from sdb.table.upkeep.maintain import Maintained
+    from sdb.table.upkeep.status import TableStatus
 
 
-class StoredTableView:
-    """A table, as its index was when this was made; rows are those of the query's moment.
+class Table(TableRows):
+    """A table, with the facts of its index when it was opened; queries read the newest rows.
 
-    That of :meth:`at` stays the same, and its rows are those of its version.
+    A table from :meth:`at` is one version: its facts and rows never change. Methods that change the
+    table make it the new version.
 
     Examples
     --------
-    >>> t = sdb.connect("lake").table("web.gha")                # doctest: +SKIP
-    >>> t.to_arrow(fields=["type"], since="1h")                 # doctest: +SKIP
+    >>> table = sdb.connect("lake").table("web.gha")
+    >>> [(version.version, version.operation) for version in table.log()]
+    [(3, 'transaction'), (2, 'delete'), (1, 'insert')]
+    >>> table.to_arrow(fields=["type"], since="2015-01-01T01:05", time_field="created_at").num_rows
+    309
     """
 
     def __init__(self, handle: TableHandle, *, at: str = "") -> None:
         self._handle = handle
         self._at = at
 
-    def at(self, reference: Given) -> StoredTableView:
-        """Give the table as it was at a version.
+    def at(self, reference: Given) -> Table:
+        """Return the table as it was at a version.
 
         Parameters
         ----------
@@ -64,7 +81,7 @@ class StoredTableView:
 
         Returns
         -------
-        StoredTableView
+        Table
             The version, which stays the same whatever is committed.
 
         Raises
@@ -74,63 +91,106 @@ class StoredTableView:
 
         Examples
         --------
-        >>> t = sdb.connect("lake").table("web.gha")            # doctest: +SKIP
-        >>> t.at(-1).to_arrow()                                 # doctest: +SKIP
+        >>> table.at(1).to_arrow(fields=["type"]).num_rows
+        1000
         """
         from sdb.table.format.versionref import parse_reference
 
         keys = self._handle.keys
         head = open_table(self._handle.root, keys.database, keys.table)
         wanted = parse_reference(reference)
-        return StoredTableView(head.at(wanted), at=wanted.text)
+        return Table(head.at(wanted), at=wanted.text)
 
     @property
     def version(self) -> int | None:
-        """Number of the version; None: no `sdb` has written it."""
+        """Number of the version; None if another program wrote it."""
         state = self._handle.state
         return None if state is None else state.version
 
     @property
     def name(self) -> str:
-        """Its name with that of the database."""
+        """The name, ``db.table``."""
         return self._handle.name
 
     @property
     def handle(self) -> TableHandle:
-        """The index, and what leads to the other objects."""
+        """The index, and the keys of the other objects."""
         return self._handle
 
     def describe(self) -> TableDescription:
-        """Describe the table and its packfiles, see `sdb describe`."""
+        """Describe the table and its packfiles, as ``sdb describe``."""
         from sdb.table.inspect.describe import describe_table
 
         return describe_table(self._handle)
 
-    def append(self, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
-        """Insert rows, see :func:`sdb.table.insert.groupcommit.append`; it is then the new one."""
+    def append(self, inputs: Inputs, **options: Unpack[BranchAppendOptions]) -> Inserted:
+        """Insert rows; threads that append to one table share commits.
+
+        Parameters
+        ----------
+        inputs : path, URL, binary file, table, iterable of these, or iterable of rows
+            Rows are dicts or dataclasses; tables are data frames of pandas and polars, and all that
+            has ``__arrow_c_stream__``.
+        nulls : {"null", "missing"}
+            What fields of rows and tables are that are ``None`` or null.
+        txn_id : str
+            The client's own id. The same one again inserts nothing, and returns the same version.
+        branch : str
+            The branch that gets the rows; that of the table if not given.
+        author, message : str
+            Recorded in the version.
+        partition : mapping
+            A value for each field that the table has partitions by: all rows get it.
+        format, hints, level, stats, time_fields, on_error, threads, progress
+            As in :func:`sdb.pack`; `stats` are those of the definition if not given.
+
+        Returns
+        -------
+        Inserted
+            The version that has the rows. Errors are those of :meth:`sdb.Connection.append`.
+        """
         from sdb.table.insert import groupcommit
 
-        branch = options.pop("branch", None) or self._target
-        found = groupcommit.append(*self._place, inputs, branch=branch, **options)
+        options["branch"] = options.get("branch") or self._target
+        inserted = groupcommit.append(*self._place, inputs, **options)
         self._reopen()
-        return found
+        return inserted
 
-    def sync(self, **options: Any) -> Synced:  # noqa: ANN401
-        """Take new inputs, see :func:`sdb.table.sync.sync.sync_table`, as :meth:`append` rows."""
+    async def aappend(self, inputs: Inputs, **options: Unpack[BranchAppendOptions]) -> Inserted:
+        """Insert rows in a thread; see :meth:`sdb.Connection.aappend`."""
+        from sdb.query.awaited import finished
+
+        return await finished(lambda: self.append(inputs, **options))
+
+    def sync(self, **options: Unpack[SyncOptions]) -> Synced:
+        """Take new inputs, each one once; options as in :meth:`sdb.Connection.sync`."""
         from sdb.table.sync.sync import sync_table
 
-        found = sync_table(*self._place, **({"branch": self._target} | options))
+        options.setdefault("branch", self._target)
+        synced = sync_table(*self._place, **options)
         self._reopen()
-        return found
+        return synced
 
-    def compact(self, **options: Any) -> Compacted:  # noqa: ANN401
-        """Merge small packfiles, see :func:`sdb.table.maintenance.compact.compact_table`."""
+    def compact(self, **options: Unpack[CompactOptions]) -> Compacted:
+        """Merge small packfiles, in a version with the same rows.
+
+        Parameters
+        ----------
+        cluster_by : sequence of path, optional
+            Paths by whose values rows are sorted; those of the definition if not given.
+        dry_run : bool
+            Whether to report only what would be merged.
+        author, message : str
+            Recorded in the version.
+        progress : Progress
+            Called with the number of bytes that were merged.
+        """
         from sdb.table.maintenance.compact import compact_table
 
         self._check_main()
-        found = compact_table(*self._place, **options)
+        compacted = compact_table(*self._place, **options)
         self._reopen()
-        return found
+        return compacted
 
     def expire(
         self,
@@ -138,10 +198,11 @@ class StoredTableView:
         keep_last: int | None = None,
         keep_within: str | float | None = None,
         keep_tags: Sequence[str] = (),
+        thin: str | None = None,
         all_but_head: bool = False,
         dry_run: bool = False,
     ) -> Expired:
-        """Expire versions, see :func:`sdb.table.maintenance.expire.policy_of` for what is kept."""
+        """Remove versions from the history, see :func:`sdb.table.maintenance.expire.policy_of`."""
         from sdb.table.maintenance.expire import expire, policy_of
 
         self._check_main()
@@ -152,36 +213,113 @@ class StoredTableView:
             keep_last=keep_last,
             keep_within=keep_within,
             keep_tags=keep_tags,
+            thin=thin,
             all_but_head=all_but_head,
         )
-        found = expire(root, keys.database, keys.table, policy, dry_run=dry_run)
+        expired = expire(root, keys.database, keys.table, policy, dry_run=dry_run)
         self._reopen()
-        return found
+        return expired
 
     def gc(self, *, grace: str | float = "24h", dry_run: bool = False) -> Collected:
         """Delete what no version needs, see :func:`sdb.table.maintenance.gc.collect`."""
-        from sdb.table.maintenance.expire import seconds_of
+        from sdb import durations
         from sdb.table.maintenance.gc import collect
 
         self._check_main()
         root, keys = self._handle.root, self._handle.keys
-        seconds = seconds_of(grace) if isinstance(grace, str) else grace
-        found = collect(root, keys.database, keys.table, grace_seconds=seconds, dry_run=dry_run)
+        seconds = durations.seconds(grace) if isinstance(grace, str) else grace
+        collected = collect(root, keys.database, keys.table, grace_seconds=seconds, dry_run=dry_run)
         self._reopen()
-        return found
+        return collected
 
-    def purge(self, where: str, **options: Any) -> Purged:  # noqa: ANN401 - its own
-        """Erase rows for good, see :func:`sdb.query.writes.purge.purge`; this is what is left."""
+    def maintain(self, **options: Unpack[MaintainOptions]) -> Maintained:
+        """Keep the table small; options as in :meth:`sdb.Connection.maintain`."""
+        from sdb.table.upkeep.maintain import TableChoice, maintain_tables
+
+        self._check_main()
+        keys = self._handle.keys
+        chosen = TableChoice(keys.database, keys.table)
+        maintained = maintain_tables(self._handle.root, chosen, **options)
+        self._reopen()
+        return maintained
+
+    def status(self, *, exact: bool = False) -> TableStatus:
+        """Report what the table needs; see :meth:`sdb.Connection.status`."""
+        from sdb.table.upkeep.status import table_status
+
+        return table_status(self._handle.root, self._handle.keys, exact=exact)
+
+    def purge(self, where: str, **options: Unpack[PurgeOptions]) -> Purged:
+        """Erase the rows for which a condition is TRUE from all versions.
+
+        Parameters
+        ----------
+        where : str
+            The condition.
+        params : mapping, optional
+            Values of the parameters ``$name`` in it.
+        dry_run : bool
+            Whether to report only what would be erased.
+        author, message : str
+            Recorded in the versions.
+        threads, memory_bytes, progress
+            As in :func:`sdb.execute`.
+        """
         from sdb.query.writes.purge import purge
 
         self._check_main()
         root, keys = self._handle.root, self._handle.keys
-        found = purge(root, keys.database, keys.table, where, **options)
+        purged = purge(root, keys.database, keys.table, where, **options)
         self._reopen()
-        return found
+        return purged
+
+    def splits(
+        self,
+        *,
+        size: int | str = "128MiB",
+        where: str | None = None,
+        params: Mapping[str, object] | None = None,
+    ) -> Splits:
+        """Split the rows into pieces that other processes and machines read by themselves.
+
+        Each row for which the condition is TRUE is in one of them. A split can be pickled; blocks
+        that cannot hold such a row are in none.
+
+        Parameters
+        ----------
+        size : int or str
+            About so many bytes of rows, decompressed, are in a split: blocks, which are 50 to 100
+            MiB, are not divided.
+        where : str, optional
+            A condition of SQL without sub-queries; all rows without it.
+        params : mapping, optional
+            Values of the parameters ``$name`` in it.
+
+        Returns
+        -------
+        Splits
+            The splits, of the version that is the newest now, or of that of :meth:`at`. Their lease
+            keeps the packfiles from being collected.
+
+        Raises
+        ------
+        QueryError
+            The condition has no meaning.
+        UnsupportedError
+            The condition has sub-queries.
+
+        Examples
+        --------
+        >>> with db.table("web.gha").splits(where="type = 'PushEvent'") as splits:
+        ...     sum(split.to_arrow(fields=["id"]).num_rows for split in splits)
+        596
+        """
+        from sdb.query.splits import table_splits
+
+        return table_splits(self.snapshot, size=size, where=where, params=params)
 
     def inputs(self, *, seek: str = "", check: bool = False) -> Iterator[InputStatus]:
-        """Go over the inputs, see :func:`sdb.table.sync.status.input_states`."""
+        """Iterate over the inputs, see :func:`sdb.table.sync.status.input_states`."""
         from sdb.table.sync.status import input_states
 
         return input_states(self._handle, seek=seek, check=check)
@@ -194,31 +332,31 @@ class StoredTableView:
         return TableInspection(self._handle)
 
     def log(self) -> Iterator[LoggedVersion]:
-        """Go over the versions, the newest first, see :func:`sdb.table.history.log.log`."""
+        """Iterate over the versions, the newest first, see :func:`sdb.table.history.log.log`."""
         from sdb.table.history.log import log
 
         return log(self._handle)
 
     def show(self) -> ShownVersion:
-        """Tell what this version has changed, see :func:`sdb.table.history.log.show`."""
+        """Report what this version has changed, see :func:`sdb.table.history.log.show`."""
         from sdb.table.history.log import show
 
         return show(self._handle)
 
-    def diff(self, other: StoredTableView | Given) -> TableDifference:
+    def diff(self, other: Table | Given) -> TableDifference:
         """Compare this version with a later one, see :func:`sdb.table.history.diff.compare`."""
         from sdb.table.history.diff import compare
 
-        view = other if isinstance(other, StoredTableView) else self.at(other)
+        view = other if isinstance(other, Table) else self.at(other)
         return compare(self._handle, view.handle)
 
     def update(
         self,
         assignments: Mapping[str, str],
         where: str | None = None,
-        **options: Any,  # noqa: ANN401
+        **options: Unpack[ExecuteOptions],
     ) -> Executed:
-        """Set fields of rows, see `UPDATE`; this is the new version then.
+        """Set fields of rows, as the statement ``UPDATE``.
 
         Parameters
         ----------
@@ -226,22 +364,23 @@ class StoredTableView:
             For each path, as in ``"a.b"``, the expression of its value.
         where : str, optional
             The condition; all rows without it.
-        options
-            Those of :func:`sdb.execute`.
+        params, author, message, txn_id, dry_run, missing, threads, memory_bytes, progress
+            As in :func:`sdb.execute`.
 
         Returns
         -------
         Executed
-            What was done.
+            The result.
 
         Examples
         --------
-        >>> t.update({"actor.ip": "MISSING"}, "id = 5")         # doctest: +SKIP
+        >>> table.update({"actor.gravatar_id": "MISSING"}, "type = 'PushEvent'").version
+        4
         """
         setting = ", ".join(f"{path} = {value}" for path, value in assignments.items())
         return self._execute(f"UPDATE {self._written} SET {setting}", where, options)  # noqa: S608
 
-    def delete(self, where: str | None = None, **options: Any) -> Executed:  # noqa: ANN401
+    def delete(self, where: str | None = None, **options: Unpack[ExecuteOptions]) -> Executed:
         """Delete rows for which a condition is TRUE, or all; see :meth:`update`."""
         return self._execute(f"DELETE FROM {self._written}", where, options)  # noqa: S608
 
@@ -249,73 +388,125 @@ class StoredTableView:
     def _written(self) -> str:
         keys, branch = self._handle.keys, self._target
         behind = "" if branch == "main" else f"@'{branch}'"
-        return f"{_quoted(keys.database)}.{_quoted(keys.table)}{behind}"
+        return f"{quoted(keys.database)}.{quoted(keys.table)}{behind}"
 
-    def _execute(self, text: str, where: str | None, options: dict[str, Any]) -> Executed:
+    def _execute(self, text: str, where: str | None, options: ExecuteOptions) -> Executed:
         from sdb.query.writes.execute import execute
 
         text += "" if where is None else f" WHERE {where}"
-        (found,) = execute(text, root=self._handle.root, **options)
+        (executed,) = execute(text, root=self._handle.root, **options)
         self._reopen()
-        return found
+        return executed
 
-    def restore(self, reference: Given, **options: Any) -> Restored:  # noqa: ANN401
-        """Make old content a new version, see :func:`sdb.table.history.restore.restore`."""
+    def restore(self, reference: Given, **options: Unpack[RestoreOptions]) -> Restored:
+        """Make the content of an old version new, in a version of its own.
+
+        Parameters
+        ----------
+        reference : str, int or datetime
+            The version, as in :meth:`at`.
+        branch : str
+            The branch that gets it; this one if not given.
+        author, message : str
+            Recorded in the version.
+        only_dropped : bool
+            Whether a table that was not dropped is an error.
+        """
         from sdb.table.history.restore import restore
 
-        options = {"branch": self._target} | options
-        found = restore(*self._place, reference, **options)
+        options.setdefault("branch", self._target)
+        restored = restore(*self._place, reference, **options)
         self._reopen()
-        return found
+        return restored
 
-    def tag(self, name: str, reference: Given = "main", **options: Any) -> NamedVersion:  # noqa: ANN401
-        """Give a version a name, see :func:`sdb.table.history.setrefs.tag`."""
+    def tag(self, name: str, reference: Given = "main", *, overwrite: bool = False) -> NamedVersion:
+        """Name a version, which keeps it; with `overwrite` a tag that is there is moved."""
         from sdb.table.history import setrefs
 
-        return setrefs.tag(*self._place, name, reference, **options)
+        return setrefs.tag(*self._place, name, reference, overwrite=overwrite)
 
     def delete_tag(self, name: str) -> None:
-        """Take a tag away, see :func:`sdb.table.history.setrefs.delete_tag`."""
+        """Delete a tag."""
         from sdb.table.history import setrefs
 
         setrefs.delete_tag(*self._place, name)
 
     def branch(self, name: str, reference: Given = "main") -> NamedVersion:
-        """Begin a branch, see :func:`sdb.table.history.setrefs.branch`."""
+        """Create a branch, see :func:`sdb.table.history.setrefs.branch`."""
         from sdb.table.history import setrefs
 
         return setrefs.branch(*self._place, name, reference)
 
     def delete_branch(self, name: str) -> None:
-        """Take a branch away, see :func:`sdb.table.history.setrefs.delete_branch`."""
+        """Delete a branch."""
         from sdb.table.history import setrefs
 
         setrefs.delete_branch(*self._place, name)
 
-    def merge(self, source: str, **options: Any) -> MergedBranch:  # noqa: ANN401
-        """Merge a branch, see :func:`sdb.table.history.merge.merge`; it is then the new version."""
+    def merge(self, source: str, **options: Unpack[MergeOptions]) -> MergedBranch:
+        """Merge a branch into this one.
+
+        Parameters
+        ----------
+        source : str
+            The branch whose changes are merged.
+        into : str
+            The branch that gets them; this one if not given.
+        strategy, only : str
+            How conflicts are resolved, and what is merged, as in ``sdb merge``.
+        author, message : str
+            Recorded in the version.
+        confirm : callable
+            Called with the number of rows that a strategy would drop; the merge ends if it returns
+            False.
+        """
         from sdb.table.history.merge import merge
 
-        found = merge(*self._place, source, **({"into": self._target} | options))
+        options.setdefault("into", self._target)
+        merged = merge(*self._place, source, **options)
         self._reopen()
-        return found
+        return merged
 
-    def fork(self, name: str, **options: Any) -> SentTable:  # noqa: ANN401
-        """Make a table of its own of this version, see :func:`sdb.table.history.fork.fork`."""
+    def fork(self, name: str, **options: Unpack[ForkOptions]) -> SentTable:
+        """Copy this version to a new table.
+
+        Parameters
+        ----------
+        name : str
+            Its name, ``db.table``.
+        share : bool
+            Whether it shares the packfiles, instead of copies.
+        author, message : str
+            Recorded in its first version.
+        progress : Progress
+            Called with the number of bytes that were copied.
+        """
         from sdb.table.history.fork import fork
 
         database, _, table = name.partition(".")
         return fork(self._handle, database, table, **options)
 
-    def push(self, root: Location, **options: Any) -> SentTable:  # noqa: ANN401
-        """Send this version to another root, see :func:`sdb.table.history.fork.push`."""
+    def push(self, root: Location, **options: Unpack[PushOptions]) -> SentTable:
+        """Send this version to another root.
+
+        Parameters
+        ----------
+        root : path or str
+            The other root.
+        name : str
+            The name of the table there; the same if not given.
+        author, message : str
+            Recorded in the version.
+        progress : Progress
+            Called with the number of bytes that were sent.
+        """
         from sdb.table.catalog.root import table_root
         from sdb.table.history.fork import push
 
         return push(self._handle, table_root(root), **options)
 
     def refs(self) -> list[NamedVersion]:
-        """Give the tags and branches, see :func:`sdb.table.catalog.refs.refs`."""
+        """Return the tags and branches."""
         from sdb.table.catalog import refs as namedversions
 
         return namedversions.refs(open_table(*self._place))
@@ -354,55 +545,7 @@ class StoredTableView:
 
         return validate_table(self._handle, threads=threads, progress=progress or silent)
 
-    def to_arrow(
-        self,
-        *,
-        fields: Sequence[str] | None = None,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        time_field: str | Sequence[str] | None = None,
-        limit: int | None = None,
-    ) -> pa.Table:
-        """Read rows into an Arrow table.
-
-        Parameters
-        ----------
-        fields : sequence of str, optional
-            Names of the top-level fields; all if not given.
-        since, until : str or datetime, optional
-            Only rows with a time from `since` on and before `until`.
-        time_field : str or sequence of str, optional
-            Path of that time; without it the obvious one.
-        limit : int, optional
-            At most so many rows.
-
-        Returns
-        -------
-        pyarrow.Table
-            The rows.
-        """
-        from sdb import bounds
-        from sdb.query.api import sql
-
-        bounds.ROWS.check(limit)
-        columns = "*" if fields is None else ", ".join(map(_quoted, fields))
-        keys = self._handle.keys
-        text = f"SELECT {columns} FROM {_quoted(keys.database)}.{_quoted(keys.table)}"  # noqa: S608
-        if limit is not None:
-            text += f" LIMIT {limit}"
-        options: dict[str, Any] = {"since": since, "until": until, "time_field": time_field}
-        options["root"] = self._handle.root.location
-        if self._at:
-            options["tables"] = {self.name: self._handle}
-        with sql(text, **options) as result:
-            return result.to_arrow()
-
     def __repr__(self) -> str:
         """Show the name and the root."""
         name = f"{self.name}@{self._at}" if self._at else self.name
-        return f"<StoredTableView {name} below {self._handle.root.location}>"
-
-
-def _quoted(name: str) -> str:
-    """Write a name as queries have it."""
-    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return f"<Table {name} below {self._handle.root.location}>"

@@ -21,27 +21,27 @@ class TableInspection:
         self._handle = handle
 
     def versions(self) -> pa.Table:
-        """Give the versions up to this one: `sdb log`."""
+        """Return the versions up to this one: `sdb log`."""
         return self._rows("versions")
 
     def packfiles(self) -> pa.Table:
-        """Give the packfiles, as the index tells of them."""
+        """Return the packfiles, as the index tells of them."""
         return self._rows("packfiles")
 
     def blocks(self) -> pa.Table:
-        """Give the blocks of all packfiles."""
+        """Return the blocks of all packfiles."""
         return self._rows("blocks")
 
     def inputs(self) -> pa.Table:
-        """Give the inputs that were taken, or have failed."""
+        """Return the inputs that were taken, or have failed."""
         return self._rows("inputs")
 
     def refs(self) -> pa.Table:
-        """Give the tags and branches."""
+        """Return the tags and branches."""
         return self._rows("refs")
 
     def garbage(self) -> pa.Table:
-        """Give the objects that `sdb gc` would delete now."""
+        """Return the objects that `sdb gc` would delete now."""
         return self._rows("garbage")
 
     def _rows(self, kind: str) -> pa.Table:

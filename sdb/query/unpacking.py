@@ -5,9 +5,8 @@ Only with a condition is what answers queries loaded.
 
 from __future__ import annotations
 
-from sdb import notes
+from sdb import formats, notes
 from sdb.errors import UsageError
-from sdb.packfile.export.unpack import FORMATS
 from sdb.packfile.export.unpack import unpack as unpack_all
 
 TYPE_CHECKING = False
@@ -38,7 +37,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     verify: bool = True,
     progress: Progress | None = None,
 ) -> None:
-    """Write the rows of packfiles, in order. This is `sdb.unpack`.
+    """Write the rows of packfiles, in order.
 
     Parameters
     ----------
@@ -50,23 +49,41 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         Only rows for which this condition, in the language of docs/sql.md, is TRUE. Blocks that
         cannot hold one are not read.
     fmt : {"json", "csv", "tsv", "ion", "ion-text", "arrow", "parquet"}
-        The format, see :func:`sdb.packfile.export.unpack.unpack`.
-    fields, since, until, time_field, limit, threads, strict, indent
-        See there.
-    blocks, verify, progress
-        See there; not possible with a condition.
+        The format.
+    fields : sequence of str, optional
+        Names of the top-level fields to write; all if not given.
+    since, until : str or datetime, optional
+        Only rows with a time from `since` on and before `until`.
+    time_field : str or sequence of str, optional
+        Path of that time; without it the obvious one of each file.
+    blocks : str or sequence of int, optional
+        Only these blocks, as in ``"0,3-5"``; not with a condition.
+    limit : int, optional
+        At most so many rows.
+    threads : int, optional
+        Number of threads that decode; one for each processor if not given.
+    strict : bool
+        Whether a field that no row has is an error, as far as packfiles prove it; else a warning.
+    indent : bool
+        Whether each member has a line of its own in ``ion-text``.
+    verify : bool
+        Whether a wrong checksum is an error; not with a condition.
+    progress : Progress, optional
+        Called with the compressed bytes that were read, and their total; not with a condition.
 
     Raises
     ------
     QueryError
-        The condition is none.
+        The condition cannot be parsed.
     NotFoundError, AccessError, UsageError, UnsupportedError, CorruptError
-        See :func:`sdb.packfile.export.unpack.unpack`.
+        A packfile or table cannot be read, or an option is invalid.
 
     Examples
     --------
-    >>> with open("rows.ndjson", "wb") as output:       # doctest: +SKIP
-    ...     sdb.unpack(["events.zion"], output, where="actor.login = 'octocat'", limit=100)
+    >>> with open("rows.ndjson", "wb") as output:
+    ...     sdb.unpack("events.zion", output, where="actor.login = 'soumith'", fields=["type"])
+    >>> sdb.pack("rows.ndjson", "pushes.zion", overwrite=True).rows
+    1
     """
     choice: dict[str, Any] = {
         "fields": fields,
@@ -83,11 +100,10 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         return
     if blocks is not None or not verify or progress is not None:
         raise UsageError("with a condition neither blocks nor progress, and no verify=False")
-    if fmt not in FORMATS:
-        raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
-    from sdb.query.selected import TYPED, selected
+    formats.check("unpack", fmt)
+    from sdb.query.selected import selected
 
-    with selected(paths, where, typed=fmt in TYPED, **choice) as result:
+    with selected(paths, where, typed=fmt in formats.TYPED, **choice) as result:
         result.write(output, fmt, indent=indent)
         for note in result.notes:
             notes.warn(note)

@@ -25,14 +25,9 @@ __all__ = ["register", "start"]
 def register(spark: SparkSession, *, pushdown: bool = False) -> None:
     """Make ``zion`` a format of a session, where Spark does not find it by itself.
 
-    Parameters
-    ----------
-    spark : SparkSession
-        The session.
-    pushdown : bool
-        Whether to turn on ``spark.sql.python.filterPushdown.enabled`` in it, which the option of
-        the same name needs; see "Times and filters" in docs/spark.md for what is wrong with it in
-        Spark.
+    * ``pushdown``: Whether to turn on ``spark.sql.python.filterPushdown.enabled`` in it, which the
+      option of the same name needs; see "Times and filters" in docs/spark.md for what is wrong with
+      it in Spark.
 
     Examples
     --------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-"""The setting of Spark without which it tells Python data sources nothing of filters."""
+"""The setting of Spark that pushes filters to Python data sources."""
 
 
 class ZionSource(DataSource):
@@ -44,7 +44,7 @@ class ZionSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Give the name for `format`."""
+        """Return the name for `format`."""
         return "zion"
 
     @hinted
@@ -59,20 +59,20 @@ class ZionSource(DataSource):
 
     @hinted
     def reader(self, schema: StructType) -> ZionReader:
-        """Give the reader of a query."""
+        """Return the reader of a query."""
         options = read_options(self.options)
         return (PushedReader if options.pushdown else ZionReader)(schema, options, self._loaded)
 
     @hinted
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: ARG002, FBT001 - Spark's
-        """Give the writer of a job."""
+        """Return the writer of a job."""
         if self._loaded is not None:
             return TableWriter(self._loaded.named, self.options, overwrite=overwrite)
         return ZionWriter(self.options, overwrite=overwrite)
 
     @hinted
     def streamReader(self, schema: StructType) -> ZionStreamReader | TableStreamReader:  # noqa: N802 - Spark's name
-        """Give the reader of a stream."""
+        """Return the reader of a stream."""
         options = read_options(self.options)
         if options.table is not None:
             return TableStreamReader(schema, options, options.table)

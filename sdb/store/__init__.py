@@ -4,10 +4,10 @@
 ``base``         the protocols: store, reader, draft
 ``messages``     the protocol of queues
 ``url``          which store or queue a location is in, and the calls that most code needs
-``apart``        names that stand for one object
+``aliasing``     names that stand for one object
 ``memory``       objects in memory, for simulations
 ``faults``       the script of a simulation: what goes wrong with a call
-``flat``         cheap answers of stores without folders and files
+``objectstore_base``  cheap answers of stores without folders and files
 ``keypatterns``  patterns of keys, where there are no folders
 ``local``        files
 ``s3``           objects of S3 and of what speaks its protocol

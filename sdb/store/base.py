@@ -1,8 +1,8 @@
 """The protocols of stores: objects are listed, read, made, replaced and deleted.
 
 Code above this package is written for these protocols and knows no store. A store needs no folders:
-they come and go with what is in them. An object appears in one step, when it is complete; whoever
-has opened one goes on reading that version of it, or is told that it is gone.
+they come and go with their objects. An object appears in one step, when it is complete; a reader
+goes on reading the version that it has opened, or gets an error when that is gone.
 """
 
 from __future__ import annotations
@@ -92,27 +92,14 @@ class Draft(Protocol):
 
 @record
 class Entry:
-    """An object that a listing has.
+    """An object that a listing has."""
 
-    Attributes
-    ----------
-    location : str
-        Its path or URL.
-    size_bytes : int
-        Its size.
-    version : str
-        Its version, see :meth:`Store.version`.
-    modified_us : int
-        When it appeared, in microseconds since 1970, by the clock of the store.
-    changed_us : int
-        When anything about it changed, such as its content, name or times; 0 in a store in which
-        objects appear whole.
-    """
-
-    location: str
-    size_bytes: int
-    version: str
-    modified_us: int
+    location: str  # its path or URL
+    size_bytes: int  # its size
+    version: str  # its version, see :meth:`Store.version`
+    modified_us: int  # when it appeared, in microseconds since 1970, by the clock of the store
+    # When anything about it changed, such as its content, name or times; 0 in a store in which
+    # objects appear whole
     changed_us: int = 0
 
     @property
@@ -135,21 +122,10 @@ class Store(Protocol):
     def open(self, location: Location, *, head_bytes: int = 0, start: int = 0) -> Reader:
         """Open an object for reading.
 
-        Parameters
-        ----------
-        location : path or str
-            A path or URL.
-        head_bytes : int
-            How many bytes of its beginning will be wanted first. Without them those of its end are
-            expected to be wanted: on S3 the request that opens an object reads the one or the
-            other.
-        start : int
-            Where the bytes that will be wanted first begin, if that is not the beginning.
-
-        Returns
-        -------
-        Reader
-            The version that is there now; the caller closes it.
+        * ``head_bytes``: How many bytes of its beginning will be wanted first. Without them those
+          of its end are expected to be wanted: on S3 the request that opens an object reads the one
+          or the other.
+        * ``start``: Where the bytes that will be wanted first begin, if that is not the beginning.
 
         Raises
         ------
@@ -158,108 +134,60 @@ class Store(Protocol):
         """
 
     def version(self, location: Location) -> str | None:
-        """Give the version of an object: a name that no other content has there.
+        """Return the version of an object: a name that no other content has there.
 
-        Returns
-        -------
-        str or None
-            What the `version` of a reader is that is opened now; None: there is no object.
+        Returns: What the `version` of a reader is that is opened now; None: there is no object.
         """
 
-    def look(self, location: Location) -> Entry | None:
-        """Look at an object, as a listing would; None: there is none."""
+    def head(self, location: Location) -> Entry | None:
+        """Return what a listing would say of an object, unread; None: no such object."""
 
     def list(
         self, folder: Location, *, after: str = "", most: int | None = None
     ) -> Sequence[Entry]:
         """List the objects directly below a folder.
 
-        Parameters
-        ----------
-        folder : path or str
-            A path or URL, with or without a slash at its end.
-        after : str
-            Only names behind this one.
-        most : int, optional
-            The first so many of them; all if not given.
-
-        Returns
-        -------
-        sequence of Entry
-            Sorted by name; none where there is no folder.
+        * ``folder``: A path or URL, with or without a slash at its end.
+        * ``most``: The first so many of them; all if not given.
         """
 
     def folders(self, folder: Location) -> Sequence[str]:
         """List the folders directly below a folder.
 
-        Parameters
-        ----------
-        folder : path or str
-            A path or URL, with or without a slash at its end.
-
-        Returns
-        -------
-        sequence of str
-            Their names, sorted; none where there is no folder.
+        * ``folder``: A path or URL, with or without a slash at its end.
         """
 
     def below(self, folder: Location) -> Iterator[Entry]:
         """List the objects below a folder at any depth, links to folders not followed.
 
-        Parameters
-        ----------
-        folder : path or str
-            A path or URL, with or without a slash at its end.
+        * ``folder``: A path or URL, with or without a slash at its end.
 
-        Yields
-        ------
-        Entry
-            In any order, hidden ones too where there are such; none where there is no folder.
+        Yields: In any order, hidden ones too where there are such; none where there is no folder.
         """
 
     def find(self, pattern: str) -> Sequence[Entry]:
         """List the objects that a pattern matches.
 
-        Parameters
-        ----------
-        pattern : str
-            ``*`` and ``?`` match anything but ``/``, ``**`` matches folders, ``[abc]`` one of these
-            characters.
-
-        Returns
-        -------
-        sequence of Entry
-            Sorted by name.
+        * ``pattern``: ``*`` and ``?`` match anything but ``/``, ``**`` matches folders, ``[abc]``
+          one of these characters.
         """
 
     def matcher(self, pattern: str) -> Callable[[str], bool]:
-        """Give what tells whether a path or URL is one that a pattern has found the folder of."""
+        """Return what tells whether a path or URL is one that a pattern has found the folder of."""
 
     def has(self, location: Location) -> bool | None:
-        """Tell whether there is an object; None where the answer would take a request."""
+        """Return whether there is an object; None where the answer would take a request."""
 
     def is_folder(self, location: Location) -> bool:
-        """Tell whether a location is that of a folder: by its slash at the end, or by itself."""
+        """Return whether a location is that of a folder: by its slash at the end, or by itself."""
 
     def path_of(self, location: Location) -> str | None:
-        """Give the path that programs of the system know an object by; None: there is none."""
+        """Return the path that programs of the system know an object by; None: it has no path."""
 
     def create(
         self, location: Location, *, overwrite: bool = False
     ) -> AbstractContextManager[BinaryIO]:
         """Open an object for writing that appears when the block ends, or not at all.
-
-        Parameters
-        ----------
-        location : path or str
-            A path or URL.
-        overwrite : bool
-            Whether an existing object may be replaced.
-
-        Returns
-        -------
-        context manager
-            Gives the file to write to.
 
         Raises
         ------
@@ -269,7 +197,7 @@ class Store(Protocol):
             It is not known whether the object was written.
         """
 
-    def grow(
+    def create_from_prefix(
         self,
         source: Reader,
         kept_bytes: int,
@@ -280,70 +208,47 @@ class Store(Protocol):
     ) -> AbstractContextManager[Draft]:
         """Begin an object with the first bytes of another one; it appears when the block ends.
 
-        Parameters
-        ----------
-        source : Reader
-            The object to begin with, of any store.
-        kept_bytes : int
-            How many of its bytes.
-        location : path or str
-            Where it shall be. Where `source` was opened, it is replaced if it is still the same.
-        overwrite : bool
-            Whether an existing object at another place may be replaced.
-        single_writer : bool
-            Whether the caller vouches for nobody else writing there, so that the store need not
-            insist on conditions.
-
-        Returns
-        -------
-        context manager
-            Gives what takes the bytes that follow.
+        * ``location``: Where it shall be. Where `source` was opened, it is replaced if it is still
+          the same.
+        * ``overwrite``: Whether an existing object at another place may be replaced.
+        * ``single_writer``: Whether the caller guarantees to be the only writer, so that the
+          store need not enforce conditions.
 
         Raises
         ------
         ConflictError
-            Someone replaced `source` since it was opened; theirs stays.
+            Another writer replaced `source` since it was opened; that version stays.
         ExistsError, UncertainError
             See :meth:`create`.
         UnsupportedError
             The store ignores conditions, and `single_writer` is off.
         """
 
-    def put_if(
+    def put_if_match(
         self,
         location: Location,
         data: bytes,
         replaced: Reader | None,
         *,
-        ahead: bool = False,
-        after: Sequence[Location] = (),
+        durable: bool = True,
+        flush_after: Sequence[Location] = (),
     ) -> str:
         """Put an object in the place of the version that was read, if it is still the one there.
 
-        Parameters
-        ----------
-        location : path or str
-            A path or URL. Whoever replaces an object holds its lock, see :meth:`lock`.
-        data : bytes
-            The new object.
-        replaced : Reader or None
-            The version that was read; None: there was none.
-        ahead : bool
-            Whether it need not outlive a crash of the machine by itself: another object that
-            leads to it is put `after` it.
-        after : sequence of path or str
-            Objects that were put ahead: they outlive a crash of the machine if this one does.
+        * ``location``: A path or URL. A writer that replaces an object holds its :meth:`lock`.
+        * ``replaced``: The version that was read; None: there was none.
+        * ``durable``: Whether it outlives a crash of the machine by itself. Otherwise an object
+          that leads to it makes it durable, by `flush_after`.
+        * ``flush_after``: Objects that were written without being durable: they are flushed before
+          this one appears, so that they outlive a crash of the machine if it does.
 
-        Returns
-        -------
-        str
-            The version that was written; empty when the answer was lost, so that it was seen to be
-            written only after someone had replaced it.
+        Returns: The version that was written; empty when the answer was lost, so that it was seen
+        to be written only after someone had replaced it.
 
         Raises
         ------
         ConflictError
-            Someone else was faster; theirs stays.
+            Another writer was faster; that version stays.
         UnsupportedError
             The store ignores conditions.
         UncertainError
@@ -356,17 +261,12 @@ class Store(Protocol):
     def lock(self, location: Location, *, is_brief: bool = False) -> AbstractContextManager[None]:
         """Keep others that lock an object from replacing it while the block runs; waits for them.
 
-        Where the store chooses among writers by itself, as S3 does, nobody waits: who comes second
-        starts over.
+        Where the store itself rejects writers that lose the race, as S3 does, this does not wait,
+        and losers have to retry.
 
-        Parameters
-        ----------
-        location : path or str
-            A path or URL.
-        is_brief : bool
-            Whether the block replaces the object and does little else. Then the lock that some
-            servers need for that is taken at the beginning of the block, so that nobody comes
-            second.
+        * ``is_brief``: Whether the block replaces the object and does little else. Then the lock
+          that some servers need for that is taken at the beginning of the block, so that it
+          cannot lose the race.
 
         Raises
         ------
@@ -374,37 +274,26 @@ class Store(Protocol):
             There is nothing to lock, and the store locks objects.
         """
 
-    def make(self, folder: Location) -> None:
+    def make_folder(self, folder: Location) -> None:
         """Make a folder and those above it, unless it is there."""
 
     def uploads(self, folder: Location) -> Sequence[Entry]:
         """List what was begun below a folder at any depth, and is neither complete nor listed.
 
-        Parameters
-        ----------
-        folder : path or str
-            A path or URL.
-
-        Returns
-        -------
-        sequence of Entry
-            Where the objects would be, with the number of the upload in the place of the version,
-            the time at which it was begun, and no size; none in a store that lists all there is.
+        Returns: Where the objects would be, with the number of the upload in the place of the
+        version, the time at which it was begun, and no size; none in a store that lists all there
+        is.
         """
 
-    def give_up(self, upload: Entry) -> None:
-        """Give up an upload; one that is not there is given up already."""
+    def abort_upload(self, upload: Entry) -> None:
+        """Abort an upload; one that is gone is aborted already."""
 
-    def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
-        """Give up what writers that were killed have begun below a folder.
+    def abort_orphaned_uploads(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
+        """Abort the uploads that killed writers have left below a folder.
 
-        Parameters
-        ----------
-        folder : path or str
-            A path or URL.
-        is_ours : callable
-            Tells by the name of the object that would have come of it whether it is to be given
-            up. What a file system without nameless files keeps has the first 50 characters of it.
+        * ``is_ours``: Tells by the name of the object that would have come of it whether to abort
+          it. What a file system without nameless files keeps has the first 50 characters
+          of it.
         """
 
     def diagnose(self, location: Location) -> Diagnosis:
@@ -412,13 +301,7 @@ class Store(Protocol):
 
 
 class LeftOpen:
-    """A context manager that gives an open file and does not close it.
-
-    Parameters
-    ----------
-    file : binary file
-        The file.
-    """
+    """A context manager that gives an open file and does not close it."""
 
     __slots__ = ("_file",)
 
@@ -426,7 +309,7 @@ class LeftOpen:
         self._file = file
 
     def __enter__(self) -> BinaryIO:
-        """Give the file."""
+        """Return the file."""
         return self._file
 
     def __exit__(
@@ -439,25 +322,12 @@ class LeftOpen:
 
 
 def child(folder: Location, name: str) -> str:
-    """Give the path or URL of an object directly below a folder."""
+    """Return the path or URL of an object directly below a folder."""
     above = os.fspath(folder)
     return above + name if above.endswith("/") else f"{above}/{name}"
 
 
 def read_pieces(reader: Reader, start: int, stop: int) -> Generator[bytes]:
-    """Read the bytes of a half-open range, at most 256 KiB at a time: they stay in a core's cache.
-
-    Parameters
-    ----------
-    reader : Reader
-        An object that is near.
-    start, stop : int
-        Positions in the object, in bytes.
-
-    Yields
-    ------
-    bytes
-        The pieces.
-    """
+    """Read a half-open range, at most 256 KiB at a time: they stay in a core's cache."""
     for at in range(start, stop, PIECE_BYTES):
         yield reader.read(at, min(at + PIECE_BYTES, stop))

@@ -37,31 +37,19 @@ class CrashError(BaseException):
 
 @record
 class StoreCall:
-    """A request to the store.
+    """A request to the store."""
 
-    Attributes
-    ----------
-    number : int
-        Which one it is in the life of the store, counted from 0.
-    verb : str
-        ``open``, ``read``, ``version``, ``list``, ``put``, ``copy``, ``delete`` or ``lock``.
-    location : str
-        What it is about.
-    """
-
-    number: int
+    number: int  # which one it is in the life of the store, counted from 0
+    # ``open``, ``read``, ``version``, ``list``, ``put``, ``copy``, ``delete`` or ``lock``
     verb: str
-    location: str
+    location: str  # what it is about
 
 
 class Calls:
     """The calls of a store, one at a time.
 
-    Parameters
-    ----------
-    script : callable, optional
-        Is told each call before anything is done, and may wait there: a yield point. What it gives
-        goes wrong with the call; None: nothing.
+    * ``script``: Is told each call before anything is done, and may wait there: a yield point. What
+      it gives goes wrong with the call; None: nothing.
     """
 
     def __init__(self, script: Callable[[StoreCall], Fault | None] | None) -> None:

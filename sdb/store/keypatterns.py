@@ -17,31 +17,18 @@ _TOKEN = re.compile(r"\*\*/|\*+|\?|\[(!?)([^\]]+)\]|.", re.DOTALL)
 
 
 def has_magic(key: str) -> bool:
-    """Tell whether a key has characters of patterns."""
+    """Return whether a key has characters of patterns."""
     return _MAGIC.search(key) is not None
 
 
 def literal_start(key: str) -> str:
-    """Give what each key begins with that a pattern matches."""
+    """Return what each key begins with that a pattern matches."""
     magic = _MAGIC.search(key)
     return key[: magic.start()] if magic else key
 
 
 def matcher(start: str, pattern: str) -> Callable[[str], bool]:
-    """Give what tells whether a pattern matches a URL.
-
-    Parameters
-    ----------
-    start : str
-        What the URL begins with, as it is.
-    pattern : str
-        The pattern of what follows.
-
-    Returns
-    -------
-    callable
-        Takes a URL.
-    """
+    """Return what tells whether a pattern matches a URL."""
     expression = re.compile(re.escape(start) + _expression(pattern), re.DOTALL)
     return lambda url: expression.fullmatch(url) is not None
 

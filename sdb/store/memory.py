@@ -2,7 +2,7 @@
 
 It serves simulations: the code that is tried is the real one, and only the store is played. What
 it does is what S3 does: objects appear in one step, ETags tell their contents, conditions choose
-one of several writers, and whoever reads a version that was replaced is told so. What it leaves
+one of several writers, and a reader of a version that was replaced gets an error. What it leaves
 out is what :mod:`sdb.store.s3` hides: a lost answer is an `UncertainError` at once.
 """
 
@@ -26,7 +26,7 @@ from sdb.records import record
 from sdb.store import keypatterns
 from sdb.store.base import TAIL_BYTES, Entry, child, read_pieces
 from sdb.store.faults import Calls
-from sdb.store.flat import FlatReader, FlatStore
+from sdb.store.objectstore_base import ObjectReaderBase, ObjectStoreBase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,15 +45,11 @@ class _Object:
     modified_us: int
 
 
-class MemoryStore(FlatStore):
+class MemoryStore(ObjectStoreBase):
     """Objects in memory; see :class:`sdb.store.base.Store` for what the methods do.
 
-    Parameters
-    ----------
-    script : callable, optional
-        Is told each call and gives what goes wrong with it, see :mod:`sdb.store.faults`.
-    clock : callable, optional
-        Gives the time of the store, in microseconds since 1970.
+    * ``script``: Is told each call and gives what goes wrong with it, see :mod:`sdb.store.faults`.
+    * ``clock``: Gives the time of the store, in microseconds since 1970.
     """
 
     def __init__(
@@ -68,17 +64,17 @@ class MemoryStore(FlatStore):
     @property
     def contents(self) -> dict[str, bytes]:
         """The objects as they are, by location; looking at them is no call."""
-        return {place: found.data for place, found in self._objects.items()}
+        return {url: stored.data for url, stored in self._objects.items()}
 
     def open(self, location: Location, *, head_bytes: int = 0, start: int = 0) -> MemoryReader:
         """Open an object for reading; a small one is read by the same call."""
         url = _object(location)
         with self.calls.call("open", url, "opening"):
-            found = self._found(url, "opening")
-            known = (start, min(start + head_bytes, len(found.data)))
+            stored = self._found(url, "opening")
+            known = (start, min(start + head_bytes, len(stored.data)))
             if not head_bytes:
-                known = (max(0, len(found.data) - TAIL_BYTES), len(found.data))
-            return MemoryReader(self, url, len(found.data), found.etag, known, found.data)
+                known = (max(0, len(stored.data) - TAIL_BYTES), len(stored.data))
+            return MemoryReader(self, url, len(stored.data), stored.etag, known, stored.data)
 
     def read(self, reader: MemoryReader, start: int, stop: int) -> bytes:
         """Read a range of the version that a reader has opened."""
@@ -86,20 +82,20 @@ class MemoryStore(FlatStore):
             return self._same(reader, "reading").data[start:stop]
 
     def version(self, location: Location) -> str | None:
-        """Give the ETag of an object."""
+        """Return the ETag of an object."""
         url = _object(location)
         with self.calls.call("version", url, "looking at"):
-            found = self._objects.get(url)
-            return None if found is None else found.etag
+            stored = self._objects.get(url)
+            return None if stored is None else stored.etag
 
-    def look(self, location: Location) -> Entry | None:
+    def head(self, location: Location) -> Entry | None:
         """Look at an object."""
         url = _object(location)
         with self.calls.call("version", url, "looking at"):
-            found = self._objects.get(url)
-            if found is None:
+            stored = self._objects.get(url)
+            if stored is None:
                 return None
-            return Entry(url, len(found.data), found.etag, found.modified_us)
+            return Entry(url, len(stored.data), stored.etag, stored.modified_us)
 
     def list(
         self, folder: Location, *, after: str = "", most: int | None = None
@@ -125,8 +121,8 @@ class MemoryStore(FlatStore):
         """List the objects below a folder at any depth."""
         above = child(folder, "")
         with self.calls.call("list", above, "listing"):
-            found = self._entries(lambda url: url.startswith(above))
-        yield from found
+            entries = self._entries(lambda url: url.startswith(above))
+        yield from entries
 
     def find(self, pattern: str) -> Sequence[Entry]:
         """List the objects that a pattern matches."""
@@ -134,7 +130,7 @@ class MemoryStore(FlatStore):
             return self._entries(self.matcher(pattern))
 
     def matcher(self, pattern: str) -> Callable[[str], bool]:
-        """Give what tells whether a pattern matches a URL."""
+        """Return what tells whether a pattern matches a URL."""
         return keypatterns.matcher("", pattern)
 
     def create(
@@ -151,7 +147,7 @@ class MemoryStore(FlatStore):
         yield cast("BinaryIO", _DraftFile(draft))
         self._put(url, draft.data, None if overwrite else "")
 
-    def grow(
+    def create_from_prefix(
         self,
         source: Reader,
         kept_bytes: int,
@@ -184,14 +180,14 @@ class MemoryStore(FlatStore):
         with self.calls.call("copy", source.path, "copying"):
             return self._same(source, "copying").data[start:stop]
 
-    def put_if(
+    def put_if_match(
         self,
         location: Location,
         data: bytes,
         replaced: Reader | None,
         *,
-        ahead: bool = False,  # noqa: ARG002 - what is there stays
-        after: Sequence[Location] = (),  # noqa: ARG002
+        durable: bool = True,  # noqa: ARG002 - what is there stays
+        flush_after: Sequence[Location] = (),  # noqa: ARG002
     ) -> str:
         """Put an object in the place of the version that was read; one call."""
         url = _object(location)
@@ -220,25 +216,25 @@ class MemoryStore(FlatStore):
         *,
         is_brief: bool = False,  # noqa: ARG002 - nobody waits
     ) -> AbstractContextManager[None]:
-        """Lock nothing: who comes second starts over."""
+        """Lock nothing: writers that lose the race retry."""
         return self._lock(_object(location))
 
     def uploads(self, folder: Location) -> Sequence[Entry]:  # noqa: ARG002
         """List nothing: what is not complete is nowhere."""
         return ()
 
-    def give_up(self, upload: Entry) -> None:
-        """Give nothing up."""
+    def abort_upload(self, upload: Entry) -> None:
+        """Return nothing up."""
 
-    def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
-        """Give nothing up: what is not complete dies with its writer."""
+    def abort_orphaned_uploads(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
+        """Return nothing up: what is not complete dies with its writer."""
 
     def diagnose(self, location: Location) -> NoReturn:
         """Refuse: there is no endpoint to try."""
         raise UsageError(f"{os.fspath(location)} is no URL of S3", expected="s3://bucket/prefix")
 
     def _put(self, url: str, data: bytes, condition: str | None) -> str:
-        """Write an object if the one there has an ETag; empty: if there is none; None: always."""
+        """Write an object if its ETag is `condition`; empty: if it is absent; None: always."""
         with self.calls.call("put", url, "writing"):
             now = self._objects.get(url)
             if condition == "" and now is not None:
@@ -255,26 +251,26 @@ class MemoryStore(FlatStore):
                 raise _exists(url)
 
     def _found(self, url: str, action: str) -> _Object:
-        found = self._objects.get(url)
-        if found is None:
+        stored = self._objects.get(url)
+        if stored is None:
             raise NotFoundError(f"{action} {url}: no such object", path=url)
-        return found
+        return stored
 
     def _same(self, reader: MemoryReader, action: str) -> _Object:
-        found = self._found(reader.path, action)
-        if found.etag != reader.etag:
+        stored = self._found(reader.path, action)
+        if stored.etag != reader.etag:
             raise _changed(reader.path, action)
-        return found
+        return stored
 
     def _entries(self, fits: Callable[[str], bool]) -> Sequence[Entry]:
         return [
-            Entry(url, len(found.data), found.etag, found.modified_us)
-            for url, found in sorted(self._objects.items())
+            Entry(url, len(stored.data), stored.etag, stored.modified_us)
+            for url, stored in sorted(self._objects.items())
             if fits(url)
         ]
 
 
-class MemoryReader(FlatReader):
+class MemoryReader(ObjectReaderBase):
     """One version of an object, open for reading; what was read when it was opened stays known."""
 
     __slots__ = ("_known", "_known_start", "_store", "etag", "path", "size_bytes")
@@ -361,4 +357,6 @@ def _exists(url: str) -> ExistsError:
 
 
 def _changed(url: str, action: str) -> ConflictError:
-    return ConflictError(f"{action} {url}: someone else changed it", path=url, hint="run it again")
+    return ConflictError(
+        f"{action} {url}: another writer changed it", path=url, hint="run it again"
+    )

@@ -19,24 +19,12 @@ MAX_MESSAGE_BYTES = 1 << 20
 
 @record
 class Message:
-    """A message that was received.
+    """A message that was received."""
 
-    Attributes
-    ----------
-    name : str
-        What the queue calls it.
-    receipt : str
-        What the queue calls this delivery of it.
-    body : str
-        Its text.
-    deliveries : int
-        How often it was delivered, with this time.
-    """
-
-    name: str
-    receipt: str
-    body: str
-    deliveries: int = 1
+    name: str  # what the queue calls it
+    receipt: str  # what the queue calls this delivery of it
+    body: str  # its text
+    deliveries: int = 1  # how often it was delivered, with this time
 
 
 class Queue(Protocol):
@@ -57,22 +45,14 @@ class Queue(Protocol):
     def receive(self, wait_seconds: float) -> Sequence[Message]:
         """Receive some messages, which nobody else gets for a while.
 
-        Parameters
-        ----------
-        wait_seconds : float
-            How long to wait for the first one at most.
-
-        Returns
-        -------
-        sequence of Message
-            None when none came.
+        * ``wait_seconds``: How long to wait for the first one at most.
         """
 
     def hold(self, messages: Sequence[Message]) -> None:
         """Keep messages from others for as long as if they were received now."""
 
     def release(self, messages: Sequence[Message], after_seconds: float = 0.0) -> None:
-        """Give messages back, to be received by anybody after some time."""
+        """Return messages back, to be received by anybody after some time."""
 
     def refuse(self, messages: Sequence[Message]) -> None:
         """Leave messages that nobody understands to people, as the queue has it."""
@@ -81,4 +61,4 @@ class Queue(Protocol):
         """Delete messages: the work is done."""
 
     def close(self) -> None:
-        """Give up what the program holds; a second time does nothing."""
+        """Abort what the program holds; a second time does nothing."""

@@ -35,17 +35,9 @@ _stores: dict[str, Store] = {"file": _LOCAL}
 
 
 def store_of(location: Location) -> Store:
-    """Give the store that a location is in.
+    """Return the store that a location is in.
 
-    Parameters
-    ----------
-    location : path or str
-        A path or URL. What begins with no scheme that is known is a path.
-
-    Returns
-    -------
-    Store
-        The store, which all locations of the scheme share.
+    * ``location``: A path or URL. What begins with no scheme that is known is a path.
     """
     scheme, mark, _ = os.fspath(location).partition(_SCHEME)
     if not mark:
@@ -58,14 +50,9 @@ def store_of(location: Location) -> Store:
 
 
 def register(scheme: str, store: Store | None) -> None:
-    """Let URLs of a scheme belong to a store; None: to none any more.
+    """Register the store for URLs of a scheme; None removes it.
 
-    Parameters
-    ----------
-    scheme : str
-        What stands before ``://``.
-    store : Store or None
-        The store.
+    * ``scheme``: What stands before ``://``.
     """
     if store is None:
         _stores.pop(scheme, None)
@@ -74,74 +61,66 @@ def register(scheme: str, store: Store | None) -> None:
 
 
 def queue_of(location: Location) -> Queue:
-    """Give the queue at a location; the caller closes it.
+    """Return the queue at a location; the caller closes it.
 
-    Parameters
-    ----------
-    location : path or str
-        The URL of a queue of SQS, or a folder.
+    * ``location``: The URL of a queue of SQS, or a folder.
 
     Raises
     ------
     NotFoundError, AccessError, UsageError
         There is no such queue, it may not be looked at, or a setting is wrong.
     """
-    place = os.fspath(location)
-    scheme, mark, _ = place.partition(_SCHEME)
+    url = os.fspath(location)
+    scheme, mark, _ = url.partition(_SCHEME)
     if mark and scheme in {"https", "http"}:
         from sdb.store.s3.sqs import SqsQueue
 
-        return SqsQueue(place)
+        return SqsQueue(url)
     if mark and scheme != "file":
-        raise UsageError(f"{place} is no queue", expected="https://sqs..., or a folder")
+        raise UsageError(f"{url} is no queue", expected="https://sqs..., or a folder")
     from sdb.store.local.folderqueue import FolderQueue
 
-    return FolderQueue(place.removeprefix(f"file{_SCHEME}"))
+    return FolderQueue(url.removeprefix(f"file{_SCHEME}"))
 
 
 def check_scheme(location: Location) -> None:
-    """Insist on a path, or a URL of a store that there is.
+    """Require a path, or a URL of a store that there is.
 
     Raises
     ------
     UsageError
         It begins like a URL of another kind.
     """
-    place = os.fspath(location)
-    scheme, mark, _ = place.partition(_SCHEME)
-    if mark and scheme.isalnum() and store_of(place) is _LOCAL:
-        raise UsageError(f"{place}: nothing is known of {scheme}://", expected="a folder, or s3://")
+    url = os.fspath(location)
+    scheme, mark, _ = url.partition(_SCHEME)
+    if mark and scheme.isalnum() and store_of(url) is _LOCAL:
+        raise UsageError(f"{url}: unknown scheme {scheme}://", expected="a folder, or s3://")
+
+
+def is_server(location: Location) -> bool:
+    """Return whether a location is the address of a server, ``sdb serve``."""
+    return os.fspath(location).startswith(("http://", "https://"))
 
 
 def under(root: str | None, location: Location) -> Location:
-    """Give a location that may be relative to a root; absolute paths and URLs are not."""
+    """Return a location that may be relative to a root; absolute paths and URLs are not."""
     path = os.fspath(location)
     return location if not root or _SCHEME in path else os.path.join(root, path)  # noqa: PTH118
 
 
 def absolute(location: Location) -> str:
-    """Give a location that means the same wherever a program runs."""
+    """Return a location that means the same wherever a program runs."""
     path = store_of(location).path_of(location)
     return os.fspath(location) if path is None else os.path.abspath(path)  # noqa: PTH100 - a string
 
 
 def is_pattern(location: Location, root: str | None = None) -> bool:
-    """Tell whether a location has characters of patterns and is not the name of a local file.
+    """Return whether a location has characters of patterns and is not the name of a local file.
 
-    Parameters
-    ----------
-    location : path or str
-        A path or URL.
-    root : str, optional
-        What it may be relative to; that is no pattern.
-
-    Returns
-    -------
-    bool
-        Whether it stands for all objects that it matches.
+    * ``root``: What it may be relative to; that is no pattern.
     """
-    place = under(root, location)
-    return not _MAGIC.isdisjoint(os.fspath(location)) and not store_of(place).has(place)
+    path = under(root, location)
+    return not _MAGIC.isdisjoint(os.fspath(location)) and not store_of(path).has(path)
 
 
 def open_read(location: Location, *, head_bytes: int = 0, start: int = 0) -> Reader:
@@ -156,7 +135,7 @@ def atomic_write(
     return store_of(location).create(location, overwrite=overwrite)
 
 
-def grow(
+def create_from_prefix(
     source: Reader,
     kept_bytes: int,
     location: Location,
@@ -164,11 +143,11 @@ def grow(
     overwrite: bool = False,
     single_writer: bool = False,
 ) -> AbstractContextManager[Draft]:
-    """Begin an object with the first bytes of another one, see :meth:`sdb.store.base.Store.grow`.
+    """Begin an object with the first bytes of another one, as the method of a store does.
 
     The store is that of `location`; `source` may be in another one.
     """
-    return store_of(location).grow(
+    return store_of(location).create_from_prefix(
         source, kept_bytes, location, overwrite=overwrite, single_writer=single_writer
     )
 
@@ -179,24 +158,44 @@ def locked(location: Location) -> AbstractContextManager[None]:
 
 
 def diagnose(location: Location) -> Diagnosis:
-    """Try what a store does, see :func:`sdb.store.s3.doctor.diagnose`.
+    """Test what an S3 endpoint guarantees to writers.
+
+    Two scratch objects of a few bytes are written below `location`, whose names begin with
+    ``.sdb-doctor-``, and deleted again.
+
+    Parameters
+    ----------
+    location : str
+        A bucket, or a prefix of keys, such as ``s3://bucket/events/``.
+
+    Returns
+    -------
+    Diagnosis
+        The checks, and what they mean for ``append`` and ``pack``.
 
     Raises
     ------
     UsageError
-        The location is one of the file system, which needs no trial.
+        The location is in the file system, which needs no test.
+    AccessError, NotFoundError
+        The bucket does not exist, or may not be written to.
+
+    Examples
+    --------
+    >>> sdb.diagnose("s3://events/2026/").append_is_safe    # doctest: +SKIP
+    True
     """
     return store_of(location).diagnose(location)
 
 
 def settings() -> dict[str, str]:
-    """Give the settings that S3 is reached with, see :func:`sdb.store.s3.client.settings`."""
+    """Return the settings that S3 is reached with, see :func:`sdb.store.s3.client.settings`."""
     from sdb.store.s3 import client
 
     return client.settings()
 
 
 def shown(location: Location) -> str:
-    """Give the form in which `describe-file` shows a location: local paths get ``file://``."""
+    """Return the form in which `describe-file` shows a location: local paths get ``file://``."""
     path = os.fspath(location)
     return path if _SCHEME in path else f"file://{path}"

@@ -10,8 +10,10 @@
 ``history``      versions for people: log, diff, restore, tags, branches, merge, fork
 ``insert``       rows that are added directly
 ``sync``         inputs that patterns or queues find, each taken once
+``tail``         lines of log files that grow and are rotated, each taken once
 ``maintenance``  compaction, expiry, garbage collection, validation
 ``inspect``      descriptions, system tables, selectivity
+``upkeep``       rounds of maintenance over tables, and what each of them needs
 ===============  =====================================================================
 
 The rooms are listed from the bottom up; imports run upward in this list only (`lint-imports`).

@@ -1,19 +1,20 @@
-"""Pictures and tables, made from plain records; nothing here reads files or prints.
+"""Text, pictures and pages, made from plain records; nothing here reads files or prints.
 
-=============  ====================================================
-``facts``      tables of facts as text
-``fieldlist``  fields of packfiles, nested
-``tablelist``  tables, their packfiles and inputs
-``sharpnesstable``  sharpness of paths
-``versionlist``  versions of tables, and their differences
-``statlist``   the same with what is in them
-``grid``       rows of any shape as a table for terminals
-``vertical``   the same, a line for each member
-``rows``       rows laid out for reading
-``axis``       round times along an axis
-``timeline``   blocks in time, as text
-``svg``        the same as a picture
-``html``       a page about packfiles that needs nothing but itself
-``style``      its looks, in light and dark
-=============  ====================================================
+==================  ==================================================
+``facts``           facts of packfiles as text
+``fieldlist``       fields of packfiles, nested
+``statlist``        fields with statistics of their values
+``sharpnesstable``  share of blocks that an equality reads, by path
+``tablelist``       tables, their packfiles and inputs
+``viewlist``        views with their queries
+``versionlist``     versions of tables, and their differences
+``grid``            rows of any shape as a table for terminals
+``vertical``        rows of any shape, a line for each member
+``rows``            rows laid out for reading
+``axis``            round times along an axis
+``timeline``        times of blocks as text
+``svg``             times of blocks as a picture
+``html``            a page about packfiles, in one file
+``style``           its style sheet, in light and dark
+==================  ==================================================
 """

@@ -23,34 +23,18 @@ _MONTHS = 12
 
 @record
 class Tick:
-    """A mark on the axis.
+    """A mark on the axis."""
 
-    Attributes
-    ----------
-    us : int
-        Its time, in microseconds since 1970.
-    label : str
-        What to write there: as short as the distance of the ticks allows.
-    """
-
-    us: int
-    label: str
+    us: int  # its time, in microseconds since 1970
+    label: str  # what to write there: as short as the distance of the ticks allows
 
 
 def ticks(first_us: int, last_us: int, most: int) -> list[Tick]:
     """Choose round times between two.
 
-    Parameters
-    ----------
-    first_us, last_us : int
-        The ends of the axis, in microseconds since 1970.
-    most : int
-        How many marks there is room for.
+    * ``first_us, last_us``: The ends of the axis, in microseconds since 1970.
 
-    Returns
-    -------
-    list of Tick
-        In order, none when there is no round time; at most about `most`.
+    Returns: In order, none when there is no round time; at most about `most`.
 
     Examples
     --------
@@ -89,13 +73,13 @@ def _calendar(first_us: int, last_us: int, months: int) -> list[Tick]:
     if first_us > last_us:
         return []
     start, stop = instants.from_us(first_us), instants.from_us(last_us)
-    found = []
+    ticks = []
     # January of year 1 is month 12, so that whole years are multiples of twelve.
     month = -(-(start.year * _MONTHS + start.month - 1) // months) * months
     while month <= stop.year * _MONTHS + stop.month - 1:
         year, of_year = divmod(month, _MONTHS)
         us = instants.to_us(datetime(year, of_year + 1, 1, tzinfo=UTC))
         if us >= first_us:
-            found.append(Tick(us, f"{year:04}" if of_year == 0 else f"{year:04}-{of_year + 1:02}"))
+            ticks.append(Tick(us, f"{year:04}" if of_year == 0 else f"{year:04}-{of_year + 1:02}"))
         month += months
-    return found
+    return ticks

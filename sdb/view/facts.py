@@ -19,19 +19,7 @@ _KIB = 1024
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int) -> str:
     """Align columns to the right, and leave out the last ones that do not fit.
 
-    Parameters
-    ----------
-    head : sequence of str
-        Names of the columns.
-    rows : sequence of sequence of str
-        The cells.
-    columns : int
-        Width to stay within, in characters.
-
-    Returns
-    -------
-    str
-        Lines, each with its end; a line at the end tells when columns were left out.
+    Returns: Lines, each with its end; a line at the end says if columns were left out.
     """
     widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
     shown = 1
@@ -49,34 +37,16 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int) -
 def block_table(file: FileDescription, *, columns: int) -> str:
     """List the blocks of a packfile.
 
-    Parameters
-    ----------
-    file : FileDescription
-        The file.
-    columns : int
-        Width to stay within, in characters.
-
-    Returns
-    -------
-    str
-        A line for each block: where it is, how large, and the bounds of its times.
+    Returns: A line for each block: where it is, how large, and the bounds of its times.
     """
     head, rows = block_cells(file)
     return table(head, rows, columns=columns)
 
 
 def block_cells(file: FileDescription) -> tuple[list[str], list[list[str]]]:
-    """Give the cells of the table of blocks.
+    """Return the cells of the table of blocks.
 
-    Parameters
-    ----------
-    file : FileDescription
-        The file.
-
-    Returns
-    -------
-    tuple
-        The names of the columns, and a list of texts for each block.
+    Returns: The names of the columns, and a list of texts for each block.
     """
     indexes = [index for index in file.indexes if index.trusted]
     head = ["block", "offset", "size", "ratio", "chunks", "rows"]
@@ -101,19 +71,7 @@ def block_cells(file: FileDescription) -> tuple[list[str], list[list[str]]]:
 def overview(description: Description, *, columns: int, can_draw: bool = True) -> str:
     """Say what packfiles hold, for people.
 
-    Parameters
-    ----------
-    description : Description
-        The facts.
-    columns : int
-        Width to stay within, in characters, as far as names of files and indexes let it.
-    can_draw : bool
-        Whether the output shows more than ASCII.
-
-    Returns
-    -------
-    str
-        Lines, each with its end.
+    * ``columns``: Width to stay within, in characters, as far as names of files and indexes let it.
     """
     ellipsis = "…" if can_draw else "~"
     parts = [_overview_of(file, columns, ellipsis) for file in description.files]
@@ -129,7 +87,7 @@ def _overview_of(file: FileDescription, columns: int, ellipsis: str) -> str:
     from sdb.packfile.read.fields import inventory
 
     trailer = file.trailer
-    blocks = _counted(len(trailer.blocks), "block")
+    blocks = sizes.counted(len(trailer.blocks), "block")
     rows = "not counted" if file.rows is None else f"{file.rows:,}"
     lines = [("rows", [f"{rows} in {blocks}"]), ("size", _size(file))]
     for label, index in zip(["times", *[""] * len(file.indexes)], file.indexes, strict=False):
@@ -140,20 +98,20 @@ def _overview_of(file: FileDescription, columns: int, ellipsis: str) -> str:
     if fields.fields:
         more = "" if fields.complete else " at least"
         # The elements of a list are none of its own.
-        count = sum(one.path[-1] is not None for one in fields.fields)
+        count = sum(field.path[-1] is not None for field in fields.fields)
         lines.append(("fields", [f"{count:,}{more};", f"sdb fields {file.path}"]))
     else:
         lines.append(("fields", ["not told by this packfile"]))
     constants = [f"{name}={plain(value)}" for name, value in trailer.sparse.constants.items()]
     if constants:
         lines.append(("constants", constants))
-    if known := statistics_dict(trailer):
-        size = sizes.human(known["size_bytes"])
-        facts = [f"of {_counted(known['fields'], 'field')};", size]
+    if statistics := statistics_dict(trailer):
+        size = sizes.human(statistics["size_bytes"])
+        facts = [f"of {sizes.counted(statistics['fields'], 'field')};", size]
         facts += [
-            f"({sizes.human(known[f'{what}_bytes'])} for {what})"
+            f"({sizes.human(statistics[f'{what}_bytes'])} for {what})"
             for what in ("words", "prefixes")
-            if known[f"{what}_bytes"]
+            if statistics[f"{what}_bytes"]
         ]
         lines.append(("statistics", facts))
     lines.append(("packed as", [trailer.packed_as]))
@@ -164,7 +122,7 @@ def _overview_of(file: FileDescription, columns: int, ellipsis: str) -> str:
 
 
 def largest_cells(largest: LargestFields) -> list[list[str]]:
-    """Give the name, share and size of each of the largest fields."""
+    """Return the name, share and size of each of the largest fields."""
     from sdb.view.fieldlist import percent
 
     whole = largest.compressed_bytes
@@ -174,11 +132,11 @@ def largest_cells(largest: LargestFields) -> list[list[str]]:
     ]
 
 
-def largest_told(file: FileDescription, largest: LargestFields) -> str:
+def accuracy_of_largest(file: FileDescription, largest: LargestFields) -> str:
     """Say how well the sizes of the largest fields are known."""
     if largest.is_exact:
         return "exact"
-    blocks = _counted(len(file.trailer.blocks), "block")
+    blocks = sizes.counted(len(file.trailer.blocks), "block")
     return f"estimated from the start of {largest.blocks_read:,} of {blocks}"
 
 
@@ -193,7 +151,7 @@ def _largest(file: FileDescription, largest: LargestFields, columns: int, ellips
     for name, share, size in cells:
         line = f"{_MARGIN}{cut(name, names, ellipsis):{names}}{_GAP}{share:>{shares}}"
         lines.append(f"{line}{_GAP}{size:>{byte_sizes}}\n" if room >= 0 else f"{line}\n")
-    heading = ["fields,", *largest_told(file, largest).split()]
+    heading = ["fields,", *accuracy_of_largest(file, largest).split()]
     return _wrapped("largest", heading, columns) + "".join(lines)
 
 
@@ -209,10 +167,6 @@ def _size(file: FileDescription) -> list[str]:
     ratio = sizes.ratio(file.text_bytes, file.size_bytes)
     text = f"the {sizes.human(file.text_bytes)} of text"
     return [f"{size},", f"{ratio}x smaller than", text, "that went in"]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _wrapped(label: str, words: Sequence[str], columns: int) -> str:

@@ -17,21 +17,9 @@ def draw(
 ) -> str:
     """List fields, one a line, under a line that counts them.
 
-    Parameters
-    ----------
-    inventory : Inventory
-        The fields.
-    columns : int
-        Width to stay within, in characters: long names are cut.
-    is_nested : bool
-        Whether fields are indented under the one that they are in; else their names are whole.
-    can_draw : bool
-        Whether the output shows more than ASCII.
-
-    Returns
-    -------
-    str
-        Lines, each with its end.
+    * ``columns``: Width to stay within, in characters: long names are cut.
+    * ``is_nested``: Whether fields are indented under the one that they are in; else their names
+      are whole.
     """
     lines = _lines(inventory, is_nested=is_nested)
     head = [_heading(inventory, len(lines))]
@@ -66,41 +54,41 @@ def _heading(inventory: Inventory, count: int) -> str:
 
 
 def _lines(inventory: Inventory, *, is_nested: bool) -> list[tuple[str, str, str, str]]:
-    known = {one.path: one for one in inventory.fields}
+    by_path = {field.path: field for field in inventory.fields}
     lines = []
-    for one in inventory.fields:
-        if is_nested and one.path[-1] is None and one.path[:-1] in known:
-            continue  # told with its list
-        name, types = one.name, ", ".join(one.types)
+    for field in inventory.fields:
+        if is_nested and field.path[-1] is None and field.path[:-1] in by_path:
+            continue  # shown with its list
+        name, types = field.name, ", ".join(field.types)
         if is_nested:
-            name, types = _nested(one, known)
+            name, types = _nested(field, by_path)
         share = ""
-        if one.rows is not None and inventory.rows:
-            share = percent(one.rows, inventory.rows)
-        lines.append((name, types, "" if one.rows is None else f"{one.rows:,}", share))
+        if field.rows is not None and inventory.rows:
+            share = percent(field.rows, inventory.rows)
+        lines.append((name, types, "" if field.rows is None else f"{field.rows:,}", share))
     return lines
 
 
-def _nested(one: FieldDescription, known: dict[FieldPath, FieldDescription]) -> tuple[str, str]:
-    """Give the indented name of a field, and its types with those of its elements."""
+def _nested(field: FieldDescription, by_path: dict[FieldPath, FieldDescription]) -> tuple[str, str]:
+    """Return the indented name of a field, and its types with those of its elements."""
     from sdb.packfile.trailer.fieldcounts import quoted
 
-    depth = sum(name is not None for name in one.path) - 1
-    name, types, path = quoted(one.path[-1] or ""), list(one.types), one.path
-    told = [name for name in types if name != "list"]
+    depth = sum(name is not None for name in field.path) - 1
+    name, types, path = quoted(field.path[-1] or ""), list(field.types), field.path
+    words = [name for name in types if name != "list"]
     of = ""
     while "list" in types:
         path = (*path, None)
         name += "[]"
-        inner = known.get(path)
+        inner = by_path.get(path)
         types = list(inner.types) if inner else []
         rest = ", ".join(kind for kind in types if kind != "list")
         of = f"{of} of list" if of else "list"
         if rest:
-            told.append(f"{of} of {rest}")
+            words.append(f"{of} of {rest}")
         elif "list" not in types:
-            told.append(of)
-    return _INDENT * depth + name, ", ".join(told)
+            words.append(of)
+    return _INDENT * depth + name, ", ".join(words)
 
 
 def percent(part: int, whole: int) -> str:

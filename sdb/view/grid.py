@@ -29,23 +29,12 @@ def grid(
 ) -> str:
     """Draw rows as an aligned table: numbers to the right, everything else to the left.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The columns.
-    rows : sequence of dict
-        The rows to show. Numbers are :class:`str` of a subclass; what a row lacks stays blank.
-    columns : int
-        Width to stay within. Long cells are cut, and then the last columns left out.
-    total : int, optional
-        How many rows there are, if more than are shown.
-    ellipsis : str
-        What stands for what is cut.
+    * ``rows``: The rows to show. Numbers are :class:`str` of a subclass; what a row lacks stays
+      blank.
+    * ``columns``: Width to stay within. Long cells are cut, and then the last columns left out.
+    * ``total``: How many rows there are, if more than are shown.
 
-    Returns
-    -------
-    str
-        Lines, each with its end; the last ones tell what is not shown.
+    Returns: Lines, each with its end; the last ones say what is not shown.
     """
     cells = [[cell(row, name) for name in names] for row in rows]
     heads = [printable(name) for name in names]
@@ -71,7 +60,7 @@ def grid(
 
 
 def gathered(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Give the names of all members of rows, in the order of their appearance."""
+    """Return the names of all members of rows, in the order of their appearance."""
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
@@ -110,7 +99,7 @@ def _quoted(value: object) -> str:
 
 
 def printable(text: str, *, longest: int | None = _LONGEST) -> str:
-    """Show line ends and control characters as escapes; nobody reads thousands of characters."""
+    """Show line ends and control characters as escapes; only the first characters are shown."""
     text = text[:longest]
     return text if text.isprintable() else "".join(map(_visible, text))
 
@@ -133,7 +122,7 @@ def _char_width(char: str) -> int:
 
 
 def _fit(natural: list[int], heads: list[int], columns: int) -> list[int]:
-    """Give widths whose sum fits: the widest give way first, and the last columns go."""
+    """Return widths whose sum fits: the widest give way first, and the last columns go."""
     least = [
         min(width, max(_LEAST, min(head, _HEAD)))
         for width, head in zip(natural, heads, strict=True)
@@ -167,13 +156,13 @@ def _clip(text: str, width: int, ellipsis: str) -> str:
     if text_width(text) <= width:
         return text
     left = width - len(ellipsis)
-    kept = []
+    clipped = []
     for char in text:
         left -= _char_width(char)
         if left < 0:
             break
-        kept.append(char)
-    return "".join(kept) + ellipsis[:width]
+        clipped.append(char)
+    return "".join(clipped) + ellipsis[:width]
 
 
 def _count(number: int, noun: str) -> str:

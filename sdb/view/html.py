@@ -7,7 +7,7 @@ from html import escape
 from sdb import sizes
 from sdb.packfile.inspect.describe import plain
 from sdb.packfile.read.fields import inventory
-from sdb.view.facts import block_cells, largest_cells, largest_told
+from sdb.view.facts import accuracy_of_largest, block_cells, largest_cells
 from sdb.view.style import CSS
 from sdb.view.svg import timeline
 
@@ -27,15 +27,7 @@ _NUMBER_COLUMNS = 6
 def page(description: Description) -> str:
     """Write the page.
 
-    Parameters
-    ----------
-    description : Description
-        The files to show.
-
-    Returns
-    -------
-    str
-        HTML: no scripts, nothing from elsewhere, light or dark as the reader's system is.
+    Returns: HTML: no scripts, nothing from elsewhere, light or dark as the reader's system is.
     """
     names = [file.path for file in description.files]
     title = names[0] if len(names) == 1 else f"{len(names)} packfiles"
@@ -84,15 +76,15 @@ def _section(file: FileDescription) -> str:
         cells = [[name, str(plain(value))] for name, value in constants]
         parts.append(_table("Constants", ["field", "value"], cells))
     if file.largest:
-        caption = f"Largest fields, {largest_told(file, file.largest)}"
+        caption = f"Largest fields, {accuracy_of_largest(file, file.largest)}"
         parts.append(_table(caption, ["field", "share", "size"], largest_cells(file.largest)))
-    found = inventory([(file.path, file.trailer)])
-    if found.fields:
+    fields = inventory([(file.path, file.trailer)])
+    if fields.fields:
         cells = [
-            [one.name, ", ".join(one.types), "" if one.rows is None else f"{one.rows:,}"]
-            for one in found.fields
+            [field.name, ", ".join(field.types), "" if field.rows is None else f"{field.rows:,}"]
+            for field in fields.fields
         ]
-        caption = "Fields" if found.complete else "Fields (there may be more)"
+        caption = "Fields" if fields.complete else "Fields (there may be more)"
         parts.append(_table(caption, ["field", "types", "rows"], cells))
     return f"<section>\n{''.join(parts)}</section>\n"
 

@@ -32,19 +32,9 @@ class _Node:
 def layout(row: str, *, columns: int, color: bool = False) -> str:
     """Break a row of JSON into lines; what fits into one line stays in one.
 
-    Parameters
-    ----------
-    row : str
-        The row as `unpack` writes it, NaN and infinities included.
-    columns : int
-        Width that lines shall stay within; a long text may exceed it.
-    color : bool
-        Whether to color keys and values with ANSI sequences.
-
-    Returns
-    -------
-    str
-        The same tokens, broken into lines.
+    * ``row``: The row as `unpack` writes it, NaN and infinities included.
+    * ``columns``: Width that lines shall stay within; a long text may exceed it.
+    * ``color``: Whether to color keys and values with ANSI sequences.
 
     Examples
     --------

@@ -14,51 +14,41 @@ MOST_PATHS = 32
 _UNKNOWN = "-"
 
 
-def sharpness_text(found: Sharpness, *, columns: int) -> str:
+def sharpness_text(report: Sharpness, *, columns: int) -> str:
     """Say how sharp the paths of packfiles are.
 
-    Parameters
-    ----------
-    found : Sharpness
-        What was found.
-    columns : int
-        Width to stay within, in characters.
-
-    Returns
-    -------
-    str
-        A line about all, one for each of the sharpest paths, and one for each to cluster by.
+    Returns: A line about all, one for each of the sharpest paths, and one for each to cluster by.
     """
-    share = found.statistics_bytes / max(1, found.size_bytes)
+    share = report.statistics_bytes / max(1, report.size_bytes)
     lines = (
-        f"statistics: {sizes.human(found.statistics_bytes)}, {share:.1%} of "
-        f"{sizes.human(found.size_bytes)}; blocks that are read for the rows with one value, "
-        f"of {found.blocks:,} in {found.packfiles:,} packfiles, by {found.sampled_rows:,} rows\n"
+        f"statistics: {sizes.human(report.statistics_bytes)}, {share:.1%} of "
+        f"{sizes.human(report.size_bytes)}; blocks that are read for the rows with one value, "
+        f"of {report.blocks:,} in {report.packfiles:,} packfiles, by {report.sampled_rows:,} rows\n"
     )
     head = ["path", "read", "if clustered", "present", "zones", "filters"]
-    shown = found.paths[:MOST_PATHS]
+    shown = report.paths[:MOST_PATHS]
     if shown:
-        lines += table(head, [_cells(one) for one in shown], columns=columns)
-    if missing := len(found.paths) - len(shown):
+        lines += table(head, [_cells(path) for path in shown], columns=columns)
+    if missing := len(report.paths) - len(shown):
         lines += f"and {missing:,} more, see --json\n"
-    if found.clustered:
-        lines += f"sorted by {', '.join(map(field_name, found.clustered))}\n"
-    for one in found.advised:
+    if report.clustered:
+        lines += f"sorted by {', '.join(map(field_name, report.clustered))}\n"
+    for path in report.advised:
         lines += (
-            f"clustered by {one.name}: about {percent(one.clustered)} instead of "
-            f"{percent(one.read)} of the blocks for one value of it\n"
+            f"clustered by {path.name}: about {percent(path.clustered)} instead of "
+            f"{percent(path.read)} of the blocks for one value of it\n"
         )
     return lines
 
 
-def _cells(one: PathSharpness) -> list[str]:
+def _cells(path: PathSharpness) -> list[str]:
     return [
-        one.name,
-        percent(one.read),
-        percent(one.clustered),
-        percent(one.present),
-        sizes.human(one.zone_bytes) if one.zone_bytes else _UNKNOWN,
-        sizes.human(one.filter_bytes) if one.filter_bytes else _UNKNOWN,
+        path.name,
+        percent(path.read),
+        percent(path.clustered),
+        percent(path.present),
+        sizes.human(path.zone_bytes) if path.zone_bytes else _UNKNOWN,
+        sizes.human(path.filter_bytes) if path.filter_bytes else _UNKNOWN,
     ]
 
 

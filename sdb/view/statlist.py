@@ -27,35 +27,23 @@ def draw(
 ) -> str:
     """List fields with what is in them, under a line that counts them.
 
-    Parameters
-    ----------
-    statistics : Statistics
-        The fields.
-    columns : int
-        Width to stay within, in characters: long names and values are cut.
-    is_nested : bool
-        Whether fields are indented under the one that they are in; else their names are whole.
-    can_draw : bool
-        Whether the output shows more than ASCII.
-
-    Returns
-    -------
-    str
-        Lines, each with its end.
+    * ``columns``: Width to stay within, in characters: long names and values are cut.
+    * ``is_nested``: Whether fields are indented under the one that they are in; else their names
+      are whole.
     """
     ellipsis = "…" if can_draw else "~"
     fields = statistics.fields
-    table = [_HEADINGS, *(_cells(one, statistics, is_nested=is_nested) for one in fields)]
+    table = [_HEADINGS, *(_cells(field, statistics, is_nested=is_nested) for field in fields)]
     widths = [max(len(row[column]) for row in table) for column in range(len(_HEADINGS))]
-    kept = _fitting(widths, columns)
-    widths[0] = max(_LEAST, min(widths[0], columns - _taken(widths, kept[1:])))
+    columns_shown = _fitting(widths, columns)
+    widths[0] = max(_LEAST, min(widths[0], columns - _taken(widths, columns_shown[1:])))
     details = [(), *map(_details, fields)]
     lines = [_heading(statistics)]
     for number, (row, below) in enumerate(zip(table, details, strict=True)):
         if not fields:
             break
         cells = [cut(row[0], widths[0], ellipsis).ljust(widths[0])]
-        for column in kept[1:]:
+        for column in columns_shown[1:]:
             width = widths[column]
             cells.append(row[column].ljust(width) if column == 1 else row[column].rjust(width))
         lines.append(_GAP.join(cells))
@@ -76,48 +64,48 @@ def _heading(statistics: Statistics) -> str:
 
 def _fitting(widths: list[int], columns: int) -> list[int]:
     """Choose the columns for which there is room."""
-    kept = list(range(len(widths)))
+    shown = list(range(len(widths)))
     for dropped in _DROPPED:
-        if columns - _taken(widths, kept[1:]) >= min(widths[0], 2 * _LEAST):
+        if columns - _taken(widths, shown[1:]) >= min(widths[0], 2 * _LEAST):
             break
-        kept.remove(dropped)
-    return kept
+        shown.remove(dropped)
+    return shown
 
 
-def _taken(widths: list[int], kept: list[int]) -> int:
-    return sum(widths[column] + len(_GAP) for column in kept)
+def _taken(widths: list[int], shown: list[int]) -> int:
+    return sum(widths[column] + len(_GAP) for column in shown)
 
 
-def _cells(one: FieldStatistics, statistics: Statistics, *, is_nested: bool) -> tuple[str, ...]:
-    name = one.name
+def _cells(field: FieldStatistics, statistics: Statistics, *, is_nested: bool) -> tuple[str, ...]:
+    name = field.name
     if is_nested:
-        last = [step for step in one.path if step is not None][-1:]
+        last = [step for step in field.path if step is not None][-1:]
         lists = (
-            len(one.path)
+            len(field.path)
             - 1
-            - max((place for place, step in enumerate(one.path) if step is not None), default=-1)
+            - max((depth for depth, step in enumerate(field.path) if step is not None), default=-1)
         )
-        name = _INDENT * (len(one.path) - 1) + quoted(last[0] if last else "") + "[]" * lists
-    is_single = set(one.types) - {"list", "struct", "null"}
-    distinct = f"{'' if one.is_distinct_exact else '~'}{one.distinct:,}" if is_single else ""
+        name = _INDENT * (len(field.path) - 1) + quoted(last[0] if last else "") + "[]" * lists
+    is_single = set(field.types) - {"list", "struct", "null"}
+    distinct = f"{'' if field.is_distinct_exact else '~'}{field.distinct:,}" if is_single else ""
     return (
         name,
-        ", ".join(one.types),
-        percent(one.rows, statistics.rows),
-        percent(one.nulls, one.values) if one.nulls else "",
+        ", ".join(field.types),
+        percent(field.rows, statistics.rows),
+        percent(field.nulls, field.values) if field.nulls else "",
         distinct,
-        sizes.human(one.compressed_bytes),
-        percent(one.compressed_bytes, statistics.compressed_bytes),
+        sizes.human(field.compressed_bytes),
+        percent(field.compressed_bytes, statistics.compressed_bytes),
     )
 
 
-def _details(one: FieldStatistics) -> Iterator[str]:
-    listed = one.frequent[:_MOST_LISTED]
-    is_all = not one.uncounted and len(listed) == one.distinct
+def _details(field: FieldStatistics) -> Iterator[str]:
+    listed = field.frequent[:_MOST_LISTED]
+    is_all = not field.uncounted and len(listed) == field.distinct
     if not is_all:
-        for low, high in one.ranges:
+        for low, high in field.ranges:
             yield f"{text_of(low)} to {text_of(high)}"
     worth = [(value, count) for value, count in listed if count > 1 or is_all]
     if worth:
-        shares = (f"{text_of(value)} {percent(count, one.values)}" for value, count in worth)
-        yield f"{'at least' if one.uncounted else 'mostly'} {', '.join(shares)}"
+        shares = (f"{text_of(value)} {percent(count, field.values)}" for value, count in worth)
+        yield f"{'at least' if field.uncounted else 'mostly'} {', '.join(shares)}"

@@ -28,17 +28,7 @@ _LABEL_DISTANCE = 20
 def timeline(index: IndexDescription, blocks: Sequence[BlockDescription]) -> str:
     """Draw where in time each block lies.
 
-    Parameters
-    ----------
-    index : IndexDescription
-        The time index.
-    blocks : sequence of BlockDescription
-        All blocks of the file; many are drawn several to a line.
-
-    Returns
-    -------
-    str
-        A ``figure`` of HTML.
+    * ``blocks``: All blocks of the file; many are drawn several to a line.
     """
     rows = lines(blocks, index.path, _MOST_LINES)
     span = (index.first_us, index.last_us)
@@ -78,8 +68,8 @@ def _grid(span: Span, left: int, height: int) -> str:
 def _line(row: Line, span: Span, left: int, top: int) -> str:
     bars = _merged(row.spans)
     share = max(0.15, min(1.0, len(row.spans) / (row.stop - row.start)))
-    place = f'x="{left - 8}" y="{top + 11}"'
-    label = f'<text {place} text-anchor="end" aria-hidden="true">{row.label}</text>'
+    position = f'x="{left - 8}" y="{top + 11}"'
+    label = f'<text {position} text-anchor="end" aria-hidden="true">{row.label}</text>'
     drawn = []
     for lo, hi in bars:
         x = _place(lo, span, left)

@@ -17,50 +17,65 @@ MOST_PACKFILES = 20
 _UNKNOWN = "?"
 
 
-def tables(found: Iterable[TableFacts], *, columns: int) -> str:
-    """List tables.
-
-    Parameters
-    ----------
-    found : iterable of TableFacts
-        The tables.
-    columns : int
-        Width to stay within, in characters.
-
-    Returns
-    -------
-    str
-        A line for each table.
-    """
+def tables(facts: Iterable[TableFacts], *, columns: int) -> str:
+    """List tables."""
     head = ["table", "rows", "size", "packfiles", "newest row", "last sync"]
     rows = [
         [
-            one.name,
-            _UNKNOWN if one.rows is None else f"{one.rows:,}",
-            _UNKNOWN if one.size_bytes is None else sizes.human(one.size_bytes),
-            f"{one.packfiles:,}",
-            _time(one.newest_us),
-            _time(one.synced_us),
+            table_facts.name,
+            *_sums(table_facts),
+            _time(table_facts.newest_us),
+            _time(table_facts.synced_us) or "never",
         ]
-        for one in found
+        for table_facts in facts
     ]
     return table(head, rows, columns=columns) if rows else ""
+
+
+def dropped_tables(facts: Iterable[TableFacts], *, columns: int) -> str:
+    """List tables that were dropped, with what they had, and when that was."""
+    head = ["table", "rows", "size", "packfiles", "newest row", "dropped"]
+    rows = [
+        [
+            table_facts.name,
+            *_sums(table_facts),
+            _time(table_facts.newest_us),
+            _time(table_facts.synced_us),
+        ]
+        for table_facts in facts
+    ]
+    return table(head, rows, columns=columns)
+
+
+def versions(named: Iterable[tuple[str, str, TableFacts]], *, columns: int) -> str:
+    """List versions of a table by their names: branches and tags."""
+    head = ["name", "kind", "version", "rows", "size", "written", "newest row"]
+    rows = [
+        [
+            name,
+            kind,
+            _UNKNOWN if facts.version is None else f"{facts.version:,}",
+            *_sums(facts)[:2],
+            _time(facts.synced_us),
+            _time(facts.newest_us),
+        ]
+        for name, kind, facts in named
+    ]
+    return table(head, rows, columns=columns)
+
+
+def _sums(facts: TableFacts) -> list[str]:
+    return [
+        _UNKNOWN if facts.rows is None else f"{facts.rows:,}",
+        _UNKNOWN if facts.size_bytes is None else sizes.human(facts.size_bytes),
+        f"{facts.packfiles:,}",
+    ]
 
 
 def overview(description: TableDescription, *, columns: int) -> str:
     """Say what a table holds.
 
-    Parameters
-    ----------
-    description : TableDescription
-        The table.
-    columns : int
-        Width to stay within, in characters.
-
-    Returns
-    -------
-    str
-        Lines about the table, and one for each of its newest packfiles.
+    Returns: Lines about the table, and one for each of its newest packfiles.
     """
     whole = description.facts
     files = description.packfiles.files
@@ -70,7 +85,7 @@ def overview(description: TableDescription, *, columns: int) -> str:
         whole.name,
         f"  rows       {rows}",
         f"  size       {sizes.human(description.packfiles.size_bytes)}",
-        f"  packfiles  {len(files):,} with {blocks:,} blocks",
+        f"  packfiles  {len(files):,} with {sizes.counted(blocks, 'block')}",
         f"  synced     {_time(whole.synced_us) or 'never'}",
     ]
     if whole.version is not None:
@@ -87,11 +102,11 @@ def overview(description: TableDescription, *, columns: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def inputs(found: Iterable[InputStatus]) -> str:
+def inputs(statuses: Iterable[InputStatus]) -> str:
     """List inputs with their states, a line for each."""
     return "".join(
-        f"{one.state.value:8}  {one.path}{f'  ({one.reason})' if one.reason else ''}\n"
-        for one in found
+        f"{status.state.value:8}  {status.path}{f'  ({status.reason})' if status.reason else ''}\n"
+        for status in statuses
     )
 
 
@@ -109,12 +124,12 @@ def _cells(file: FileDescription) -> list[str]:
 
 
 def _ranges(files: Iterable[FileDescription]) -> dict[tuple[str, ...], tuple[int, int]]:
-    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    ranges: dict[tuple[str, ...], tuple[int, int]] = {}
     for file in files:
         for index in file.indexes:
-            lo_us, hi_us = found.get(index.path, (index.first_us, index.last_us))
-            found[index.path] = (min(lo_us, index.first_us), max(hi_us, index.last_us))
-    return found
+            lo_us, hi_us = ranges.get(index.path, (index.first_us, index.last_us))
+            ranges[index.path] = (min(lo_us, index.first_us), max(hi_us, index.last_us))
+    return ranges
 
 
 def _time(us: int | None) -> str:

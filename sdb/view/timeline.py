@@ -24,18 +24,12 @@ _LEAST_PLOT = 10
 
 @record
 class Line:
-    """One line of the picture: a block, or several that follow each other.
+    """One line of the picture: a block, or several that follow each other."""
 
-    Attributes
-    ----------
-    start, stop : int
-        The blocks ``start <= b < stop``.
-    spans : tuple of (int, int)
-        The bounds of the times of those of them that have any, in µs, both included.
-    """
-
+    # The blocks ``start <= b < stop``
     start: int
     stop: int
+    # The bounds of the times of those of them that have any, in µs, both included
     spans: tuple[Span, ...]
 
     @property
@@ -63,22 +57,7 @@ ASCII = Glyphs("#", "#", "#", ".:+#", "+", "-", "+")
 
 
 def lines(blocks: Sequence[BlockDescription], path: Path, most: int) -> list[Line]:
-    """Group blocks into lines of a picture.
-
-    Parameters
-    ----------
-    blocks : sequence of BlockDescription
-        All blocks of a file.
-    path : tuple of str
-        The indexed path.
-    most : int
-        How many lines there may be.
-
-    Returns
-    -------
-    list of Line
-        Lines of equally many blocks, save the last one.
-    """
+    """Group blocks into lines of a picture."""
     each = -(-len(blocks) // most) or 1
     grouped = []
     for start in range(0, len(blocks), each):
@@ -89,22 +68,7 @@ def lines(blocks: Sequence[BlockDescription], path: Path, most: int) -> list[Lin
 
 
 def draw(file: FileDescription, *, columns: int, glyphs: Glyphs = UNICODE) -> str:
-    """Draw where in time each block lies, once for each trusted time index.
-
-    Parameters
-    ----------
-    file : FileDescription
-        The file.
-    columns : int
-        Width to stay within.
-    glyphs : Glyphs
-        `UNICODE`, or `ASCII` where that cannot be shown.
-
-    Returns
-    -------
-    str
-        Lines, each with its end.
-    """
+    """Draw where in time each block lies, once for each trusted time index."""
     blocks = file.blocks()
     indexes = [index for index in file.indexes if index.trusted]
     if not indexes:
@@ -141,7 +105,7 @@ def _draw(rows: list[Line], span: Span, columns: int, glyphs: Glyphs) -> list[st
 
 
 def _place(us: int, span: Span, cells: int) -> int:
-    """Give the cell of a time, of so many that share the whole span."""
+    """Return the cell of a time, of so many that share the whole span."""
     return min(cells - 1, max(0, (us - span[0]) * cells // (span[1] - span[0] + 1)))
 
 

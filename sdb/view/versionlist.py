@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sdb.table.format.descriptor import Descriptor
+    from sdb.table.format.state import VersionChanges
     from sdb.table.history.diff import TableDifference
     from sdb.table.history.log import LoggedVersion, ShownVersion
 
@@ -17,96 +18,108 @@ _LEAST_MESSAGE = 16
 
 
 def versions(
-    found: Sequence[LoggedVersion], shown: Sequence[ShownVersion] = (), *, columns: int
+    logged: Sequence[LoggedVersion], shown: Sequence[ShownVersion] = (), *, columns: int
 ) -> str:
     """List versions, a line each, which fits a narrow terminal.
 
-    Parameters
-    ----------
-    found : sequence of LoggedVersion
-        The versions.
-    shown : sequence of ShownVersion
-        The same with their packfiles, if these are wanted.
-    columns : int
-        Width to stay within, in characters.
-
-    Returns
-    -------
-    str
-        The lines.
+    * ``shown``: The same with their packfiles, if these are wanted.
     """
-    rows = [_cells(one) for one in found]
+    rows = [_cells(version_) for version_ in logged]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     lines = []
-    for number, (one, cells) in enumerate(zip(found, rows, strict=True)):
+    for number, (version_, cells) in enumerate(zip(logged, rows, strict=True)):
         parts = [
             cell.rjust(width) if at in {0, 4, 5} else cell.ljust(width)
             for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
             if width
         ]
         line = "  ".join(parts).rstrip()
-        told = _told(one)
+        message = _message(version_)
         room = columns - len(line) - 2
-        if told and room >= min(len(told), _LEAST_MESSAGE):
-            lines.append(f"{line}  {told if len(told) <= room else f'{told[: room - 3]}...'}")
+        if message and room >= min(len(message), _LEAST_MESSAGE):
+            lines.append(
+                f"{line}  {message if len(message) <= room else f'{message[: room - 3]}...'}"
+            )
         else:
-            lines += [line, *([f"    {told}"] if told else [])]
+            lines += [line, *([f"    {message}"] if message else [])]
         if shown:
             lines += [f"    {line}" for line in _packfiles(shown[number], columns=columns - 4)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def version(found: ShownVersion, *, columns: int) -> str:
+def version(shown: ShownVersion, *, columns: int) -> str:
     """Show a version, and what came and went with it."""
-    one = found.logged
-    number = "not a version yet" if one.version is None else f"{one.version:,}"
+    logged = shown.logged
+    changes = logged.changes
+    number = "not a version yet" if logged.version is None else f"{logged.version:,}"
     facts = [
         ("version", number),
-        ("time", instants.text(one.at_us)),
-        ("operation", one.operation),
-        ("author", one.author),
-        ("message", one.message),
-        ("names", ", ".join(one.names)),
-        ("parents", " and ".join(f"{parent:,}" for parent in one.parents)),
-        ("id", one.commit),
-        ("rows", f"{_count(one.rows)}{_signed(one.changes.rows_added, one.changes.rows_removed)}"),
-        ("size", f"{sizes.human(one.size_bytes)}{_signed_size(one)}"),
-        ("packfiles", f"{found.packfiles:,}{_signed(len(found.added), len(found.removed))}"),
-        ("inputs", f"{len(found.inputs):,} taken" if found.inputs else ""),
+        ("time", instants.text(logged.at_us)),
+        ("operation", logged.operation),
+        ("author", logged.author),
+        ("message", logged.message),
+        ("names", ", ".join(logged.names)),
+        ("parents", " and ".join(f"{parent:,}" for parent in logged.parents)),
+        ("id", logged.commit),
+        ("rows", f"{_count(logged.rows)}{_parted(_changed_rows(changes))}"),
+        ("size", f"{sizes.human(logged.size_bytes)}{_signed_size(logged)}"),
+        ("packfiles", f"{shown.packfiles:,}{_signed(len(shown.added), len(shown.removed))}"),
+        ("inputs", f"{len(shown.inputs):,} taken" if shown.inputs else ""),
     ]
-    lines = [found.name, *[f"  {name:<10} {text}" for name, text in facts if text]]
-    lines += ["", *_packfiles(found, columns=columns)] if found.added or found.removed else []
+    lines = [shown.name, *[f"  {name:<10} {text}" for name, text in facts if text]]
+    lines += ["", *_packfiles(shown, columns=columns)] if shown.added or shown.removed else []
     return "".join(f"{line}\n" for line in lines)
 
 
-def differences(found: TableDifference, *, columns: int) -> str:
+def differences(difference: TableDifference, *, columns: int) -> str:
     """Show which packfiles came and went between two versions."""
-    lines = _listed("-", found.removed, columns) + _listed("+", found.added, columns)
-    for word, packfiles in (("removed", found.removed), ("added", found.added)):
-        counts = [one.rows for one in packfiles]
-        rows = "?" if None in counts else f"{sum(filter(None, counts)):,}"
-        size = sizes.human(sum(one.size_bytes for one in packfiles))
-        lines.append(f"{word:8} {len(packfiles):,} packfiles, {rows} rows, {size}")
-    lines.append(f"the same {found.same:,} packfiles")
+    lines = _listed("-", difference.removed, columns) + _listed("+", difference.added, columns)
+    for word, packfiles in (("removed", difference.removed), ("added", difference.added)):
+        counts = [descriptor.rows for descriptor in packfiles]
+        known = [count for count in counts if count is not None]
+        rows = sizes.counted(sum(known), "row") if known == counts else "? rows"
+        number = sizes.counted(len(packfiles), "packfile")
+        size = sizes.human(sum(descriptor.size_bytes for descriptor in packfiles))
+        lines.append(f"{word:8} {number}, {rows}, {size}")
+    changes = difference.row_counts
+    if changes is None:
+        lines.append("rows     it is not known which were updated: --rows --key FIELD tells")
+    else:
+        texts = [f"{number:,} {name}" for name, number in changes.as_dict().items()]
+        lines.append(f"rows     {', '.join(texts)}")
+    lines.append(f"the same {sizes.counted(difference.same, 'packfile')}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _cells(one: LoggedVersion) -> list[str]:
-    changes = one.changes
-    rows = _signed(changes.rows_added, changes.rows_removed).strip(" ()")
+def _cells(logged: LoggedVersion) -> list[str]:
+    rows = _changed_rows(logged.changes)
     return [
-        "-" if one.version is None else str(one.version),
-        instants.text(one.at_us, fraction=False),
-        one.author,
-        one.operation,
+        "-" if logged.version is None else str(logged.version),
+        instants.text(logged.at_us, fraction=False),
+        logged.author,
+        logged.operation,
         rows or "0",
-        _signed_size(one).strip(" ()") or "0",
+        _signed_size(logged).strip(" ()") or "0",
     ]
 
 
-def _told(one: LoggedVersion) -> str:
-    names = f"({', '.join(one.names)})" if one.names else ""
-    return " ".join(filter(None, (names, one.message.replace("\n", " "))))
+def _message(logged: LoggedVersion) -> str:
+    names = f"({', '.join(logged.names)})" if logged.names else ""
+    return " ".join(filter(None, (names, logged.message.replace("\n", " "))))
+
+
+def _changed_rows(changes: VersionChanges) -> str:
+    """Report rows that were inserted, updated and deleted; empty: none was."""
+    counts = changes.row_counts
+    if counts is None:
+        both = changes.packfiles_added and changes.packfiles_removed
+        return "?" if both else "+?" if changes.packfiles_added else "-?"
+    numbers = ("+", counts.inserted), ("~", counts.updated), ("-", counts.deleted)
+    return " ".join(f"{sign}{number:,}" for sign, number in numbers if number)
+
+
+def _parted(text: str) -> str:
+    return f" ({text})" if text else ""
 
 
 def _count(number: int | None) -> str:
@@ -114,7 +127,7 @@ def _count(number: int | None) -> str:
 
 
 def _signed(added: int | None, removed: int | None) -> str:
-    """Tell what came and went, in parentheses; empty: nothing."""
+    """Report what came and went, in parentheses; empty: nothing."""
     parts = [
         "" if added == 0 else f"+{_count(added)}",
         "" if removed == 0 else f"-{_count(removed)}",
@@ -123,8 +136,8 @@ def _signed(added: int | None, removed: int | None) -> str:
     return f" ({text})" if text else ""
 
 
-def _signed_size(one: LoggedVersion) -> str:
-    added, removed = one.changes.bytes_added, one.changes.bytes_removed
+def _signed_size(logged: LoggedVersion) -> str:
+    added, removed = logged.changes.bytes_added, logged.changes.bytes_removed
     parts = [
         f"+{sizes.human(added)}" if added else "",
         f"-{sizes.human(removed)}" if removed else "",
@@ -133,19 +146,23 @@ def _signed_size(one: LoggedVersion) -> str:
     return f" ({text})" if text else ""
 
 
-def _packfiles(found: ShownVersion, *, columns: int) -> list[str]:
-    return _listed("-", found.removed, columns) + _listed("+", found.added, columns)
+def _packfiles(shown: ShownVersion, *, columns: int) -> list[str]:
+    return _listed("-", shown.removed, columns) + _listed("+", shown.added, columns)
 
 
-def _listed(sign: str, found: Iterable[Descriptor], columns: int) -> list[str]:
+def _listed(sign: str, descriptors: Iterable[Descriptor], columns: int) -> list[str]:
     """List packfiles, of many the first."""
-    packfiles = list(found)
+    packfiles = list(descriptors)
     lines = []
-    for one in packfiles[:MOST_LISTED]:
-        rows = "?" if one.rows is None else f"{one.rows:,}"
-        facts = f"{sign} {rows:>10} rows {sizes.human(one.size_bytes):>10}"
+    for descriptor in packfiles[:MOST_LISTED]:
+        rows = "? rows" if descriptor.rows is None else sizes.counted(descriptor.rows, "row")
+        facts = f"{sign} {rows:>15} {sizes.human(descriptor.size_bytes):>10}"
         room = columns - len(facts) - 2
-        key = one.key if len(one.key) <= room else f"...{one.key[-max(room - 3, 8) :]}"
+        key = (
+            descriptor.key
+            if len(descriptor.key) <= room
+            else f"...{descriptor.key[-max(room - 3, 8) :]}"
+        )
         lines.append(f"{facts}  {key}")
     if missing := len(packfiles) - len(lines):
         lines.append(f"{sign} and {missing:,} more; --json lists them all")

@@ -16,17 +16,9 @@ _RULE = 24
 def vertical(rows: Iterable[dict[str, Any]], *, rule: str = "─") -> Iterator[str]:
     """Draw rows below each other, each member on a line of its own.
 
-    Parameters
-    ----------
-    rows : iterable of dict
-        The rows. Numbers are :class:`str` of a subclass; what a row lacks is left out.
-    rule : str
-        The character of lines between rows.
+    * ``rows``: The rows. Numbers are :class:`str` of a subclass; what a row lacks is left out.
 
-    Yields
-    ------
-    str
-        The lines of a row, each with its end, and in the end how many rows there were.
+    Yields: The lines of a row, each with its end, and in the end how many rows there were.
     """
     number = 0
     for row in rows:

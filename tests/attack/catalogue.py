@@ -89,7 +89,7 @@ def of_zion(*fields: tuple[int, bytes], names: tuple[str, ...] = ("a", "b", "c")
 
 
 def values() -> Iterator[tuple[str, bytes]]:
-    """Give values of rows that are odd, forbidden or broken."""
+    """Yield values of rows that are odd, forbidden or broken."""
     yield "unknown symbol", symbol(1000)
     yield "huge symbol", value(7, b"\xff" * 8)
     yield "symbol zero", symbol(0)
@@ -130,7 +130,7 @@ def values() -> Iterator[tuple[str, bytes]]:
 
 
 def times() -> Iterator[tuple[str, bytes]]:
-    """Give timestamps that are odd."""
+    """Yield timestamps that are odd."""
     yield "year only", b"\x63\x80\x0f\xe8"
     yield "no content", b"\x60"
     yield "offset only", b"\x61\x80"
@@ -172,7 +172,7 @@ def empty_rows(count: int, chunks: int, shift: int) -> bytes:
 
 
 def bombs() -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Give files that stand for far more than they are."""
+    """Yield files that stand for far more than they are."""
     for depth in (64, 1000, 24_000, 100_000):
         yield f"{depth} lists", lambda d=depth: rows_of(members((A, nested(0xB, d))), "a")
         yield f"{depth} lists in zion", lambda d=depth: of_zion((A, nested(0xB, d)))
@@ -245,7 +245,7 @@ def bombs() -> Iterator[tuple[str, Callable[[], bytes]]]:
 
 
 def chunks() -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Give files whose chunks are broken in ways that compression does not show."""
+    """Yield files whose chunks are broken in ways that compression does not show."""
     head, rows = table("a", "b"), members((A, integer(1)), (B, string("x"))) * 3
     zion = zion_chunk(head, [[(A, integer(1)), (B, string("x"))]] * 3)
     yield "only padding", lambda: packfile([[plain_chunk(b"")]], "zstd")
@@ -295,7 +295,7 @@ def chunks() -> Iterator[tuple[str, Callable[[], bytes]]]:
 
 
 def shapes() -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Give zion chunks whose parts do not fit together."""
+    """Yield zion chunks whose parts do not fit together."""
     head = table("a", "b")
     fields = [[(A, integer(1)), (B, string("x"))]]
 
@@ -349,7 +349,7 @@ def control(number: int) -> bytes:
 
 
 def iguana() -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Give Iguana buffers that announce more than they hold, or nonsense."""
+    """Yield Iguana buffers that announce more than they hold, or nonsense."""
     head = table("a", "b")
     shape = head + b"\x01\x0e"
     stored = shape + control(len(shape)) + b"\x80" + control(len(shape))
@@ -441,7 +441,7 @@ def places(tree: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
 
 
 def sound() -> tuple[bytes, dict[str, Any]]:
-    """Give the frames and the description of a sound file of two blocks and a time index."""
+    """Return the frames and the description of a sound file of two blocks and a time index."""
     chunk = zion_chunk(table("at", "n"), [[(A, TIME), (B, integer(n))] for n in range(9)])
     data = frame(chunk) * 2
     sparse = {
@@ -463,7 +463,7 @@ def sound() -> tuple[bytes, dict[str, Any]]:
 
 
 def trailers(chance: random.Random, count: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Give trailers in which a value is another one."""
+    """Yield trailers in which a value is another one."""
     data, trailer = sound()
     pairs = [(path, odd) for path in places(trailer) for odd in ODD]
     for path, odd in chance.sample(pairs, min(count, len(pairs))):
@@ -481,7 +481,7 @@ def zeros(count: int, start: bytes = b"") -> Raw:
 
 
 def indexes() -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Give trailers with indexes and lists that do not fit, or are far too long."""
+    """Yield trailers with indexes and lists that do not fit, or are far too long."""
     data, trailer = sound()
     sparse = trailer["sparse"]
 

@@ -49,8 +49,8 @@ def limited(tmp_path: Path) -> Limited:
     def call(
         *arguments: str | Path, memory_bytes: int = 1024 * MIB, seconds: int = 30, **more: str
     ) -> Ended:
-        told, stderr = tmp_path / "told", tmp_path / "stderr"
-        limits = [str(memory_bytes), str(seconds), str(told)]
+        path, stderr = tmp_path / "told", tmp_path / "stderr"
+        limits = [str(memory_bytes), str(seconds), str(path)]
         with stderr.open("wb") as errors:
             launched = subprocess.run(
                 [sys.executable, "-S", "-c", LAUNCH, *limits, *COMMAND, *map(str, arguments)],
@@ -60,7 +60,7 @@ def limited(tmp_path: Path) -> Limited:
                 env=environment(**more),
                 check=True,
             )
-        code, peak = map(int, told.read_text().split())
+        code, peak = map(int, path.read_text().split())
         return Ended(code, launched.stdout, stderr.read_text(), peak)
 
     return call

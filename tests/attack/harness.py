@@ -66,22 +66,22 @@ class Outcome:
 
     def complaints(self, allowed: Iterable[int] = DOCUMENTED) -> list[str]:
         """Say what a command must not do and this one did."""
-        found = []
+        results = []
         if self.is_hanging:
-            found.append(f"not done after {HANG_SECONDS:.0f} s")
+            results.append(f"not done after {HANG_SECONDS:.0f} s")
         elif self.code < 0:
-            found.append(f"ended by signal {-self.code}")
+            results.append(f"ended by signal {-self.code}")
         elif self.code not in allowed:
-            found.append(f"exit code {self.code}")
+            results.append(f"exit code {self.code}")
         if "Traceback" in self.err or "panicked" in self.err or "this is a bug" in self.err:
-            found.append("traceback")
+            results.append("traceback")
         if 1 < self.code < BROKEN_PIPE and "sdb: " not in self.err:
-            found.append("no message")
+            results.append("no message")
         if self.cpu_seconds > CPU_SECONDS:
-            found.append(f"took {self.cpu_seconds:.0f} s of a processor")
+            results.append(f"took {self.cpu_seconds:.0f} s of a processor")
         if self.peak_bytes > MEMORY_BYTES:
-            found.append(f"took {self.peak_bytes // MIB:,} MiB")
-        return [f"{what}: {self}" for what in found]
+            results.append(f"took {self.peak_bytes // MIB:,} MiB")
+        return [f"{what}: {self}" for what in results]
 
     def __str__(self) -> str:
         """Show the command and the end of what it said."""
@@ -119,11 +119,13 @@ class Sdb:
         self, *arguments: object, data: bytes | None = None, errors: Any = subprocess.DEVNULL
     ) -> subprocess.Popen[bytes]:
         """Start a command."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("SDB_")}
+        remaining = {
+            name: value for name, value in os.environ.items() if not name.startswith("SDB_")
+        }
         process = subprocess.Popen(
             [*COMMAND, *map(str, arguments)],
             cwd=self.folder,
-            env={**kept, "PYTHONPATH": str(ROOT), **self.environment},
+            env={**remaining, "PYTHONPATH": str(ROOT), **self.environment},
             stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -166,11 +168,11 @@ class Findings:
         complaints = list(complaints)
         if not complaints:
             return
-        kept = self.folder / f"finding-{len(self.found)}"
-        kept.with_suffix(".txt").write_text("\n".join([self.name, note, *complaints]) + "\n")
+        path = self.folder / f"finding-{len(self.found)}"
+        path.with_suffix(".txt").write_text("\n".join([self.name, note, *complaints]) + "\n")
         if data is not None:
-            kept.write_bytes(data)
-            note += f" [{kept}]"
+            path.write_bytes(data)
+            note += f" [{path}]"
         self.found += [f"{note} {complaint}".strip() for complaint in complaints]
 
     def check(self) -> None:

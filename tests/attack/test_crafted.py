@@ -105,7 +105,7 @@ def _disagreements(outcomes: dict[str, Outcome]) -> Iterator[str]:
 
 
 def _unprintable(outcomes: dict[str, Outcome]) -> set[str]:
-    """Give the commands that were asked for more text than they may print, or than anyone reads."""
+    """Return commands that print more text than they may, or than anyone reads."""
     return {
         step
         for step, outcome in outcomes.items()

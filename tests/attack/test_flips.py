@@ -60,7 +60,7 @@ class Victim:
     algorithm: str
 
     def is_protected(self, step: str, data: bytes, note: str) -> bool:
-        """Tell whether damage can be seen: by digests of blocks, or by the checksums of zstd.
+        """Return whether damage can be seen: by digests of blocks, or by the checksums of zstd.
 
         Queries read parts of blocks, of which digests tell nothing, and believe the trailer, which
         nothing protects but that it must make sense. Checksums do not tell when whole frames
@@ -118,14 +118,14 @@ class Attack:
 
     def _judged(self, outcome: Outcome, right: bytes, *, part: bool = False) -> list[str]:
         """Compare an answer; of one that ended with an error, a part may have been written."""
-        found = outcome.complaints()
+        actual = outcome.complaints()
         if outcome.code == 0 and outcome.out != right and self.is_protected:
-            found.append(f"other rows, and exit code 0: {outcome}")
+            actual.append(f"other rows, and exit code 0: {outcome}")
         if outcome.code != 0 and outcome.out and self.is_protected:
             whole = part and right.startswith(outcome.out) and outcome.out.endswith(b"\n")
             if not whole:
-                found.append(f"other rows before the error: {outcome}")
-        return found
+                actual.append(f"other rows before the error: {outcome}")
+        return actual
 
     def unpack(self, _: Path) -> list[str]:
         outcome = self.sdb("unpack", "--fmt", "json", "x.zion")
@@ -161,12 +161,12 @@ class Attack:
 
     def validate(self, path: Path) -> list[str]:
         outcome = self.sdb("validate-file", "x.zion")
-        found = outcome.complaints()
+        actual = outcome.complaints()
         if outcome.code == 0 and self.is_protected:
-            found += self.unpack(path)
+            actual += self.unpack(path)
             code = self.sdb("unpack", "--fmt", "json", "x.zion").code
-            found += [f"valid, and cannot be unpacked: exit code {code}"] * (code != 0)
-        return found
+            actual += [f"valid, and cannot be unpacked: exit code {code}"] * (code != 0)
+        return actual
 
     def pack(self, path: Path) -> list[str]:
         outcome = self.sdb("pack", "-o", "out.zion", "x.zion")
@@ -175,10 +175,10 @@ class Attack:
     def append(self, path: Path) -> list[str]:
         before = path.read_bytes()
         outcome = self.sdb("append", "x.zion", "more.json")
-        found = outcome.complaints()
+        actual = outcome.complaints()
         if outcome.code:
-            return found + ["changed after an error"] * (path.read_bytes() != before)
-        return found + self._grown(path, NEW_ROW)
+            return actual + ["changed after an error"] * (path.read_bytes() != before)
+        return actual + self._grown(path, NEW_ROW)
 
     def append_elsewhere(self, path: Path) -> list[str]:
         outcome = self.sdb("append", "-o", "out.zion", "x.zion", "more.json")
@@ -189,11 +189,11 @@ class Attack:
         return self._packed(outcome, path.with_name("out.zion"), self.victim.answers["unpack"])
 
     def _packed(self, outcome: Outcome, path: Path, more: bytes) -> list[str]:
-        found = outcome.complaints()
+        actual = outcome.complaints()
         if outcome.code:
-            return found
+            return actual
         shutil.move(path, path.with_name("x.zion"))
-        return found + self._grown(path.with_name("x.zion"), more)
+        return actual + self._grown(path.with_name("x.zion"), more)
 
     def _grown(self, path: Path, more: bytes) -> list[str]:
         """Compare what was made of a damaged file with what should have become of a good one.
@@ -201,14 +201,14 @@ class Attack:
         Blocks that stay are copied as they are, damage included, which is found as before.
         """
         rows = self.sdb("unpack", "--fmt", "json", path.name)
-        found = rows.complaints()
+        actual = rows.complaints()
         if self.is_protected:
             right = self.victim.answers["unpack"] + more
             if rows.code == 0 and not is_same(rows.out, right):
-                found.append("other rows in what was made, and exit code 0")
+                actual.append("other rows in what was made, and exit code 0")
             if rows.code not in {0, CORRUPT}:
-                found.append(f"cannot be read: {rows}")
-        return found
+                actual.append(f"cannot be read: {rows}")
+        return actual
 
 
 STEPS = [

@@ -98,26 +98,26 @@ def attack(sdb: Sdb, findings: Findings, kind: str, chance: random.Random, count
 def packed(sdb: Sdb, source: str, options: list[str]) -> list[str]:
     """Pack an input, and look at what becomes of it."""
     outcome = sdb("pack", "--json", *options, "-o", "out.zion", source)
-    found = outcome.complaints(ALLOWED)
+    actual = outcome.complaints(ALLOWED)
     made = (sdb.folder / "out.zion").exists()
     if outcome.code:
-        return found + ["an output in spite of an error"] * made
+        return actual + ["an output in spite of an error"] * made
     if not made:
-        return [*found, f"no output: {outcome}"]
+        return [*actual, f"no output: {outcome}"]
     valid = sdb("validate-file", "out.zion")
     if valid.code:
-        found.append(f"packed, and not valid: {valid}")
+        actual.append(f"packed, and not valid: {valid}")
     text = sdb("unpack", "--fmt", "json", "out.zion")
     ion = sdb("unpack", "--fmt", "ion", "-o", "out.ion", "out.zion")
-    found += text.complaints((0,)) + ion.complaints((0,))
+    actual += text.complaints((0,)) + ion.complaints((0,))
     reported, there = json.loads(outcome.out)["rows"], text.out.count(b"\n")
     if reported != there:
-        found.append(f"{reported} rows are reported and {there} are there")
+        actual.append(f"{reported} rows are reported and {there} are there")
     again = sdb("pack", "-f", "ion", "-o", "again.zion", "out.ion")
-    found += again.complaints((0,))
+    actual += again.complaints((0,))
     if again.code == 0 and not is_same(sdb("unpack", "--fmt", "json", "again.zion").out, text.out):
-        found.append("other rows when they are packed again")
-    return found
+        actual.append("other rows when they are packed again")
+    return actual
 
 
 @pytest.mark.parametrize("batch", batches(3))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb import pack
-from sdb.store.s3.place import HIDDEN as HIDDEN_ON_S3
+from sdb.store.s3.address import HIDDEN as HIDDEN_ON_S3
 from tests.attack.harness import COMMAND, SAMPLE, batches, dice
 from tests.kill.moments import kill, timed
-from tests.store.conftest import Direct, S3Place, bucket, direct, endpoint
+from tests.store.conftest import Direct, S3Backend, bucket, direct, endpoint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ VERBS = ("pack", "append", "append elsewhere", "concat", "unpack", "query")
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Give a folder with a text and packfiles."""
+    """Return a folder with a text and packfiles."""
     text = gzip.decompress(SAMPLE.read_bytes())
     (tmp_path / "in.json").write_bytes(text * 15)
     pack([tmp_path / "in.json"], tmp_path / "a.zion", block_bytes=4 << 20)
@@ -35,7 +35,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def command(verb: str, files: Path, target: str) -> list[str]:
-    """Give the words that write to a target."""
+    """Return the words that write to a target."""
     text, a, b = (str(files / name) for name in ("in.json", "a.zion", "b.zion"))
     match verb:
         case "pack":
@@ -90,7 +90,7 @@ def test_local_target_is_old_or_new(files: Path, verb: str, batch: int) -> None:
 @pytest.mark.parametrize("batch", batches(1))
 @pytest.mark.parametrize("verb", VERBS)
 def test_object_is_old_or_new(
-    files: Path, bucket: S3Place, direct: Direct, verb: str, batch: int
+    files: Path, bucket: S3Backend, direct: Direct, verb: str, batch: int
 ) -> None:
     old = (files / "b.zion").read_bytes()
     lock, key = f"{HIDDEN_ON_S3}lock-x", bucket.prefix + "x"

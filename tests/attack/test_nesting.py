@@ -78,8 +78,8 @@ def test_validate_file(tmp_path: Path, limited: Limited, *, of_structs: bool) ->
     write(source, 100_000, of_structs=of_structs)
     ended = limited("validate-file", source)
     assert ended.code == 1
-    found = ended.output.decode() + ended.errors
-    assert found.count(f"nested deeper than {LEVELS} levels") == 1, found
+    actual = ended.output.decode() + ended.errors
+    assert actual.count(f"nested deeper than {LEVELS} levels") == 1, actual
 
 
 @pytest.mark.parametrize("command", ["unpack", "head"])

@@ -11,9 +11,9 @@ import pytest
 
 from sdb import open as open_packfile
 from sdb import pack
-from sdb.store.s3.place import HIDDEN
+from sdb.store.s3.address import HIDDEN
 from tests.attack.harness import SAMPLE, Sdb, batches, dice
-from tests.store.conftest import Direct, S3Place, bucket, direct, endpoint, proxy
+from tests.store.conftest import Direct, S3Backend, bucket, direct, endpoint, proxy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ FEW = 2
 
 
 def words(verb: str, target: str, folder: Path) -> list[str]:
-    """Give a command that talks to the server."""
+    """Return a command that talks to the server."""
     match verb:
         case "pack":
             return [
@@ -78,15 +78,15 @@ def files(tmp_path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An S3 server that fails when it is told to."""
+    """An S3 server that fails on demand."""
 
-    bucket: S3Place
+    bucket: S3Backend
     proxy: Proxy
     direct: Direct
 
 
 @pytest.fixture
-def s3(bucket: S3Place, proxy: Proxy, direct: Direct) -> Server:
+def s3(bucket: S3Backend, proxy: Proxy, direct: Direct) -> Server:
     return Server(bucket, proxy, direct)
 
 
@@ -153,5 +153,5 @@ def _undisturbed(
 def _rows(data: bytes, folder: Path) -> list[Any]:
     path = folder / "looked-at.zion"
     path.write_bytes(data)
-    with open_packfile(path) as found:
-        return list(found.rows(fields=["id"]))
+    with open_packfile(path) as actual:
+        return list(actual.rows(fields=["id"]))

@@ -94,9 +94,9 @@ def rows() -> bytes:
 
 
 def _named(tokens: list[str], chance: random.Random, *, digits: bool) -> int:
-    """Choose a token that is a number or a word, or any when there is none."""
-    found = [i for i, text in enumerate(tokens) if (text.isdigit() if digits else text.isalpha())]
-    return chance.choice(found or range(len(tokens)))
+    """Choose a token that is a number or a word, or any token without one."""
+    actual = [i for i, text in enumerate(tokens) if (text.isdigit() if digits else text.isalpha())]
+    return chance.choice(actual or range(len(tokens)))
 
 
 def _shuffle(tokens: list[str], at: int, chance: random.Random) -> None:

@@ -1,4 +1,4 @@
-"""Crafted tables: signed by whoever has the key, and made to reach what is not theirs.
+"""Crafted tables: signed with the key, and made to reach what is not theirs.
 
 Beside the table that is attacked lie another one with the same key, a root of somebody else, and a
 file with a canary. Whatever a command makes of the crafted table: these stay byte for byte as they
@@ -85,14 +85,14 @@ class World:
         self._before = self._print()
 
     def _print(self) -> dict[str, str]:
-        found = {}
+        results = {}
         for above in (self.lake / "db/d/secret", self.lake / "db/e", self.folder / "outside"):
             for path in sorted(above.rglob("*")):
                 if path.is_file():
-                    found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+                    results[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
                 else:
-                    found[str(path)] = "folder"
-        return found
+                    results[str(path)] = "folder"
+        return results
 
     def run(self, command: str) -> tuple[int, str]:
         self._capfd.readouterr()
@@ -117,7 +117,7 @@ class World:
                     assert CANARY not in repr(list(result)), path
 
     def stolen(self) -> tuple[Descriptor, ...]:
-        """Give the packfiles of the other table."""
+        """Use the packfiles of the other table."""
         return open_table(self.lake, "d", "secret").index.inline
 
 
@@ -137,14 +137,14 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     db.table("d.t").branch("side")
     db.append("d.t@side", [{"n": 8}])
     db.table("d.t").tag("good", 2)
-    for one in (db, sdb.connect(folder / "outside")):
+    for item in (db, sdb.connect(folder / "outside")):
         for name in ("d.secret", "e.t"):
-            one.execute(f"CREATE TABLE {name}")
+            item.execute(f"CREATE TABLE {name}")
             for _ in range(3):
-                one.append(name, [{"n": CANARY}])
-            one.table(name).branch("audit")
-            one.append(f"{name}@audit", [{"n": CANARY}])
-            one.table(name).fork("e.fork" if name == "e.t" else "d.forked", share=True)
+                item.append(name, [{"n": CANARY}])
+            item.table(name).branch("audit")
+            item.append(f"{name}@audit", [{"n": CANARY}])
+            item.table(name).fork("e.fork" if name == "e.t" else "d.forked", share=True)
     for path in folder.rglob("*"):
         if path.is_file():
             os.utime(path, (OLD, OLD))
@@ -161,9 +161,9 @@ def world(
     monkeypatch.chdir(folder)
     monkeypatch.delenv("SDB_ALLOW_INPUTS", raising=False)
     monkeypatch.delenv("SDB_DEBUG", raising=False)
-    found = World(folder, capfd)
-    found.seal()
-    return found
+    made_world = World(folder, capfd)
+    made_world.seal()
+    return made_world
 
 
 SHARES: tuple[dict[str, str], ...] = (
@@ -177,14 +177,14 @@ SHARES: tuple[dict[str, str], ...] = (
 
 
 @pytest.mark.parametrize("shares", SHARES, ids=str)
-@pytest.mark.parametrize("place", ["inline", "list", "nowhere"])
-def test_29_10_crafted_shares(world: World, shares: dict[str, str], place: str) -> None:
+@pytest.mark.parametrize("location", ["inline", "list", "nowhere"])
+def test_29_10_crafted_shares(world: World, shares: dict[str, str], location: str) -> None:
     stolen = world.stolen()
-    if place == "list":
+    if location == "list":
         handle = open_table(world.lake, "d", "t")
         index = replace(handle.index, indirect=tree_of(world.lake, KEYS, list(stolen), 2))
         write_index(world.lake, KEYS, index)
-    craft(world.lake, "d.t", shares=shares, inline=stolen if place == "inline" else None)
+    craft(world.lake, "d.t", shares=shares, inline=stolen if location == "inline" else None)
     world.check()
 
 
@@ -204,15 +204,15 @@ def test_29_10_crafted_shares(world: World, shares: dict[str, str], place: str) 
     ],
 )
 def test_29_09_crafted_keys_of_packfiles(world: World, key: str) -> None:
-    (one, *rest) = open_table(world.lake, "d", "t").index.inline
-    craft(world.lake, "d.t", inline=(replace(one, key=key), *rest))
+    (item, *rest) = open_table(world.lake, "d", "t").index.inline
+    craft(world.lake, "d.t", inline=(replace(item, key=key), *rest))
     code, _ = world.run("query SELECT+*+FROM+d.t")
     assert code == 6
     world.check()
 
 
 def links(world: World) -> Iterator[tuple[Path, Path]]:
-    """Give symbolic links below `db`, and where they lead."""
+    """Yield symbolic links below `db`, and where they lead."""
     outside, table = world.folder / "outside", world.table
     packfile = next((outside / "db/d/secret/data").rglob("*.zion"))
     yield table / "data/X.zion", packfile
@@ -310,7 +310,7 @@ def test_29_09_crafted_versions(world: World, member: str, *, has_etag: bool) ->
         "history": [past.struct()],
         "older": [older | {"first-at": at, "last-at": at}],
     }
-    craft_raw(world, lambda found: found | {member: values.get(member, pointer.struct())})
+    craft_raw(world, lambda item: item | {member: values.get(member, pointer.struct())})
     world.run("query SELECT+*+FROM+d.t@good")
     world.run("query SELECT+*+FROM+d.t@1")
     world.check()
@@ -352,7 +352,7 @@ def test_29_09_crafted_leases_and_quarantine(world: World) -> None:
 def test_29_09_crafted_inputs(world: World, uri: str) -> None:
     """An input that was never taken is not looked at out of the root."""
     handle = open_table(world.lake, "d", "t")
-    journal = tuple([replace(one, path=uri) for one in handle.index.inputs.journal or ()])
+    journal = tuple([replace(item, path=uri) for item in handle.index.inputs.journal or ()])
     assert journal
     inputs = replace(handle.index.inputs, journal=journal)
     write_index(world.lake, KEYS, replace(handle.index, inputs=inputs))
@@ -382,7 +382,7 @@ def mutated(value: dict[str, Any], chance: random.Random) -> dict[str, Any]:
         at = chance.randrange(len(old))
         return value | {name: [*old[:at], mutated(old[at], chance), *old[at + 1 :]]}
     if chance.random() < 0.1:
-        return {one: member for one, member in value.items() if one != name}
+        return {key: member for key, member in value.items() if key != name}
     return value | {name: chance.choice(NASTY)}
 
 

@@ -157,8 +157,8 @@ def test_rows_come_out_line_by_line(tmp_path: Path, algorithm: str) -> None:
 
 def resident_bytes(pid: int) -> int:
     with open(f"/proc/{pid}/status") as status:  # noqa: PTH123 - no file on a disk
-        found = next(line for line in status if line.startswith("VmHWM"))
-    return int(found.split()[1]) * 1024
+        item = next(line for line in status if line.startswith("VmHWM"))
+    return int(item.split()[1]) * 1024
 
 
 def test_all_lines_are_there(tmp_path: Path, limited: Limited) -> None:

@@ -117,11 +117,11 @@ def test_the_most_that_is_taken(tmp_path: Path, limited: Limited) -> None:
     assert Trailer.decode(packfile({"blocks": 1})[SIZE:-4]).check(SIZE).sparse.blocks == 1
 
 
-@pytest.mark.parametrize("given", ["flag", "environment"])
-def test_trust(tmp_path: Path, limited: Limited, given: str) -> None:
+@pytest.mark.parametrize("text", ["flag", "environment"])
+def test_trust(tmp_path: Path, limited: Limited, text: str) -> None:
     source = tmp_path / "large.zion"
     source.write_bytes(packfile(blockshift=26))
-    if given == "flag":
+    if text == "flag":
         ended = limited("--trust", "head", source)
     else:
         ended = limited("head", source, SDB_TRUST="1")

@@ -10,11 +10,13 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
+
+from tests.cli.forks import Forks
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "testdata/gh2015_1k.json.gz"
@@ -24,15 +26,28 @@ Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 Screen = Callable[..., tuple[int, str]]
 
 
+PASSED_ON = {"PATH", "HOME", "SDB_CACHE", "OPENBLAS_NUM_THREADS"}
+
+
 def environment(**more: str) -> dict[str, str]:
-    kept = {
-        name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "SDB_CACHE"}
-    }
-    return kept | {"PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"} | more
+    remaining = {name: value for name, value in os.environ.items() if name in PASSED_ON}
+    return remaining | {"PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"} | more
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Keep a process at hand that has imported what queries need."""
+    pool = Forks(environment())
+    yield pool
+    pool.close()
+
+
+ENGINE = {"query", "exec"}
+OF_THE_START = ("PYTHON", "LC_", "LANG")
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, forks: Forks) -> Run:
     """Run `sdb` in an empty folder, without a terminal."""
 
     def call(
@@ -42,17 +57,12 @@ def run(tmp_path: Path) -> Run:
         stdout: IO[bytes] | int = subprocess.PIPE,
         **more: str,
     ) -> object:
-        given: dict[str, Any] = {"input": data} if stdin is None else {"stdin": stdin}
-        return subprocess.run(
-            [*COMMAND, *map(str, arguments)],
-            **given,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            cwd=tmp_path,
-            env=environment(**more),
-            timeout=60,
-            check=False,
-        )
+        value_: dict[str, Any] = {"input": data} if stdin is None else {"stdin": stdin}
+        value_ |= {"stdout": stdout, "cwd": tmp_path, "env": environment(**more), "timeout": 60}
+        words = [str(argument) for argument in arguments]
+        if words and words[0] in ENGINE and not any(name.startswith(OF_THE_START) for name in more):
+            return forks.run(words, **value_)
+        return subprocess.run([*COMMAND, *words], **value_, stderr=subprocess.PIPE, check=False)
 
     return call
 
@@ -61,7 +71,9 @@ def run(tmp_path: Path) -> Run:
 def screen(tmp_path: Path) -> Screen:
     """Run `sdb` on a terminal; gives the exit code and what the terminal got."""
 
-    def call(*arguments: str | Path, columns: int = 80, **more: str) -> tuple[int, str]:
+    def call(
+        *arguments: str | Path, columns: int = 80, typed: str = "", **more: str
+    ) -> tuple[int, str]:
         control, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         process = subprocess.Popen(
@@ -73,6 +85,7 @@ def screen(tmp_path: Path) -> Screen:
             env=environment(TERM="xterm-256color", **more),
         )
         os.close(terminal)
+        os.write(control, typed.encode())
         pieces = []
         with contextlib.suppress(OSError):  # the other end was closed
             while piece := os.read(control, 1 << 16):

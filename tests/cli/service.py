@@ -17,7 +17,7 @@ SECONDS = 30
 
 
 class Service:
-    """A sync that runs until it is told to stop, and the events that it tells."""
+    """A sync that runs until it is stopped, and the events that it prints."""
 
     def __init__(self, folder: Path, *more: str, **variables: str) -> None:
         words = ["sync", "--interval", "200ms", "--json", "--root", "lake", "d", *more]

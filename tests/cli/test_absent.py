@@ -164,7 +164,7 @@ def test_python_warns_and_is_strict_when_told(here: Path) -> None:
     path = here / "gh.zion"
     with pytest.warns(SdbWarning, match="did you mean type") as caught:
         sdb.sql(f"SELECT tpye FROM '{path}'").close()
-    assert [Path(one.filename) for one in caught] == [Path(__file__)]
+    assert [Path(item.filename) for item in caught] == [Path(__file__)]
     with pytest.raises(UsageError, match="no row of"):
         sdb.sql(f"SELECT tpye FROM '{path}'", strict=True)
     with sdb.open(path) as pack, pytest.warns(SdbWarning, match="did you mean type"):

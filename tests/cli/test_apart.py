@@ -9,7 +9,7 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.store.apart import same
+from sdb.store.aliasing import same
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -49,7 +49,7 @@ class Table:
         return code, *self._capfd.readouterr()
 
     def check(self, command: str, key: str) -> None:
-        """Insist on damage that is told in a line with the object."""
+        """Check that damage is reported in a line with the object."""
         code, _, err = self.run(command)
         assert code == 6, (command, key, err)
         assert key in err
@@ -62,12 +62,12 @@ def table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Callable[[str], 
 
 
 def reached(root: Path) -> dict[str, set[str]]:
-    """Give the objects that a table leads to, with the commands that read them."""
+    """Return the objects that a table leads to, with the commands that read them."""
     handle = open_table(root, "demo", "t")
-    found = {KEYS.index: set(COMMANDS)}
-    found |= {ref.key: {"describe", "validate", "query"} for ref in handle.index.indirect.refs}
-    found |= {one.key: {"validate", "query"} for one in handle.descriptors()}
-    return found | {key: {"inputs", "validate"} for key in handle.inputs.nodes()}
+    actual = {KEYS.index: set(COMMANDS)}
+    actual |= {ref.key: {"describe", "validate", "query"} for ref in handle.index.indirect.refs}
+    actual |= {descriptor.key: {"validate", "query"} for descriptor in handle.descriptors()}
+    return actual | {key: {"inputs", "validate"} for key in handle.inputs.nodes()}
 
 
 @pytest.mark.parametrize("archive", [INDIRECT, INPUTS])
@@ -75,34 +75,34 @@ def reached(root: Path) -> dict[str, set[str]]:
 def test_each_object_missing_or_truncated(
     table: Callable[[str], Table], archive: str, harm: str
 ) -> None:
-    one = table(archive)
-    objects = reached(one.root)
+    item = table(archive)
+    objects = reached(item.root)
     assert len(objects) > 2
     for key, commands in objects.items():
-        place = one.root / key
-        data = place.read_bytes()
-        place.unlink()
+        path = item.root / key
+        data = path.read_bytes()
+        path.unlink()
         if harm != "missing":
-            place.write_bytes(data[: len(data) // 2 if harm == "short" else 0])
+            path.write_bytes(data[: len(data) // 2 if harm == "short" else 0])
         for command in COMMANDS:
             if key == KEYS.index and harm == "missing":
-                code, _, err = one.run(command)
+                code, _, err = item.run(command)
                 assert code == (0 if command == "tables" else 3), err
             elif command in commands:
-                one.check(command, key)
+                item.check(command, key)
             else:
-                assert one.run(command)[0] == 0
-        place.write_bytes(data)
-    assert all(one.run(command)[0] == 0 for command in COMMANDS)
+                assert item.run(command)[0] == 0
+        path.write_bytes(data)
+    assert all(item.run(command)[0] == 0 for command in COMMANDS)
 
 
 def test_each_byte_of_an_index(table: Callable[[str], Table]) -> None:
-    one = table("13-empty-1")
-    place = one.root / KEYS.index
-    data = place.read_bytes()
+    item = table("13-empty-1")
+    path = item.root / KEYS.index
+    data = path.read_bytes()
     for at in range(len(data)):
-        place.write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
-        one.check("describe", KEYS.index)
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
+        item.check("describe", KEYS.index)
 
 
 @pytest.mark.parametrize("archive", [INDIRECT, "12-scanning-2"])
@@ -110,40 +110,40 @@ def test_each_byte_of_an_index(table: Callable[[str], Table]) -> None:
 def test_signed_nonsense_is_told_or_answered(
     table: Callable[[str], Table], archive: str, step: int
 ) -> None:
-    """Whoever has the key can sign anything; that of local roots is known to all."""
-    one = table(archive)
-    place = one.root / KEYS.index
-    whole = place.read_bytes()[:-SIGNATURE_BYTES]
+    """With the key anything can be signed; that of local roots is known to all."""
+    item = table(archive)
+    path = item.root / KEYS.index
+    whole = path.read_bytes()[:-SIGNATURE_BYTES]
     for at in range(5, len(whole), step):
         data = whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :]
-        place.write_bytes(roots.LOCAL.sign(data))
+        path.write_bytes(roots.LOCAL.sign(data))
         for command in ("describe", "inputs", "query"):
-            code, _, err = one.run(command)
+            code, _, err = item.run(command)
             assert code in {0, 6, 8}, (at, command, err)
             named = any(part in err for part in ("db/demo/t/", "indirect-", "packed-", "inputs-"))
             assert code == 0 or named, (at, command, err)
 
 
-def rewritten(one: Table, key: str, value: object) -> str:
+def rewritten(table: Table, key: str, value: object) -> str:
     """Write a node; gives its ETag."""
     symbols: list[str] = []
     encoded = ion.encode(value, symbols)
     data = compression.compress(ion.stream(symbols, encoded))
-    (one.root / key).write_bytes(data)
+    (table.root / key).write_bytes(data)
     return etags.of_content([data])
 
 
-def with_list(one: Table, change: Callable[[dict[str, Any]], None]) -> str:
+def with_list(table: Table, change: Callable[[dict[str, Any]], None]) -> str:
     """Change the first list of packfiles, and sign an index that leads to it; gives its key."""
-    index = open_table(one.root, "demo", "t").index
+    index = open_table(table.root, "demo", "t").index
     first, *others = index.indirect.refs
-    value: Any = compression.loads((one.root / first.key).read_bytes())
+    value: Any = compression.loads((table.root / first.key).read_bytes())
     change(value)
-    etag = rewritten(one, first.key, value)
-    size = (one.root / first.key).stat().st_size
+    etag = rewritten(table, first.key, value)
+    size = (table.root / first.key).stat().st_size
     ref = replace(first, etag=etag, size_bytes=size)
     tree = IndirectTree((ref, *others), index.indirect.indices)
-    write_index(one.root, KEYS, replace(index, indirect=tree))
+    write_index(table.root, KEYS, replace(index, indirect=tree))
     return first.key
 
 
@@ -163,33 +163,33 @@ LISTS: dict[str, Callable[[dict[str, Any]], None]] = {
 
 @pytest.mark.parametrize("harm", LISTS)
 def test_lists_of_packfiles(table: Callable[[str], Table], harm: str) -> None:
-    one = table(INDIRECT)
-    key = with_list(one, LISTS[harm])
+    item = table(INDIRECT)
+    key = with_list(item, LISTS[harm])
     for command in ("describe", "query", "validate"):
-        code, _, err = one.run(command)
+        code, _, err = item.run(command)
         assert code == (8 if harm == "format" and command != "validate" else 6), (command, err)
         assert key in err or "packed-" in err or "/etc/passwd" in err, (command, err)
-    assert one.run("tables")[0] == 0
+    assert item.run("tables")[0] == 0
 
 
 @pytest.mark.parametrize("name", ["objects", "size_bytes"])
 def test_counts_of_lists(table: Callable[[str], Table], name: str) -> None:
-    one = table(INDIRECT)
-    index = open_table(one.root, "demo", "t").index
+    item = table(INDIRECT)
+    index = open_table(item.root, "demo", "t").index
     first, *others = index.indirect.refs
     wrong = replace(first, **{name: HUGE})
     tree = IndirectTree((wrong, *others), index.indirect.indices)
-    write_index(one.root, KEYS, replace(index, indirect=tree))
+    write_index(item.root, KEYS, replace(index, indirect=tree))
     for command in ("describe", "query", "validate"):
-        one.check(command, first.key)
+        item.check(command, first.key)
 
 
 @pytest.mark.parametrize("harm", ["unknown field", "not ascending", "too deep", "a path outside"])
 def test_nodes_of_the_inputs_tree(table: Callable[[str], Table], harm: str) -> None:
-    one = table(INPUTS)
-    index = open_table(one.root, "demo", "t").index
+    item = table(INPUTS)
+    index = open_table(item.root, "demo", "t").index
     (ref, *_) = index.inputs.root
-    value: Any = compression.loads((one.root / ref.key).read_bytes())
+    value: Any = compression.loads((item.root / ref.key).read_bytes())
     if harm == "unknown field":
         value[0]["more"] = 1
     elif harm == "not ascending":
@@ -197,35 +197,35 @@ def test_nodes_of_the_inputs_tree(table: Callable[[str], Table], harm: str) -> N
     elif harm == "a path outside":
         value = [{"last": ref.last, "path": "db/../x", "etag": '"x"'}]
         ref = replace(ref, is_inner=True)
-    ref = replace(ref, etag=rewritten(one, ref.key, value))
+    ref = replace(ref, etag=rewritten(item, ref.key, value))
     for level in range(20 if harm == "too deep" else 0):
         key = KEYS.inputs(f"LEVEL{level}")
         data = write_inner([ref])
-        (one.root / key).write_bytes(data)
+        (item.root / key).write_bytes(data)
         ref = InputNodeRef(ref.last, key, etags.of_content([data]), is_inner=True)
-    write_index(one.root, KEYS, replace(index, inputs=StoredInputs((ref,))))
+    write_index(item.root, KEYS, replace(index, inputs=StoredInputs((ref,))))
     for command in ("inputs", "validate"):
-        one.check(command, "db/demo/t/inputs-")
-    assert one.run("query")[0] == 0
+        item.check(command, "db/demo/t/inputs-")
+    assert item.run("query")[0] == 0
 
 
 def test_nothing_is_written_by_readers(table: Callable[[str], Table], tmp_path: Path) -> None:
-    one = table(INDIRECT)
+    item = table(INDIRECT)
     before = tmp_path.parent / f"{tmp_path.name}-before"
-    shutil.copytree(one.root, before)
+    shutil.copytree(item.root, before)
     for command in COMMANDS:
-        one.run(command)
-    files = {place.relative_to(before) for place in before.rglob("*") if place.is_file()}
-    now = {place.relative_to(one.root) for place in one.root.rglob("*") if place.is_file()}
+        item.run(command)
+    files = {path.relative_to(before) for path in before.rglob("*") if path.is_file()}
+    now = {path.relative_to(item.root) for path in item.root.rglob("*") if path.is_file()}
     assert files == now
-    assert all((before / name).read_bytes() == (one.root / name).read_bytes() for name in files)
+    assert all((before / name).read_bytes() == (item.root / name).read_bytes() for name in files)
 
 
 def test_an_index_that_is_too_large(table: Callable[[str], Table]) -> None:
-    one = table("13-empty-1")
-    with (one.root / KEYS.index).open("r+b") as file:
+    item = table("13-empty-1")
+    with (item.root / KEYS.index).open("r+b") as file:
         file.truncate(15 << 20)
-    one.check("describe", KEYS.index)
+    item.check("describe", KEYS.index)
     index = TableIndex("t")
-    write_index(one.root, KEYS, index)
-    assert one.run("describe")[0] == 0
+    write_index(item.root, KEYS, index)
+    assert item.run("describe")[0] == 0

@@ -41,13 +41,13 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def lake(first: Path, tmp_path: Path) -> Path:
     """Copy the table to the current folder: links, since no object changes but the index."""
     for path in first.rglob("*"):
-        place = tmp_path / path.relative_to(first)
+        location = tmp_path / path.relative_to(first)
         if path.is_dir():
-            place.mkdir()
+            location.mkdir()
         elif path.name == "index" or path.suffix == ".json":
-            place.write_bytes(path.read_bytes())
+            location.write_bytes(path.read_bytes())
         else:
-            place.hardlink_to(path)
+            location.hardlink_to(path)
     return tmp_path
 
 
@@ -58,9 +58,9 @@ def counted(run: Run, condition: str, name: str = "d.t") -> int:
 
 def test_sorted_by_an_option(run: Run, lake: Path) -> None:
     assert lake
-    told = json.loads(run("compact", "-n", "--json", "--cluster-by", "user", "d.t").stdout)
-    assert (told["version"], told["cluster_by"]) == (None, ["user"])
-    assert [len(one["packfiles"]) for one in told["runs"]] == [1, 1]
+    facts = json.loads(run("compact", "-n", "--json", "--cluster-by", "user", "d.t").stdout)
+    assert (facts["version"], facts["cluster_by"]) == (None, ["user"])
+    assert [len(path["packfiles"]) for path in facts["runs"]] == [1, 1]
     before = counted(run, "user = 'user-0007'"), counted(run, "n < 5000")
     done = run("compact", "d.t", "--cluster-by", "user")
     assert done.returncode == 0, done.stderr
@@ -71,9 +71,9 @@ def test_sorted_by_an_option(run: Run, lake: Path) -> None:
     assert (counted(run, "user = 'user-0007'"), counted(run, "n < 5000")) == before
     assert counted(run, "user = 'user-0007'", "d.t@-1") == before[0]
     assert not run("validate", "d", "t").returncode
-    told = json.loads(run("describe", "--json", "--stats", "d", "t").stdout)["sharpness"]
-    assert (told["clustered_by"], told["cluster_by"]) == (["user"], [])
-    by_name = {one["name"]: one for one in told["paths"]}
+    facts = json.loads(run("describe", "--json", "--stats", "d", "t").stdout)["sharpness"]
+    assert (facts["clustered_by"], facts["cluster_by"]) == (["user"], [])
+    by_name = {path["name"]: path for path in facts["paths"]}
     assert by_name["user"]["read"] <= 0.3
     assert run("describe", "--stats", "d", "t").stdout.count(b"sorted by user\n") == 1
 
@@ -84,20 +84,20 @@ def test_sorted_by_an_option(run: Run, lake: Path) -> None:
     assert done.stderr.startswith(b'warning: no row of d.t has "usr"; did you mean user?')
     assert b"nothing to merge or sort" in done.stderr
     # Another order is made when it is asked for.
-    told = json.loads(run("compact", "-n", "--json", "--cluster-by", "user,n", "d.t").stdout)
-    assert len(told["runs"]) == 2
+    facts = json.loads(run("compact", "-n", "--json", "--cluster-by", "user,n", "d.t").stdout)
+    assert len(facts["runs"]) == 2
 
 
 def test_sorted_by_the_definition(run: Run, lake: Path) -> None:
-    place = lake / "db/d/t/definition.json"
-    definition = json.loads(place.read_text()) | {"cluster_by": ["user"]}
-    place.write_text(json.dumps(definition))
+    path = lake / "db/d/t/definition.json"
+    definition = json.loads(path.read_text()) | {"cluster_by": ["user"]}
+    path.write_text(json.dumps(definition))
     assert json.loads(run("def", "d", "t").stdout)["cluster_by"] == ["user"]
     assert b"nothing to merge among" in run("compact", "--cluster-by", "off", "d.t").stderr
-    told = json.loads(run("compact", "--json", "d.t").stdout)
-    assert [one["clustered"] for one in told["runs"]] == [True, True]
-    assert all(one["inputs_known"] for one in told["runs"])
-    moment = told["blocks_at_a_moment"]
+    facts = json.loads(run("compact", "--json", "d.t").stdout)
+    assert [item["clustered"] for item in facts["runs"]] == [True, True]
+    assert all(item["inputs_known"] for item in facts["runs"])
+    moment = facts["blocks_at_a_moment"]
     assert moment["path"] == "at"
     assert moment["before"] < moment["after"] <= 1
 
@@ -105,8 +105,8 @@ def test_sorted_by_the_definition(run: Run, lake: Path) -> None:
 
 
 BAD = (
-    ("user,", "is no path to cluster by"),
-    ("a,b,c,d,e", "takes one to 4 paths"),
+    ("user,", "invalid path to cluster by"),
+    ("a,b,c,d,e", "expected 1 to 4 paths, got 5"),
     ("items[].id", "leads through a list"),
 )
 

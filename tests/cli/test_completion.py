@@ -29,7 +29,7 @@ echo "options:$options"
 
 @pytest.fixture
 def offered(tmp_path: Path, events: Path) -> Any:
-    """Give what bash offers at the `^` of a command line, and what it is told of it."""
+    """Return what bash offers at the `^` of a command line, and the descriptions of it."""
     assert events.parent == tmp_path
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -39,9 +39,9 @@ def offered(tmp_path: Path, events: Path) -> Any:
 
     def ask(line: str) -> tuple[list[str], set[str]]:
         words = [word.removesuffix("^") for word in line.split()]
-        place = next(at for at, word in enumerate(line.split()) if word.endswith("^"))
+        item = next(at for at, word in enumerate(line.split()) if word.endswith("^"))
         result = subprocess.run(
-            ["bash", "--norc", "-c", ASK % (shlex.join(words), place)],
+            ["bash", "--norc", "-c", ASK % (shlex.join(words), item)],
             cwd=tmp_path,
             env={
                 **os.environ,
@@ -53,8 +53,8 @@ def offered(tmp_path: Path, events: Path) -> Any:
             check=False,
         )
         assert (result.returncode, result.stderr) == (0, "")
-        *found, told = result.stdout.splitlines()
-        return [word for word in found if word], set(told.removeprefix("options:").split())
+        *actual, reported = result.stdout.splitlines()
+        return [word for word in actual if word], set(reported.removeprefix("options:").split())
 
     return ask
 
@@ -71,14 +71,14 @@ def test_commands_and_options(offered: Any) -> None:
         ("sdb pack -c zion+i^", ["zion+iguana_v0", "zion+iguana_v0/specialized"]),
         ("sdb pack --progress ^", ["auto", "on", "off", "json"]),
         ("sdb append --on-error ^", ["fail", "skip", "quarantine:"]),
-        ("sdb pack -f c^", ["cloudtrail.json", "csv"]),
+        ("sdb pack -f c^", ["cloudtrail.json", "csv", "combined"]),
         ("sdb completion ^", ["bash", "zsh", "fish"]),
     ],
 )
 def test_values(offered: Any, line: str, words: list[str]) -> None:
-    found, told = offered(line)
-    assert found == words
-    assert told == ({"nospace"} if "quarantine:" in words else set())
+    actual, reported = offered(line)
+    assert actual == words
+    assert reported == ({"nospace"} if "quarantine:" in words else set())
 
 
 def test_packfiles_come_before_other_files(offered: Any, tmp_path: Path) -> None:
@@ -86,9 +86,9 @@ def test_packfiles_come_before_other_files(offered: Any, tmp_path: Path) -> None
     (tmp_path / "two words.zion").write_bytes(b"")
     (tmp_path / "events.json").write_text("{}")
     (tmp_path / "logs/deep.zion").write_bytes(b"")
-    found, told = offered("sdb head ^")
-    assert found == ["events.zion", "two words.zion", "bin/", "logs/"]
-    assert told == {"filenames"}
+    actual, reported = offered("sdb head ^")
+    assert actual == ["events.zion", "two words.zion", "bin/", "logs/"]
+    assert reported == {"filenames"}
     assert offered("sdb validate-file ev^")[0] == ["events.zion"]
     assert offered("sdb head logs/^")[0] == ["logs/deep.zion"]
     # Where there is no packfile, bash offers what there is: `-o default`.
@@ -100,6 +100,20 @@ def test_fields_of_the_packfile_wherever_it_stands(offered: Any) -> None:
     assert offered("sdb head --fields id,p^ events.zion")[0] == ["id,payload", "id,public"]
     assert offered("sdb head --fields actor,ac^ events.zion")[0] == []
     assert offered("sdb head --fields a^ missing.zion")[0] == []
+
+
+def test_names_of_tables_and_their_versions(offered: Any, run: Any) -> None:
+    lake = ("--root", "lake")
+    assert run("create", "--quiet", *lake, "web.gha", "--input", "in/*.json").returncode == 0
+    assert run("insert", "--quiet", *lake, "web.gha", "events.zion").returncode == 0
+    assert run("tag", *lake, "web.gha", "first").returncode == 0
+    assert run("branch", *lake, "web.gha", "trial").returncode == 0
+    assert offered("sdb sync --root lake we^")[0] == ["web", "web.gha"]
+    assert offered("sdb sync --root lake web.^")[0] == ["web.gha"]
+    assert offered("sdb merge --root lake web.gha t^")[0] == ["trial"]
+    assert offered("sdb restore --root lake web.gha ^")[0] == ["first", "trial", "main", "1"]
+    assert offered("sdb branch --root lake -d web.gha tr^")[0] == ["trial"]
+    assert offered("sdb restore --root lake web.none ^")[0] == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -42,8 +42,8 @@ def test_concat(run: Any, tmp_path: Path) -> None:
 
 
 def test_what_is_told(run: Any) -> None:
-    told = run("concat", "-v", "-o", "all.zion", "x.zion", "y.zion").stderr.decode()
-    assert told.startswith("joined   2 packfiles: 4 rows in 2 blocks\n")
+    messages = run("concat", "-v", "-o", "all.zion", "x.zion", "y.zion").stderr.decode()
+    assert messages.startswith("joined   2 packfiles: 4 rows in 2 blocks\n")
 
 
 @pytest.mark.parametrize(

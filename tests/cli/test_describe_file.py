@@ -138,7 +138,7 @@ def test_json_tells_the_text_that_went_in(run: Any, tmp_path: Path) -> None:
 
 
 def shown_largest(text: str) -> tuple[str, list[str]]:
-    """Give the heading of the largest fields, and their names."""
+    """Return the heading of the largest fields, and their names."""
     heading, *lines = text.split("  largest   ")[1].splitlines()
     return heading, [line.split()[0] for line in lines]
 
@@ -147,7 +147,7 @@ def test_largest_fields_are_those_of_all_rows(run: Any, screen: Any, tmp_path: P
     run("pack", "-o", "x.zion", TESTDATA / "cloudtrail_sneller.json.gz")
     heading, names = shown_largest(screen("describe-file", "x.zion")[1])
     expected = sdb.field_stats(tmp_path / "x.zion").largest(10)
-    assert (heading, names) == ("fields, exact", [one.name for one in expected])
+    assert (heading, names) == ("fields, exact", [item.name for item in expected])
 
 
 def test_largest_fields_are_estimated_from_some_blocks(screen: Any, events: Path) -> None:
@@ -191,29 +191,29 @@ def test_json_has_the_largest_fields(run: Any, tmp_path: Path, events: Path) -> 
     run("pack", "-o", "x.zion", TESTDATA / "cloudtrail_sneller.json.gz")
     (file,) = json.loads(run("describe-file", "--json", "x.zion").stdout)["files"]
     stats = json.loads(run("fields", "--stats", "--json", "x.zion").stdout)
-    top = [one for one in stats["fields"] if len(one["path"]) == 1]
-    top.sort(key=lambda one: -one["compressed_bytes"])
+    top = [item for item in stats["fields"] if len(item["path"]) == 1]
+    top.sort(key=lambda item: -item["compressed_bytes"])
     assert file["largest_fields"] == {
         "exact": True,
         "compressed_bytes": stats["compressed_bytes"],
-        "fields": [{key: one[key] for key in ("name", "compressed_bytes")} for one in top[:10]],
+        "fields": [{key: item[key] for key in ("name", "compressed_bytes")} for item in top[:10]],
     }
     (file,) = json.loads(run("describe-file", "--json", events).stdout)["files"]
     assert file["largest_fields"]["exact"] is False
     many = [tmp_path / f"{number}.zion" for number in range(9)]
-    for one in many:
-        one.write_bytes((tmp_path / "x.zion").read_bytes())
-    found = json.loads(run("describe-file", "--json", *many).stdout)["files"]
-    assert [one["largest_fields"] for one in found] == [None] * 9
+    for item in many:
+        item.write_bytes((tmp_path / "x.zion").read_bytes())
+    files = json.loads(run("describe-file", "--json", *many).stdout)["files"]
+    assert [item["largest_fields"] for item in files] == [None] * 9
 
 
 def test_stats(run: Any, screen: Any, events: Path) -> None:
-    found = json.loads(run("describe-file", "--json", "--stats", events).stdout)["sharpness"]
-    assert found["blocks"] > 1
-    by_name = {one["name"]: one for one in found["paths"]}
+    sharpness = json.loads(run("describe-file", "--json", "--stats", events).stdout)["sharpness"]
+    assert sharpness["blocks"] > 1
+    by_name = {path["name"]: path for path in sharpness["paths"]}
     assert by_name["type"]["read"] == 1
     assert 0 < by_name["id"]["read"] <= 1
-    assert set(found["cluster_by"]) < set(by_name)
+    assert set(sharpness["cluster_by"]) < set(by_name)
     text = run("describe-file", "--stats", events).stdout.decode()
     assert text.startswith(f"file://{events}")
     assert "if clustered" in text

@@ -16,6 +16,7 @@ import pytest
 
 import sdb
 from tests.cli.conftest import COMMAND, ROOT, SAMPLE, environment
+from tests.patience import soon
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,14 +184,13 @@ def test_an_interval_lets_blocks_out(run: Run, ask: Ask) -> None:
         ("CONTAINS(type, 5)", b"not a string"),
         ("REGEXP_EXTRACT(type, 'a', 1)", b"there is no group 1, of 0"),
         ("REGEXP_REPLACE(type, '(', '')", b"missing closing )"),
-        ("date_trunc('week', created_at)", b"WEEK(MONDAY)"),
         ("type::blob", b"the types are BOOLEAN"),
         ("STRING_AGG(type, type)", b"constant text"),
-        ("ARRAY_AGG(DISTINCT type ORDER BY id)", b"DISTINCT and ORDER BY together"),
+        ("ARRAY_AGG(DISTINCT type ORDER BY id)", b"no key beside DISTINCT"),
         ("QUANTILE(id, 2)", b"range [0.0, 1.0]"),
         ("QUANTILE(id)", b"needs a percentile"),
         ("MEDIAN(*)", b"does not accept '*'"),
-        ("INTERVAL '1 day'", b"added to a time"),
+        ("INTERVAL '1 month'", b"add them to a time"),
         ("created_at + INTERVAL '1 eon'", b"as in INTERVAL '1 day 12 hours'"),
         ("5 + INTERVAL '1 day'", b"not compatible with type timestamp"),
         ("INTERVAL '1 day' - created_at", b"added to a time"),
@@ -223,17 +223,17 @@ def test_a_star_may_leave_fields_out(ask: Ask, query: str, without: set[str]) ->
     for row in rows:
         for name in without:
             row.pop(name, None)
-    found = ask(query)
-    assert len(found) >= 1000
-    assert found == rows
+    actual = ask(query)
+    assert len(actual) >= 1000
+    assert actual == rows
 
 
 def test_a_star_leaves_out_elements_and_columns(ask: Ask) -> None:
     table = "'gh.zion' AS g, g.payload.commits AS c"
     whole = ask(f"SELECT * FROM {table} LIMIT 3")
-    (found, *_) = ask(f"SELECT * EXCLUDE (payload, type) FROM {table} LIMIT 3")
-    assert found == {k: v for k, v in whole[0].items() if k not in {"payload", "type"}}
-    assert "c" in found
+    (actual, *_) = ask(f"SELECT * EXCLUDE (payload, type) FROM {table} LIMIT 3")
+    assert actual == {k: v for k, v in whole[0].items() if k not in {"payload", "type"}}
+    assert "c" in actual
     assert ask("SELECT * EXCLUDE (a) FROM (SELECT 1 AS a, 2 AS b) AS x") == [{"b": 2}]
 
 
@@ -241,13 +241,13 @@ def test_a_star_leaves_out_elements_and_columns(ask: Ask) -> None:
     ("query", "error"),
     [
         ("SELECT * EXCLUDE (typ) FROM 'gh.zion'", b'there is no column "typ" to exclude'),
-        ("SELECT * EXCLUDE () FROM 'gh.zion'", b"unexpected ')'"),
+        ("SELECT * EXCLUDE () FROM 'gh.zion'", b"a name is expected, not ')'"),
         ("SELECT * EXCLUDE (a) FROM (SELECT 1 AS a)", b"EXCLUDE leaves no column"),
         ("SELECT * EXCLUDE (id)", b"there is no column"),
         ("DESCRIBE (SELECT 1)", b"DESCRIBE takes a table"),
-        ("DESCRIBE 'gh.zion' WHERE TRUE", b"unexpected WHERE"),
+        ("DESCRIBE 'gh.zion' WHERE TRUE", b"WHERE cannot stand here"),
         ("SUMMARIZE (SELECT 1)", b"SUMMARIZE takes a table"),
-        ("SUMMARIZE 'gh.zion' LIMIT 1", b"unexpected LIMIT"),
+        ("SUMMARIZE 'gh.zion' LIMIT 1", b"LIMIT cannot stand here"),
     ],
 )
 def test_what_cannot_be_left_out_or_described(
@@ -264,8 +264,8 @@ def test_describe_lists_what_fields_does(ask: Ask, run: Run, table: str) -> None
     """Issue 16, 3: the same code."""
     fields = json.loads(run("fields", "--json", "gh.zion").stdout)["fields"]
     expected = [
-        {"field": one["name"], "types": ", ".join(one["types"]), "rows": one["rows"]}
-        for one in fields
+        {"field": field["name"], "types": ", ".join(field["types"]), "rows": field["rows"]}
+        for field in fields
     ]
     assert len(expected) > 600
     assert ask(f"DESCRIBE {table}") == expected
@@ -280,22 +280,22 @@ def test_summarize_tells_what_the_statistics_of_fields_do(ask: Ask, run: Run, ta
     rows = ask(f"SUMMARIZE {table}")
     assert len(rows) == len(fields) > 600
     same = ("rows", "values", "distinct", "distinct_exact", "uncounted")
-    for row, one in zip(rows, fields, strict=True):
-        assert (row["field"], row["types"]) == (one["name"], ", ".join(one["types"]))
-        assert row["null_share"] == pytest.approx(one["nulls"] / one["values"])
+    for row, item in zip(rows, fields, strict=True):
+        assert (row["field"], row["types"]) == (item["name"], ", ".join(item["types"]))
+        assert row["null_share"] == pytest.approx(item["nulls"] / item["values"])
         for name in (*same, "decompressed_bytes", "compressed_bytes"):
-            assert row[name] == one[name], name
-        if len(one["ranges"]) < 2:
-            bounds = one["ranges"][0] if one["ranges"] else {"min": None, "max": None}
+            assert row[name] == item[name], name
+        if len(item["ranges"]) < 2:
+            bounds = item["ranges"][0] if item["ranges"] else {"min": None, "max": None}
             assert (row["min"], row["max"]) == (bounds["min"], bounds["max"])
-        top = one["frequent"][0] if one["frequent"] else {"value": None, "count": None}
+        top = item["frequent"][0] if item["frequent"] else {"value": None, "count": None}
         assert (row["most_frequent"], row["frequency"]) == (top["value"], top["count"])
 
 
 def test_summarize_compares_values_of_all_types(run: Run, tmp_path: Path) -> None:
     big = 2**64 - 1
     values = [7, 2.5, 1.5, "b", None, True, big]
-    (tmp_path / "a.json").write_text("".join(json.dumps({"f": one, "n": 7}) for one in values))
+    (tmp_path / "a.json").write_text("".join(json.dumps({"f": value, "n": 7}) for value in values))
     (tmp_path / "b.json").write_text('{"n": 2.5}{"n": 1.5}{"f": "2020-01-02T00:00:00Z"}')
     sdb.pack([tmp_path / "a.json", tmp_path / "b.json"], tmp_path / "m.zion")
     done = run("query", "summarize m")
@@ -356,9 +356,9 @@ def test_a_summary_ends_soon_when_it_is_interrupted(tmp_path: Path) -> None:
         time.sleep(0.6)
         process.send_signal(signal.SIGINT)
         start = time.monotonic()
-        _, told = process.communicate(timeout=20)
-    assert (process.returncode, told) == (130, b"")
-    assert time.monotonic() - start < 5  # a second, but for busy machines
+        _, reported = process.communicate(timeout=20)
+    assert (process.returncode, reported) == (130, b"")
+    assert time.monotonic() - start < soon(5)
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -368,8 +368,8 @@ def test_null_is_looked_for_where_fields_are_missing(run: Run, tmp_path: Path, t
     sdb.pack([ROOT / "testdata/cloudtrail_sneller.json.gz"], tmp_path / "ct.zion")
     done = run("query", f"SELECT eventName FROM ct WHERE {test}")
     assert (done.returncode, done.stdout) == (0, b"")
-    (found,) = map(json.loads, run("query", _COUNTS).stdout.splitlines())
-    counts = f"{found['n']:,} of {found['rows']:,}"
+    (actual,) = map(json.loads, run("query", _COUNTS).stdout.splitlines())
+    counts = f"{actual['n']:,} of {actual['rows']:,}"
     assert done.stderr.decode() == (
         f"warning: errorCode is NULL in no row, and MISSING in {counts}; "
         "did you mean errorCode IS MISSING?\n"
@@ -392,9 +392,9 @@ def test_rows_tell_their_file_and_number(ask: Ask) -> None:
     counts = ask(f"SELECT _file, COUNT(*) AS n, MAX(_row) AS m FROM {both} GROUP BY 1 ORDER BY 1")
     assert counts == [{"_file": f"{name}.zion", "n": 1000, "m": 999} for name in ("ct", "gh")]
     ids = [row["id"] for row in ask("SELECT id FROM 'gh.zion'")]
-    found = ask("SELECT id, _row FROM 'gh.zion' WHERE type = 'ForkEvent' ORDER BY created_at DESC")
-    assert found
-    assert [row["id"] for row in found] == [ids[row["_row"]] for row in found]
+    actual = ask("SELECT id, _row FROM 'gh.zion' WHERE type = 'ForkEvent' ORDER BY created_at DESC")
+    assert actual
+    assert [row["id"] for row in actual] == [ids[row["_row"]] for row in actual]
     assert "_row" not in ask("SELECT * FROM 'gh.zion' LIMIT 1")[0]
 
 
@@ -405,7 +405,7 @@ def test_negations_that_keep_rows_without_the_field_are_told(run: Run, tmp_path:
         "warning: NOT (b IS NULL) is TRUE where b is MISSING, in 1 of 3 rows; "
         "b IS NOT NULL leaves them out\n"
     )
-    for test, rows, told in (
+    for test, rows, item in (
         ("NOT (b IS NULL)", [1, 3], warning),
         ("NOT b IS NULL AND a > 1", [3], warning),
         ("NOT (b IS NULL) AND b IS NOT MISSING", [1], ""),
@@ -414,7 +414,7 @@ def test_negations_that_keep_rows_without_the_field_are_told(run: Run, tmp_path:
     ):
         done = run("query", f"SELECT a FROM n WHERE {test}")
         assert [json.loads(line)["a"] for line in done.stdout.splitlines()] == rows
-        assert done.stderr.decode() == told
+        assert done.stderr.decode() == item
 
 
 def test_tables_are_read_and_told_once(run: Run, tmp_path: Path) -> None:

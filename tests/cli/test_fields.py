@@ -56,7 +56,7 @@ def test_json_has_every_path(run: Any, shop: Path) -> None:
         "types": ["int", "float"],
         "rows": 1,
     }
-    assert [one["name"] for one in facts["fields"]] == [
+    assert [field["name"] for field in facts["fields"]] == [
         '"id.orig_h"',
         "items",
         "items[]",
@@ -78,7 +78,7 @@ def test_match_takes_brackets_for_what_they_are(run: Any, shop: Path) -> None:
         ("nope", []),
     ):
         facts = json.loads(run("fields", "--json", "--match", pattern, shop).stdout)
-        assert [one["name"] for one in facts["fields"]] == expected
+        assert [field["name"] for field in facts["fields"]] == expected
     text = run("fields", "--match", "items[].*", shop).stdout.decode()
     assert text.splitlines()[1].startswith("items[].price")
 
@@ -86,7 +86,7 @@ def test_match_takes_brackets_for_what_they_are(run: Any, shop: Path) -> None:
 def test_numbers_are_those_of_the_rows(run: Any, events: Path) -> None:
     """The sample is GitHub's events, repeated."""
     facts = json.loads(run("fields", "--json", events).stdout)
-    told = {one["name"]: one["rows"] for one in facts["fields"]}
+    reported = {field["name"]: field["rows"] for field in facts["fields"]}
     counts: Counter[str] = Counter()
     with sdb.open(events) as pack:
         for row in pack.rows(fields=["payload", "org"]):
@@ -94,7 +94,7 @@ def test_numbers_are_those_of_the_rows(run: Any, events: Path) -> None:
             counts["payload.commits[].sha"] += any(
                 "sha" in commit for commit in row["payload"].get("commits") or []
             )
-    assert {name: told[name] for name in counts} == dict(counts)
+    assert {name: reported[name] for name in counts} == dict(counts)
 
 
 @pytest.mark.usefixtures("shop")
@@ -102,10 +102,10 @@ def test_several_files_are_taken_together(run: Any, tmp_path: Path) -> None:
     (tmp_path / "more.json").write_text('{"user":1}{"new":2}')
     run("pack", "-o", "more.zion", "more.json")
     facts = json.loads(run("fields", "--json", "*.zion").stdout)
-    told = {one["name"]: (one["types"], one["rows"]) for one in facts["fields"]}
+    reported = {field["name"]: (field["types"], field["rows"]) for field in facts["fields"]}
     assert facts["rows"] == 5
-    assert told["user"] == (["int", "struct"], 3)
-    assert told["new"] == (["int"], 1)
+    assert reported["user"] == (["int", "struct"], 3)
+    assert reported["new"] == (["int"], 1)
 
 
 def test_older_packfiles_tell_what_they_know(run: Any, shop: Path) -> None:
@@ -145,9 +145,13 @@ def test_wrong_files(run: Any, shop: Path, tmp_path: Path) -> None:
 
 
 def test_python_tells_the_same(shop: Path) -> None:
-    found = sdb.fields(shop)
-    assert found.rows == 3
-    assert [one.name for one in found.matching("user*").fields] == ["user", "user.name", "user.id"]
+    inventory = sdb.fields(shop)
+    assert inventory.rows == 3
+    assert [field.name for field in inventory.matching("user*").fields] == [
+        "user",
+        "user.name",
+        "user.id",
+    ]
     assert sdb.fields([shop, shop]).rows == 6
     with sdb.open(shop) as pack:
-        assert pack.fields == found.fields
+        assert pack.fields == inventory.fields

@@ -43,20 +43,20 @@ def serve(lake: Path) -> Iterator[Callable[..., Service]]:
         return running[-1]
 
     yield start
-    for one in running:
-        one.close()
+    for process in running:
+        process.close()
 
 
 def put(lake: Path, number: int, text: str = "") -> None:
-    """Let an input appear in one step."""
+    """Publish an input in one step."""
     new = lake / "new"
     new.write_text(text or json.dumps({"n": number}) + "\n")
     new.rename(lake / f"in/{number:04}.json")
 
 
 def numbers(lake: Path) -> list[int]:
-    found = sdb.connect(lake).sql("SELECT n FROM d.t").to_arrow().to_pylist()
-    return sorted(row["n"] for row in found)
+    actual = sdb.connect(lake).sql("SELECT n FROM d.t").to_arrow().to_pylist()
+    return sorted(row["n"] for row in actual)
 
 
 def test_what_appears_is_taken_until_it_is_told_to_stop(
@@ -75,7 +75,7 @@ def test_what_appears_is_taken_until_it_is_told_to_stop(
     while len(taken) < 2 or not rejected:
         event = service.event()
         taken += event["taken"]
-        rejected += [one["path"] for one in event["rejected"]]
+        rejected += [entry["path"] for entry in event["rejected"]]
     assert rejected == ["file://in/0002.json"]
     put(lake, 4)
     assert service.event()["taken"] == ["file://in/0004.json"]
@@ -85,7 +85,7 @@ def test_what_appears_is_taken_until_it_is_told_to_stop(
     assert "Traceback" not in err
     assert numbers(lake) == [0, 1, 3, 4]
     assert run("validate", "--root", "lake", "d", "t").returncode == 0
-    assert [one.name for one in lake.rglob("*.tmp")] == []
+    assert [entry.name for entry in lake.rglob("*.tmp")] == []
     code, err = serve().end(signal.SIGINT)  # it has hardly begun: Python itself may not have
     is_before = code == 1 and "KeyboardInterrupt" in err and "sdb/cli" not in err
     assert code in {-signal.SIGINT, 130} or is_before, (code, err)
@@ -168,10 +168,10 @@ def test_what_was_killed_goes_on_where_the_table_is(
     service = serve()
     put(lake, made)
     stop = time.monotonic() + SECONDS
-    while not (found := (lake / "db/d/t/index").exists() and numbers(lake)) or len(found) <= made:
+    while not (actual := (lake / "db/d/t/index").exists() and numbers(lake)) or len(actual) <= made:
         assert time.monotonic() < stop
         time.sleep(0.1)
-    assert found == list(range(made + 1))
+    assert actual == list(range(made + 1))
     assert service.end(signal.SIGTERM)[0] == 0
     assert run("validate", "--root", "lake", "d", "t").returncode == 0
 
@@ -189,7 +189,7 @@ def test_what_makes_no_sense_is_refused(run: Run, lake: Path) -> None:
     ):
         result = run("sync", *words, "--root", "lake", "d")
         assert result.returncode == 2, words
-    assert [one.name for one in (lake / "db/d/t").iterdir()] == ["definition.json"]
+    assert [path.name for path in (lake / "db/d/t").iterdir()] == ["definition.json"]
 
 
 WRITER = """
@@ -203,15 +203,15 @@ for number in range(12):
 
 def define(lake: Path, table: str, *patterns: str) -> None:
     """Write a definition of inputs that are JSON whatever their names are."""
-    place = lake / f"db/d/{table}/definition.json"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    inputs = [{"pattern": f"file://{one}", "format": "json"} for one in patterns]
-    place.write_text(json.dumps({"input": inputs}))
+    path = lake / f"db/d/{table}/definition.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    inputs = [{"pattern": f"file://{pattern}", "format": "json"} for pattern in patterns]
+    path.write_text(json.dumps({"input": inputs}))
 
 
-def grows(place: Path, gap: float) -> subprocess.Popen[bytes]:
-    """Let a program append twelve rows to a file, one by one."""
-    return subprocess.Popen([sys.executable, "-c", WRITER, str(place), str(gap)])
+def grows(path: Path, gap: float) -> subprocess.Popen[bytes]:
+    """Append twelve rows to a file from another program, one by one."""
+    return subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(gap)])
 
 
 def wait_for(lake: Path, expected: list[int]) -> None:
@@ -278,10 +278,10 @@ def test_29_07_whatever_becomes_of_a_file_its_rows_are_those_that_it_has(
     lake: Path, serve: Callable[..., Service]
 ) -> None:
     service = serve("--changed", "replace")
-    place = lake / "in/0000.json"
+    path = lake / "in/0000.json"
     put(lake, 0, '{"n": 1}\n{"n": 2}\n')
     assert service.event()["taken"] == ["file://in/0000.json"]
-    place.write_text('{"n": 3}\n')  # shrinks, as with copytruncate
+    path.write_text('{"n": 3}\n')  # shrinks, as with copytruncate
     event = service.event()
     assert event["taken"] == event["replaced"] == ["file://in/0000.json"]
     assert event["rows_removed"] == 2
@@ -289,7 +289,7 @@ def test_29_07_whatever_becomes_of_a_file_its_rows_are_those_that_it_has(
     other = lake / "other"
     other.write_text('{"n": 4}\n')
     os.utime(other, (1_000_000_000, 1_000_000_000))
-    shutil.copy2(other, place)  # as cp -p: just as large, and its time goes back
+    shutil.copy2(other, path)  # as cp -p: just as large, and its time goes back
     assert service.event()["replaced"] == ["file://in/0000.json"]
     wait_for(lake, [4])
     code, err = service.end(signal.SIGTERM)
@@ -314,12 +314,12 @@ def test_29_07_a_file_that_was_half_copied_is_tried_again_when_it_has_changed(
 ) -> None:
     sdb.connect(lake).create("d.z", "in/*.json.gz")
     whole = gzip.compress(b"".join(b'{"n": %d}\n' % number for number in range(9_999)))
-    place = lake / "in/1.json.gz"
-    place.write_bytes(whole[:5_000])
+    path = lake / "in/1.json.gz"
+    path.write_bytes(whole[:5_000])
     service = serve()
-    assert [one["path"] for one in service.event()["rejected"]] == ["file://in/1.json.gz"]
+    assert [entry["path"] for entry in service.event()["rejected"]] == ["file://in/1.json.gz"]
     time.sleep(0.5)
-    with place.open("ab") as file:
+    with path.open("ab") as file:
         file.write(whole[5_000:])
     assert service.event()["rows"] == 9_999
     assert service.end(signal.SIGTERM)[0] == 0
@@ -335,9 +335,9 @@ def test_29_07_temporary_names_are_passed_over(
         (lake / "in" / name).write_text('{"n": 1}\n')
     put(lake, 0)
     result = run("sync", "--json", "--root", "lake", "d", "all")
-    found = json.loads(result.stdout)["tables"][0]
-    assert found["taken"] == ["file://in/0000.json", "file://in/.asked/d.json.tmp"]
-    assert len(found["passed"]) == 5
+    actual = json.loads(result.stdout)["tables"][0]
+    assert actual["taken"] == ["file://in/0000.json", "file://in/.asked/d.json.tmp"]
+    assert len(actual["passed"]) == 5
     line = "d/all: passed over 5 inputs with temporary names, such as file://in/.c.json; a pattern"
     assert result.stderr.decode() == f"{line} that has the ending or the dot itself takes them\n"
     again = run("sync", "--root", "lake", "d", "all")
@@ -364,8 +364,8 @@ def test_29_07_what_was_taken_under_a_temporary_name_stays_known(run: Run, lake:
     assert run("sync", "--root", "lake", "d", "old").returncode == 0
     define(lake, "old", "in/*")
     result = run("sync", "--vanished", "delete", "--json", "--root", "lake", "d", "old")
-    found = json.loads(result.stdout)["tables"][0]
-    assert (found["vanished"], found["deleted"], found["passed"]) == ([], [], [])
+    actual = json.loads(result.stdout)["tables"][0]
+    assert (actual["vanished"], actual["deleted"], actual["passed"]) == ([], [], [])
 
 
 def test_29_12_a_table_that_is_dropped_meanwhile_is_told_of_once(
@@ -398,18 +398,18 @@ def test_29_12_a_definition_that_goes_after_it_was_listed_is_passed_over(
 
     good, root, stop = sync.tables_to_sync, table_root(lake), threading.Event()
 
-    def listed(*given: Any) -> list[str]:
-        found = good(*given)
+    def listed(*value: Any) -> list[str]:
+        actual = good(*value)
         (lake / "db/d/t/definition.json").unlink(missing_ok=True)
         monkeypatch.setattr(stop, "wait", lambda _: stop.set())
-        return found
+        return actual
 
     monkeypatch.setattr(follow, "tables_to_sync", listed)
-    told: list[object] = []
-    follow.follow(root, "d", stop=stop, tell=told.append)
-    assert told == []
+    reports: list[object] = []
+    follow.follow(root, "d", stop=stop, tell=reports.append)
+    assert reports == []
     names = (root, "d", ["t"])
     options = {"progress": "off", "dry_run": False, "verbose": False, "quiet": False}
     with pytest.warns(sdb.errors.SdbWarning, match="its definition has just gone"):
-        found = syncing.sync_tables(sync.sync_table, names, **options)  # type: ignore[arg-type]
-    assert found == ([], [])
+        actual = syncing.sync_tables(sync.sync_table, names, **options)  # type: ignore[arg-type]
+    assert actual == ([], [])

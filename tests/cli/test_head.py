@@ -64,26 +64,26 @@ def test_formats(run: Any, events: Path) -> None:
         rows = [json.loads(line) for line in run(command, "-3", events).stdout.splitlines()]
         choice = ["-3", "--fields", "id,type", events]
         table = [f"{row['id']},{row['type']}" for row in rows]
-        found = run(command, "--fmt", "csv", *choice).stdout.decode()
-        assert found.splitlines() == ["id,type", *table]
-        found = run(command, "--fmt", "tsv", *choice).stdout.decode()
-        assert found.splitlines() == ["id\ttype", *(line.replace(",", "\t") for line in table)]
-        found = run(command, "--fmt", "table", *choice).stdout.decode()
-        assert found.splitlines()[2].split() == table[0].split(",")
-        assert found.endswith("(3 rows)\n")
-        found = run(command, "--fmt", "md", *choice).stdout.decode()
-        assert found.splitlines()[2] == f"| {rows[0]['id']} | {rows[0]['type']} |"
-        found = run(command, "--fmt", "ion-text", *choice).stdout.decode()
-        assert found.splitlines()[0] == f'{{id: "{rows[0]["id"]}", type: "{rows[0]["type"]}"}}'
+        output = run(command, "--fmt", "csv", *choice).stdout.decode()
+        assert output.splitlines() == ["id,type", *table]
+        output = run(command, "--fmt", "tsv", *choice).stdout.decode()
+        assert output.splitlines() == ["id\ttype", *(line.replace(",", "\t") for line in table)]
+        output = run(command, "--fmt", "table", *choice).stdout.decode()
+        assert output.splitlines()[2].split() == table[0].split(",")
+        assert output.endswith("(3 rows)\n")
+        output = run(command, "--fmt", "md", *choice).stdout.decode()
+        assert output.splitlines()[2] == f"| {rows[0]['id']} | {rows[0]['type']} |"
+        output = run(command, "--fmt", "ion-text", *choice).stdout.decode()
+        assert output.splitlines()[0] == f'{{id: "{rows[0]["id"]}", type: "{rows[0]["type"]}"}}'
         assert run(command, "--fmt", "xml", *choice).returncode == 2
 
 
 def test_where(run: Any, events: Path) -> None:
     everything = run("unpack", "--fmt", "json", events).stdout.splitlines(keepends=True)
     wanted = [line for line in everything if json.loads(line)["type"] == "ForkEvent"]
-    found = run("head", "-5", "--where", "type = 'ForkEvent' -- those", events)
-    assert (found.returncode, found.stderr) == (0, b"")
-    assert found.stdout == b"".join(wanted[:5])
+    result = run("head", "-5", "--where", "type = 'ForkEvent' -- those", events)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert result.stdout == b"".join(wanted[:5])
     words = ["--where", "type = 'ForkEvent' OR id = '1'", "--fields", "type", "--fmt", "csv"]
     assert run("head", "-2", *words, events).stdout == b"type\nForkEvent\nForkEvent\n"
     bad = run("head", "--where", "type =", events)

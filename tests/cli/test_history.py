@@ -43,7 +43,7 @@ def test_log_in_a_pipe_and_as_json(run: Run, lake: Path) -> None:
     assert words[-2:] == ["add", "3"]
     facts = json.loads(run("log", "--json", "-n", "2", "d.t").stdout)
     assert facts["table"] == "d.t"
-    assert [one["version"] for one in facts["versions"]] == [3, 2]
+    assert [file["version"] for file in facts["versions"]] == [3, 2]
     newest = facts["versions"][0]
     assert (newest["author"], newest["message"], newest["id"]) == ("ada", "add 3", "id3")
     assert (newest["rows"], newest["changes"]["rows_added"], newest["parents"]) == (6, 3, [2])
@@ -52,8 +52,8 @@ def test_log_in_a_pipe_and_as_json(run: Run, lake: Path) -> None:
     assert "2 rows" in stat[1]
     assert len(stat) == 2
     with_files = json.loads(run("log", "--json", "--stat", "d.t").stdout)["versions"]
-    assert [len(one["added"]) for one in with_files] == [1, 1, 1]
-    assert [one["version"] for one in with_files] == [3, 2, 1]
+    assert [len(file["added"]) for file in with_files] == [1, 1, 1]
+    assert [file["version"] for file in with_files] == [3, 2, 1]
 
 
 def test_log_on_a_narrow_terminal(screen: Screen, lake: Path) -> None:
@@ -75,15 +75,19 @@ def test_show_and_diff(run: Run, lake: Path) -> None:
     assert "rows       3 (+2)" in shown
     facts = json.loads(run("show", "--json", "d.t@2").stdout)
     assert (facts["table"], facts["version"], facts["packfiles"]) == ("d.t", 2, 2)
-    assert [one["rows"] for one in facts["added"]] == [2]
+    assert [item["rows"] for item in facts["added"]] == [2]
     text = run("diff", "d.t@1", "@3").stdout.decode().splitlines()
     assert [line[:1] for line in text[:2]] == ["+", "+"]
-    assert text[-1] == "the same 1 packfiles"
+    assert text[-1] == "the same 1 packfile"
     difference = json.loads(run("diff", "--json", "d.t@3", "d.t@1").stdout)
     assert (difference["rows_removed"], difference["packfiles_added"]) == (5, 0)
     rows = run("diff", "--rows", "d.t@2").stdout.splitlines()
-    found = [json.loads(line) for line in rows]
-    assert sorted((one["sign"], one["row"]["n"]) for one in found) == [("+", 0), ("+", 1), ("+", 2)]
+    actual = [json.loads(line) for line in rows]
+    assert sorted((item["sign"], item["row"]["n"]) for item in actual) == [
+        ("+", 0),
+        ("+", 1),
+        ("+", 2),
+    ]
     back = run("diff", "--rows", "d.t", "@2").stdout.splitlines()
     assert {json.loads(line)["sign"] for line in back} == {"-"}
 
@@ -91,7 +95,7 @@ def test_show_and_diff(run: Run, lake: Path) -> None:
 def test_restore(run: Run, lake: Path) -> None:
     assert lake
     done = run("restore", "d.t", "1", "-m", "back")
-    assert done.stderr.decode() == "sdb: version 4 of d.t has the content of 1\n"
+    assert done.stderr.decode() == "sdb: version 4 of d.t has the content of version 1\n"
     assert json.loads(run("query", "SELECT COUNT(*) AS n FROM d.t").stdout) == {"n": 1}
     again = json.loads(run("restore", "--json", "d.t@1").stdout)
     assert again == {"version": 4, "restored": 1, "new": False}
@@ -102,15 +106,15 @@ def test_restore(run: Run, lake: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["log", "d"], 2, "d is no table"),
+        (["log", "d"], 2, "'d' alone is a database"),
         (["log", "d.x"], 3, "there is no table d.x"),
         (["log", "d.t@9"], 3, "d.t has no version 9"),
         (["log", "d.t@"], 2, "names no version"),
         (["show", "d.t@1999-01-01"], 3, "before the first version"),
         (["show", "d.t@nix"], 3, "no tag or branch 'nix'"),
         (["diff", "d.t@1", "@nix"], 3, "no tag or branch 'nix'"),
-        (["restore", "d.t"], 2, "which version to restore is not clear"),
-        (["restore", "d.t@1", "2"], 2, "which version to restore is not clear"),
+        (["restore", "d.t"], 2, "no version to restore given"),
+        (["restore", "d.t@1", "2"], 2, "no version to restore given"),
         (["restore", "d.t", "77"], 3, "d.t has no version 77"),
         (["describe", "--at", "0", "d", "t"], 3, "before the first version"),
         (["query", "--at", "5x", "SELECT * FROM d.t"], 2, "is not a time"),
@@ -118,11 +122,11 @@ def test_restore(run: Run, lake: Path) -> None:
 )
 def test_errors(run: Run, lake: Path, words: list[str], code: int, message: str) -> None:
     assert lake
-    found = run(*words)
-    assert found.returncode == code
-    assert message in found.stderr.decode()
-    assert "Traceback" not in found.stderr.decode()
-    assert not found.stdout
+    result = run(*words)
+    assert result.returncode == code
+    assert message in result.stderr.decode()
+    assert "Traceback" not in result.stderr.decode()
+    assert not result.stdout
 
 
 def test_tags_branches_and_merges(run: Run, lake: Path) -> None:
@@ -131,16 +135,16 @@ def test_tags_branches_and_merges(run: Run, lake: Path) -> None:
     assert run("branch", "d.t", "audit").stderr == b"sdb: audit begins at version 3 of d.t\n"
     assert run("tag", "d.t").stdout.decode().split()[:2] == ["v1", "1"]
     names = json.loads(run("branch", "--json", "d.t").stdout)["branch"]
-    assert [(one["name"], one["version"]) for one in names] == [("main", 3), ("audit", 3)]
+    assert [(item["name"], item["version"]) for item in names] == [("main", 3), ("audit", 3)]
     assert not run("insert", "d.t@audit", data=b'{"n": 9}').returncode
     assert not run("insert", "--branch", "audit", "d.t", data=b'{"n": 8}').returncode
     count = "SELECT COUNT(*) AS n FROM d.t@{}"
     for name, rows in (("v1", 1), ("main", 6), ("audit", 8), ("audit@-1", 7)):
-        found = run("query", count.format(name)).stdout
-        assert json.loads(found) == {"n": rows}, name
+        output = run("query", count.format(name)).stdout
+        assert json.loads(output) == {"n": rows}, name
     assert not run("validate", "--at", "audit", "d", "t").returncode
     done = run("merge", "d.t", "audit", "-m", "publish")
-    assert done.stderr == b"sdb: version 4 of d.t: 2 packfiles came, 0 went\n"
+    assert done.stderr == b"sdb: version 4 of d.t: 2 rows inserted\n"
     facts = json.loads(run("show", "--json", "d.t").stdout)
     assert (facts["parents"], facts["operation"], facts["message"]) == ([3, 5], "merge", "publish")
     assert json.loads(run("merge", "--json", "d.t@audit").stdout)["new"] is False
@@ -169,12 +173,15 @@ def test_a_conflict_is_listed(run: Run, lake: Path) -> None:
     assert not run("sync", "--branch", "audit", "d").returncode
     (lake / "in/2.json").write_text('{"n": 2}')
     assert not run("sync", "d").returncode
-    found = run("merge", "d.t", "audit")
-    assert found.returncode == 5
-    lines = found.stderr.decode().splitlines()
+    result = run("merge", "d.t", "audit")
+    assert result.returncode == 5
+    lines = result.stderr.decode().splitlines()
     assert lines[0] == "conflict: file://in/1.json"
-    assert lines[1] == "sdb: merging audit into main: 1 inputs were taken on both sides"
-    assert not run("merge", "--strategy", "dest", "d.t", "audit").returncode
+    assert lines[1] == "sdb: merging audit into main: 1 input taken on both sides"
+    unasked = run("merge", "--strategy", "dest", "d.t", "audit")
+    assert unasked.returncode == 5
+    assert unasked.stderr.splitlines()[-1] == b"hint: --strategy dest drops 1 row: --yes agrees"
+    assert not run("merge", "--yes", "--strategy", "dest", "d.t", "audit").returncode
     assert run("query", "SELECT COUNT(*) AS n FROM d.t").stdout == b'{"n": 8}\n'
 
 
@@ -193,13 +200,13 @@ def test_nothing_is_deleted_without_a_name(command: str, run: Run, lake: Path) -
     assert lake
     result = run(command, "-d", "d.t")
     assert result.returncode == 2
-    assert f"which {command} to delete is not clear".encode() in result.stderr
+    assert f"no {command} to delete given".encode() in result.stderr
 
 
 def test_a_root_of_a_kind_that_is_not_known(run: Run, lake: Path) -> None:
     result = run("push", "d.t", "s4://bucket")
     assert result.returncode == 2
-    assert b"nothing is known of s4://" in result.stderr
+    assert b"unknown scheme s4://" in result.stderr
     assert not (lake / "s4:").exists()
 
 
@@ -238,9 +245,9 @@ def shared(run: Run, tmp_path: Path) -> Path:
 def synced(folder: Path, step: int) -> None:
     """Put the index in place that the original wrote next, which did not see ours, and collect."""
     unpacked(f"02-append-{step}", folder)
-    found = sdb.connect(folder).table("demo.t").handle.descriptors()
-    kept = {folder / one.key for one in found}
-    for old in set(folder.glob("db/demo/t/packed-*")) - kept:
+    actual = sdb.connect(folder).table("demo.t").handle.descriptors()
+    remaining = {folder / item.key for item in actual}
+    for old in set(folder.glob("db/demo/t/packed-*")) - remaining:
         old.unlink()
 
 
@@ -261,7 +268,8 @@ def test_29_05_versions_outlive_what_the_original_collects(run: Run, shared: Pat
         assert count(run, "demo.t WHERE x = 'ours'") == 1
         assert count(run, "demo.t@mine") == first
     listed = [
-        one["version"] for one in json.loads(run("log", "--json", "demo.t").stdout)["versions"]
+        version["version"]
+        for version in json.loads(run("log", "--json", "demo.t").stdout)["versions"]
     ]
     assert all(count(run, f"demo.t@{number}") for number in listed)
     done = run("validate", "demo", "t")
@@ -287,8 +295,13 @@ def test_29_06_what_the_original_does_not_count_is_not_told(run: Run, shared: Pa
     def logged() -> list[tuple[object, ...]]:
         versions = json.loads(run("log", "--json", "demo.t").stdout)["versions"]
         return [
-            (one["version"], one["rows"], one["changes"]["rows_added"], one["operation"])
-            for one in versions
+            (
+                version["version"],
+                version["rows"],
+                version["changes"]["rows_added"],
+                version["operation"],
+            )
+            for version in versions
         ]
 
     assert logged() == [
@@ -301,7 +314,7 @@ def test_29_06_what_the_original_does_not_count_is_not_told(run: Run, shared: Pa
     assert newest == (None, None, None, "foreign")
     assert json.loads(run("describe", "--json", "demo", "t").stdout)["version"] is None
     assert not run("insert", "demo.t", data=b'{"x": "more"}\n').returncode
-    assert [one[:3] for one in logged()] == [
+    assert [version[:3] for version in logged()] == [
         (7, None, 1),
         (6, None, 1),
         (5, None, 1),
@@ -321,7 +334,7 @@ def test_29_06_what_the_original_does_not_count_is_not_told(run: Run, shared: Pa
 def test_29_06_rows_that_nobody_counts_are_told_when_they_go(run: Run, shared: Path) -> None:
     assert shared
     done = run("exec", "TRUNCATE demo.t")
-    assert b"rows of 1 packfiles that the original wrote are not counted" in done.stderr
+    assert b"rows of 1 packfile of the original are not counted" in done.stderr
     (newest, *_) = json.loads(run("log", "--json", "-n", "1", "demo.t").stdout)["versions"]
     assert (newest["rows"], newest["changes"]["rows_removed"]) == (0, None)
 
@@ -363,10 +376,10 @@ def test_29_01_a_merge_after_expiry(run: Run, tmp_path: Path, change: str) -> No
     assert done.returncode == 0
     assert b"sdb: for merges of branches stay: 7" in done.stderr.splitlines()
     assert 7 in [
-        one["version"] for one in json.loads(run("log", "--json", "d.t").stdout)["versions"]
+        version["version"] for version in json.loads(run("log", "--json", "d.t").stdout)["versions"]
     ]
     done = run("merge", "d.t", "side")
-    assert (done.returncode, b"1 packfiles came, 0 went" in done.stderr) == (0, True)
+    assert (done.returncode, b": 1 row inserted" in done.stderr) == (0, True)
     assert rows_of(run, "d.t") == expected
     assert b"has all of side already" in run("merge", "d.t", "side").stderr
     assert not run("validate", "d", "t").returncode
@@ -390,7 +403,7 @@ def test_29_01_a_merge_whose_base_has_expired(run: Run, tmp_path: Path, change: 
     before = rows_of(run, "d.t")
     done = run("merge", "d.t", "side")
     assert done.returncode == 5
-    assert b"the version that both sides came from has expired" in done.stderr
+    assert b"the merge base of both sides has expired" in done.stderr
     assert b"INSERT INTO d.t SELECT * FROM d.t@side" in done.stderr.replace(b"BRANCH", b"side")
     assert len(done.stderr.splitlines()) == 2
     assert rows_of(run, "d.t") == before
@@ -410,3 +423,52 @@ def test_29_01_what_has_expired_and_is_still_there_is_found(run: Run, tmp_path: 
     commit(root, TableKeys("d", "t"), TableChange("expire", expired=frozenset(range(5, 9))))
     assert not run("merge", "d.t", "side").returncode
     assert rows_of(run, "d.t") == expected
+
+
+@pytest.fixture
+def edited(run: Run) -> Run:
+    """A table whose second version updates, whose third deletes, and whose fourth compacts."""
+    values = ", ".join(f"({{'id': {n}, 'v': {n}, 'a': {{'b': {n}}}}})" for n in range(6))
+    statements = (
+        f"CREATE TABLE d.e; INSERT INTO d.e VALUES {values}",
+        "UPDATE d.e SET v = 50, a.b = MISSING WHERE id = 3; DELETE FROM d.e WHERE id < 2",
+        "INSERT INTO d.e VALUES ({'id': 9})",
+    )
+    for text in statements:
+        assert run("exec", "--root", "lake", text).returncode == 0
+    return run
+
+
+def test_32_06_log_and_diff_count_rows(edited: Run) -> None:
+    logged = json.loads(edited("log", "--json", "--root", "lake", "d.e").stdout)["versions"]
+    counts = [
+        tuple(item["changes"][f"rows_{name}"] for name in ("inserted", "updated", "deleted"))
+        for item in logged
+    ]
+    assert counts == [(1, 0, 0), (0, 0, 2), (0, 1, 0), (6, 0, 0), (0, 0, 0)]
+    text = edited("log", "--root", "lake", "d.e").stdout.decode().splitlines()
+    assert ["~1" in line for line in text] == [False, False, True, False, False]
+    assert "rows       4 (-2)" in edited("show", "--root", "lake", "d.e@4").stdout.decode()
+    facts = json.loads(edited("diff", "--json", "--root", "lake", "d.e@2").stdout)
+    assert facts["rows"] == {"inserted": 1, "updated": 1, "deleted": 2}
+    shown = edited("diff", "--root", "lake", "d.e@2").stdout.decode().splitlines()
+    assert shown[-2] == "rows     1 inserted, 1 updated, 2 deleted"
+
+
+@pytest.mark.parametrize("key", [[], ["--key", "id"]])
+def test_32_06_rows_that_were_changed_are_one(edited: Run, key: list[str]) -> None:
+    done = edited("diff", "--rows", *key, "--root", "lake", "d.e@2")
+    assert done.stderr == b""
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    changed = {"v": {"old": 3, "new": 50}, "a.b": {"old": 3}}
+    assert [(item["sign"], item["row"]["id"], item.get("changed")) for item in rows] == [
+        ("~", 3, changed),
+        ("+", 9, None),
+        ("-", 0, None),
+        ("-", 1, None),
+    ]
+
+
+def test_32_06_a_key_needs_rows(edited: Run) -> None:
+    done = edited("diff", "--key", "id", "--root", "lake", "d.e@2")
+    assert (done.returncode, b"--rows" in done.stderr) == (2, True)

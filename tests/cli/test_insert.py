@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def rows(run: Run) -> list[Any]:
-    found = run("query", "SELECT * FROM d.t", "--root", "lake", "--fmt", "jsonl")
-    assert found.returncode == 0, found.stderr
-    return [json.loads(line) for line in found.stdout.splitlines()]
+    result = run("query", "SELECT * FROM d.t", "--root", "lake", "--fmt", "jsonl")
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_create_stores_what_the_original_reads(run: Run, tmp_path: Path, lake: P
     )
     assert json.loads(stored) == {
         "input": [{"pattern": "file://in/*.json"}],
-        "versions": {"keep_last": 10, "keep_for": "7d"},
+        "versions": {"keep_last": 10, "keep_for": "7d", "thin": "1h:all,1d:1m,7d:1h"},
     }
     (tmp_path / "other.json").write_text('{"input": [{"pattern": "file://b/*.json"}]}')
     refused = run("create", "--root", "lake", "d", "t", "other.json")
@@ -63,10 +63,10 @@ def test_create_tells_all_that_is_wrong(run: Run, tmp_path: Path) -> None:
         '{"inputs": [], "input": [{"pattern": "file://a/*.jsn"}],'
         ' "retention_policy": {"field": "t"}}'
     )
-    found = run("create", "d", "t", "bad.json")
-    assert found.returncode == 2
+    result = run("create", "d", "t", "bad.json")
+    assert result.returncode == 2
     for text in ("did you mean input?", "'.jsn'", "valid_for is missing"):
-        assert text in found.stderr.decode()
+        assert text in result.stderr.decode()
     assert not (tmp_path / "db").exists()
     assert run("create", "..", "t", "--input", "a/*.json").returncode == 2
     assert run("create", "d", "t").returncode == 2
@@ -149,8 +149,8 @@ def test_rows_of_a_partition_are_where_a_sync_would_put_them(
     assert first.trailer.sparse.constants == second.trailer.sparse.constants
     assert third.key.startswith("db/d/parts/data/2026-11-02/8/")
     query = "SELECT a FROM d.parts WHERE day >= TIMESTAMP '2026-11-02' OR n = 7 ORDER BY a"
-    found = run("query", "--root", "lake", query)
-    assert found.stdout.split() == b'{"a": 1} {"a": 2} {"a": 3}'.split()
+    result = run("query", "--root", "lake", query)
+    assert result.stdout.split() == b'{"a": 1} {"a": 2} {"a": 3}'.split()
     again = run("query", "--root", "lake", "SELECT n, COUNT(*) AS c FROM d.parts GROUP BY n")
     assert sorted(map(json.loads, again.stdout.splitlines()), key=str) == [
         {"n": 7, "c": 2},
@@ -170,9 +170,9 @@ def test_many_writers_lose_and_double_nothing(run: Run, lake: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(8)))
-    found = rows(run)
-    assert len(found) == 80
-    assert {(one["writer"], one["number"]) for one in found} == {
+    actual = rows(run)
+    assert len(actual) == 80
+    assert {(item["writer"], item["number"]) for item in actual} == {
         (writer, number) for writer in range(8) for number in range(10)
     }
     handle = open_table(lake, "d", "t")
@@ -192,7 +192,7 @@ def test_killed_inserts_are_there_or_not(run: Run, lake: Path, count: int) -> No
         handle = open_table(lake, "d", "t")
         assert handle.state is not None
         assert handle.state.rows % 1000 == 0
-        assert sum(one.rows or 0 for one in handle.descriptors()) == handle.state.rows
+        assert sum(descriptor.rows or 0 for descriptor in handle.descriptors()) == handle.state.rows
         assert run("validate", "--root", "lake", "d", "t").returncode == 0
 
     kill(base, count, seconds, random.Random(count), before=lambda: None, after=after)
@@ -201,7 +201,7 @@ def test_killed_inserts_are_there_or_not(run: Run, lake: Path, count: int) -> No
 
 @pytest.mark.parametrize("size", [129, 255, 5000])
 def test_29_11_ids_of_transactions_are_bounded(run: Run, tmp_path: Path, size: int) -> None:
-    """What would not fit into the name of an object is told before anything is written."""
+    """A text that does not fit into the name of an object is refused before anything is written."""
     (tmp_path / "a.json").write_text('{"n": 1}')
     lake = tmp_path / "lake"
     db = sdb.connect(lake)
@@ -243,3 +243,43 @@ def test_29_11_the_longest_id_fits_on_the_longest_branch(run: Run, tmp_path: Pat
         done = run(*words)
         assert done.returncode == 0, done.stderr
     assert db.table(f"d.t@{branch}").to_arrow().num_rows == 1
+
+
+def test_create_says_what_fits_and_what_to_do_next(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lake/in").mkdir(parents=True)
+    (tmp_path / "lake/in/a.json").write_text('{"n": 1}\n')
+    (tmp_path / "lake/in/b.json.tmp").write_text('{"n": 2}\n')
+    done = run("create", "--root", "lake", "d", "t", "--input", "in/*.json")
+    assert not done.stdout
+    assert done.stderr.decode().splitlines() == [
+        "d.t: file://in/*.json finds 1 input, 9 bytes now",
+        "paths of patterns start at the root, lake",
+        "next: sdb sync --root lake d.t loads it, once; with --follow it goes on",
+    ]
+    assert run("create", "--root", "lake", "--quiet", "d", "q", "--input", "no/*").stderr == b""
+
+
+OUTSIDE = (
+    "there is no folder out; did you mean ../out/*.json, with --allow-inputs out here and for sync?"
+)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("no/*.json", "there is no folder no"),
+        ("in/x*.json", "the folder in has no file that fits x*.json: it has a.json"),
+        ("in/*/*.json", "the folder in has no folders"),
+        ("lake/in/*.json", "there is no folder lake; did you mean in/*.json?"),
+        ("out/*.json", OUTSIDE),
+    ],
+)
+def test_create_says_why_nothing_fits(run: Run, tmp_path: Path, pattern: str, reason: str) -> None:
+    for folder in ("lake/in", "out"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.json").write_text('{"n": 1}\n')
+    done = run("create", "--root", "lake", "d", "t", "--input", pattern)
+    assert done.returncode == 0
+    assert (
+        done.stderr.decode().splitlines()[0] == f"d.t: file://{pattern} finds nothing now: {reason}"
+    )

@@ -15,6 +15,7 @@ import pytest
 
 import sdb
 from tests.cli.conftest import COMMAND, environment
+from tests.patience import soon
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,10 +74,10 @@ def _state(folder: Path) -> dict[str, int]:
 
 def test_29_11_ctrl_c_in_update_leaves_a_whole_table(folder: Path, tmp_path: Path) -> None:
     rng = Random(11)
-    codes = []
+    codes: list[int] = []
     with sdb.sql(f"SELECT COUNT(*) AS c FROM d.t{_WHERE}", root=str(folder / "lake")) as result:
         updated = next(iter(result))["c"]
-    for _ in range(8):
+    while len(codes) < 8 or (130 not in codes and len(codes) < 40):
         before = _state(folder)
         process = subprocess.Popen(
             [*COMMAND, "exec", "--root", str(folder / "lake"), _STATEMENT],
@@ -86,12 +87,12 @@ def test_29_11_ctrl_c_in_update_leaves_a_whole_table(folder: Path, tmp_path: Pat
             start_new_session=True,
         )
         try:
-            process.wait(rng.uniform(0.2, 1.2))
+            process.wait(rng.uniform(0.15, 1.0))
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
         started = time.monotonic()
         output, complaints = process.communicate(timeout=60)
-        assert time.monotonic() - started < _SOON_SECONDS
+        assert time.monotonic() - started < soon(_SOON_SECONDS)
         assert complaints == b""
         codes.append(process.returncode)
         assert list(tmp_path.iterdir()) == []
@@ -133,7 +134,7 @@ def test_29_11_ctrl_c_in_python(folder: Path, tmp_path: Path, name: str) -> None
         process.kill()
     if b"Exception ignored in" in complaints:
         return  # Python was just freeing an object, where exceptions are lost: the next one counts
-    assert time.monotonic() - started < _SOON_SECONDS
+    assert time.monotonic() - started < soon(_SOON_SECONDS)
     assert (process.returncode, output, complaints) == (0, b"interrupted\n", b"")
     assert list(tmp_path.iterdir()) == []
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sdb
 from sdb.table.commit.change import TableChange
-from sdb.table.commit.coordinator import Undecided
+from sdb.table.commit.coordinator import PendingTransaction
 from sdb.table.commit.environment import REAL
 from sdb.table.commit.twophase import TablePart, _marked
 from sdb.table.format.keys import TableKeys
@@ -28,18 +28,20 @@ def test_all_tables_change_at_once_or_none(run: Run) -> None:
         "inserted 1 row into a.t",
         "inserted 1 row into b.u: version 2 of a.t and version 2 of b.u",
     ]
-    (told,) = json.loads(run("exec", "--root", "lake", BOTH, "--txn-id", "job", "--json").stdout)
-    assert (told["new"], told["versions"]) == (False, {"a.t": 2, "b.u": 2})
+    (reported,) = json.loads(
+        run("exec", "--root", "lake", BOTH, "--txn-id", "job", "--json").stdout
+    )
+    assert (reported["new"], reported["versions"]) == (False, {"a.t": 2, "b.u": 2})
     again = run("exec", "--root", "lake", BOTH, "--txn-id", "job").stdout.decode()
     assert again == "job is version 2 of a.t and version 2 of b.u already: nothing changed\n"
     wrong = run("exec", "--root", "lake", "BEGIN; TRUNCATE a.t; TRUNCATE b.none; COMMIT")
     assert wrong.returncode == 3
     assert b"there is no table b.none" in wrong.stderr
     query = "SELECT (SELECT COUNT(*) FROM a.t) AS t, COUNT(*) AS u FROM b.u"
-    found = run("query", "--root", "lake", query)
-    assert json.loads(found.stdout) == {"t": 1, "u": 1}
+    result = run("query", "--root", "lake", query)
+    assert json.loads(result.stdout) == {"t": 1, "u": 1}
     listed = json.loads(run("tables", "--root", "lake", "--json").stdout)
-    assert [one["table"] for one in listed["tables"]] == ["t", "u"]
+    assert [table["table"] for table in listed["tables"]] == ["t", "u"]
 
 
 def test_29_04_log_and_show_tell_what_readers_read(run: Run, tmp_path: Path) -> None:
@@ -53,15 +55,15 @@ def test_29_04_log_and_show_tell_what_readers_read(run: Run, tmp_path: Path) -> 
         ("query", query),
         ("diff", "a.t@1", "a.t"),
     ]
-    before = [run(*one, "--root", "lake") for one in words]
-    assert not [one.stderr for one in before if one.returncode]
+    before = [run(*item, "--root", "lake") for item in words]
+    assert not [item.stderr for item in before if item.returncode]
     root, keys = sdb.connect(tmp_path / "lake").root, TableKeys("a", "t")
-    intent = Undecided(root, keys, "A" * 26, [keys.index], REAL)
+    intent = PendingTransaction(root, keys, "A" * 26, [keys.index], REAL)
     there = sdb.connect(root.location).table("a.t").handle.descriptors()
-    change = TableChange("delete", removed=frozenset(one.key for one in there))
+    change = TableChange("delete", removed=frozenset(item.key for item in there))
     _marked(root, [TablePart(keys, change)], intent, "A" * 26, REAL, 1)
-    after = [run(*one, "--root", "lake") for one in words]
-    assert [one.stdout for one in after] == [one.stdout for one in before]
-    told = f"sdb: a.t: the transaction {intent.key} is under way, and does not count yet\n"
-    assert [one.stderr.decode() for one in after[:3]] == [told] * 3
+    after = [run(*item, "--root", "lake") for item in words]
+    assert [item.stdout for item in after] == [item.stdout for item in before]
+    reported = f"sdb: a.t: the transaction {intent.key} is under way, and does not count yet\n"
+    assert [item.stderr.decode() for item in after[:3]] == [reported] * 3
     assert run("show", "a.t@3", "--root", "lake").returncode == 3

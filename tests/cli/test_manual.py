@@ -27,10 +27,10 @@ def test_each_command_has_a_page_with_its_options(pages: dict[str, Path]) -> Non
         text = pages[f"sdb-{name.replace(' ', '-')}"].read_text().replace("\\-", "-")
         module = load(name)
         for parameter, annotation in described(module.command):
-            for one in getattr(annotation, "__metadata__", ()):
-                if isinstance(one, Option) and parameter not in getattr(module, "HIDDEN", ()):
-                    assert all(f"\\fB{flag}\\fR" in text for flag in one.flags(parameter))
-                    assert one.help in text
+            for item in getattr(annotation, "__metadata__", ()):
+                if isinstance(item, Option):
+                    assert all(f"\\fB{flag}\\fR" in text for flag in item.flags(parameter))
+                    assert item.help in text
         for example in module.EXAMPLES:
             assert example.replace("\\", "\\e") in text
     overview = pages["sdb"].read_text().replace("\\-", "-")

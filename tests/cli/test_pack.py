@@ -188,16 +188,16 @@ def test_progress(run: Any, screen: Any, sample: Path, tmp_path: Path) -> None:
     ],
 )
 def test_constants(assignment: str, value: object) -> None:
-    found = constants([assignment])
-    assert found == {"a": value}
-    assert type(found["a"]) is type(value)
+    actual = constants([assignment])
+    assert actual == {"a": value}
+    assert type(actual["a"]) is type(value)
 
 
 def test_constant_times() -> None:
-    found = constants(["a=2021-01-02T03:04:05Z", "b:time=2021-01-02", "c=2021-01-02"])
-    assert str(found["a"]) == "2021-01-02 03:04:05+00:00"
-    assert str(found["b"]) == "2021-01-02 00:00:00+00:00"
-    assert found["c"] == "2021-01-02"
+    actual = constants(["a=2021-01-02T03:04:05Z", "b:time=2021-01-02", "c=2021-01-02"])
+    assert str(actual["a"]) == "2021-01-02 03:04:05+00:00"
+    assert str(actual["b"]) == "2021-01-02 00:00:00+00:00"
+    assert actual["c"] == "2021-01-02"
 
 
 @pytest.mark.parametrize("bad", [["a"], ["=1"], ["a:int=x"], ["a:bool=yes"], ["a=1", "a=2"]])
@@ -241,7 +241,7 @@ def test_a_file_and_a_pipe_are_packed_alike(run: Any, tmp_path: Path, more: byte
         bare.append(path.read_bytes()[: trailer.offset] + nameless.encode())
     assert bare[0] == bare[1]
     # Only the name tells the two apart: size, digest and rows are the same.
-    assert [one.name for one in files] == ["many.json", "standard input"]
+    assert [file.name for file in files] == ["many.json", "standard input"]
     assert replace(files[0], name="") == replace(files[1], name="")
     assert run("validate-file", "filed.zion").returncode == 0
 
@@ -261,10 +261,10 @@ def test_a_broken_record_is_found_in_any_part(run: Any, tmp_path: Path, at: floa
 def test_statistics_that_make_no_sense(run: Any, sample: Path) -> None:
     for asked in ("words:", "a..b", "off,auto", "[]"):
         result = run("pack", "--stats", asked, "-o", "x.zion", str(sample))
-        assert (result.returncode, b"tells no paths" in result.stderr) == (2, True)
+        assert (result.returncode, b"invalid paths for statistics" in result.stderr) == (2, True)
     result = run("pack", "--stats", "actor.id,wrds:type,words:typ", "-o", "x.zion", str(sample))
-    told = [line for line in result.stderr.decode().splitlines() if line.startswith("warning")]
-    assert [line.partition(" has ")[2] for line in told] == [
+    reported = [line for line in result.stderr.decode().splitlines() if line.startswith("warning")]
+    assert [line.partition(" has ")[2] for line in reported] == [
         '"wrds:type"',
         '"typ"; did you mean type?',
     ]

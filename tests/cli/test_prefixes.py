@@ -26,20 +26,20 @@ ROWS = [
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def path(tmp_path: Path) -> Path:
     (tmp_path / "rows.json").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    place = tmp_path / "rows.zion"
+    path = tmp_path / "rows.zion"
     stats = "auto,prefixes:ip,prefixes:hops[].ip"
-    sdb.pack([tmp_path / "rows.json"], place, align_bytes=2048, block_bytes=2048, stats=stats)
-    return place
+    sdb.pack([tmp_path / "rows.json"], path, align_bytes=2048, block_bytes=2048, stats=stats)
+    return path
 
 
 def counted(run: Any, name: str, where: str) -> tuple[int, int, int]:
-    """Give how many rows a query finds, how many blocks it reads, and of how many."""
+    """Return how many rows a query finds, how many blocks it reads, and of how many."""
     query = f'SELECT COUNT(*) AS n FROM "{name}" WHERE {where}'
-    told = json.loads(run("query", "--explain", "--json", query).stdout)
-    found = json.loads(run("query", "--fmt", "json", query).stdout)["n"]
-    return found, told["blocks"], told["all_blocks"]
+    facts = json.loads(run("query", "--explain", "--json", query).stdout)
+    n = json.loads(run("query", "--fmt", "json", query).stdout)["n"]
+    return n, facts["blocks"], facts["all_blocks"]
 
 
 CONDITIONS = {
@@ -53,38 +53,38 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("path")
 def test_queries_of_networks_read_few_blocks(run: Any) -> None:
     for where, rows in CONDITIONS.items():
-        found, read, known = counted(run, "rows.zion", where)
-        assert (found, read <= 3 < known) == (rows, True), where
+        actual, read, known = counted(run, "rows.zion", where)
+        assert (actual, read <= 3 < known) == (rows, True), where
         assert read or not rows
     where = f"IS_SUBNET_OF('10.{7 * 7919 % 251}.0.0/16', ip)"
     for command in (["head", "-n", "99"], ["unpack", "--fmt", "json"]):
         assert run(*command, "--where", where, "rows.zion").stdout.count(b"\n") == 30
 
 
-def test_prefixes_stay(run: Any, screen: Any, place: Path) -> None:
-    (place.parent / "new.json").write_text('{"n": 600, "ip": "172.16.0.1"}\n')
+def test_prefixes_stay(run: Any, screen: Any, path: Path) -> None:
+    (path.parent / "new.json").write_text('{"n": 600, "ip": "172.16.0.1"}\n')
     assert run("append", "rows.zion", "new.json").returncode == 0
     run("concat", "-o", "both.zion", "rows.zion", "rows.zion")
     for name, rows in (("rows.zion", 1), ("both.zion", 2)):
-        found, read, known = counted(run, name, "IS_SUBNET_OF('172.16.0.0/12', ip)")
-        assert (found, 0 < read <= 2 * rows < known) == (rows, True)
+        actual, read, known = counted(run, name, "IS_SUBNET_OF('172.16.0.0/12', ip)")
+        assert (actual, 0 < read <= 2 * rows < known) == (rows, True)
         assert run("validate-file", name).returncode == 0
-    told = json.loads(run("describe-file", "--json", "both.zion").stdout)
-    assert '"prefixes_bytes": 0' not in json.dumps(told)
+    facts = json.loads(run("describe-file", "--json", "both.zion").stdout)
+    assert '"prefixes_bytes": 0' not in json.dumps(facts)
     assert "for prefixes)" in screen("describe-file", "both.zion", columns=100)[1]
 
 
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("path")
 def test_wrong_paths_are_told(run: Any) -> None:
     for stats in ("prefixes", "prefixes:", "prefixes:.a", "off,prefixes:ip"):
         done = run("pack", "-o", "x.zion", "rows.json", "--stats", stats)
         if stats == "prefixes":  # a field may be called so
             assert b'no row of x.zion has "prefixes"' in done.stderr
             continue
-        assert "tells no paths for statistics" in done.stderr.decode(), stats
+        assert "invalid paths for statistics" in done.stderr.decode(), stats
         assert "prefixes:ip" in done.stderr.decode()
     done = run("pack", "-o", "y.zion", "rows.json", "--stats", "prefixes:Ip")
     assert b'has "Ip"' in done.stderr

@@ -32,7 +32,7 @@ def rows_of(number: int) -> list[dict[str, object]]:
     """Make rows of which some are the canary's, in each second packfile."""
     day = datetime(2026, 1, 1 + number, tzinfo=UTC)
     rows: list[dict[str, object]] = [
-        {"n": 1000 * number + one, "who": f"user{one % 50}", "at": day} for one in range(200)
+        {"n": 1000 * number + item, "who": f"user{item % 50}", "at": day} for item in range(200)
     ]
     if number % 2 == 0:
         rows[7] |= {"who": CANARY, "at": MOMENT, "only": {CANARY: 1}}
@@ -68,12 +68,12 @@ def traces(folder: Path) -> set[str]:
     return {
         str(path.relative_to(folder))
         for path in folder.rglob("*")
-        if path.is_file() and any(CANARY.encode() in one for one in pieces(path.read_bytes()))
+        if path.is_file() and any(CANARY.encode() in piece for piece in pieces(path.read_bytes()))
     }
 
 
 def pieces(data: bytes) -> list[bytes]:
-    found, at = [data], data.find(MAGIC)
+    actual, at = [data], data.find(MAGIC)
     while at >= 0:
         stream = pa.CompressedInputStream(io.BytesIO(data[at:]), "zstd")
         text = b""
@@ -82,9 +82,9 @@ def pieces(data: bytes) -> list[bytes]:
                 text += piece
         except OSError:
             pass  # the end of the frames, or no frame
-        found.append(text)
+        actual.append(text)
         at = data.find(MAGIC, at + 1)
-    return found
+    return actual
 
 
 def numbers(folder: Path, table: str) -> list[int]:
@@ -107,7 +107,9 @@ def unpacked(path: Path) -> list[object]:
 
 def test_29_08_purge_erases_rows_everywhere(run: Run, lake: Path) -> None:
     names = ("d.t", "d.t@audit", "d.shared")
-    kept = {name: [n for n in numbers(lake, name) if n % 1000 not in (7, 107)] for name in names}
+    remaining = {
+        name: [n for n in numbers(lake, name) if n % 1000 not in (7, 107)] for name in names
+    }
     others = {  # rows of these numbers in packfiles without the canary stay
         name: [n for n in numbers(lake, name) if n % 1000 in (7, 107) and n // 1000 % 2]
         for name in names
@@ -116,10 +118,10 @@ def test_29_08_purge_erases_rows_everywhere(run: Run, lake: Path) -> None:
     assert len(before) > 5
     assert any("/data/" in key for key in before)
 
-    told = contents(lake)
+    reported = contents(lake)
     dry = run("purge", "-n", "d.t", "--where", WHERE)
     assert dry.returncode == 0, dry.stderr
-    assert contents(lake) == told
+    assert contents(lake) == reported
     assert b"d.t: tags that would go: report" in dry.stderr
 
     done = run("purge", "d.t", "--where", WHERE)
@@ -129,7 +131,7 @@ def test_29_08_purge_erases_rows_everywhere(run: Run, lake: Path) -> None:
     assert "d.t: tags that went: report" in text
     for name in names:
         assert f"{name}: " in text
-        assert numbers(lake, name) == sorted(kept[name] + others[name])
+        assert numbers(lake, name) == sorted(remaining[name] + others[name])
     assert "not reached: the inputs that d.t was filled from" in text
     assert traces(lake) == set()
     assert not purged(lake)
@@ -137,27 +139,27 @@ def test_29_08_purge_erases_rows_everywhere(run: Run, lake: Path) -> None:
         assert sdb.connect(lake).table(name).validate().ok
         assert run("log", name).returncode == 0
 
-    told = contents(lake)
+    reported = contents(lake)
     again = run("purge", "d.t", "--where", WHERE)
     assert again.returncode == 0
-    assert contents(lake) == told
+    assert contents(lake) == reported
     assert b"proof: 0 rows match" in again.stderr
     assert b"nothing" in run("sync", "d", "t").stderr or numbers(lake, "d.t") == sorted(
-        kept["d.t"] + others["d.t"]
+        remaining["d.t"] + others["d.t"]
     )
     for words in (["gc", "d.t"], ["gc", "d.t", "--grace", "0s"], ["gc", "d.shared"]):
         assert run(*words).returncode == 0, words
     # Nobody knows any more what both branches had in common.
     refused = run("merge", "d.t", "audit")
     assert refused.returncode == 5
-    assert numbers(lake, "d.t") == sorted(kept["d.t"] + others["d.t"])
+    assert numbers(lake, "d.t") == sorted(remaining["d.t"] + others["d.t"])
 
 
 def test_29_08_purge_finds_what_nothing_leads_to(run: Run, lake: Path) -> None:
     """A packfile that a program has left which was killed, and one that was dropped long ago."""
-    (one, *_) = purged(lake)
+    (item, *_) = purged(lake)
     left = lake / "db/d/t/data" / f"{'A' * 32}.zion"
-    shutil.copy(one, left)
+    shutil.copy(item, left)
     run("exec", "DELETE FROM d.t WHERE n < 10000")
     assert left in purged(lake)
     facts = json.loads(run("purge", "d.t", "--where", WHERE, "--json").stdout)
@@ -170,12 +172,12 @@ def test_29_08_purge_leaves_what_somebody_reads(run: Run, lake: Path) -> None:
     table = sdb.connect(lake).table("d.t")
     lease = Lease(table.handle)
     lease.renew()
-    needed = {one.key for one in table.handle.descriptors()}
+    needed = {descriptor.key for descriptor in table.handle.descriptors()}
     done = run("purge", "d.t", "--where", WHERE)
     assert done.returncode == 1
     text = done.stderr.decode()
     assert "no proof: " in text
-    (line, *_) = [one for one in text.splitlines() if "sdb: left: " in one]
+    (line, *_) = [descriptor for descriptor in text.splitlines() if "sdb: left: " in descriptor]
     assert "the lease " in line
     assert "run it again later" in line
     assert all((lake / key).exists() for key in needed), "it is still being read"
@@ -220,17 +222,17 @@ def test_a_table_that_was_dropped_is_purged(run: Run, lake: Path) -> None:
 def test_purge_in_python(lake: Path) -> None:
     table = sdb.connect(lake).table("d.t")
     plan = table.purge("who = $who", params={"who": CANARY}, dry_run=True)
-    found = table.purge("who = $who", params={"who": CANARY})
-    assert found.ok
-    assert set(plan.packfiles) <= set(found.packfiles)
-    assert {one.rows for one in plan.branches} == {one.rows for one in found.branches}
-    assert found.objects > len(found.packfiles)
-    assert found.as_dict()["proof"] == {"packfiles": found.scanned, "versions": found.versions}
+    purged = table.purge("who = $who", params={"who": CANARY})
+    assert purged.ok
+    assert set(plan.packfiles) <= set(purged.packfiles)
+    assert {branch.rows for branch in plan.branches} == {branch.rows for branch in purged.branches}
+    assert purged.objects > len(purged.packfiles)
+    assert purged.as_dict()["proof"] == {"packfiles": purged.scanned, "versions": purged.versions}
     assert traces(lake) == set()
 
 
 BAD = (
-    (["d.t"], 2, "which rows to purge is not said"),
+    (["d.t"], 2, "no rows to purge given"),
     (["d.t", "--where", "n IN (SELECT n FROM d.t)"], 2, "reads tables"),
     (["d.t", "--where", "n ="], 2, "syntax error"),
     (["d.t", "--where", "n = 1; DELETE FROM d.t"], 2, "is no condition"),
@@ -241,9 +243,9 @@ BAD = (
 
 
 def test_bad_words(run: Run, lake: Path) -> None:
-    told = contents(lake)
+    reported = contents(lake)
     for words, code, text in BAD:
         done = run("purge", *words)
         assert done.returncode == code, done.stderr
         assert text in done.stderr.decode()
-    assert contents(lake) == told
+    assert contents(lake) == reported

@@ -44,8 +44,8 @@ def serve(lake: Path) -> Iterator[Callable[..., Service]]:
         return running[-1]
 
     yield start
-    for one in running:
-        one.close()
+    for process in running:
+        process.close()
 
 
 def put(lake: Path, name: str, *rows: int) -> str:
@@ -68,26 +68,26 @@ def appear(lake: Path, number: int) -> None:
 
 def waiting(lake: Path) -> list[str]:
     """List the messages, those that a program holds too."""
-    found = (lake.parent / "queue").rglob("*")
-    return sorted(one.name for one in found if one.is_file() and one.parent.name != "refused")
+    actual = (lake.parent / "queue").rglob("*")
+    return sorted(item.name for item in actual if item.is_file() and item.parent.name != "refused")
 
 
 def numbers(lake: Path) -> list[int]:
-    found = sdb.connect(lake).sql("SELECT n FROM d.t").to_arrow().to_pylist()
-    return sorted(row["n"] for row in found)
+    actual = sdb.connect(lake).sql("SELECT n FROM d.t").to_arrow().to_pylist()
+    return sorted(row["n"] for row in actual)
 
 
 def until(lake: Path, wanted: list[int]) -> None:
     stop = time.monotonic() + SECONDS
-    while (found := (lake / "db/d/t/index").exists() and numbers(lake)) != wanted:
-        assert time.monotonic() < stop, found
+    while (actual := (lake / "db/d/t/index").exists() and numbers(lake)) != wanted:
+        assert time.monotonic() < stop, actual
         time.sleep(0.1)
 
 
 def until_empty(lake: Path) -> None:
     stop = time.monotonic() + SECONDS
-    while found := waiting(lake):
-        assert time.monotonic() < stop, found
+    while actual := waiting(lake):
+        assert time.monotonic() < stop, actual
         time.sleep(0.1)
 
 
@@ -104,7 +104,7 @@ def test_what_messages_name_is_taken_until_it_is_told_to_stop(
     (lake / "in/0001.json").write_text('{"n": \n')
     send(lake, {"uris": ["file://in/0001.json", put(lake, "0002.json", 2)]})
     event = service.event()
-    assert [one["path"] for one in event["rejected"]] == ["file://in/0001.json"]
+    assert [entry["path"] for entry in event["rejected"]] == ["file://in/0001.json"]
     assert event["taken"] == ["file://in/0002.json"]
     until_empty(lake)
     code, err = service.end(signal.SIGTERM)
@@ -151,18 +151,20 @@ def test_poison_is_told_once_and_blocks_nothing(lake: Path, serve: Callable[...,
         send(lake, body)
     appear(lake, 7)
     service = serve()
-    told = [service.event() for _ in range(8)]
+    reported = [service.event() for _ in range(8)]
     until_empty(lake)
-    assert [one["taken"] for one in told if one["event"] == "synced"] == [["file://in/0007.json"]]
-    passed = {one["example"] for one in told if one["event"] == "passed"}
+    assert [item["taken"] for item in reported if item["event"] == "synced"] == [
+        ["file://in/0007.json"]
+    ]
+    passed = {item["example"] for item in reported if item["event"] == "passed"}
     assert {"s3:TestEvent", "ObjectRemoved:Delete", "s3://another/in/0001.json"} < passed
-    assert sum("no notification of an object" in one for one in passed) == 3
+    assert sum("expected a notification of an object" in item for item in passed) == 3
     code, err = service.end(signal.SIGTERM)
     assert code == 0
     assert err.count("another/in/0001.json: fits no pattern") == 1
     assert "0002" not in err
     assert "Traceback" not in err
-    refused = {one.read_text()[:7] for one in (lake.parent / "queue/refused").iterdir()}
+    refused = {item.read_text()[:7] for item in (lake.parent / "queue/refused").iterdir()}
     assert refused == {"no JSON", "[[[[[[[", '{"Recor'}
     assert numbers(lake) == [7]
 
@@ -188,8 +190,8 @@ def test_trouble_with_one_table_keeps_its_messages_and_no_others(
     assert len(waiting(lake)) >= 1
     index.write_bytes(good)
     events = [service.event() for _ in range(3)]
-    assert {one["event"] for one in events} == {"recovered", "synced"}
-    assert sorted(one for event in events for one in event.get("taken", [])) == [
+    assert {item["event"] for item in events} == {"recovered", "synced"}
+    assert sorted(item for event in events for item in event.get("taken", [])) == [
         "file://in/0001.json",
         "file://other/a.json",
     ]
@@ -214,9 +216,9 @@ def test_sigterm_finishes_what_is_taken_and_gives_back_the_rest(
     time.sleep(0.2)
     code, err = service.end(signal.SIGTERM)
     assert (code, err) == (0, "")
-    found = numbers(lake) if (lake / "db/d/t/index").exists() else []
+    actual = numbers(lake) if (lake / "db/d/t/index").exists() else []
     left = waiting(lake)
-    assert (len(found), len(left)) in {(400_000, 1), (0, 2), (400_001, 0)}
+    assert (len(actual), len(left)) in {(400_000, 1), (0, 2), (400_001, 0)}
     again = serve()
     until_empty(lake)
     assert again.end(signal.SIGTERM)[0] == 0
@@ -299,7 +301,7 @@ def test_what_makes_no_sense_is_refused(run: Run, lake: Path) -> None:
         result = run("sync", "--queue", *words, "--root", "lake", "d")
         assert result.returncode == code, words
         assert result.stderr.count(b"\n") <= 2
-    assert [one.name for one in (lake / "db/d/t").iterdir()] == ["definition.json"]
+    assert [path.name for path in (lake / "db/d/t").iterdir()] == ["definition.json"]
 
 
 def test_29_09_messages_that_lead_out_of_the_root_are_refused(
@@ -308,7 +310,7 @@ def test_29_09_messages_that_lead_out_of_the_root_are_refused(
     (lake.parent / "secret.json").write_text('{"n": 4711}\n')
     (lake / "in/link.json").symlink_to("../../secret.json")
     patterns = ["file://in/*.json", "file://../*.json", "s3://other/*.json"]
-    definition = {"input": [{"pattern": one} for one in patterns]}
+    definition = {"input": [{"pattern": item} for item in patterns]}
     (lake / "db/d/t/definition.json").write_text(json.dumps(definition))
     for uri in (
         "file:///etc/passwd",
@@ -321,9 +323,9 @@ def test_29_09_messages_that_lead_out_of_the_root_are_refused(
     send(lake, {"Records": [{"eventName": "ObjectCreated:Put", "s3": event}]})
     appear(lake, 1)
     service = serve()
-    told = [service.event() for _ in range(3)]
-    assert {one["event"] for one in told} == {"synced", "passed", "trouble"}
-    [trouble] = [one for one in told if one["event"] == "trouble"]
+    reported = [service.event() for _ in range(3)]
+    assert {item["event"] for item in reported} == {"synced", "passed", "trouble"}
+    [trouble] = [item for item in reported if item["event"] == "trouble"]
     assert trouble["exit_code"] == 7
     assert trouble["table"] == "t"
     assert "leads out of the root lake" in trouble["error"]
@@ -361,5 +363,5 @@ def test_29_09_a_message_is_no_link_to_another_file(
     code, err = service.end(signal.SIGTERM)
     assert code == 0
     assert "canary" not in err
-    assert [one.name for one in (lake.parent / "private").iterdir()] == ["0-mine.json"]
+    assert [path.name for path in (lake.parent / "private").iterdir()] == ["0-mine.json"]
     assert (lake.parent / "queue/000.json").is_symlink()

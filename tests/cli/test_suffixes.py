@@ -38,7 +38,7 @@ OUTER: dict[str, Callable[[bytes], bytes]] = {
 
 
 def is_of(kind: str, data: bytes) -> bool:
-    """Tell whether bytes are rows in a format, by reading them."""
+    """Return whether bytes are rows in a format, by reading them."""
     text = "" if kind in {"ion", "arrow", "parquet"} else data.decode()
     match kind:
         case "json":
@@ -77,18 +77,18 @@ def test_a_suffix_means_what_it_says(
 
 @pytest.mark.parametrize("command", ["unpack", "query"])
 @pytest.mark.parametrize(
-    ("target", "told"),
+    ("target", "expected"),
     [
-        ("rows.xlsx", "no format has the suffix .xlsx of rows.xlsx"),
-        ("rows.txt.gz", "no format has the suffix .txt of rows.txt.gz"),
-        ("rows.zion", "rows.zion has the name of a packfile, which is not written here"),
+        ("rows.xlsx", "unknown suffix .xlsx of rows.xlsx"),
+        ("rows.txt.gz", "unknown suffix .txt of rows.txt.gz"),
+        ("rows.zion", "rows.zion is named like a packfile, which this command does not write"),
     ],
 )
-def test_other_suffixes(run: Run, events: Path, command: str, target: str, told: str) -> None:
+def test_other_suffixes(run: Run, events: Path, command: str, target: str, expected: str) -> None:
     words = [f"SELECT * FROM '{events}'"] if command == "query" else [str(events)]
     ended = run(command, "-o", target, *words)
     lines = ended.stderr.decode().splitlines()
-    assert (ended.returncode, lines[0]) == (2, f"sdb: {told}")
+    assert (ended.returncode, lines[0]) == (2, f"sdb: {expected}")
     assert ".ndjson" in lines[1]
     assert ".parquet" in lines[1]
 
@@ -98,9 +98,7 @@ def test_a_format_and_a_suffix(run: Run, events: Path, tmp_path: Path, command: 
     words = [f"SELECT * FROM '{events}'"] if command == "query" else [str(events)]
     ended = run(command, "--fmt", "csv", "-o", "x.json", *words)
     assert ended.returncode == 2
-    assert ended.stderr.startswith(
-        b"sdb: the name x.json says json, and the format asked for is csv"
-    )
+    assert ended.stderr.startswith(b"sdb: the suffix of x.json says json, --fmt says csv")
     for fmt, target in [(".ndjson", "x.json"), ("csv", "x.txt"), ("ion-text", "x.ion")]:
         ended = run(command, "--fmt", fmt, "-o", target, *words)
         assert (ended.returncode, ended.stderr) == (0, b"")
@@ -130,8 +128,8 @@ def test_tables_have_the_columns_that_rows_have(run: Run, tmp_path: Path) -> Non
     assert asked == 'b\tnone\ta\n\t\t"x,""y""\n"\n"[1, {""c"": null}]"\t\t0.5\n\t\t\n'
     limited = run("unpack", "--fmt", "csv", "--limit", "1", "--fields", "t", "a.zion").stdout
     assert limited == b"t\n2024-05-01T00:00:00Z\n"
-    one = run("unpack", "--fmt", "csv", "--fields", "b", "a.zion").stdout.decode()
-    assert one == 'b\n""\n"[1, {""c"": null}]"\n""\n'
+    output = run("unpack", "--fmt", "csv", "--fields", "b", "a.zion").stdout.decode()
+    assert output == 'b\n""\n"[1, {""c"": null}]"\n""\n'
 
 
 def test_tables_are_those_of_queries(run: Run, samples: list[Path]) -> None:
@@ -147,12 +145,12 @@ def test_tables_are_those_of_queries(run: Run, samples: list[Path]) -> None:
 
 @pytest.fixture
 def samples(run: Run, tmp_path: Path) -> list[Path]:
-    found: list[Any] = []
+    results: list[Any] = []
     for name in ("gh2015_1k", "cloudtrail_sneller", "parking2"):
         source = ROOT / f"testdata/{name}.json.gz"
         assert run("pack", "--block-size", "1MiB", "-o", f"{name}.zion", source).returncode == 0
-        found.append(tmp_path / f"{name}.zion")
-    return found
+        results.append(tmp_path / f"{name}.zion")
+    return results
 
 
 WRONG = {
@@ -182,9 +180,9 @@ def test_no_packfile_gets_the_name_of_something_else(run: Run, tmp_path: Path, n
     ):
         ended = run(*words)
         assert (ended.returncode, ended.stdout) == (2, b""), words
-        told = ended.stderr.decode()
-        expected = f"sdb: the name {name} says {WRONG[name]}, and what is written is a packfile\n"
-        assert told == f"{expected}hint: call it x.zion\n", words
+        messages = ended.stderr.decode()
+        expected = f"sdb: the suffix of {name} says {WRONG[name]}, and the output is a packfile\n"
+        assert messages == f"{expected}hint: call it x.zion\n", words
         assert not (tmp_path / name).exists()
 
 

@@ -33,7 +33,7 @@ KEYS = {
 
 
 def told() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give what the original says of each recorded root, which follows what it says."""
+    """Yield what the original says of each recorded root, which follows what it says."""
     for path in sorted((roots.FOLDER / "roots").glob("*.transcript.json")):
         runs: list[dict[str, Any]] = []
         for step in json.loads(path.read_text())["steps"]:
@@ -52,7 +52,7 @@ def test_commands_say_what_the_original_says(
     from sdb.cli import main
 
     roots.unpacked(archive, tmp_path)
-    runs = [run for found, run in told() if found == archive]
+    runs = [run for item, run in told() if item == archive]
     assert len(runs) >= 4
     for run in runs:
         words = run["cmd"].split()[3:]
@@ -94,15 +94,15 @@ def test_root_stands_before_or_behind_the_command_or_in_the_environment(
         run("tables", "--json", SNELLER_BUCKET="lake"),
     ]
     assert all(other.stdout == first.stdout for other in others)
-    assert [one["table"] for one in json.loads(first.stdout)["tables"]] == ["ta", "tb", "tc"]
+    assert [table["table"] for table in json.loads(first.stdout)["tables"]] == ["ta", "tb", "tc"]
 
 
 def test_tables_are_listed(run: Run, tmp_path: Path) -> None:
     roots.unpacked("14-two-tables-1", tmp_path)
     assert run("tables").stdout.split(b"\n")[1].split()[:2] == [b"demo.ta", b"?"]
     made_table(tmp_path, "web", "gha", [SAMPLE, SAMPLE], indirect=1)
-    (found,) = json.loads(run("tables", "web", "--json").stdout)["tables"]
-    assert found | {"size_bytes": 0} == {
+    (actual,) = json.loads(run("tables", "web", "--json").stdout)["tables"]
+    assert actual | {"size_bytes": 0} == {
         "database": "web",
         "table": "gha",
         "version": None,
@@ -120,13 +120,13 @@ def test_tables_are_listed(run: Run, tmp_path: Path) -> None:
 
 def test_a_damaged_table_does_not_hide_the_others(run: Run, tmp_path: Path) -> None:
     roots.unpacked("14-two-tables-1", tmp_path)
-    place = tmp_path / "db/demo/ta/index"
-    place.write_bytes(place.read_bytes()[:-1])
+    path = tmp_path / "db/demo/ta/index"
+    path.write_bytes(path.read_bytes()[:-1])
     result = run("tables", "--json")
     assert result.returncode == 6
     assert b"demo.ta" in result.stderr
     assert b"db/demo/ta/index" in result.stderr
-    assert [one["table"] for one in json.loads(result.stdout)["tables"]] == ["tb", "tc"]
+    assert [table["table"] for table in json.loads(result.stdout)["tables"]] == ["tb", "tc"]
 
 
 def test_descriptions_for_programs_and_people(run: Run, screen: Screen, tmp_path: Path) -> None:
@@ -140,16 +140,16 @@ def test_descriptions_for_programs_and_people(run: Run, screen: Screen, tmp_path
     assert "times      created_at: 2015-01-01T01:00:00Z to 2015-01-01T01:07:39Z" in text
     assert "(indirect)" not in text
     assert "(indirect)" in screen("describe", "--classic", "web", "gha")[1]
-    told = json.loads(run("describe", "web", "gha", "--json", "--stats").stdout)["sharpness"]
-    assert (told["packfiles"], told["blocks"], told["statistics_bytes"]) == (3, 3, 0)
-    assert {one["read"] for one in told["paths"] if one["name"] == "actor.id"} == {1}
+    sharpness = json.loads(run("describe", "web", "gha", "--json", "--stats").stdout)["sharpness"]
+    assert (sharpness["packfiles"], sharpness["blocks"], sharpness["statistics_bytes"]) == (3, 3, 0)
+    assert {path["read"] for path in sharpness["paths"] if path["name"] == "actor.id"} == {1}
     assert "actor.id" in screen("describe", "--stats", "web", "gha", columns=100)[1]
 
 
 def test_states_of_inputs(run: Run, tmp_path: Path) -> None:
     roots.unpacked("04-changed-3", tmp_path)
-    found = json.loads(run("inputs", "demo", "t", "--check", "--json").stdout)["inputs"]
-    assert [(one["path"], one["state"]) for one in found] == [
+    inputs = json.loads(run("inputs", "demo", "t", "--check", "--json").stdout)["inputs"]
+    assert [(item["path"], item["state"]) for item in inputs] == [
         ("file://in/a.json", "changed"),
         ("file://in/b.json", "vanished"),
         ("file://in/c.json", "taken"),
@@ -162,9 +162,9 @@ def test_states_of_inputs(run: Run, tmp_path: Path) -> None:
 
 def test_failed_inputs(run: Run, tmp_path: Path) -> None:
     roots.unpacked("05-failed-3", tmp_path)
-    found = json.loads(run("inputs", "demo", "t", "--json").stdout)["inputs"]
-    assert {one["state"] for one in found if one["number"] < 0} == {"failed"}
-    assert {one["state"] for one in found if one["number"] >= 0} == {"taken"}
+    inputs = json.loads(run("inputs", "demo", "t", "--json").stdout)["inputs"]
+    assert {item["state"] for item in inputs if item["number"] < 0} == {"failed"}
+    assert {item["state"] for item in inputs if item["number"] >= 0} == {"taken"}
 
 
 def test_objects_are_fetched(run: Run, tmp_path: Path) -> None:
@@ -182,7 +182,11 @@ def test_objects_are_fetched(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["text", "sh", "pwsh", "cmd"])
 def test_settings_as_the_original_prints_them(run: Run, form: str) -> None:
-    steps = [one for one in roots.vectors("cli.json") if one["args"][2:] == ["show-config", form]]
+    steps = [
+        vector
+        for vector in roots.vectors("cli.json")
+        if vector["args"][2:] == ["show-config", form]
+    ]
     (step,) = steps
     result = run("show-config", "--reveal", form, **KEYS)
     ours = [line for line in result.stdout.decode().splitlines() if "ENDPOINT" not in line.upper()]
@@ -249,8 +253,8 @@ def test_what_sync_and_insert_make_is_valid(run: Run, tmp_path: Path) -> None:
     result = run("validate", "--json", "web", "logs")
     assert (result.returncode, result.stderr) == (0, b"")
     assert run("query", "SELECT SUM(n) AS s FROM web.logs").stdout == b'{"s": 5}\n'
-    found = json.loads(run("inputs", "--check", "--json", "web", "logs").stdout)["inputs"]
-    assert [one["state"] for one in found] == ["taken", "failed"]
+    inputs = json.loads(run("inputs", "--check", "--json", "web", "logs").stdout)["inputs"]
+    assert [item["state"] for item in inputs] == ["taken", "failed"]
     # A version that is kept is reached from the index, and so is checked.
     first, *_ = sorted(tmp_path.glob("db/web/logs/versions/*"))
     first.write_bytes(first.read_bytes()[:-1])
@@ -278,21 +282,21 @@ def test_validation_finds_content_of_another_name_and_rows_taken_twice(
     source = root / "in/a.json"
     source.write_text('{"n": 1}\n')
     (root / keys.folder / "data").mkdir(parents=True)
-    found = []
+    results = []
     for letter in "AB":
         key = keys.content("", letter * 32)
         sdb.pack([source], root / key)
-        found.append(descriptor_of(root, key))
-    (name,) = {origin.name for origin in origins(root, found[0].key)}
+        results.append(descriptor_of(root, key))
+    (name,) = {origin.name for origin in origins(root, results[0].key)}
     taken = StoredInputs((), (TakenInput(name, '"x"', 0),))
-    write_index(root, keys, TableIndex("logs", 1, inline=tuple(found), inputs=taken))
+    write_index(root, keys, TableIndex("logs", 1, inline=tuple(results), inputs=taken))
     result = run("validate", "web", "logs")
     assert result.returncode == 6
     lines = result.stderr.decode().splitlines()
-    assert sum("its content is not what its name says" in line for line in lines) == 2
+    assert sum("its content does not match the digest in its name" in line for line in lines) == 2
     assert sum(f"has rows of {name}, as " in line for line in lines) == 1
     failed = StoredInputs((), (TakenInput(name, '"x"', -1),))
-    write_index(root, keys, TableIndex("logs", 1, inline=tuple(found[:1]), inputs=failed))
+    write_index(root, keys, TableIndex("logs", 1, inline=tuple(results[:1]), inputs=failed))
     assert b"which the inputs tree says has failed" in run("validate", "web", "logs").stderr
 
 
@@ -320,5 +324,5 @@ def test_findings_beyond_the_limit_are_counted(run: Run, tmp_path: Path) -> None
 
 def origins(root: Path, key: str) -> list[Any]:
     with sdb.open(root / key) as pack:
-        told = pack.trailer.sparse.provenance()
-    return list(told.origins) if told else []
+        recorded = pack.trailer.sparse.provenance()
+    return list(recorded.origins) if recorded else []

@@ -62,10 +62,10 @@ def test_ago(run: Run, since: str, expected: list[str]) -> None:
         assert [json.loads(line)["age"] for line in ended.stdout.splitlines()] == expected
         if command[0] == "grep":  # whose -v says that rows without a match are wanted
             continue
-        told = ended.stderr.decode()
-        found = re.search(rf"^sdb: --since {re.escape(since)}: (\d{{4}}-\S+Z)\n", told)
-        assert found, told
-        assert abs(instants.parse(found[1]) - instants.parse(since)) < 60 * US
+        messages = ended.stderr.decode()
+        match = re.search(rf"^sdb: --since {re.escape(since)}: (\d{{4}}-\S+Z)\n", messages)
+        assert match, messages
+        assert abs(instants.parse(match[1]) - instants.parse(since)) < 60 * US
 
 
 def test_days_begin_at_midnight_in_utc() -> None:
@@ -161,10 +161,10 @@ def test_a_query_prunes_by_since_and_until(run: Run, hours: Path) -> None:
     ended = run("query", "-v", *times, query)
     assert ended.stdout == b'{"n": 150}\n', ended.stderr
     blocks = len(sdb.open(hours).blocks)
-    told = re.search(r" (\d+) of (\d+) blocks", ended.stderr.decode())
-    assert told
-    assert int(told[2]) == blocks > 10
-    assert int(told[1]) < blocks / 4
+    match = re.search(r" (\d+) of (\d+) blocks", ended.stderr.decode())
+    assert match
+    assert int(match[2]) == blocks > 10
+    assert int(match[1]) < blocks / 4
     explained = run("query", "--explain", *times, query).stdout.decode()
     assert "at >= `2024-05-03T03:00:00Z`: " in explained
     assert "(time index)" in explained
@@ -221,8 +221,8 @@ def test_times_that_count_from_now_in_sql(run: Run, condition: str, expected: se
     ended = run("head", "--fmt", "json", "--where", condition, "recent.zion")
     assert (ended.returncode, ended.stderr) == (0, b"")
     # A day and a half ago is before yesterday in the morning.
-    found = {json.loads(line)["age"] for line in ended.stdout.splitlines()}
-    assert found - {"day"} == expected - {"day"}
+    ages = {json.loads(line)["age"] for line in ended.stdout.splitlines()}
+    assert ages - {"day"} == expected - {"day"}
     shown = run("query", "--explain", f"SELECT * FROM 'recent.zion' WHERE {condition}")
     assert shown.returncode == 0, shown.stderr
 

@@ -29,8 +29,8 @@ def test_ion_is_the_default(run: Any, events: Path) -> None:
 
 def test_choices(run: Any, events: Path) -> None:
     words = ["unpack", "-fmt=json", "--fields", "id,type", "--blocks", "1-", "--limit", "5"]
-    found = [json.loads(line) for line in run(*words, events).stdout.splitlines()]
-    assert [row.keys() for row in found] == [{"id", "type"}] * 5
+    rows = [json.loads(line) for line in run(*words, events).stdout.splitlines()]
+    assert [row.keys() for row in rows] == [{"id", "type"}] * 5
     words = ["unpack", "--fmt=json", "--since", "2000-01-01", "--time-field", "created_at"]
     assert len(run(*words, events).stdout.splitlines()) == 4000
     assert run(*words, "--until", "2000-01-02", events).stdout == b""

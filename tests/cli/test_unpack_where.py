@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def needles(tmp_path: Path) -> Path:
-    """Give packfiles with many blocks, in which values rise and ids are all different."""
+    """Return packfiles with many blocks, in which values rise and ids are all different."""
     for day in (1, 2):
         rows = (
             {
@@ -40,9 +40,9 @@ def needles(tmp_path: Path) -> Path:
 
 
 def blocks(stderr: bytes) -> tuple[int, int]:
-    found = re.search(r": ([\d,]+) of ([\d,]+) blocks", stderr.decode())
-    assert found is not None, stderr
-    return int(found[1]), int(found[2])
+    match = re.search(r": ([\d,]+) of ([\d,]+) blocks", stderr.decode())
+    assert match is not None, stderr
+    return int(match[1]), int(match[2])
 
 
 @pytest.mark.usefixtures("needles")
@@ -57,24 +57,26 @@ def test_all_formats(run: Any, fmt: str) -> None:
     else:
         assert true.stdout == whole.stdout
     sought = ["--where", "id = '1-000042' OR id = '2-000017'"]
-    found = run("unpack", "-v", *choice, *sought, "?.zion")
-    read, there = blocks(found.stderr)
+    result = run("unpack", "-v", *choice, *sought, "?.zion")
+    read, there = blocks(result.stderr)
     assert read <= 6 < there
     if fmt in {"json", "ion-text", "csv", "tsv"}:
-        kept = [line for line in whole.stdout.split(b"\n") if re.search(b"1-000042|2-000017", line)]
-        rows = found.stdout.split(b"\n")[fmt in {"csv", "tsv"} : -1]
-        assert rows == kept
+        remaining = [
+            line for line in whole.stdout.split(b"\n") if re.search(b"1-000042|2-000017", line)
+        ]
+        rows = result.stdout.split(b"\n")[fmt in {"csv", "tsv"} : -1]
+        assert rows == remaining
         assert len(rows) == 2
 
 
 def test_choices(run: Any, needles: Path) -> None:
     base = ["unpack", "-v", "--fmt", "json", "--fields", "n"]
-    found = run(*base, "--where", "n % 2 = 0", "--limit", "3", "1.zion", "2.zion")
-    assert found.stdout == b'{"n": 4000}\n{"n": 4002}\n{"n": 4004}\n'
+    result = run(*base, "--where", "n % 2 = 0", "--limit", "3", "1.zion", "2.zion")
+    assert result.stdout == b'{"n": 4000}\n{"n": 4002}\n{"n": 4004}\n'
     times = ["--since", "2026-01-02T03:00:00Z", "--until", "2026-01-02T04:00:00Z"]
-    found = run(*base, "--where", "n < 8800", *times, ".")
-    assert [json.loads(row)["n"] for row in found.stdout.splitlines()] == [*range(8750, 8800)]
-    read, there = blocks(found.stderr)
+    result = run(*base, "--where", "n < 8800", *times, ".")
+    assert [json.loads(row)["n"] for row in result.stdout.splitlines()] == [*range(8750, 8800)]
+    read, there = blocks(result.stderr)
     assert read < there / 4
     assert run(*base, "--where", "n = 4000.0", "1.zion").stdout == b'{"n": 4000}\n'
     assert run(*base, "--where", "n = 4000.5", "1.zion").stdout == b""
@@ -89,9 +91,9 @@ def test_choices(run: Any, needles: Path) -> None:
 @pytest.mark.usefixtures("needles")
 def test_what_is_wrong_is_told(run: Any) -> None:
     base = ["unpack", "--fmt", "json"]
-    found = run(*base, "--fields", "id,nn", "--where", "s.nois = 'x'", "1.zion", "2.zion")
-    assert (found.returncode, found.stdout) == (0, b"")
-    assert found.stderr.decode().splitlines() == [
+    result = run(*base, "--fields", "id,nn", "--where", "s.nois = 'x'", "1.zion", "2.zion")
+    assert (result.returncode, result.stdout) == (0, b"")
+    assert result.stderr.decode().splitlines() == [
         'warning: no row of 1.zion and 1 more has "nn"',
         "warning: no row of 1.zion and 2.zion has s.nois; did you mean s.noise?",
     ]
@@ -115,8 +117,8 @@ def test_tables(run: Any, needles: Path) -> None:
     db.append("web.t", needles / "1.zion")
     db.append("web.t", needles / "2.zion")
     words = ["unpack", "--fmt", "json", "--where", "n IN (4001, 8002)", "--fields", "n"]
-    found = run("--root", "lake", *words, "web.t")
-    assert (found.returncode, found.stdout) == (0, b'{"n": 4001}\n{"n": 8002}\n')
+    result = run("--root", "lake", *words, "web.t")
+    assert (result.returncode, result.stdout) == (0, b'{"n": 4001}\n{"n": 8002}\n')
     assert run("--root", "lake", *words, "web.t@1").stdout == b""
     assert run("--root", "lake", *words, needles / "1.zion", "web.t").stdout == (
         b'{"n": 4001}\n{"n": 4001}\n{"n": 8002}\n'

@@ -31,7 +31,7 @@ def lake(tmp_path: Path) -> Path:
 
 
 def aged(folder: Path) -> None:
-    """Let all files be two days old."""
+    """Make all files two days old."""
     then = time.time() - 2 * 86_400
     for path in folder.rglob("*"):
         if path.is_file():
@@ -44,16 +44,24 @@ def rows(run: Run) -> list[int]:
 
 
 def test_compact_expire_and_gc(run: Run, lake: Path) -> None:
-    told = json.loads(run("compact", "-n", "--json", "d.t").stdout)
-    assert (told["version"], told["packfiles_before"], told["packfiles_after"]) == (None, 9, 1)
-    assert [one["packfile"] for one in told["runs"]] == [None]
+    reported = json.loads(run("compact", "-n", "--json", "d.t").stdout)
+    assert (reported["version"], reported["packfiles_before"], reported["packfiles_after"]) == (
+        None,
+        9,
+        1,
+    )
+    assert [item["packfile"] for item in reported["runs"]] == [None]
     assert b"9 packfiles" in run("compact", "d", "t", "-m", "tidy up").stderr
-    assert b"nothing to merge among 1 packfiles" in run("compact", "d.t").stderr
+    assert b"nothing to merge among 1 packfile" in run("compact", "d.t").stderr
     assert rows(run) == list(range(9))
     assert b"compact" in run("log", "-n", "1", "d.t").stdout
 
-    told = json.loads(run("expire", "--keep-last", "2", "-n", "--json", "d.t").stdout)
-    assert (told["version"], told["expired"], told["kept"]) == (None, list(range(1, 9)), 2)
+    reported = json.loads(run("expire", "--keep-last", "2", "-n", "--json", "d.t").stdout)
+    assert (reported["version"], reported["expired"], reported["kept"]) == (
+        None,
+        list(range(1, 9)),
+        2,
+    )
     done = run("expire", "--keep-last", "2", "d.t")
     assert b"8 versions from 1 to 8 expired, 3 versions are kept" in done.stderr
     assert run("query", "--root", ".", "SELECT * FROM d.t@3").returncode == 3
@@ -61,9 +69,9 @@ def test_compact_expire_and_gc(run: Run, lake: Path) -> None:
 
     assert b"nothing to delete yet" in run("gc", "d.t").stderr, "what expired was read just now"
     aged(lake)
-    told = run("gc", "-n", "-v", "d.t").stdout.decode().splitlines()
+    reported = run("gc", "-n", "-v", "d.t").stdout.decode().splitlines()
     done = run("gc", "-v", "d.t").stdout.decode().splitlines()
-    assert [line.split()[-1] for line in told] == [line.split()[-1] for line in done]
+    assert [line.split()[-1] for line in reported] == [line.split()[-1] for line in done]
     # Version 9 has all nine packfiles, and is kept.
     assert len(done) == 8
     assert all("/versions/" in line for line in done)
@@ -88,61 +96,61 @@ def test_29_08_gc_says_what_keeps_each_object(run: Run, lake: Path) -> None:
     before = time.time()
     done = run("gc", "--grace", "0s", "d.t")
     assert done.returncode == 0
-    told = done.stderr.decode().splitlines()
-    assert re.match(r"sdb: nothing to delete yet: of \d+ objects \d+ are held, ", told[0])
+    reported = done.stderr.decode().splitlines()
+    assert re.match(r"sdb: nothing to delete yet: of \d+ objects \d+ are held, ", reported[0])
     wanted = ("by the tag report", "by the branch audit", "for d.copy, which shares packfiles")
-    for one in wanted:
-        assert any(f"held {one}" in line for line in told), told
-    (grace,) = [line for line in told if "by the grace period of 0s until " in line]
+    for item in wanted:
+        assert any(f"held {item}" in line for line in reported), reported
+    (grace,) = [line for line in reported if "by the grace period of 0s until " in line]
     until = datetime.fromisoformat(re.search(r"until (\S+Z)", grace)[1])  # type: ignore[index]
     assert 0 < until.timestamp() - before < 5
 
     facts = json.loads(run("gc", "--grace", "0s", "-n", "--explain", "--json", "d.t").stdout)
-    kept = {one["key"]: one for one in facts["kept"]}
+    remaining = {item["key"]: item for item in facts["kept"]}
     assert not facts["garbage"]
-    needed = {one.key for one in sdb.connect(lake).table("d.t").handle.descriptors()}
+    needed = {item.key for item in sdb.connect(lake).table("d.t").handle.descriptors()}
     folder = lake / "db/d/t"
     there = {str(path.relative_to(lake)) for path in (folder / "data").rglob("*.zion")}
-    assert there - needed == {key for key in kept if key.endswith(".zion")}
-    assert sum(one["objects"] for one in facts["held"]) == len(kept)
-    assert sum(one["bytes"] for one in facts["held"]) == sum(
-        (lake / key).stat().st_size for key in kept
+    assert there - needed == {key for key in remaining if key.endswith(".zion")}
+    assert sum(item["objects"] for item in facts["held"]) == len(remaining)
+    assert sum(item["bytes"] for item in facts["held"]) == sum(
+        (lake / key).stat().st_size for key in remaining
     )
     lines = run("gc", "-n", "--explain", "d.t").stdout.decode().splitlines()
-    assert {line.split()[0] for line in lines} == kept.keys()
+    assert {line.split()[0] for line in lines} == remaining.keys()
 
     for words in ("tag -d d.t report", "branch -d d.t audit"):
         assert run(*words.split()).returncode == 0
     aged(lake)
-    told = run("gc", "--grace", "0s", "-n", "d.t").stderr.decode().splitlines()
-    assert "would be deleted" in told[0]
-    assert not any("tag" in line or "branch" in line or "grace" in line for line in told)
+    reported = run("gc", "--grace", "0s", "-n", "d.t").stderr.decode().splitlines()
+    assert "would be deleted" in reported[0]
+    assert not any("tag" in line or "branch" in line or "grace" in line for line in reported)
 
 
 def test_29_08_gc_of_a_table_in_use_says_so(run: Run, tmp_path: Path) -> None:
     connection = sdb.connect(tmp_path)
     connection.create("d.t", "in/*.json")
     connection.append("d.t", [{"n": 1}])
-    told = run("gc", "d.t").stderr.decode()
-    assert re.fullmatch(r"sdb: nothing to delete: \d objects, all in use\n", told), told
+    messages = run("gc", "d.t").stderr.decode()
+    assert re.fullmatch(r"sdb: nothing to delete: \d objects, all in use\n", messages), messages
 
 
 def test_what_died_is_collected(run: Run, lake: Path) -> None:
     folder = lake / "db/d/t"
     left = [folder / "data/AAAA.zion", folder / ".x.0a0a.tmp", folder / "p/packed-A.zion"]
-    kept = [folder / "notes.txt", folder / "data/notes.txt", folder / "inputs-old.txt"]
-    for path in left + kept:
+    remaining = [folder / "notes.txt", folder / "data/notes.txt", folder / "inputs-old.txt"]
+    for path in left + remaining:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"x")
     fresh = folder / "data/BBBB.zion"
     aged(lake)
     fresh.write_bytes(b"x")
     facts = json.loads(run("gc", "--json", "d.t").stdout)
-    assert {one["key"] for one in facts["garbage"]} == {
+    assert {leftover["key"] for leftover in facts["garbage"]} == {
         str(path.relative_to(lake)) for path in left
     }
     assert not any(path.exists() for path in left)
-    assert all(path.exists() for path in [*kept, fresh])
+    assert all(path.exists() for path in [*remaining, fresh])
 
 
 def test_nothing_is_deleted_when_a_node_cannot_be_read(run: Run, lake: Path) -> None:
@@ -165,14 +173,14 @@ def test_nothing_is_deleted_when_a_node_cannot_be_read(run: Run, lake: Path) -> 
 
 BAD = (
     ("expire d.t --keep-last 1", 2, "--all-but-head says so"),
-    ("expire d.t --keep-within 7", 2, "no span of time"),
+    ("expire d.t --keep-within 7", 2, "not a span of time"),
     ("expire d.t --all-but-head --keep-last 3", 2, "keeps nothing"),
     ("expire d.u", 3, "there is no table d.u"),
     ("compact d.u", 3, "there is no table d.u"),
     ("compact d.t@2", 2, "is a version of a table"),
     ("gc d.u", 3, "there is no table d.u"),
-    ("gc d.t --grace soon", 2, "no span of time"),
-    ("gc d", 2, "d is no table"),
+    ("gc d.t --grace soon", 2, "not a span of time"),
+    ("gc d", 2, "'d' alone is a database"),
 )
 
 
@@ -185,11 +193,12 @@ def test_bad_words(run: Run, lake: Path) -> None:
 
 
 def test_no_policy_is_an_error(run: Run, lake: Path) -> None:
-    place = lake / "db/d/t/definition.json"
-    definition = json.loads(place.read_text())
-    assert definition.pop("versions") == {"keep_last": 10, "keep_for": "7d"}
+    path = lake / "db/d/t/definition.json"
+    definition = json.loads(path.read_text())
+    policy = {"keep_last": 10, "keep_for": "7d", "thin": "1h:all,1d:1m,7d:1h"}
+    assert definition.pop("versions") == policy
     assert b"nothing expires" in run("expire", "d.t").stderr
-    place.write_text(json.dumps(definition))
+    path.write_text(json.dumps(definition))
     done = run("expire", "d.t")
     assert done.returncode == 2
-    assert b"nothing tells which versions of d.t to keep" in done.stderr
+    assert b"no policy says which versions of d.t to keep" in done.stderr

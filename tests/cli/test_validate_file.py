@@ -36,9 +36,9 @@ def test_json(run: Any, events: Path) -> None:
     damage(events)
     result = run("validate-file", "--json", events)
     assert result.returncode == 1
-    found = json.loads(result.stdout)
-    assert found["ok"] is False
-    assert found["files"][0]["findings"]
+    facts = json.loads(result.stdout)
+    assert facts["ok"] is False
+    assert facts["files"][0]["findings"]
 
 
 def test_no_packfile(run: Any, sample: Path) -> None:

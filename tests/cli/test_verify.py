@@ -1,4 +1,4 @@
-"""Damaged packfiles are refused wherever their rows are written again, unless the user insists."""
+"""Damaged packfiles are refused wherever their rows are rewritten, except with --no-verify."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WARNING = b"sdb: --no-verify: damage goes unnoticed, values may be wrong\n"
 
 @pytest.fixture(params=["digest differs", "checksum"])
 def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """Give a packfile with one wrong bit, which without any check gives other rows.
+    """Return a packfile with one wrong bit, which without any check gives other rows.
 
     One of them has no digests, as older ones; but there are the checksums of zstd.
     """
@@ -71,9 +71,9 @@ def test_damage_is_refused_unless_the_user_insists(
     assert b"Traceback" not in refused.stderr
     assert damaged.read_bytes() == before
     assert not list(damaged.parent.glob("out*"))
-    insisted = run(*command, "--no-verify")
-    assert insisted.returncode == 0
-    assert insisted.stderr.startswith(WARNING)
+    unverified = run(*command, "--no-verify")
+    assert unverified.returncode == 0
+    assert unverified.stderr.startswith(WARNING)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_concat_refuses_what_digests_tell(run: Run, tmp_path: Path) -> None:
         assert b"damaged.zion: block 0 at byte 0" in refused.stderr
         assert b"digest differs" in refused.stderr
         assert not (tmp_path / "both.zion").exists()
-        insisted = run("concat", "--force", "-o", "forced.zion", *inputs, "--no-verify")
-        assert insisted.returncode == 0
-        assert insisted.stderr.startswith(WARNING)
+        unverified = run("concat", "--force", "-o", "forced.zion", *inputs, "--no-verify")
+        assert unverified.returncode == 0
+        assert unverified.stderr.startswith(WARNING)
         # The digests stay what they were, so the damage can still be told.
         report = sdb.validate(tmp_path / "forced.zion")
         assert [finding.text for finding in report.findings if "digest" in finding.text]

@@ -48,8 +48,15 @@ def test_others_do(run: Run, tmp_path: Path, inputs: list[str]) -> None:
     (tmp_path / "a.json").write_text("{}")
     ended = run("pack", *inputs)
     assert ended.returncode == 2
-    assert ended.stderr.startswith(b"sdb: where to is not clear\nhint: -o PACKFILE")
+    assert ended.stderr.startswith(b"sdb: no output given\nhint: -o PACKFILE")
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_nothing_is_announced_for_a_file_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    ended = run("pack", "missing.json")
+    assert (ended.returncode, ended.stdout) == (3, b"")
+    assert ended.stderr == b"sdb: opening missing.json: no such file or directory\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_output_is_not_the_input(run: Run, tmp_path: Path) -> None:
@@ -106,8 +113,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("form", ["logs[1]", "logs[1]/"])
 def test_folders(run: Run, tmp_path: Path, folder: Path, form: str) -> None:
     ended = run("pack", "-o", "all.zion", form)
-    told = f"warning: {form}: left out 1 file with . or _ in front of a name\n"
-    assert (ended.returncode, ended.stderr.decode()) == (0, told)
+    reported = f"warning: {form}: left out 1 file with . or _ in front of a name\n"
+    assert (ended.returncode, ended.stderr.decode()) == (0, reported)
     rows = run("unpack", "--fmt", "json", "all.zion").stdout.splitlines()
     assert [int(json.loads(row)["n"]) for row in rows] == [3, 2, 1, 0]
     assert run("append", "-q", "all.zion", form).returncode == 0
@@ -147,10 +154,10 @@ def test_append_makes_a_packfile(run: Run, tmp_path: Path) -> None:
         facts = json.loads(ended.stdout)
         assert (facts["rows_added"], facts["rows"]) == (1, turn)
     assert run("validate-file", "x.zion").returncode == 0
-    told = [run("append", "--create", "t.zion", "a.json").stderr.decode() for _ in "12"]
+    reported = [run("append", "--create", "t.zion", "a.json").stderr.decode() for _ in "12"]
     expected = r"made     t.zion: 1 row in 1 block\nsize     \d+\ntime     \d\.\d\d s\n"
-    assert re.fullmatch(expected, told[0])
-    assert "appended 1 row to 1, 1 block now" in told[1]
+    assert re.fullmatch(expected, reported[0])
+    assert "appended 1 row to 1, 1 block now" in reported[1]
     assert run("append", "y.zion", "a.json").returncode == 3
     ended = run("append", "--create", "y.zion", data=b'{"a": }\n')
     assert (ended.returncode, (tmp_path / "y.zion").exists()) == (6, False)
@@ -159,7 +166,7 @@ def test_append_makes_a_packfile(run: Run, tmp_path: Path) -> None:
 
 
 def test_many_who_make_one_packfile(tmp_path: Path) -> None:
-    """Nobody's rows are lost, whoever comes first."""
+    """No rows are lost, in any order."""
     script = (
         "import sdb, sys\n"
         "for n in range(10):\n"
@@ -171,5 +178,5 @@ def test_many_who_make_one_packfile(tmp_path: Path) -> None:
     ]
     assert [process.wait(timeout=60) for process in running] == [0] * 4
     with sdb.open(tmp_path / "x.zion") as packfile:
-        found = sorted((row["who"], row["n"]) for row in packfile)
-    assert found == [(str(who), n) for who in range(4) for n in range(10)]
+        names = sorted((row["who"], row["n"]) for row in packfile)
+    assert names == [(str(who), n) for who in range(4) for n in range(10)]

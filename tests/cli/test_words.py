@@ -20,23 +20,23 @@ ROWS = [
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def path(tmp_path: Path) -> Path:
     (tmp_path / "rows.json").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    place = tmp_path / "rows.zion"
+    path = tmp_path / "rows.zion"
     stats = "auto,words,words:message"
-    sdb.pack([tmp_path / "rows.json"], place, align_bytes=2048, block_bytes=2048, stats=stats)
-    return place
+    sdb.pack([tmp_path / "rows.json"], path, align_bytes=2048, block_bytes=2048, stats=stats)
+    return path
 
 
 def blocks_read(run: Any, *words: str) -> tuple[int, int, bytes]:
-    """Give how many blocks `sdb grep` reads, of how many, and what it prints."""
+    """Return how many blocks `sdb grep` reads, of how many, and what it prints."""
     done = run("grep", "--verbose", *words)
-    (told,) = [one for one in done.stderr.decode().splitlines() if "may have a match" in one]
-    counts = [int(one) for one in told.split() if one.isdigit()]
+    (reported,) = [line for line in done.stderr.decode().splitlines() if "may have a match" in line]
+    counts = [int(line) for line in reported.split() if line.isdigit()]
     return counts[0], counts[1], done.stdout
 
 
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("path")
 def test_grep_reads_few_blocks(run: Any) -> None:
     for words in (["mimikatz"], ["-i", "MIMIKATZ"], ["--fields", "message", "mimikatz no"]):
         read, known, printed = blocks_read(run, *words, "rows.zion")
@@ -49,7 +49,7 @@ def test_grep_reads_few_blocks(run: Any) -> None:
     assert run("grep", "mimikatzen", "rows.zion").stdout == b""
 
 
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("path")
 def test_queries_read_few_blocks(run: Any) -> None:
     for where in (
         "message LIKE '%mimikatz%'",
@@ -61,13 +61,13 @@ def test_queries_read_few_blocks(run: Any) -> None:
     ):
         query = f'SELECT COUNT(*) AS n FROM "rows.zion" WHERE {where}'
         assert json.loads(run("query", "--fmt", "json", query).stdout) == {"n": 50}
-        told = json.loads(run("query", "--explain", "--json", query).stdout)
-        assert told["blocks"] <= 2 < told["all_blocks"]
-        assert '"filter"' in json.dumps(told)
+        facts = json.loads(run("query", "--explain", "--json", query).stdout)
+        assert facts["blocks"] <= 2 < facts["all_blocks"]
+        assert '"filter"' in json.dumps(facts)
 
 
-def test_words_stay(run: Any, screen: Any, place: Path) -> None:
-    (place.parent / "new.json").write_text('{"n": 300, "message": "a new catastrophe"}\n')
+def test_words_stay(run: Any, screen: Any, path: Path) -> None:
+    (path.parent / "new.json").write_text('{"n": 300, "message": "a new catastrophe"}\n')
     run("append", "rows.zion", "new.json")
     run("concat", "-o", "both.zion", "rows.zion", "rows.zion")
     for name in ("rows.zion", "both.zion"):
@@ -75,14 +75,14 @@ def test_words_stay(run: Any, screen: Any, place: Path) -> None:
         assert 0 < read <= 2 < known
         assert printed
         assert run("validate-file", name).returncode == 0
-    told = json.loads(run("describe-file", "--json", "both.zion").stdout)
-    assert "words_bytes" in json.dumps(told)
+    facts = json.loads(run("describe-file", "--json", "both.zion").stdout)
+    assert "words_bytes" in json.dumps(facts)
     assert "for words)" in screen("describe-file", "both.zion", columns=100)[1]
 
 
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("path")
 def test_wrong_paths_are_refused(run: Any) -> None:
     for stats in ("words:.a", "off,words", ","):
         error = run("pack", "-o", "x.zion", "rows.json", "--stats", stats).stderr.decode()
-        assert "tells no paths for statistics" in error, stats
+        assert "invalid paths for statistics" in error, stats
         assert "words:message" in error

@@ -28,13 +28,13 @@ def test_a_quote_that_is_not_closed(run: Any) -> None:
     rows = [f"{number},text {number}\n" for number in range(1000)]
     rows[50] = '50,"text 50\n'
     data = ("id,text\n" + "".join(rows)).encode()
-    place = data.index(b'"')
-    refused(run, data, f"line 52: a quote that is not closed (at byte {place})")
+    at = data.index(b'"')
+    refused(run, data, f"line 52: a quote that is not closed (at byte {at})")
     refused(run, b'a\n"cut off', "line 2: a quote that is not closed (at byte 2)")
     # Closed by the quote of a later row, which takes the rows in between in.
     rows[900] = '900,"text" 900\n'
     data = ("id,text\n" + "".join(rows)).encode()
-    refused(run, data, "line 52: a quote", f"(at byte {place})")
+    refused(run, data, "line 52: a quote", f"(at byte {at})")
     # Other quotes stand for themselves, as long as they stay on their line.
     packed(run, b'id,text\n1,"he said "hi" twice"\n2,5" disk\n', name=".csv")
     assert unpacked(run) == [{"id": 1, "text": 'he said "hi" twice'}, {"id": 2, "text": '5" disk'}]

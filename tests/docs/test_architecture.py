@@ -17,13 +17,21 @@ PLACES = [ROOT, ROOT / "sdb", ROOT / "sdb/packfile/trailer", RUST, BINDINGS]
 
 
 def is_there(name: str) -> bool:
-    return any(next(place.glob(name.rstrip("/")), None) for place in PLACES)
+    return any(next(item.glob(name.rstrip("/")), None) for item in PLACES)
 
 
 def test_every_file_on_the_page_exists() -> None:
     files = {name for name in NAMES if FILE.fullmatch(name)}
     assert len(files) > 60
     assert sorted(name for name in files if not is_there(name)) == []
+
+
+def test_every_name_in_a_file_is_in_it() -> None:
+    named = re.findall(r"`(\w+)` (?:in|of) `([\w/]+\.py)`", PAGE)
+    assert len(named) > 5
+    for name, file in named:
+        (path,) = (above / file for above in (ROOT, ROOT / "sdb") if (above / file).exists())
+        assert re.search(rf"\b{name}\b", path.read_text()), (name, file)
 
 
 def test_every_link_leads_somewhere() -> None:

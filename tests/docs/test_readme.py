@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -47,9 +48,9 @@ def test_console_examples(clone: Path) -> None:
     shown = 0
     for command, _, output in commands:
         assert command.startswith("sdb ")
-        given = run([sys.executable, "-m", "sdb.cli.main", *shlex.split(command)[1:]], clone)
+        result = run([sys.executable, "-m", "sdb.cli.main", *shlex.split(command)[1:]], clone)
         if output.strip():
-            assert given.splitlines() == output.splitlines()
+            assert result.splitlines() == output.splitlines()
             shown += 1
     assert shown >= 2
 
@@ -57,6 +58,18 @@ def test_console_examples(clone: Path) -> None:
 def test_python_examples(clone: Path) -> None:
     for block in blocks("python"):
         assert "created_at" in run([sys.executable, "-c", block], clone)
+
+
+def test_the_service_answers(clone: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+    (block,) = blocks("bash")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    # Another port than the usual one, at which somebody may have a server.
+    script = block.replace("7373", port).replace("--quiet", f"--quiet --listen 127.0.0.1:{port}")
+    output = run(["bash", "-e", "-o", "pipefail", "-m", "-c", script], clone)
+    assert "type,n\nPushEvent,596\nIssueCommentEvent,86\nCreateEvent,81\n" in output
 
 
 def test_the_two_commands_are_targets() -> None:
@@ -69,6 +82,19 @@ def test_the_two_commands_are_targets() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def anchors(page: Path) -> set[str]:
+    """Headings of a page, as links name them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md"])
+def test_anchors_lead_to_headings(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]*)\)", page.read_text()):
+        assert anchor in anchors(page.parent / target if target else page), (target, anchor)
 
 
 def test_makefile_demo_script(clone: Path) -> None:

@@ -166,7 +166,7 @@ def ans32(coded: bytes, slots: list[tuple[int, int, int]], size: int) -> list[in
     """ANS32 (7.5)."""
     front, back = 64, len(coded) - 64
     places = [*range(0, 64, 4), *range(back, back + 64, 4)]
-    states = [int.from_bytes(coded[place : place + 4], "little") for place in places]
+    states = [int.from_bytes(coded[path : path + 4], "little") for path in places]
     out: list[int] = []
     while len(out) < size:
         lanes = min(32, size - len(out))

@@ -42,11 +42,11 @@ def test_tables_are_whole(tmp_path: Path, moments: int, monkeypatch: pytest.Monk
         assert sorted(table.to_arrow(fields=["n"])["n"].to_pylist()) == list(range(ROWS))
         assert table.validate().ok
         assert not list(temporary.iterdir())
-        (told,) = table.handle.descriptors()
+        (reported,) = table.handle.descriptors()
         timed(command)
         (later,) = sdb.connect(folder).table("d.t").handle.descriptors()
         assert later.trailer.sparse.clustered == (("k",),)
-        assert told.trailer.sparse.clustered in {(), (("k",),)}
+        assert reported.trailer.sparse.clustered in {(), (("k",),)}
         table = sdb.connect(folder).table("d.t")
         table.expire(all_but_head=True)
         table.gc(grace=-10)

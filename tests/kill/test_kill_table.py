@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from typing import TYPE_CHECKING
@@ -14,12 +15,19 @@ from tests.kill.moments import Killer, timed
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("sync d t", "insert d.t x.json", "compact d.t", "expire d.t --all-but-head", "gc d.t")
+COMMANDS = (
+    "sync d t",
+    "insert d.t x.json",
+    "compact d.t",
+    "expire d.t --all-but-head",
+    "gc d.t",
+    "maintain --once d.t",
+)
 
 
 def rows_of(root: Path, name: str = "d.t") -> list[int]:
-    found = sdb.connect(root).table(name).to_arrow().column("n").to_pylist()
-    return sorted(found)
+    actual = sdb.connect(root).table(name).to_arrow().column("n").to_pylist()
+    return sorted(actual)
 
 
 @pytest.mark.parametrize("moments", [1, pytest.param(20, marks=pytest.mark.slow)])
@@ -42,6 +50,13 @@ def _make(folder: Path, words: list[str]) -> None:
     connection = sdb.connect(folder)
     (folder / "in").mkdir(parents=True)
     connection.create("d.t", "in/*.json")
+    if words[0] == "maintain":
+        path = folder / "db/d/t/definition.json"
+        versions = {"keep_last": 1}
+        upkeep = {"sync": True, "grace": "0s"}
+        path.write_text(
+            json.dumps(json.loads(path.read_text()) | {"upkeep": upkeep, "versions": versions})
+        )
     for number in range(9):
         connection.append("d.t", [{"n": number}])
     (folder / "in/a.json").write_text('{"n": 100}\n{"n": 101}\n')
@@ -53,7 +68,7 @@ def _make(folder: Path, words: list[str]) -> None:
 
 
 def _command(folder: Path, words: list[str]) -> list[str]:
-    words = [str(folder / one) if one == "x.json" else one for one in words]
+    words = [str(folder / word) if word == "x.json" else word for word in words]
     words += ["--grace", "0s"] if words[0] == "gc" else []
     return [sys.executable, "-m", "sdb.cli.main", "--root", str(folder), *words]
 
@@ -61,15 +76,15 @@ def _command(folder: Path, words: list[str]) -> list[str]:
 def _kill_once(folder: Path, words: list[str], killer: Killer) -> bool:
     _make(folder, words)
     before = list(range(9))
-    added = {"sync": [100, 101], "insert": [200]}.get(words[0], [])
+    added = {"sync": [100, 101], "maintain": [100, 101], "insert": [200]}.get(words[0], [])
     command = _command(folder, words)
     is_killed = killer.kill(command)
-    found = rows_of(folder)
-    assert found in (before, before + added)
+    actual = rows_of(folder)
+    assert actual in (before, before + added)
     table = sdb.connect(folder).table("d.t")
     assert table.validate().ok
     timed(command)  # a run after the killed one is not disturbed by it
-    assert rows_of(folder) == (found + added if words[0] == "insert" else before + added)
+    assert rows_of(folder) == (actual + added if words[0] == "insert" else before + added)
     _check_collected(folder)
     return is_killed
 
@@ -82,7 +97,7 @@ def _check_collected(folder: Path) -> None:
     table.gc(grace=-10)
     assert rows_of(folder) == rows
     assert table.validate().ok
-    needed = {one.key for one in table.handle.descriptors()}
+    needed = {descriptor.key for descriptor in table.handle.descriptors()}
     data = folder / "db/d/t/data"
     there = {str(path.relative_to(folder)) for path in data.rglob("*") if path.is_file()}
     assert there == needed

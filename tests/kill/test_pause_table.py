@@ -63,28 +63,28 @@ def rows_of(root: Path) -> list[int]:
 
 
 def keep(root: Path, grace: str) -> list[list[str]]:
-    """Give the commands that merge packfiles, forget versions and delete what is left."""
+    """Return the commands that merge packfiles, forget versions and delete what is left."""
     expire = command(root, "expire", "d.t", "--all-but-head")
     return [command(root, "compact", "d.t"), expire, command(root, "gc", "d.t", "--grace", grace)]
 
 
 def run_all(commands: list[list[str]]) -> None:
-    for one in commands:
-        timed(one)
+    for command in commands:
+        timed(command)
 
 
 @pytest.mark.parametrize("moments", MANY)
 def test_a_writer_that_was_paused_loses_and_breaks_nothing(root: Path, moments: int) -> None:
     dice = random.Random(20261123)
-    given = root / "x.json"
-    given.write_text('{"n": 1000}\n')
-    seconds = timed(command(root, "insert", "d.t", str(given)))
+    path = root / "x.json"
+    path.write_text('{"n": 1000}\n')
+    seconds = timed(command(root, "insert", "d.t", str(path)))
     expected = sorted([*ROWS, 1000])
     ends = []
     for number in range(moments):
-        given.write_text(json.dumps({"n": 2000 + number}))
+        path.write_text(json.dumps({"n": 2000 + number}))
         writer = subprocess.Popen(
-            command(root, "insert", "d.t", str(given)), cwd=ROOT, stderr=subprocess.PIPE
+            command(root, "insert", "d.t", str(path)), cwd=ROOT, stderr=subprocess.PIPE
         )
         time.sleep(dice.uniform(0.4, 1.0) * seconds)
         writer.send_signal(signal.SIGSTOP)
@@ -96,9 +96,9 @@ def test_a_writer_that_was_paused_loses_and_breaks_nothing(root: Path, moments: 
         )
         time.sleep(2 * seconds)  # it may be waiting for the lock that the writer has
         writer.send_signal(signal.SIGCONT)
-        _, told = writer.communicate()
+        _, reported = writer.communicate()
         assert collect.wait() == 0
-        assert writer.returncode in {0, 5}, told
+        assert writer.returncode in {0, 5}, reported
         ends.append(writer.returncode)
         expected += [2000 + number] if writer.returncode == 0 else []
         assert rows_of(root) == expected
@@ -121,13 +121,13 @@ def test_a_query_that_was_paused_answers_right_or_fails(root: Path, moments: int
         expected = rows_of(root)
         run_all(keep(root, f"{GRACE_SECONDS}s" if is_short else "1h"))
         reader.send_signal(signal.SIGCONT)
-        answer, told = reader.communicate()
+        answer, reported = reader.communicate()
         if is_short and reader.returncode == 6:
-            assert b"missing" in told
+            assert b"missing" in reported
             continue
-        assert reader.returncode == 0, told
-        found = sorted(json.loads(line)["n"] for line in answer.splitlines())
-        assert found in (expected, [one for one in expected if one != -1 - number])
+        assert reader.returncode == 0, reported
+        names = sorted(json.loads(line)["n"] for line in answer.splitlines())
+        assert names in (expected, [item for item in expected if item != -1 - number])
 
 
 def test_who_holds_a_lease_reads_on_for_longer_than_the_grace_time(root: Path) -> None:

@@ -143,9 +143,9 @@ def test_rounds_of_rows_chunks_and_blocks(tmp_path: Path, algorithm: str) -> Non
         batch = events(dice, (1, 8, 1, 70)[number % 4], len(expected))
         sdb.append(grown, [write(source, batch)], **options)
         expected += batch
-    found = stored(grown)
-    assert [row["seq"] for row in found] == list(range(len(expected)))
-    assert [sorted(row) for row in found] == [sorted(row) for row in expected]
+    actual = stored(grown)
+    assert [row["seq"] for row in actual] == list(range(len(expected)))
+    assert [sorted(row) for row in actual] == [sorted(row) for row in expected]
     assert_sound(grown)
     with sdb.open(grown) as pack:
         assert pack.trailer.rows == len(expected)

@@ -82,12 +82,14 @@ SETTINGS = settings(
 
 
 def at(value: Any, path: tuple[str | None, ...]) -> list[Any]:
-    """Give the values at a path; fields of lists only where the path says so."""
+    """Return the values at a path; fields of lists only where the path says so."""
     if not path:
         return [value]
     name, *rest = path
     if name is None:
-        return [v for one in value for v in at(one, tuple(rest))] if isinstance(value, list) else []
+        return (
+            [v for item in value for v in at(item, tuple(rest))] if isinstance(value, list) else []
+        )
     return at(value[name], tuple(rest)) if isinstance(value, dict) and name in value else []
 
 
@@ -121,35 +123,38 @@ def check_zone(zone: Zone, values: list[Any]) -> None:
 
 def check(path: Path, *, least_known: int = 0) -> int:
     """Compare the statistics of a packfile with its rows; gives how much it knows."""
-    assert [str(one) for one in validate(path).findings] == []
+    assert [str(finding) for finding in validate(path).findings] == []
     with open_packfile(path) as pack:
-        found = pack.trailer.sparse.statistics()
-        if found is None:
+        decoded = pack.trailer.sparse.statistics()
+        if decoded is None:
             assert not least_known
             return 0
         known = 0
         for number in range(len(pack.blocks)):
             rows = [*pack.rows(blocks=[number])]
-            known += check_block(found, number, rows)
+            known += check_block(decoded, number, rows)
         assert known >= least_known
         return known
 
 
-def check_block(found: BlockStatistics, number: int, rows: list[dict[str, Any]]) -> int:
+def check_block(statistics: BlockStatistics, number: int, rows: list[dict[str, Any]]) -> int:
     """Compare what is known of a block with its rows."""
     count = 0
-    for path in found.paths:
+    for path in statistics.paths:
         values = [value for row in rows for value in at(row, path)]
-        zone = (found.zone(path) or {number: None})[number]
+        zone = (statistics.zone(path) or {number: None})[number]
         if zone is not None:
             count += 1
             check_zone(zone, values)
-        for one, kinds in ((found.texts(path), str), (found.integers(path), int | float)):
-            known = one and one.whole()
+        for item, kinds in (
+            (statistics.texts(path), str),
+            (statistics.integers(path), int | float),
+        ):
+            known = item and item.whole()
             if known is not None and known.sets[number] is not None:
                 count += 1
                 assert all(known.may_hold(number, v) for v in values if isinstance(v, kinds))
-        stored = found.words(path)
+        stored = statistics.words(path)
         words = stored and stored.whole()
         if words is not None and words.sets[number] is not None:
             count += 1
@@ -163,12 +168,12 @@ def inside(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from inside(one)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from inside(item)
 
 
 def lines(rows: list[dict[str, Any]]) -> str:
-    """Give rows as JSON."""
+    """Return rows as JSON."""
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
@@ -176,10 +181,10 @@ def packed(folder: Path, name: str, rows: list[dict[str, Any]], **more: Any) -> 
     """Pack rows so that there are many blocks."""
     source = folder / f"{name}.json"
     source.write_text(lines(rows))
-    place = folder / f"{name}.zion"
+    path = folder / f"{name}.zion"
     options = {"align_bytes": ALIGN, "block_bytes": BLOCK, "stats": STATS} | more
-    sdb.pack([source], place, overwrite=True, **options)
-    return place
+    sdb.pack([source], path, overwrite=True, **options)
+    return path
 
 
 @given(ROWS, st.sampled_from(["zion+zstd", "zstd"]))
@@ -200,37 +205,37 @@ def test_appended_rows(
 ) -> None:
     """A block that goes on is known as the rows that were there and those that came."""
     folder = tmp_path_factory.mktemp("appended")
-    place = packed(folder, "a", old)
+    packfile = packed(folder, "a", old)
     for _ in range(3):
         (folder / "new.json").write_text(lines(new))
         stats = "auto" if is_auto else STATS
-        sdb.append(place, [folder / "new.json"], block_bytes=BLOCK, stats=stats)
-        assert check(place) > 0
+        sdb.append(packfile, [folder / "new.json"], block_bytes=BLOCK, stats=stats)
+        assert check(packfile) > 0
 
 
 @given(ROWS, ROWS)
 @SETTINGS
 def test_joined_packfiles(
-    tmp_path_factory: pytest.TempPathFactory, one: list[Any], other: list[Any]
+    tmp_path_factory: pytest.TempPathFactory, items: list[Any], other: list[Any]
 ) -> None:
     """Blocks that are copied keep what is known of them, and so do those that become one."""
     folder = tmp_path_factory.mktemp("joined")
-    places = [packed(folder, "a", one), packed(folder, "b", other)]
+    places = [packed(folder, "a", items), packed(folder, "b", other)]
     sdb.concat(places, folder / "c.zion")
-    before = sum(check(place) for place in places)
+    before = sum(check(path) for path in places)
     assert check(folder / "c.zion") == before
     with ExitStack() as stack:
-        packs = [stack.enter_context(open_packfile(place)) for place in places]
+        packs = [stack.enter_context(open_packfile(path)) for path in places]
         made = joined(packs, stack)
         write(made, packs[0], folder / "d.zion")
     check(folder / "d.zion", least_known=2)
 
 
-def write(made: Any, first: Packfile, place: Path) -> None:
+def write(made: Any, first: Packfile, path: Path) -> None:
     """Write what was made of packfiles."""
-    from sdb.store.url import grow
+    from sdb.store.url import create_from_prefix
 
-    with grow(first.reader, made.kept_bytes, place) as draft:
+    with create_from_prefix(first.reader, made.kept_bytes, path) as draft:
         made.write(draft)
 
 
@@ -241,10 +246,10 @@ def test_rewritten_packfiles(
 ) -> None:
     """Blocks in which rows change are known anew; others keep what is known of them."""
     folder = tmp_path_factory.mktemp("rewritten")
-    place = packed(folder, "a", rows)
+    packfile = packed(folder, "a", rows)
     dropped = data.draw(st.sets(st.integers(0, len(rows) - 1), min_size=1))
     with ExitStack() as stack:
-        pack = stack.enter_context(open_packfile(place))
+        pack = stack.enter_context(open_packfile(packfile))
         changes = RowChanges(
             np.array(sorted(dropped), dtype=np.int64), np.array([], dtype=np.int64)
         )
@@ -274,19 +279,19 @@ def test_many_rows_at_auto(tmp_path: Path) -> None:
         sdb.pack([source], tmp_path / f"{threads}.zion", block_bytes=2 << 20, threads=threads)
         for threads in (1, 3)
     ]
-    one, other = [(tmp_path / f"{threads}.zion").read_bytes() for threads in (1, 3)]
-    assert one == other
+    item, other = [(tmp_path / f"{threads}.zion").read_bytes() for threads in (1, 3)]
+    assert item == other
     stored = made[0].trailer.sparse.stored_statistics
     assert stored is not None
     assert 0 < stored.size_bytes <= made[0].output_bytes // 50
     with open_packfile(tmp_path / "1.zion") as pack:
-        found = pack.trailer.sparse.statistics()
-    assert found is not None
-    known = found.texts(("id",))
+        decoded = pack.trailer.sparse.statistics()
+    assert decoded is not None
+    known = decoded.texts(("id",))
     assert known is not None
-    assert sum(known.blocks("0" * 8)) <= found.blocks // 3
-    assert sum(known.blocks(rows[777]["id"])) <= 1 + found.blocks // 3
-    zones = found.zone(("n",))
+    assert sum(known.blocks("0" * 8)) <= decoded.blocks // 3
+    assert sum(known.blocks(rows[777]["id"])) <= 1 + decoded.blocks // 3
+    zones = decoded.zone(("n",))
     assert zones is not None
     bounds = [zone.numbers for zone in zones if zone is not None]
     assert [low for low, _ in bounds] == sorted(low for low, _ in bounds), "each block is apart"
@@ -295,10 +300,10 @@ def test_many_rows_at_auto(tmp_path: Path) -> None:
 
 def test_a_thousand_appends_keep_few_sets(tmp_path: Path) -> None:
     """Sets of rows that are packed again make room for new ones."""
-    place = packed(tmp_path, "a", [{"a": "first"}], block_bytes=50 << 10)
+    packfile = packed(tmp_path, "a", [{"a": "first"}], block_bytes=50 << 10)
     for number in range(60):
-        sdb.append(place, [{"a": f"value {number}" + 100 * "-"}], stats=[("a",)])
-    with open_packfile(place) as pack:
+        sdb.append(packfile, [{"a": f"value {number}" + 100 * "-"}], stats=[("a",)])
+    with open_packfile(packfile) as pack:
         (facts,) = facts_of(pack.trailer.sparse)
         (known,) = [
             sets
@@ -306,37 +311,37 @@ def test_a_thousand_appends_keep_few_sets(tmp_path: Path) -> None:
             if path == ("a",) and kind == blockstats.TEXTS
         ]
         assert len(known) <= pack.trailer.chunks + 1
-        assert sum(one.rows for one in known) == 61
-    check(place, least_known=1)
+        assert sum(item.rows for item in known) == 61
+    check(packfile, least_known=1)
 
 
 def test_none_are_made_if_they_are_off(tmp_path: Path) -> None:
-    """And whoever has none gets none by joining."""
-    place = packed(tmp_path, "a", [{"a": 1}] * 99, stats="off")
-    assert check(place) == 0
-    sdb.concat([place, place], tmp_path / "b.zion")
+    """And packfiles without statistics get none by joining."""
+    packfile = packed(tmp_path, "a", [{"a": 1}] * 99, stats="off")
+    assert check(packfile) == 0
+    sdb.concat([packfile, packfile], tmp_path / "b.zion")
     assert check(tmp_path / "b.zion") == 0
 
 
 def test_wrong_statistics_are_found(tmp_path: Path) -> None:
     """`validate` compares them with the rows."""
-    place = packed(
+    packfile = packed(
         tmp_path, "a", [{"a": "x", "b": 1}, {"a": "y", "b": 2, "l": [{"z": "Connections"}]}]
     )
     other = packed(
         tmp_path, "b", [{"a": "x", "b": 1}, {"a": "z", "b": 3, "l": [{"z": "disallowing"}]}]
     )
-    with open_packfile(place) as one, open_packfile(other) as two:
-        ours, theirs = (pack.trailer.sparse.stored_statistics for pack in (one, two))
+    with open_packfile(packfile) as finding, open_packfile(other) as two:
+        ours, theirs = (pack.trailer.sparse.stored_statistics for pack in (finding, two))
         assert ours and theirs  # noqa: PT018 - for mypy
         head = ours.head
         assert head == theirs.head, "so that they can be exchanged"
-    data = place.read_bytes().replace(ours.body, theirs.body)
-    place.write_bytes(data)
-    texts = [str(one) for one in validate(place).findings]
+    data = packfile.read_bytes().replace(ours.body, theirs.body)
+    packfile.write_bytes(data)
+    texts = [str(finding) for finding in validate(packfile).findings]
     assert any("1 texts are not in its filter" in text for text in texts), texts
     assert any("words of the row: 6 pieces are not in their filter" in text for text in texts)
     assert any("its zone has the numbers (1, 3), the rows have (1, 2)" in text for text in texts)
-    place.write_bytes(data.replace(theirs.body, bytes(len(theirs.body))))
-    texts = [str(one) for one in validate(place).findings]
+    packfile.write_bytes(data.replace(theirs.body, bytes(len(theirs.body))))
+    texts = [str(finding) for finding in validate(packfile).findings]
     assert any("statistics of a: a section of the statistics is damaged" in text for text in texts)

@@ -23,7 +23,7 @@ from sdb.packfile.rewrite.cluster import clustered
 from sdb.packfile.rewrite.cuts import choose_cuts, cluster_paths
 from sdb.packfile.rewrite.provenance import ClusteredInputs
 from sdb.packfile.rewrite.rewrite import packed_like
-from sdb.store.url import grow
+from sdb.store.url import create_from_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,11 +83,11 @@ def packed(folder: Path, parts: Sequence[list[dict[str, Any]]], **options: Any) 
 def cluster_to(paths: Sequence[Path], by: Sequence[str], output: Path) -> bool:
     with ExitStack() as stack:
         packs = [stack.enter_context(open_packfile(path)) for path in paths]
-        found = clustered(packs, cluster_paths(by), stack, threads=1)
-        if found is None:
+        actual = clustered(packs, cluster_paths(by), stack, threads=1)
+        if actual is None:
             return False
-        with grow(packs[0].reader, 0, output, overwrite=True) as draft:
-            found.write(draft)
+        with create_from_prefix(packs[0].reader, 0, output, overwrite=True) as draft:
+            actual.write(draft)
         return True
 
 
@@ -97,7 +97,7 @@ def repr_of(rows: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def key_of(row: dict[str, Any], path: tuple[str, ...]) -> tuple[Any, ...]:
-    """Give what a value is ordered by: the order that docs/tables.md tells."""
+    """Return what a value is ordered by: the order that docs/tables.md tells."""
     value: Any = row
     for name in path:
         if not isinstance(value, dict) or name not in value:
@@ -160,9 +160,9 @@ def test_clustered_packfiles_have_the_same_rows(
         assert sparse.constants == (constants or {})
         if len(sparse.clustered) == 1:
             numbers = iter(range(len(pack.blocks)))
-            found = [pack.rows(blocks=list(islice(numbers, count))) for count in counts]
-            keys = [[key_of(row, sparse.clustered[0]) for row in part] for part in found]
-            assert all(max(one) < min(other) for one, other in pairwise(keys))
+            actual = [pack.rows(blocks=list(islice(numbers, count))) for count in counts]
+            keys = [[key_of(row, sparse.clustered[0]) for row in part] for part in actual]
+            assert all(max(item) < min(other) for item, other in pairwise(keys))
 
 
 def test_rows_of_an_input_are_found(folder: Path) -> None:
@@ -190,13 +190,13 @@ def test_rows_of_an_input_are_found(folder: Path) -> None:
         assert provenance.complete
         rows = list(pack)
         counts: dict[str, int] = {}
-        for one in provenance.origins:
-            mine = rows[one.first : one.first + one.rows]
-            assert {f"{folder}/in{row['from']}.json" for row in mine} == {one.name}
+        for origin in provenance.origins:
+            mine = rows[origin.first : origin.first + origin.rows]
+            assert {f"{folder}/in{row['from']}.json" for row in mine} == {origin.name}
             assert [row["at"] for row in mine] == sorted(row["at"] for row in mine)
-            counts[one.name] = counts.get(one.name, 0) + one.rows
+            counts[origin.name] = counts.get(origin.name, 0) + origin.rows
         assert set(counts.values()) == {200}
-        texts = [one.text_bytes for one in provenance.origins]
+        texts = [origin.text_bytes for origin in provenance.origins]
         assert sum(texts) == sum(path.stat().st_size for path in parts)
 
 
@@ -206,16 +206,16 @@ def test_too_many_inputs_are_not_told(folder: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("sdb.packfile.rewrite.provenance.MAX_INPUTS", 2)
     with ExitStack() as stack:
         pack = stack.enter_context(open_packfile(path))
-        found = clustered([pack], (("k",),), stack)
-        assert found is not None
-        assert not found.are_inputs_known
-        assert found.trailer.sparse.provenance() is None
+        actual = clustered([pack], (("k",),), stack)
+        assert actual is not None
+        assert not actual.are_inputs_known
+        assert actual.trailer.sparse.provenance() is None
 
 
 def test_inputs_that_are_not_known_stay_so() -> None:
-    found = ClusteredInputs([], 2)
-    assert found.are_known
-    assert found.encode() == b""
+    inputs = ClusteredInputs([], 2)
+    assert inputs.are_known
+    assert inputs.encode() == b""
 
 
 def test_statistics_become_sharp(folder: Path) -> None:
@@ -231,11 +231,12 @@ def test_statistics_become_sharp(folder: Path) -> None:
         with open_packfile(path) as before, open_packfile(output) as after:
             assert len(after.blocks) > 10
             for name in by:
-                told = [
-                    {one.name: one for one in sharpness([pack]).paths} for pack in (before, after)
+                reported = [
+                    {item.name: item for item in sharpness([pack]).paths}
+                    for pack in (before, after)
                 ]
-                assert told[0][name].read > 0.6
-                assert told[1][name].read < most
+                assert reported[0][name].read > 0.6
+                assert reported[1][name].read < most
 
 
 def test_windows_of_time_stay_narrow_where_time_is_a_key(folder: Path) -> None:
@@ -255,8 +256,8 @@ def test_windows_of_time_stay_narrow_where_time_is_a_key(folder: Path) -> None:
                 "until": START + timedelta(seconds=3060),
             }
             read[len(by)] = len(pack.select(**window).blocks) / len(pack.blocks)
-            found = sorted(row["at"] for row in pack.rows(**window))
-            assert found == [row["at"] for row in rows[3000:3060]]
+            names = sorted(row["at"] for row in pack.rows(**window))
+            assert names == [row["at"] for row in rows[3000:3060]]
     assert read[1] > 0.9
     assert read[2] < 0.35
 
@@ -273,7 +274,9 @@ def test_other_rows_and_damage_are_noticed(folder: Path, monkeypatch: pytest.Mon
     (path,) = packed(folder, [rows])
     good = cluster._Clustering._text
     with monkeypatch.context() as patched:
-        patched.setattr(cluster._Clustering, "_text", lambda one, part: good(one, max(0, part - 1)))
+        patched.setattr(
+            cluster._Clustering, "_text", lambda item, part: good(item, max(0, part - 1))
+        )
         with pytest.raises(CorruptError, match="other rows"):
             cluster_to([path], ["k"], folder / "none.zion")
     data = bytearray(path.read_bytes())
@@ -295,14 +298,14 @@ def test_paths_that_are_none() -> None:
     parts=st.integers(1, 20),
 )
 def test_cuts_part_all_rows(rows: list[tuple[bytes, bytes]], parts: int) -> None:
-    found = choose_cuts((("a",), ("b",)), rows, parts)
-    assert 1 <= found.parts <= parts
-    assert len(found.cuts) == found.parts - 1
+    actual = choose_cuts((("a",), ("b",)), rows, parts)
+    assert 1 <= actual.parts <= parts
+    assert len(actual.cuts) == actual.parts - 1
     met = set()
     for row in rows:
-        at = 0 if found.cuts else -1
+        at = 0 if actual.cuts else -1
         while at >= 0:
-            path, least, below, above = found.cuts[at]
+            path, least, below, above = actual.cuts[at]
             at = below if row[path] < least else above
         met.add(~at)
-    assert met == set(range(found.parts)), "no part is empty"
+    assert met == set(range(actual.parts)), "no part is empty"

@@ -51,10 +51,10 @@ def test_statistics_are_those_of_the_rows(
     target.unlink(missing_ok=True)
     sdb.pack(events * times, target, algorithm=algorithm, align_bytes=1 << 10, block_bytes=4 << 10)
     with sdb.open(target) as pack:
-        told = as_facts(pack.field_stats())
+        reported = as_facts(pack.field_stats())
         expected = naive(pack.rows())
-    fields: Any = told["fields"]
-    assert told["rows"] == len(events) * times
-    assert {tuple(one["path"]): facts_of(one) for one in fields} == {
-        path: found.facts() for path, found in expected.items()
+    fields: Any = reported["fields"]
+    assert reported["rows"] == len(events) * times
+    assert {tuple(field["path"]): facts_of(field) for field in fields} == {
+        path: item.facts() for path, item in expected.items()
     }

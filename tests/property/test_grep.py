@@ -25,7 +25,7 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 ROWS = st.lists(st.dictionaries(st.sampled_from(["a", "b", "ab"]), VALUES), min_size=1, max_size=30)
-# What Python and RE2 understand alike, once Python is told that letters are those of ASCII.
+# What Python and RE2 understand alike, once Python takes letters as those of ASCII.
 ATOMS = st.sampled_from(
     ["a", "b", "ab", "1", "é", r"\.", ".", r"\d", r"\w", r"\W", r"\s", "[^a]", "[a-b1]", r"[\w.]"]
 ) | st.sampled_from(["common", r"[é\d]", "(?:a|1)", "(ab)", r"\[", r"[\[&]", r"[\]-]", r"\\"])
@@ -81,8 +81,8 @@ def test_as_python_finds_them(
     wanted = []
     for number, row in enumerate(rows * 20):
         inside = row if fields is None else {key: row[key] for key in row if key in fields}
-        found = any(one.search(text) for text in texts(inside) for one in sought)
-        if found != invert:
+        actual = any(item.search(text) for text in texts(inside) for item in sought)
+        if actual != invert:
             wanted.append(number)
     ours = [pattern.replace(r"\Z", r"\z") for pattern in patterns]
     options: Any = {"fields": fields, "invert": invert, "ignore_case": ignore_case}
@@ -145,10 +145,10 @@ def test_as_queries_find_them(
     except sdb.errors.SdbError:
         return
     try:
-        found = [row["n"] for row in sdb.grep(pattern, path)]
+        ns = [row["n"] for row in sdb.grep(pattern, path)]
     except sdb.errors.UsageError as error:
         # What repeats a flag, as in a(?i)*, repeats for queries what is before it; grep refuses it.
         assert "repetition operator" in str(error)  # noqa: PT017 - most patterns raise nothing
         assert re.search(r"\(\?\w+\)", pattern)
         return
-    assert found == wanted
+    assert ns == wanted

@@ -13,7 +13,7 @@ import pytest
 import sdb
 from sdb.errors import QueryError
 from sdb.packfile.prune import inlist, prune
-from sdb.query.exec import joinkeys
+from sdb.query import joinkeys
 from sdb.query.plan import keyfilters
 from tests.blockmutations import JOIN_MUTATIONS
 from tests.blockoracle import add_statistics
@@ -46,7 +46,7 @@ JOINS = [
 
 
 def rows(rng: Rng, kinds: list[list[Any]], blocks: int, each: int) -> list[dict[str, Any]]:
-    """Make rows of which those of a block have few values."""
+    """Make rows such that each block has few values."""
     made = []
     for block in range(blocks):
         pool = [rng.choice(rng.choice(kinds)) for _ in range(rng.choice([1, 2, 3]))]
@@ -57,8 +57,8 @@ def rows(rng: Rng, kinds: list[list[Any]], blocks: int, each: int) -> list[dict[
                 "n": {"b": value(rng, pool)},
                 "l": [value(rng, pool) for _ in range(rng.randrange(3))],
             }
-            kept = {name: row[name] for name in row if rng.random() < 0.85}
-            made.append({"id": block * each + number, "pad": PAD, **kept})
+            remaining = {name: row[name] for name in row if rng.random() < 0.85}
+            made.append({"id": block * each + number, "pad": PAD, **remaining})
     return made
 
 
@@ -119,7 +119,7 @@ def run(seeds: range, folder: Path) -> None:
 
 @pytest.fixture(params=[1, inlist.MOST_FILTERED])
 def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let any side leave out blocks of the other one, with filters or without."""
+    """Allow any side to leave out blocks of the other one, with filters or without."""
     monkeypatch.setattr(joinkeys, "LEAST_TIMES", 0)
     monkeypatch.setattr(joinkeys, "_FEWEST_BLOCKS", 1)
     monkeypatch.setattr(joinkeys, "MOST_READ", 1)
@@ -154,14 +154,14 @@ def test_rules_made_wrong_change_answers(
 ) -> None:
     module, old, new = JOIN_MUTATIONS[name]
     made = mutant(module, old, new)
-    place, word = {
+    path, word = {
         inlist: (inlist, "rules_of_many"),
         keyfilters: (joinkeys, "key_filters"),
         joinkeys: (joinkeys, "with_join_keys"),
-        prune: (prune, "_told_of_each"),
+        prune: (prune, "_by_values"),
     }[module]
-    for one in {made, joinkeys}:
+    for item in {made, joinkeys}:
         for bound, least in (("LEAST_TIMES", 0), ("_FEWEST_BLOCKS", 0), ("MOST_READ", 1)):
-            monkeypatch.setattr(one, bound, least, raising=False)
-    monkeypatch.setattr(place, word, getattr(made, word))
+            monkeypatch.setattr(item, bound, least, raising=False)
+    monkeypatch.setattr(path, word, getattr(made, word))
     assert any(is_wrong(seed, tmp_path) for seed in range(40))

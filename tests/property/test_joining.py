@@ -16,7 +16,7 @@ from sdb.errors import CorruptError
 from sdb.packfile.read.reader import open_packfile
 from sdb.packfile.rewrite import merge
 from sdb.packfile.rewrite.merge import joined
-from sdb.store.url import grow
+from sdb.store.url import create_from_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,14 +51,16 @@ def packed(folder: Path, parts: Sequence[list[dict[str, Any]]], **options: Any) 
 def join_to(paths: Sequence[Path], output: Path) -> merge.JoinedPackfile:
     with ExitStack() as stack:
         packs = [stack.enter_context(open_packfile(path)) for path in paths]
-        found = joined(packs, stack)
-        with grow(packs[0].reader, found.kept_bytes, output, overwrite=True) as draft:
-            found.write(draft)
-        return found
+        actual = joined(packs, stack)
+        with create_from_prefix(
+            packs[0].reader, actual.kept_bytes, output, overwrite=True
+        ) as draft:
+            actual.write(draft)
+        return actual
 
 
 def parts_of(paths: Sequence[Path]) -> Iterator[tuple[int, int]]:
-    """Give for each block how many rows there are up to its end, and its number of chunks."""
+    """Yield for each block how many rows there are up to its end, and its number of chunks."""
     end = 0
     for path in paths:
         with open_packfile(path) as pack:
@@ -70,7 +72,7 @@ def parts_of(paths: Sequence[Path]) -> Iterator[tuple[int, int]]:
 
 
 def spans(ends: Sequence[int]) -> list[range]:
-    """Give where a block may end that is in one which ends there."""
+    """Return where a block may end that is in one which ends there."""
     return [range(start + 1, end + 1) for start, end in pairwise((0, *ends))]
 
 
@@ -102,8 +104,8 @@ def test_t_11_3_joined_packfiles_have_all_rows_and_times(
 ) -> None:
     """The original loses the times of the second field when it joins packfiles."""
     monkeypatch.setattr(merge, "BLOCK_BYTES", block)
-    told = [rows * times for rows, times in parts]
-    paths = packed(folder, told, block_bytes=block, constants=constants)
+    reported = [rows * times for rows, times in parts]
+    paths = packed(folder, reported, block_bytes=block, constants=constants)
     output = folder / "joined.zion"
     join_to(paths, output)
     assert sdb.validate(output).ok
@@ -119,30 +121,32 @@ def test_t_11_3_joined_packfiles_have_all_rows_and_times(
         ends = [*accumulate(summary.rows)]
     made_of = [[chunks for end, chunks in parts_of(paths) if end in span] for span in spans(ends)]
     least, full = max(2, block // (2 * ALIGN)), block // ALIGN
-    for one, other in pairwise(made_of):
-        if max(*one, *other) < least:
-            assert sum(one) + other[0] > full, "short blocks side by side"
+    for item, other in pairwise(made_of):
+        if max(*item, *other) < least:
+            assert sum(item) + other[0] > full, "short blocks side by side"
     with open_packfile(output) as pack:
         provenance = pack.trailer.sparse.provenance()
         if provenance is not None and provenance.complete:
-            assert sum(one.rows for one in provenance.origins) == len(rows)
+            assert sum(item.rows for item in provenance.origins) == len(rows)
 
 
 def test_blocks_that_are_full_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge, "BLOCK_BYTES", ALIGN * 4)
     rows = [{"n": n, "s": f"{n:0400}"} for n in range(400)]
     paths = packed(folder, [rows, rows], block_bytes=ALIGN * 4)
-    found = join_to(paths, folder / "joined.zion")
+    actual = join_to(paths, folder / "joined.zion")
     with open_packfile(paths[0]) as pack:
-        full = [pack.trailer.block_range(n) for n, one in enumerate(pack.blocks) if one.chunks >= 2]
-    assert found.copied_bytes >= 2 * sum(stop - start for start, stop in full) > 0
-    assert found.trailer.rows == 800
+        full = [
+            pack.trailer.block_range(n) for n, block in enumerate(pack.blocks) if block.chunks >= 2
+        ]
+    assert actual.copied_bytes >= 2 * sum(stop - start for start, stop in full) > 0
+    assert actual.trailer.rows == 800
 
 
 def test_other_rows_are_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = packed(folder, [[{"n": 1}], [{"n": 2}]])
     good = merge.ion_text
-    monkeypatch.setattr(merge, "ion_text", lambda one, blocks: good(one, blocks[:1]))
+    monkeypatch.setattr(merge, "ion_text", lambda item, blocks: good(item, blocks[:1]))
     with pytest.raises(CorruptError, match="other rows"):
         join_to(paths, folder / "joined.zion")
 

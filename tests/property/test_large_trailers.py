@@ -16,13 +16,13 @@ from sdb.errors import ConflictError, CorruptError, SdbError
 from sdb.packfile.trailer import partialread
 from sdb.packfile.trailer import read as storedtrailer
 from sdb.packfile.trailer.blockstats import BlockStatistics, store_sections
-from sdb.packfile.trailer.lazybytes import LateBytes
+from sdb.packfile.trailer.lazybytes import LazyBytes
 from sdb.packfile.trailer.read import read_beginning, read_trailer
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
 from sdb.packfile.trailer.statsection import StoredStatistics
 from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.records import replace
-from sdb.store.flat import FlatReader
+from sdb.store.objectstore_base import ObjectReaderBase
 from sdb.store.url import open_read
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FIRST, SECOND = 256, 300
 SECTIONS = {(("a",), 1): b"zones" * 7, (("b", "c"), 2): b"texts" * 9, ((), 4): b"words" * 30}
 
 
-class Memory(FlatReader):
+class Memory(ObjectReaderBase):
     """A file in memory that takes note of what is read of it."""
 
     def __init__(self, data: bytes) -> None:
@@ -101,13 +101,13 @@ def in_parts(data: bytes) -> tuple[Trailer | str, Memory]:
         return error.message.removeprefix("reading trailer from x: ").removeprefix("x: "), reader
 
 
-def beginning(data: bytes, told: Trailer) -> Trailer | None:
-    return read_beginning(Memory(data), told)
+def beginning(data: bytes, trailer: Trailer) -> Trailer | None:
+    return read_beginning(Memory(data), trailer)
 
 
-def body_of(found: Trailer | str) -> bytes | LateBytes:
-    assert isinstance(found, Trailer)
-    stored = found.sparse.stored_statistics
+def body_of(trailer: Trailer | str) -> bytes | LazyBytes:
+    assert isinstance(trailer, Trailer)
+    stored = trailer.sparse.stored_statistics
     assert stored is not None
     return stored.body
 
@@ -122,19 +122,19 @@ def test_trailers_of_all_sizes() -> None:
         stored = StoredStatistics(b"head", random.Random(size).randbytes(size))
         for blocks, presence in ((1, 0), (3, 50), (3, 150), (3, 900), (90, 0), (400, 20)):
             data = packfile(stored, blocks, stored_presence=bytes(presence))
-            found, reader = in_parts(data)
+            actual, reader = in_parts(data)
             expected = whole(data)
-            assert found == expected, (size, blocks, presence)
-            body = body_of(found)
-            late += isinstance(body, LateBytes)
+            assert actual == expected, (size, blocks, presence)
+            body = body_of(actual)
+            late += isinstance(body, LazyBytes)
             assert body[3:] == stored.body[3:]
             assert body[size // 2 : size // 2 + 9] == stored.body[size // 2 : size // 2 + 9]
-            assert isinstance(found, Trailer)
-            assert found.encode() == data[found.offset :]
-            plain = replace(found, sparse=SparseIndex(blocks))
+            assert isinstance(actual, Trailer)
+            assert actual.encode() == data[actual.offset :]
+            plain = replace(actual, sparse=SparseIndex(blocks))
             again = beginning(data, plain)
-            assert again == replace(plain, sparse=found.sparse)
-            assert beginning(data, replace(plain, offset=found.offset + 1)) is None
+            assert again == replace(plain, sparse=actual.sparse)
+            assert beginning(data, replace(plain, offset=actual.offset + 1)) is None
             assert beginning(data, replace(plain, offset=len(data) - 4)) is None
             if size >= 1000 and presence <= 50 and blocks < 90:
                 opened = reader.reads[:2]
@@ -157,9 +157,9 @@ def test_other_ways_to_write_sizes() -> None:
         fields += inner[sparse.stop : struct.stop]
         made = inner[: struct.start] + ion.header(13, len(fields)) + fields
         made = data[:start] + made + len(made).to_bytes(4, "little")
-        found, _ = in_parts(made)
-        assert found == whole(made)
-        is_late = isinstance(body_of(found), LateBytes)
+        actual, _ = in_parts(made)
+        assert actual == whole(made)
+        is_late = isinstance(body_of(actual), LazyBytes)
         assert is_late == (len(written) < 12), "or else it was read whole"
 
 
@@ -168,11 +168,11 @@ def test_little_is_read_of_it() -> None:
     stored = store_sections({key: (100 * data, b"") for key, data in SECTIONS.items()})
     assert stored is not None
     data = packfile(stored)
-    found, reader = in_parts(data)
+    actual, reader = in_parts(data)
     assert len(reader.reads) == 2
     assert sum(stop - start for start, stop in reader.reads) == FIRST + SECOND
-    assert isinstance(found, Trailer)
-    known = found.sparse.statistics()
+    assert isinstance(actual, Trailer)
+    known = actual.sparse.statistics()
     assert known is not None
     assert known.sizes.keys() == SECTIONS.keys()
     assert len(reader.reads) == 2
@@ -195,17 +195,17 @@ def test_names_may_put_members_in_another_order() -> None:
     for names in (("body",), ("body", "head"), ("sdb", "body"), ("statistics", "blocks-delta")):
         for presence in (0, 90, 2000):
             data = packfile(stored, 40, names, stored_presence=bytes(presence))
-            found, _ = in_parts(data)
-            assert found == whole(data)
-            assert isinstance(body_of(found), LateBytes), names
+            actual, _ = in_parts(data)
+            assert actual == whole(data)
+            assert isinstance(body_of(actual), LazyBytes), names
 
 
 @pytest.mark.usefixtures("small")
 def test_large_trailers_without_statistics() -> None:
     for more in (bytes(500), bytes(90_000)):
         data = packfile(None, stored_provenance=more)
-        found, reader = in_parts(data)
-        assert found == whole(data)
+        actual, reader = in_parts(data)
+        assert actual == whole(data)
         assert len(reader.reads) <= 4
         assert sum(stop - start for start, stop in reader.reads) == len(data) - 300
 
@@ -239,18 +239,18 @@ def test_damage_is_found_as_in_the_whole() -> None:
             if len(inner) < body + 901 or body < 40:
                 break
         data = sound[:start] + inner + len(inner).to_bytes(4, "little")
-        found, _ = in_parts(data)
-        assert found == whole(data), number
-        wrong += isinstance(found, str)
-        told = whole(sound)
-        assert isinstance(told, Trailer)
-        known = beginning(data, replace(told, sparse=SparseIndex(len(told.blocks))))
+        actual, _ = in_parts(data)
+        assert actual == whole(data), number
+        wrong += isinstance(actual, str)
+        reported = whole(sound)
+        assert isinstance(reported, Trailer)
+        known = beginning(data, replace(reported, sparse=SparseIndex(len(reported.blocks))))
         # What follows the statistics is not looked at.
-        if known is not None and isinstance(found, Trailer):
-            known_sparse = replace(known.sparse, clustered=found.sparse.clustered)
-            assert found.sparse == known_sparse
-        if isinstance(found, Trailer) and found.sparse.stored_statistics is not None:
-            late += isinstance(found.sparse.stored_statistics.body, LateBytes)
+        if known is not None and isinstance(actual, Trailer):
+            known_sparse = replace(known.sparse, clustered=actual.sparse.clustered)
+            assert actual.sparse == known_sparse
+        if isinstance(actual, Trailer) and actual.sparse.stored_statistics is not None:
+            late += isinstance(actual.sparse.stored_statistics.body, LazyBytes)
     assert wrong > 400
     assert late > 150
 
@@ -263,9 +263,9 @@ def test_a_damaged_section_is_ignored_and_the_others_hold() -> None:
     for at in range(0, len(stored.body), 37):
         flipped = bytearray(stored.body)
         flipped[at] ^= 4
-        found, _ = in_parts(packfile(replace(stored, body=bytes(flipped))))
-        assert isinstance(found, Trailer)
-        known = found.sparse.statistics()
+        actual, _ = in_parts(packfile(replace(stored, body=bytes(flipped))))
+        assert isinstance(actual, Trailer)
+        known = actual.sparse.statistics()
         assert known is not None
         damaged = 0
         for key, data in SECTIONS.items():
@@ -281,17 +281,17 @@ def test_words_are_not_held() -> None:
     data = packfile(StoredStatistics(b"head", bytes(24 << 20)))
     reader = Memory(data)
     tracemalloc.start()
-    found = read_trailer(reader, "x")
+    actual = read_trailer(reader, "x")
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 2 << 20
-    assert len(body_of(found)) == 24 << 20
+    assert len(body_of(actual)) == 24 << 20
     assert sum(stop - start for start, stop in reader.reads) <= 512 << 10
 
 
 @pytest.mark.usefixtures("small")
 def test_files_that_are_closed_or_replaced(tmp_path: Path) -> None:
-    """What was closed is opened again if it is the same; another one is told."""
+    """What was closed is opened again if it is the same; another one is an error."""
     stored = StoredStatistics(b"head", random.Random(1).randbytes(5000))
     path = tmp_path / "x.zion"
     path.write_bytes(packfile(stored))
@@ -319,7 +319,7 @@ def test_statistics_are_equal_whatever_they_are_read_from() -> None:
     stored = store_sections({key: (data, b"") for key, data in SECTIONS.items()})
     assert stored is not None
     assert isinstance(stored.body, bytes)
-    late = LateBytes(Memory(b"12" + stored.body), 2, 2 + len(stored.body), stored.body[:5])
+    late = LazyBytes(Memory(b"12" + stored.body), 2, 2 + len(stored.body), stored.body[:5])
     assert replace(stored, body=late) == stored == replace(stored, body=late)
     assert replace(stored, body=late).encode() == stored.encode()
     assert replace(stored, body=late).held_bytes == len(stored.head) + 5

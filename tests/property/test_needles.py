@@ -25,7 +25,7 @@ from sdb.packfile.prune.predicate import Instant
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
 from sdb.query.analyze.check import check
 from sdb.query.analyze.folding import fold
-from sdb.query.plan import lettercase, reduction
+from sdb.query.catalog import lettercase, reduction
 from sdb.query.syntax.parser import parse
 from tests.blockmutations import MUTATIONS
 from tests.blockoracle import Oracle, add_statistics
@@ -108,21 +108,21 @@ def row(rng: Rng, pool: list[Any]) -> Row:
     return {name: made[name] for name in made if rng.random() < 0.85}
 
 
-def literal(rng: Rng, found: Any) -> str:
+def literal(rng: Rng, actual: Any) -> str:
     """Write a value as SQL has it; what has no word in SQL stands for another one."""
-    match found:
+    match actual:
         case None | bool():
-            return str(found).upper() if found is not None else "NULL"
+            return str(actual).upper() if actual is not None else "NULL"
         case int() | float():
-            if found != found or found in {float("inf"), float("-inf")}:  # noqa: PLR0124
+            if actual != actual or actual in {float("inf"), float("-inf")}:  # noqa: PLR0124
                 return rng.choice(["0", "1e308", "-1e308"])
-            return repr(found)
+            return repr(actual)
         case datetime():
-            text = found.isoformat().replace("+00:00", "Z")
+            text = actual.isoformat().replace("+00:00", "Z")
             return rng.choice([f"`{text}`", f"'{text}'"])
         case bytes():
             return "'YWJj'"
-    escaped = str(found).replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    escaped = str(actual).replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{escaped}'"
 
 
@@ -147,21 +147,21 @@ def regex(rng: Rng, pools: Pools) -> str:
 
 
 def leaf(rng: Rng, pools: Pools) -> str:
-    path, one, two = rng.choice(PATHS), constant(rng, pools), constant(rng, pools)
+    path, first, two = rng.choice(PATHS), constant(rng, pools), constant(rng, pools)
     no, text = rng.choice(["", "", "NOT "]), literal(rng, rng.choice(pools.texts))
-    signs = [one for one in pools.texts if "%" in one or "_" in one] or pools.texts
+    signs = [first for first in pools.texts if "%" in first or "_" in first] or pools.texts
     escaped = literal(rng, re.sub("([%_])", r"!\1", rng.choice(signs)) + rng.choice(["", "%"]))
     network = rng.choice(["10.0.0.0/8", "10.1.2.0/24", "8.0.0.0/6", "10.1.0.0/16"])
     return rng.choice(
         [
-            f"{path} {rng.choice(['=', '=', '<>', '<', '<=', '>', '>='])} {one}",
-            f"{path} {rng.choice(['=', '<>'])} {one}",
+            f"{path} {rng.choice(['=', '=', '<>', '<', '<=', '>', '>='])} {first}",
+            f"{path} {rng.choice(['=', '<>'])} {first}",
             f"{path} {rng.choice(['=', '<>'])} NULL",
             f"x {rng.choice(['>', '>=', '<>'])} {literal(rng, rng.choice(pools.numbers))}",
             f"x {no}LIKE {escaped} ESCAPE '!'",
-            f"{one} {rng.choice(['<', '>='])} {path}",
-            f"{path} IN ({one}, {two})",
-            f"{path} BETWEEN {one} AND {two}",
+            f"{first} {rng.choice(['<', '>='])} {path}",
+            f"{path} IN ({first}, {two})",
+            f"{path} BETWEEN {first} AND {two}",
             f"{path} IS {no}{rng.choice(['NULL', 'MISSING', 'TRUE', 'FALSE'])}",
             f"NOT ({path} IS {no}{rng.choice(['NULL', 'MISSING', 'TRUE', 'FALSE'])})",
             f"{path} {no}LIKE {pattern(rng, pools)}",
@@ -174,7 +174,7 @@ def leaf(rng: Rng, pools: Pools) -> str:
             f"{rng.choice(['UPPER', 'LOWER'])}({path}) = {text}",
             f"UPPER({path}) = UPPER({text})",
             f"LOWER({path}) = LOWER({text})",
-            f"ARRAY_CONTAINS({rng.choice(['l', 'x'])}, {one})",
+            f"ARRAY_CONTAINS({rng.choice(['l', 'x'])}, {first})",
             f"IS_SUBNET_OF('{network}', {path})",
             f"IS_SUBNET_OF('9.0.0.0', '10.1.2.3', {path})",
             f"TO_UNIX_EPOCH({path}) {rng.choice(['=', '<', '>='])} {rng.choice([1614834367, 0])}",
@@ -219,7 +219,7 @@ def written(folder: Path, seed: int, made: list[Row], **options: Any) -> Path:
 
 
 def stored(path: Path) -> tuple[SparseIndex, Any, list[int]]:
-    """Give what a packfile knows of its blocks, and the block of each of its rows."""
+    """Return what a packfile knows of its blocks, and the block of each of its rows."""
     with sdb.open(path) as pack:
         sparse, statistics = pack.known
     assert sparse.summary is not None
@@ -228,17 +228,17 @@ def stored(path: Path) -> tuple[SparseIndex, Any, list[int]]:
 
 
 def imagined(path: Path, *, tells_types: bool) -> tuple[SparseIndex, Any, list[int]]:
-    """Give what the oracle knows of the rows of a packfile, as if they were in many blocks."""
+    """Return what the oracle knows of the rows of a packfile, as if they were in many blocks."""
     with sdb.open(path) as pack:
         summary = pack.trailer.sparse.summary
         # Numbers that are whole become integers when they are packed, and some texts times.
-        found = list(pack.rows())
+        answers = list(pack.rows())
     assert summary is not None
-    assert len(found) == BLOCKS * ROWS
-    parts = [found[at : at + ROWS] for at in range(0, len(found), ROWS)]
+    assert len(answers) == BLOCKS * ROWS
+    parts = [answers[at : at + ROWS] for at in range(0, len(answers), ROWS)]
     types = summary.types if tells_types else {}
     known = Summary((ROWS,) * BLOCKS, types, complete=tells_types and summary.complete)
-    numbers = [at // ROWS for at in range(len(found))]
+    numbers = [at // ROWS for at in range(len(answers))]
     return SparseIndex(BLOCKS, summary=known), Oracle(parts), numbers
 
 
@@ -253,14 +253,14 @@ def cases(folder: Path, seed: int, count: int, *, is_real: bool = False) -> list
     else:
         path = written(folder, seed, made)
         sparse, statistics, numbers = imagined(path, tells_types=rng.random() < 0.5)
-    found: dict[str, ast.Expr | None] = {}
-    while len(found) < count:
+    results: dict[str, ast.Expr | None] = {}
+    while len(results) < count:
         text = condition(rng, pools)
         try:
-            found[text] = tree(text)
+            results[text] = tree(text)
         except QueryError:
             continue
-    return judged(found, path, (sparse, statistics, numbers))
+    return judged(results, path, (sparse, statistics, numbers))
 
 
 def judged(
@@ -362,7 +362,7 @@ def queries(folder: Path, seeds: range) -> int:
                 sdb.sql(query, threads=1) as pruned,
                 sdb.sql(query, threads=1, prune=False) as full,
             ):
-                answers = [b"".join(one.lines()) for one in (pruned, full)]
+                answers = [b"".join(item.lines()) for item in (pruned, full)]
                 assert answers[0] == answers[1], (seed, query)
                 out += full.reading.blocks - pruned.reading.blocks
     return out
@@ -416,7 +416,7 @@ def test_rules_made_wrong_lose_rows(name: str, known: list[Case]) -> None:
         rules = made
     elif module is blockrules:
         rules = _executed(prune, inspect.getsource(prune))
-        rules.blockrules = made  # type: ignore[attr-defined]
+        rules.rules = made  # type: ignore[attr-defined]
     elif module is reduction:
         reduced = made
     else:

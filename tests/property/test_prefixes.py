@@ -18,7 +18,7 @@ from sdb import _core, ion
 from sdb.packfile.inspect.validate import validate
 from sdb.packfile.prune import prune, subnets
 from sdb.packfile.prune import rules as blockrules
-from sdb.query.plan import reduction
+from sdb.query.catalog import reduction
 from tests.blockmutations import PREFIX_MUTATIONS
 from tests.blockoracle import prefixes
 from tests.property.test_needles import Case as Condition
@@ -62,15 +62,15 @@ def text(rng: Rng, pool: list[int]) -> str:
         return ".".join(octets)
     if pick < 0.75:
         return ".".join(octet.zfill(rng.choice([1, 2, 3])) for octet in octets)
-    one = ".".join(octets)
-    at = rng.randrange(len(one))
+    value = ".".join(octets)
+    at = rng.randrange(len(value))
     return rng.choice(
         [
-            one[:at] + rng.choice(" .0x-+\u0663") + one[at:],
-            one[:at] + one[at + 1 :],
-            one + rng.choice([" ", ":80", "/32", ".1", "\x00", "\n"]),
-            "::ffff:" + one,
-            octets[0].zfill(4) + one[len(octets[0]) :],
+            value[:at] + rng.choice(" .0x-+\u0663") + value[at:],
+            value[:at] + value[at + 1 :],
+            value + rng.choice([" ", ":80", "/32", ".1", "\x00", "\n"]),
+            "::ffff:" + value,
+            octets[0].zfill(4) + value[len(octets[0]) :],
             ".".join([*octets[:3], "256"]),
             str(near(rng, pool)),
         ]
@@ -99,35 +99,35 @@ def packed(folder: Path, seed: int) -> tuple[Path, Path, list[int], list[str]]:
     """Pack rows with filters and without; also gives addresses that they are near, and texts."""
     rng = Rng(seed)
     pool = [int.from_bytes(bytes(rng.choices(OCTETS, k=4))) for _ in range(BLOCKS)]
-    made = [row(rng, [one]) for one in pool for _ in range(ROWS)]
-    for number, one in enumerate(made):
-        one["number"] = number
+    made = [row(rng, [item]) for item in pool for _ in range(ROWS)]
+    for number, item in enumerate(made):
+        item["number"] = number
     source = folder / f"{seed}.ion"
     source.write_bytes(b"".join(map(ion.dumps, made)))
     places = []
     for name, stats in (("with", STATS[seed % len(STATS)]), ("without", "off")):
-        place = folder / f"{seed}-{name}.zion"
-        sdb.pack([source], place, block_bytes=512, align_bytes=512, stats=stats, threads=1)
-        places.append(place)
-    texts = [one["x"] for one in made if isinstance(one.get("x"), str)]
+        path = folder / f"{seed}-{name}.zion"
+        sdb.pack([source], path, block_bytes=512, align_bytes=512, stats=stats, threads=1)
+        places.append(path)
+    texts = [item["x"] for item in made if isinstance(item.get("x"), str)]
     return places[0], places[1], pool, texts
 
 
 def condition(rng: Rng, pool: list[int], texts: list[str]) -> str:
-    path, one = rng.choice(PATHS), near(rng, pool)
+    path, first = rng.choice(PATHS), near(rng, pool)
     equal = literal(rng, rng.choice([text(rng, pool), rng.choice(texts)]))
     no = rng.choice(["", "", "", "NOT "])
-    low, high = sorted((one, rng.choice([near(rng, pool), one + rng.randrange(1, 600)])))
+    low, high = sorted((first, rng.choice([near(rng, pool), first + rng.randrange(1, 600)])))
     high = min(high, (1 << 32) - 1)
     if rng.random() < 0.05:
         low, high = high, low
     length = rng.choice([*range(33), 8, 16, 24, 32, 32])
     return rng.choice(
         [
-            f"{no}IS_SUBNET_OF('{IPv4Address(one)}/{length}', {path})",
-            f"{no}IS_SUBNET_OF('{IPv4Address(one)}/{length}', {path})",
+            f"{no}IS_SUBNET_OF('{IPv4Address(first)}/{length}', {path})",
+            f"{no}IS_SUBNET_OF('{IPv4Address(first)}/{length}', {path})",
             f"{no}IS_SUBNET_OF('{IPv4Address(low)}', '{IPv4Address(high)}', {path})",
-            f"{no}IS_SUBNET_OF('{IPv4Address(one)}', {path})",
+            f"{no}IS_SUBNET_OF('{IPv4Address(first)}', {path})",
             f"{path} = {equal}",
             f"{path} IN ('10.1.2.3', {equal})",
         ]
@@ -139,17 +139,17 @@ def conditions(folder: Path, seed: int, count: int) -> list[Condition]:
     filtered, plain, pool, texts = packed(folder, seed)
     rng = Rng(seed)
     known = stored(filtered)
-    found = {asked: tree(asked) for asked in (condition(rng, pool, texts) for _ in range(count))}
-    return judged(found, plain, known)
+    actual = {asked: tree(asked) for asked in (condition(rng, pool, texts) for _ in range(count))}
+    return judged(actual, plain, known)
 
 
 def run(folder: Path, seeds: range, count: int) -> float:
     """Check conditions, and that packfiles have what their filters tell."""
 
     def made(seed: int) -> list[Condition]:
-        found = conditions(folder, seed, count)
+        actual = conditions(folder, seed, count)
         assert not validate(folder / f"{seed}-with.zion").findings
-        return found
+        return actual
 
     return share_left_out(seeds, made)
 
@@ -161,8 +161,10 @@ def test_no_row_is_lost(tmp_path: Path) -> None:
 def test_prefixes_are_those_of_the_addresses_in_texts() -> None:
     rng = Rng(1)
     for _ in range(2000):
-        one = text(rng, [rng.getrandbits(32)])
-        assert _core.address_prefixes(one.encode("utf-8", "surrogatepass")) == prefixes(one), one
+        first = text(rng, [rng.getrandbits(32)])
+        assert _core.address_prefixes(first.encode("utf-8", "surrogatepass")) == prefixes(first), (
+            first
+        )
 
 
 def test_networks_are_few_prefixes_or_none() -> None:
@@ -195,8 +197,8 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> list[Condition]:
 def test_rules_made_wrong_lose_rows(name: str, known: list[Condition]) -> None:
     module, old, new = PREFIX_MUTATIONS[name]
     made = mutant(module, old, new)
-    rules, asked = (_executed(one, inspect.getsource(one)) for one in (prune, blockrules))
-    rules.blockrules = asked  # type: ignore[attr-defined]
-    asked.addresses = made if module is subnets else subnets  # type: ignore[attr-defined]
+    rules, asked = (_executed(item, inspect.getsource(item)) for item in (prune, blockrules))
+    rules.rules = asked  # type: ignore[attr-defined]
+    asked.subnets = made if module is subnets else subnets  # type: ignore[attr-defined]
     reduced = made if module is reduction else reduction
     assert any(lost(case, rules, reduced) for case in known)

@@ -12,7 +12,7 @@ import sdb
 from sdb import instants
 from sdb.packfile.prune.prune import blocks
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
-from sdb.query.plan.reduction import reduce
+from sdb.query.catalog.reduction import reduce
 from sdb.query.syntax import ast
 
 if TYPE_CHECKING:
@@ -114,19 +114,19 @@ def get(expr: ast.Expr, row: Row) -> Any:
         case ast.Name(name):
             return row.get(name, MISSING)
         case ast.Dot(base, name):
-            found = get(base, row)
-            return found.get(name, MISSING) if isinstance(found, dict) else MISSING
+            value = get(base, row)
+            return value.get(name, MISSING) if isinstance(value, dict) else MISSING
         case ast.Call(name, (operand,)):
-            found = get(operand, row)
-            if not isinstance(found, ast.Instant):
+            value = get(operand, row)
+            if not isinstance(value, ast.Instant):
                 return MISSING
-            return found.us // 1_000_000 if name == "TO_UNIX_EPOCH" else found.us
+            return value.us // 1_000_000 if name == "TO_UNIX_EPOCH" else value.us
     raise AssertionError(expr)
 
 
-def kind(found: Any) -> str:
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        return type(found).__name__
+def kind(actual: Any) -> str:
+    if isinstance(actual, bool) or not isinstance(actual, int | float):
+        return type(actual).__name__
     return "number"
 
 
@@ -151,14 +151,14 @@ def truth(expr: ast.Expr, row: Row) -> Any:
                 return decisive
             return MISSING if MISSING in sides else not decisive
         case ast.Unary("NOT", operand):
-            found = truth(operand, row)
-            return MISSING if found is MISSING else not found
+            actual = truth(operand, row)
+            return MISSING if actual is MISSING else not actual
         case ast.Between(operand, low, high):
             both = ast.Binary(">=", operand, low), ast.Binary("<=", operand, high)
             return truth(ast.Binary("AND", *both), row)
         case ast.In(operand, tuple() as items):
-            found = [truth(ast.Binary("=", operand, item), row) for item in items]
-            return MISSING if MISSING in found else any(found)
+            actual = [truth(ast.Binary("=", operand, item), row) for item in items]
+            return MISSING if MISSING in actual else any(actual)
         case ast.Binary(op, left, right):
             return compare(op, get(left, row), get(right, row))
     raise AssertionError(expr)
@@ -166,13 +166,13 @@ def truth(expr: ast.Expr, row: Row) -> Any:
 
 def index(parts: list[list[Row]], *, summary: bool) -> SparseIndex:
     def spans(part: list[Row]) -> dict[tuple[str, ...], tuple[int, int]]:
-        found: dict[tuple[str, ...], tuple[int, int]] = {}
+        results: dict[tuple[str, ...], tuple[int, int]] = {}
         for path, expr in ((("n", "u"), ast.Dot(ast.Name("n"), "u")), (("ts",), ast.Name("ts"))):
             times = [get(expr, row) for row in part]
             us = [time.us for time in times if isinstance(time, ast.Instant)]
             if us:
-                found[path] = min(us), max(us)
-        return found
+                results[path] = min(us), max(us)
+        return results
 
     types: dict[tuple[str, ...], int] = {}
     bits = {"bool": 2, "number": 12, "Instant": 64, "str": 256, "list": 2048, "dict": 8192}
@@ -181,8 +181,8 @@ def index(parts: list[list[Row]], *, summary: bool) -> SparseIndex:
             flat = {(name,): row[name] for name in row}
             if isinstance(row.get("n"), dict):
                 flat["n", "u"] = row["n"]["u"]
-            for path, found in flat.items():
-                types[path] = types.get(path, 0) | bits.get(kind(found), 1)
+            for path, results in flat.items():
+                types[path] = types.get(path, 0) | bits.get(kind(results), 1)
     known = Summary(tuple(map(len, parts)), types, complete=True) if summary else None
     indices = build_indices(map(spans, parts))
     return SparseIndex(len(parts), {"k": 7, "c": "x"}, indices, known)
@@ -195,13 +195,13 @@ def check(seed: int) -> None:
     size = rng.randrange(1, 6)
     parts = [every[at : at + size] for at in range(0, len(every), size)]
     expr = condition(rng, unit)
-    kept = {
+    remaining = {
         block
         for start, stop in blocks(reduce(expr), index(parts, summary=rng.random() < 0.5))
         for block in range(start, stop)
     }
     for number, part in enumerate(parts):
-        if number not in kept:
+        if number not in remaining:
             assert not any(truth(expr, row) is True for row in part), (seed, number, expr)
 
 
@@ -228,12 +228,12 @@ def test_some_blocks_are_left_out() -> None:
     assert left_out > 500
 
 
-def shown(found: Any) -> Any:
-    if isinstance(found, ast.Instant):
-        return instants.text(found.us)
-    if isinstance(found, dict):
-        return {name: shown(inner) for name, inner in found.items()}
-    return found
+def shown(actual: Any) -> Any:
+    if isinstance(actual, ast.Instant):
+        return instants.text(actual.us)
+    if isinstance(actual, dict):
+        return {name: shown(inner) for name, inner in actual.items()}
+    return actual
 
 
 def text(expr: ast.Expr) -> str:

@@ -80,10 +80,10 @@ def test_as_on_a_list_of_rows(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder: Path = tmp_path_factory.mktemp("rewriting")
-    place = folder / "old.zion"
+    location = folder / "old.zion"
     sdb.pack(
         rows,
-        place,
+        location,
         algorithm=algorithm,
         align_bytes=1024,
         block_bytes=block_bytes,
@@ -102,7 +102,7 @@ def test_as_on_a_list_of_rows(
     stream = b"".join(
         ion.dumps(
             {"row": number}
-            | {str(at): one for at, one in enumerate(values[number]) if one is not ABSENT}
+            | {str(at): field for at, field in enumerate(values[number]) if field is not ABSENT}
         )
         for number in changed
     )
@@ -112,7 +112,7 @@ def test_as_on_a_list_of_rows(
     )
     if not (dropped or changed):
         return
-    with sdb.open(place) as pack, ExitStack() as stack:
+    with sdb.open(location) as pack, ExitStack() as stack:
         try:
             for number in changed:
                 for path, value in zip(paths, values[number], strict=True):
@@ -121,40 +121,40 @@ def test_as_on_a_list_of_rows(
             with pytest.raises(UsageError, match="no struct"):
                 rewritten(pack, changes, stack)
             return
-        found = rewritten(pack, changes, stack)
+        actual = rewritten(pack, changes, stack)
         wanted = [row for row, fate in zip(wanted, fates, strict=True) if fate != "d"]
-        assert (found.rows_before, found.rows_after) == (len(rows), len(wanted))
+        assert (actual.rows_before, actual.rows_after) == (len(rows), len(wanted))
         if not wanted:
-            assert found.trailer is None
+            assert actual.trailer is None
             return
         draft = _Draft()
-        draft.write(pack.reader.read(0, found.kept_bytes))
-        found.write(draft)  # type: ignore[arg-type]
+        draft.write(pack.reader.read(0, actual.kept_bytes))
+        actual.write(draft)  # type: ignore[arg-type]
     new = folder / "new.zion"
     new.write_bytes(draft.getvalue())
     report = validate(new)
     assert not report.findings, report.findings
     with sdb.open(new) as pack:
         assert [repr(_sorted(row)) for row in pack.rows()] == [repr(_sorted(row)) for row in wanted]
-        assert pack.trailer == found.trailer
-        told = pack.trailer.sparse.presence()
-        assert told is not None
-        assert {path: one.rows for path, one in told.fields.items() if len(path) == 1} == {
+        assert pack.trailer == actual.trailer
+        reported = pack.trailer.sparse.presence()
+        assert reported is not None
+        assert {path: field.rows for path, field in reported.fields.items() if len(path) == 1} == {
             (name,): count
             for name in {name for row in wanted for name in row}
             if (count := sum(name in row for row in wanted))
         }
         provenance = pack.trailer.sparse.provenance()
         assert provenance is not None
-        assert sum(one.rows for one in provenance.origins) == len(wanted)
+        assert sum(field.rows for field in provenance.origins) == len(wanted)
 
 
 def _sorted(value: object) -> object:
-    """Give a value with the fields of structs in the order of their names."""
+    """Return a value with the fields of structs in the order of their names."""
     if isinstance(value, dict):
         return {name: _sorted(value[name]) for name in sorted(value)}
     if isinstance(value, list):
-        return [_sorted(one) for one in value]
+        return [_sorted(item) for item in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         return int(value)
     return value

@@ -42,16 +42,16 @@ OPERATORS = {
 
 
 def total(values: list[float]) -> float:
-    """Give what SUM gives: an integer if all are and 64 bits hold it, else the nearest double."""
+    """Return what SUM gives: an integer if all are and 64 bits hold it, else the nearest double."""
     exact = sum(map(Fraction, values))
     whole = all(value == int(value) and abs(value) <= 2**64 for value in values)
     return int(exact) if whole and -(2**63) <= exact < 2**64 else float(exact)
 
 
-def close(found: Any, expected: Any) -> bool:
+def close(actual: Any, expected: Any) -> bool:
     if isinstance(expected, int):
-        return bool(found == expected)
-    return math.isclose(found, expected, rel_tol=1e-12)
+        return bool(actual == expected)
+    return math.isclose(actual, expected, rel_tol=1e-12)
 
 
 class Table:
@@ -119,8 +119,8 @@ def test_groups_and_order(values: list[float], *, typed: bool) -> None:
         table = Table(values, folder)
         calls = "COUNT(DISTINCT a) AS d, MIN(a) AS l, MAX(a) AS g, SUM(a) AS s, AVG(a) AS v"
         (row,) = table.both(f"SELECT {calls} FROM read_file('t.zion')", typed=typed)
-        found = [row[name] for name in "dlg"]
-        assert found == [len(set(values)), min(values), max(values)]
+        actual = [row[name] for name in "dlg"]
+        assert actual == [len(set(values)), min(values), max(values)]
         assert close(row["s"], total(values)) or abs(row["s"]) < 1e-6 * max(map(abs, values))
         assert math.isclose(row["v"] * len(values), total(values), rel_tol=1e-9, abs_tol=1e4)
 

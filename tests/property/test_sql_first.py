@@ -104,13 +104,13 @@ def agree(folder: Path, seed: int, count: int) -> int:
         typed, blind = rng.random() < 0.3, rng.random() < 0.2
         answers = Answers(folder, asked, typed=typed, blind=blind)
         assert answers.by_scans(), asked
-        found = answers.lines(native=True, threads=rng.choice([1, 2]))
+        actual = answers.lines(native=True, threads=rng.choice([1, 2]))
         with sdb.sql(asked, root=str(folder), prune=False, typed=typed, threads=1) as unpruned:
             everything = b"".join(unpruned.lines()).decode().splitlines()
             assert unpruned.reading.blocks == unpruned.reading.all_blocks
-        assert found == everything, (seed, asked)
+        assert actual == everything, (seed, asked)
         expected = Answers(folder, full, typed=typed).lines(native=False)
-        assert found == expected, (seed, asked)
+        assert actual == expected, (seed, asked)
         with sdb.sql(asked, root=str(folder)) as pruned:
             planned = pruned.reading.blocks
             list(pruned.lines())

@@ -104,9 +104,9 @@ def agree(query: str, root: Path, *, ordered: bool, typed: bool, blind: bool) ->
     alone, engine = answers.lines(native=True), answers.lines(native=False)
     if not ordered:
         alone, engine = sorted(alone), sorted(engine)
-    found, expected = ([json.loads(line) for line in lines] for lines in (alone, engine))
-    assert len(found) == len(expected), query
-    assert all(map(same, found, expected)), f"{query}\n{found}\n{expected}"
+    actual, expected = ([json.loads(line) for line in lines] for lines in (alone, engine))
+    assert len(actual) == len(expected), query
+    assert all(map(same, actual, expected)), f"{query}\n{actual}\n{expected}"
 
 
 @settings(max_examples=100, deadline=None)

@@ -67,9 +67,9 @@ def _order(terms: Sequence[tuple[str, bool, bool]]) -> Callable[[Row, Row], int]
                 if all(absent):
                     continue
                 return (-1 if absent[0] else 1) * (-1 if last else 1)
-            one, two = _key(left[name]), _key(right[name])
-            if one != two:
-                return (-1 if one < two else 1) * (-1 if down else 1)
+            first, two = _key(left[name]), _key(right[name])
+            if first != two:
+                return (-1 if first < two else 1) * (-1 if down else 1)
         return 0
 
     return compare
@@ -85,8 +85,15 @@ def _terms(rng: Random, names: Sequence[str]) -> tuple[str, list[tuple[str, bool
 
 
 def _sum(rows: Sequence[Row]) -> int | None:
-    found = [row["n"] for row in rows if isinstance(row.get("n"), int)]
-    return sum(found) if found else None
+    ns = [row["n"] for row in rows if isinstance(row.get("n"), int)]
+    return sum(ns) if ns else None
+
+
+def _greatest(rows: Sequence[Row]) -> int | str | None:
+    """Return MAX: that of the numbers, else that of the texts."""
+    numbers = [row["n"] for row in rows if isinstance(row.get("n"), int)]
+    texts = [row["n"] for row in rows if isinstance(row.get("n"), str)]
+    return max(numbers, default=None) or max(texts, default=None)
 
 
 def _read(folder: Path, table: str) -> list[Row]:
@@ -112,35 +119,34 @@ def test_29_13_running_aggregates(folder: Path, seed: int) -> None:
         f"COUNT(DISTINCT u) {over} AS d, MAX(n) FILTER (WHERE u > 1) {over} AS m, "
         f"RANK() {over} AS r FROM read_file('{table}.zion'){where}"
     )
-    kept: dict[str, Callable[[Row], bool]] = {
+    remaining: dict[str, Callable[[Row], bool]] = {
         "": lambda _: True,
         " WHERE i > 7": lambda row: row["i"] > 7,
         " WHERE n IS NOT NULL": lambda row: row.get("n") is not None,
     }
-    rows = [row for row in _read(folder, table) if kept[where](row)]
+    rows = [row for row in _read(folder, table) if remaining[where](row)]
     compare = _order(terms)
     expected = {}
     for row in rows:
         own = [r for r in rows if not by or _same(r, row)]
         frame = [other for other in own if compare(other, row) <= 0]
-        numbers = [r["n"] for r in frame if isinstance(r.get("n"), int) and r.get("u", 0) > 1]
         expected[row["i"]] = {
             "i": row["i"],
             "s": _sum(frame),
             "c": len(frame),
             "p": sum("n" in r for r in frame),
             "d": len({r["u"] for r in frame if "u" in r}),
-            "m": max(numbers, default=None),
+            "m": _greatest([r for r in frame if r.get("u", 0) > 1]),
             "r": 1 + sum(compare(other, row) < 0 for other in own),
         }
         if by and "k" not in row:  # what the original gives rows without a partition
             expected[row["i"]] |= {"s": None, "c": 0, "p": 0, "d": 0, "m": None}
-    found = {row["i"]: row for row in _ask(folder, query, rng.choice([1, 4]))}
-    assert found == expected, query
+    actual = {row["i"]: row for row in _ask(folder, query, rng.choice([1, 4]))}
+    assert actual == expected, query
 
 
 def _same(left: Row, right: Row) -> bool:
-    """Tell whether rows are of one partition."""
+    """Return whether rows are of one partition."""
     return [type(left.get("k")), left.get("k", ...)] == [type(right.get("k")), right.get("k", ...)]
 
 
@@ -166,17 +172,17 @@ def test_29_13_the_first_row_of_each_key(folder: Path, seed: int) -> None:
         expected = [{n: row[n] for n in ("i", "t", "n") if n in row} for row in expected]
     assert _ask(folder, query, rng.choice([1, 4])) == expected, query
     inside = f"SELECT * FROM ({query})" + (" WHERE i >= 0" if rng.random() < 0.5 else "")
-    found = _ask(folder, inside, 2)
-    assert sorted(row["i"] for row in found) == sorted(row["i"] for row in expected), inside
+    actual = _ask(folder, inside, 2)
+    assert sorted(row["i"] for row in actual) == sorted(row["i"] for row in expected), inside
 
 
 def test_29_13_a_condition_outside_of_a_window_changes_nothing_in_it(folder: Path) -> None:
     inner = "SELECT i, k, SUM(n) OVER (ORDER BY i) AS s FROM read_file('t.zion')"
     every = {row["i"]: row for row in _ask(folder, inner, 2)}
     outer = f"SELECT * FROM ({inner}) WHERE i >= 100 AND k = 'a' ORDER BY i LIMIT 5"
-    found = _ask(folder, outer, 2)
-    assert len(found) == 5
-    assert all(row == every[row["i"]] for row in found)
+    actual = _ask(folder, outer, 2)
+    assert len(actual) == 5
+    assert all(row == every[row["i"]] for row in actual)
     joined = (
         f"SELECT a.i, a.s FROM ({inner}) AS a JOIN read_file('few.zion') AS b ON a.i = b.i "
         "WHERE b.i > 20"
@@ -194,6 +200,6 @@ def test_29_13_the_order_of_a_window_is_the_same_whatever_is_known_of_types(tmp_
         sdb.pack([tmp_path / f"{number}.json"], tmp_path / f"{number}.zion")
         absent = sum(v is None or v is ... for v in values)
         query = f"SELECT i, RANK() OVER (ORDER BY t) AS r FROM read_file('{number}.zion')"
-        found = {row["i"]: row["r"] for row in _ask(tmp_path, query, 1)}
+        actual = {row["i"]: row["r"] for row in _ask(tmp_path, query, 1)}
         wanted = [1 if v is None or v is ... else absent + 1 for v in values]
-        assert found == dict(enumerate(wanted)), values
+        assert actual == dict(enumerate(wanted)), values

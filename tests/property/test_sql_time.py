@@ -20,7 +20,7 @@ PARTS = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MICROSECOND")
 
 
 def moment(dice: random.Random) -> int:
-    """Give an instant, often near the end of a month."""
+    """Return an instant, often near the end of a month."""
     us = dice.randrange(-(10**15), 2 * 10**15)
     if dice.random() < 0.5:
         us = (
@@ -39,5 +39,5 @@ def test_differences(part: str, tmp_path: Path) -> None:
     sdb.pack([tmp_path / "t.json"], tmp_path / "t.zion")
     query = f"SELECT DATE_DIFF({part}, a, b) AS n FROM 't.zion'"
     with sdb.sql(query, root=str(tmp_path)) as result:
-        found = [row["n"] for row in result]
-    assert found == [calendar.difference(part, a, b) for a, b in pairs]
+        ns = [row["n"] for row in result]
+    assert ns == [calendar.difference(part, a, b) for a, b in pairs]

@@ -15,8 +15,8 @@ PATH = ("ts",)
 
 
 def build(ranges: list[tuple[int, int] | None]) -> TimeIndex:
-    found = build_indices({PATH: span} if span else {} for span in ranges)
-    return found.get(PATH, TimeIndex())
+    actual = build_indices({PATH: span} if span else {} for span in ranges)
+    return actual.get(PATH, TimeIndex())
 
 
 def assert_hides_nothing(index: TimeIndex, ranges: list[tuple[int, int] | None]) -> None:
@@ -75,11 +75,11 @@ def test_ranges_of_blocks_include_all_that_match(
 ) -> None:
     index = build(ranges)
     sparse = SparseIndex(len(ranges), indices={PATH: index})
-    found = prune.blocks(between(PATH, *wanted), sparse)
+    actual = prune.blocks(between(PATH, *wanted), sparse)
     for block, span in enumerate(ranges):
         if span and span[0] < wanted[1] and wanted[0] <= span[1]:
-            assert any(start <= block < stop for start, stop in found)
-    assert len(found) <= 1
+            assert any(start <= block < stop for start, stop in actual)
+    assert len(actual) <= 1
     everything = ((0, len(ranges)),) if ranges else ()
     assert prune.blocks(between(PATH, None, None), sparse) == everything
     assert prune.blocks(between(("other",), *wanted), sparse) == everything

@@ -20,7 +20,7 @@ from sdb.packfile.prune import ngrams as words_
 from sdb.packfile.prune import prune
 from sdb.packfile.prune import rules as blockrules
 from sdb.packfile.read.search import search
-from sdb.query.plan import reduction
+from sdb.query.catalog import reduction
 from tests.blockmutations import WORD_MUTATIONS
 from tests.property.test_needles import Case as Condition
 from tests.property.test_needles import (
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Rng = random.Random
+
+# Texts of conditions are made at random, with escapes that are warned of.
+pytestmark = pytest.mark.filterwarnings("ignore:.*where it says:sdb.errors.SdbWarning")
 
 WORDS = [
     *("timeout", "Timeout", "TIMEOUTS", "refused", "connection", "mimikatz", "\u212ael\u017finki"),
@@ -113,41 +116,41 @@ def packed(folder: Path, seed: int) -> tuple[Path, Path, list[str]]:
     for _ in range(BLOCKS):
         words = rng.sample(WORDS, 3)
         made += [row(rng, words) for _ in range(ROWS)]
-    for number, one in enumerate(made):
-        one["number"] = number
+    for number, item in enumerate(made):
+        item["number"] = number
     source = folder / f"{seed}.ion"
     source.write_bytes(b"".join(map(ion.dumps, made)))
     places = []
     for name, stats in (("with", STATS[seed % len(STATS)]), ("without", "off")):
-        place = folder / f"{seed}-{name}.zion"
-        sdb.pack([source], place, block_bytes=512, align_bytes=512, stats=stats, threads=1)
-        places.append(place)
-    texts = [found for one in made for found in one.values() if isinstance(found, str)]
+        path = folder / f"{seed}-{name}.zion"
+        sdb.pack([source], path, block_bytes=512, align_bytes=512, stats=stats, threads=1)
+        places.append(path)
+    texts = [actual for item in made for actual in item.values() if isinstance(actual, str)]
     return places[0], places[1], texts or ["timeout"]
 
 
 def part(rng: Rng, texts: list[str]) -> str:
     """Take a part of a text, or one that is much like it."""
-    found = rng.choice([*texts, *WORDS, *["bWltaWthdHogdGltZW91dHM="] * 4])
+    actual = rng.choice([*texts, *WORDS, *["bWltaWthdHogdGltZW91dHM="] * 4])
     pick = rng.random()
     if pick > 0.4:
-        start = rng.randrange(len(found))
-        found = found[start : start + rng.randrange(1, 24)]
+        start = rng.randrange(len(actual))
+        actual = actual[start : start + rng.randrange(1, 24)]
     pick = rng.random()
     if pick < 0.25:
-        return found.swapcase()
+        return actual.swapcase()
     if pick < 0.35:
-        return found.replace("s", "\u017f").replace("k", "\u212a")
-    return found
+        return actual.replace("s", "\u017f").replace("k", "\u212a")
+    return actual
 
 
 def regex(rng: Rng, texts: list[str]) -> str:
     """Make a pattern of parts of texts."""
     made = ""
     for _ in range(rng.randrange(1, 4)):
-        one = part(rng, texts)
-        at = rng.randrange(len(one))
-        begin, unit, end = (re.escape(piece) for piece in (one[:at], one[at], one[at + 1 :]))
+        first = part(rng, texts)
+        at = rng.randrange(len(first))
+        begin, unit, end = (re.escape(piece) for piece in (first[:at], first[at], first[at + 1 :]))
         either = re.escape(part(rng, texts))
         made += rng.choice(
             [
@@ -165,13 +168,13 @@ def regex(rng: Rng, texts: list[str]) -> str:
                 f"\\b{begin}{unit}{end}",
             ]
         ) + rng.choice(["", "", ".*", "|", " ?", "$"])
-    if one[at].isalpha() and rng.random() < 0.3:
-        made = f"{begin}[{one[at].lower()}{one[at].upper()}]{end}"
+    if first[at].isalpha() and rng.random() < 0.3:
+        made = f"{begin}[{first[at].lower()}{first[at].upper()}]{end}"
     return rng.choice(["", "", "^", "(?i)"]) + made.strip("|")
 
 
-def found_by(place: Path, patterns: list[str], **options: Any) -> list[int]:
-    return [one["number"] for one in sdb.grep(patterns, place, **options)]
+def found_by(path: Path, patterns: list[str], **options: Any) -> list[int]:
+    return [item["number"] for item in sdb.grep(patterns, path, **options)]
 
 
 def run_greps(folder: Path, seeds: range, count: int) -> tuple[int, int]:
@@ -198,66 +201,66 @@ def run_greps(folder: Path, seeds: range, count: int) -> tuple[int, int]:
             assert found_by(filtered, patterns, **options) == expected, (seed, patterns, options)
             with sdb.open(filtered) as pack:
                 chosen = search(patterns, **options).selection(pack).blocks
-            read += len(chosen) - len({numbers[one] for one in expected})
-            spare += max(numbers) + 1 - len({numbers[one] for one in expected})
+            read += len(chosen) - len({numbers[item] for item in expected})
+            spare += max(numbers) + 1 - len({numbers[item] for item in expected})
     return read, spare
 
 
 def condition(rng: Rng, texts: list[str]) -> str:
-    path, one, two = rng.choice(PATHS), part(rng, texts), part(rng, texts)
+    path, first, two = rng.choice(PATHS), part(rng, texts), part(rng, texts)
     no, sign = rng.choice(["", "", "NOT "]), rng.choice(["%", "_", ""])
-    like = literal(rng, f"{sign}{one}%{two}{rng.choice(['%', ''])}")
-    middle = len(one) // 2
-    gap = literal(rng, f"%{one[:middle]}%{one[middle + 1 :]}%")
-    escaped = literal(rng, "%" + re.sub("([%_!])", r"!\1", one) + "%")
-    odd = literal(rng, "%" + re.sub("([%_e])", r"e\1", one) + "%")
+    like = literal(rng, f"{sign}{first}%{two}{rng.choice(['%', ''])}")
+    middle = len(first) // 2
+    gap = literal(rng, f"%{first[:middle]}%{first[middle + 1 :]}%")
+    escaped = literal(rng, "%" + re.sub("([%_!])", r"!\1", first) + "%")
+    odd = literal(rng, "%" + re.sub("([%_e])", r"e\1", first) + "%")
     made = literal(rng, regex(rng, texts))
-    plain, two_plain = (re.sub(r"[%_()|*+?{}\[\]\\]", "_", one) for one in (one, two))
+    plain, two_plain = (re.sub(r"[%_()|*+?{}\[\]\\]", "_", first) for first in (first, two))
     return rng.choice(
         [
-            f"{path} {no}LIKE {literal(rng, f'%{one}%')}",
+            f"{path} {no}LIKE {literal(rng, f'%{first}%')}",
             f"{path} {no}LIKE {like}",
             f"{path} {no}LIKE {gap}",
             f"{path} LIKE {escaped} ESCAPE '!'",
             f"{path} LIKE {odd} ESCAPE 'e'",
-            f"{path} {no}ILIKE {literal(rng, f'%{one}%')}",
+            f"{path} {no}ILIKE {literal(rng, f'%{first}%')}",
             f"{path} ILIKE {like}",
-            f"{path} ILIKE {literal(rng, f'%{one.swapcase()}%')}",
+            f"{path} ILIKE {literal(rng, f'%{first.swapcase()}%')}",
             f"{path} ~ {made}",
             f"{path} ~* {made}",
-            f"{path} ~* {literal(rng, re.escape(one))}",
-            f"{path} ~* {literal(rng, re.escape(one.swapcase()))}",
+            f"{path} ~* {literal(rng, re.escape(first))}",
+            f"{path} ~* {literal(rng, re.escape(first.swapcase()))}",
             f"NOT ({path} ~ {made})",
             f"{no}REGEXP_LIKE({path}, {made})",
             f"{path} SIMILAR TO {literal(rng, f'%{plain}%')}",
             f"{path} SIMILAR TO {literal(rng, f'%({plain}|{two_plain})_*%')}",
             f"{path} SIMILAR TO {literal(rng, f'%{plain[:middle]}%{plain[middle + 1 :]}%')}",
             f"{path} {no}SIMILAR TO {literal(rng, f'%{plain}{sign}({two_plain}%)?')}",
-            *(cased(rng, path, one, two) for _ in range(4)),
+            *(cased(rng, path, first, two) for _ in range(4)),
             f"LOWER({path}) = {literal(rng, lowered(rng.choice(texts)))}",
-            f"{no}CONTAINS({path}, {literal(rng, one)})",
-            f"{no}ENDS_WITH({path}, {literal(rng, one)})",
+            f"{no}CONTAINS({path}, {literal(rng, first)})",
+            f"{no}ENDS_WITH({path}, {literal(rng, first)})",
         ]
     )
 
 
-def cased(rng: Rng, path: str, one: str, two: str) -> str:
+def cased(rng: Rng, path: str, item: str, two: str) -> str:
     """Ask for a text in upper or lower case."""
     name, change = rng.choice([("LOWER", lowered), ("UPPER", uppered)])
     call, no, sign = f"{name}({path})", rng.choice(["", "", "NOT "]), rng.choice(["%", "_", ""])
-    one, two = (change(text) if rng.random() < 0.9 else text for text in (one, two))
-    text = literal(rng, one)
-    pattern = literal(rng, re.escape(one))
+    item, two = (change(text) if rng.random() < 0.9 else text for text in (item, two))
+    text = literal(rng, item)
+    pattern = literal(rng, re.escape(item))
     return rng.choice(
         [
             f"{call} = {text}",
             f"{call} IN ({literal(rng, two)}, {text})",
-            f"{call} {no}LIKE {literal(rng, f'%{one}%')}",
-            f"{call} LIKE {literal(rng, f'{one}%')}",
-            f"{call} {no}LIKE {literal(rng, f'{sign}{one}%{two}%')}",
-            f"{call} {rng.choice(['ILIKE', 'SIMILAR TO'])} {literal(rng, f'%{one}%')}",
+            f"{call} {no}LIKE {literal(rng, f'%{item}%')}",
+            f"{call} LIKE {literal(rng, f'{item}%')}",
+            f"{call} {no}LIKE {literal(rng, f'{sign}{item}%{two}%')}",
+            f"{call} {rng.choice(['ILIKE', 'SIMILAR TO'])} {literal(rng, f'%{item}%')}",
             f"{call} {rng.choice(['~', '~*'])} {pattern}",
-            f"{call} ~ {literal(rng, f'{re.escape(one)}|{re.escape(two)}')}",
+            f"{call} ~ {literal(rng, f'{re.escape(item)}|{re.escape(two)}')}",
             f"REGEXP_LIKE({call}, {pattern})",
             f"{no}{rng.choice(['CONTAINS', 'STARTS_WITH', 'ENDS_WITH'])}({call}, {text})",
         ]
@@ -265,11 +268,11 @@ def cased(rng: Rng, path: str, one: str, two: str) -> str:
 
 
 def lowered(text: str) -> str:
-    return "".join(one.lower()[0] for one in text)
+    return "".join(part.lower()[0] for part in text)
 
 
 def uppered(text: str) -> str:
-    return "".join(one.upper() if len(one.upper()) == 1 else one for one in text)
+    return "".join(part.upper() if len(part.upper()) == 1 else part for part in text)
 
 
 def conditions(folder: Path, seed: int, count: int) -> list[Condition]:
@@ -283,7 +286,7 @@ def conditions(folder: Path, seed: int, count: int) -> list[Condition]:
         try:
             where = tree(asked)
             with sdb.sql(f"SELECT number FROM read_file('{plain}') WHERE {asked}") as result:
-                holding = {numbers[int(one["number"])] for one in result}
+                holding = {numbers[int(item["number"])] for item in result}
         except QueryError:
             continue
         made[asked] = Condition(asked, where, sparse, statistics, holding)
@@ -329,13 +332,13 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> list[Condition]:
 def test_rules_made_wrong_lose_rows(name: str, known: list[Condition]) -> None:
     module, old, new = WORD_MUTATIONS[name]
     made = mutant(module, old, new)
-    rules, reduced = (_executed(one, inspect.getsource(one)) for one in (prune, reduction))
+    rules, reduced = (_executed(item, inspect.getsource(item)) for item in (prune, reduction))
     asked = made if module is blockrules else _executed(blockrules, inspect.getsource(blockrules))
     if module is words_:
-        asked.words = made  # type: ignore[attr-defined]
+        asked.ngrams = made  # type: ignore[attr-defined]
         reduced.wanted = made.wanted  # type: ignore[attr-defined]
     for word in ("cased", "ascii_parts", "similar"):
         if module is not words_ and hasattr(made, word):
             setattr(reduced, word, getattr(made, word))
-    rules.blockrules = asked  # type: ignore[attr-defined]
+    rules.rules = asked  # type: ignore[attr-defined]
     assert any(lost(case, rules, made if module is reduction else reduced) for case in known)

@@ -1,4 +1,4 @@
-"""Accidents of workers: what is told by flags in a folder happens once, to whoever comes first.
+"""Accidents of workers: each flag in a folder makes one happen once, to the worker that is first.
 
 The folder of this file's copy, named `sitecustomize.py`, is on the PYTHONPATH of the workers.
 """
@@ -31,7 +31,7 @@ def prepare(folder: Path, **accidents: int) -> str:
 
 
 def left(folder: Path) -> list[str]:
-    """Give the accidents that have not happened."""
+    """Return the accidents that have not happened."""
     return sorted(path.name for path in folder.iterdir() if path.suffix[1:].isdigit())
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from sdb.errors import SdbError
 from sdb.spark.session import session
+from tests.cli.conftest import forks  # noqa: F401 - a fixture
 from tests.store.conftest import bucket, endpoint  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ ROOT = __file__.rpartition("/tests/")[0]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let those that share a session run in the same process."""
+    """Run tests that share a session in the same process."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
@@ -27,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def java() -> None:
-    """Insist on what Spark needs, or skip and say so."""
+    """Check for what Spark needs, or skip and say so."""
     try:
         session.check_pyspark()
         session.find_java()
@@ -43,9 +44,9 @@ def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([ROOT, os.environ.get("PYTHONPATH", "")]))
         patch.setenv("SPARK_LOCAL_DIRS", str(folder))
-        found = session.start("local[2,4]", conf=conf(folder))
-        yield found
-        found.stop()
+        process = session.start("local[2,4]", conf=conf(folder))
+        yield process
+        process.stop()
 
 
 def conf(folder: Path) -> dict[str, str]:

@@ -19,7 +19,7 @@ SECONDS = 120
 
 
 def with_accidents(folder: Path, **flags: int) -> list[str]:
-    """Give the options by which accidents happen to workers, see `accidents.prepare`."""
+    """Return the options by which accidents happen to workers, see `accidents.prepare`."""
     first = accidents.prepare(folder / "accidents", **flags)
     path = os.pathsep.join([first, environment()["PYTHONPATH"]])
     return ["--conf", f"spark.executorEnv.PYTHONPATH={path}"]

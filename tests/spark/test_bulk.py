@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.store.conftest import S3Place
+    from tests.store.conftest import S3Backend
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -41,26 +41,26 @@ EVENTS = gzip.decompress((ROOT / "testdata/cloudtrail_sneller.json.gz").read_byt
 
 
 def listed(folder: str | Path) -> list[str]:
-    return [one.location for one in contents(folder)]
+    return [key.location for key in contents(folder)]
 
 
 def rows(packfiles: list[str]) -> Counter[str]:
-    """Give the rows of packfiles, as often as they are there; their fields have no order."""
+    """Return the rows of packfiles, as often as they are there; their fields have no order."""
     output = io.BytesIO()
     sdb.unpack(packfiles, output)
-    found = map(json.loads, output.getvalue().splitlines())
-    return Counter(json.dumps(row, sort_keys=True) for row in found)
+    actual = map(json.loads, output.getvalue().splitlines())
+    return Counter(json.dumps(row, sort_keys=True) for row in actual)
 
 
 def packed_alone(folder: Path, inputs: list[Path | str], **options: object) -> Counter[str]:
-    """Give the rows that `sdb pack` makes of inputs."""
+    """Return the rows that `sdb pack` makes of inputs."""
     target = str(folder / "alone.zion")
     sdb.pack(inputs, target, overwrite=True, **options)  # type: ignore[arg-type]
     return rows([target])
 
 
 def check_clean(prefix: Path) -> None:
-    """Insist on nothing being there but what counts."""
+    """Check that only published files are there."""
     names = {Path(path).name for path in listed(str(prefix))}
     assert set(os.listdir(prefix)) == names | {NAME}  # noqa: PTH208
 
@@ -135,8 +135,8 @@ def test_options_carry_over(spark: SparkSession, tmp_path: Path) -> None:
     skipped: list[object] = []
     alone = packed_alone(tmp_path, [source], **how, on_error=skipped.append)
     assert rows(listed(tmp_path / "out")) == alone
-    kept = [record for outcome in result.outcomes for record in outcome.records]
-    assert [record.text for record in kept] == [b'{"sent": 1400000000, "bad": }\n']
+    remaining = [record for outcome in result.outcomes for record in outcome.records]
+    assert [record.text for record in remaining] == [b'{"sent": 1400000000, "bad": }\n']
     assert len(skipped) == sum(outcome.rejected for outcome in result.outcomes) == 1
     for path in listed(tmp_path / "out"):
         with sdb.open(path) as pack:
@@ -204,14 +204,14 @@ def test_warnings_are_about_the_whole_job(spark: SparkSession, tmp_path: Path) -
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", errors.SdbWarning)
             pack_on_spark([tmp_path / n for n in names], tmp_path / f"out{len(names)}", spark=spark)
-        told = [str(one.message) for one in caught if one.category is errors.SdbWarning]
-        assert [text[:10] for text in told] == expected
-        assert all(str(tmp_path / "empty.json") in text for text in told)
+        reported = [str(item.message) for item in caught if item.category is errors.SdbWarning]
+        assert [text[:10] for text in reported] == expected
+        assert all(str(tmp_path / "empty.json") in text for text in reported)
 
 
 @pytest.mark.s3
 def test_from_s3_to_s3(
-    spark: SparkSession, bucket: S3Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, bucket: S3Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compressed = gzip.compress(GITHUB)
     inputs: list[Path | str] = [bucket.put(f"logs/{n}.json.gz", compressed) for n in range(3)]
@@ -253,7 +253,7 @@ def test_a_task_that_always_dies_is_an_error(
     (tmp_path / "a.json").write_bytes(GITHUB)
     path = accidents.prepare(tmp_path / "accidents", end=20)
     monkeypatch.setitem(spark.sparkContext.environment, "PYTHONPATH", path)
-    with pytest.raises(errors.SdbError, match=r"a\.json: the task failed 4 times") as told:
+    with pytest.raises(errors.SdbError, match=r"a\.json: the task failed 4 times") as raised:
         pack_on_spark([tmp_path / "a.json"], tmp_path / "out", spark=spark, tasks=1)
-    assert type(told.value) is errors.SdbError
+    assert type(raised.value) is errors.SdbError
     assert os.listdir(tmp_path / "out") == []  # noqa: PTH208

@@ -57,10 +57,10 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
         os.utime(path, (1000 + age, 1000 + age))
     cache.get(names(4)[0], len(BLOCK), absent)
     cache.get(names(5)[4], len(BLOCK), lambda: BLOCK)
-    kept = {path.stem for path in files(tmp_path)}
-    assert names(5)[0] in kept
-    assert names(5)[4] in kept
-    assert names(5)[1] not in kept
+    stems = {path.stem for path in files(tmp_path)}
+    assert names(5)[0] in stems
+    assert names(5)[4] in stems
+    assert names(5)[1] not in stems
     assert sum(path.stat().st_size for path in files(tmp_path)) <= 4 * FULL
 
 

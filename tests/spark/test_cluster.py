@@ -31,13 +31,13 @@ QUICK_START = ["--conf", "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=
 
 
 def listed(folder: str | Path) -> list[str]:
-    return [one.location for one in contents(folder)]
+    return [key.location for key in contents(folder)]
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """Give what a login of nobody has: no PYTHONPATH, and an empty home."""
-    kept = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}
-    return kept | {"HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"} | more
+    """Return what a login of nobody has: no PYTHONPATH, and an empty home."""
+    remaining = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}
+    return remaining | {"HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"} | more
 
 
 def run(command: list[str], folder: Path, env: dict[str, str]) -> str:
@@ -78,7 +78,7 @@ def test_submitted_from_the_archive_in_a_clean_folder(archive: Path, tmp_path: P
     inputs: list[Path | str] = [clean / "a.json", clean / "b.json.gz"]
     (clean / "a.json").write_bytes(GITHUB)
     (clean / "b.json.gz").write_bytes(gzip.compress(GITHUB))
-    pack = ["pack", "--spark", "-o", "out", "--json", "--tasks", "4", "a.json", "b.json.gz"]
+    pack = ["spark", "pack", "-o", "out", "--json", "--tasks", "4", "a.json", "b.json.gz"]
     sdb = [sys.executable, "-m", "sdb", *pack, "--master", CLUSTER, *QUICK_START]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     line = run([*sdb, "--print-submit"], clean, env)
@@ -123,9 +123,9 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as first:
+        first.bind(("127.0.0.1", 0))
+        return int(first.getsockname()[1])
 
 
 def test_speculation_and_killed_workers(master: str, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_speculation_and_killed_workers(master: str, tmp_path: Path) -> None:
         "spark.executorEnv.PYTHONPATH": os.pathsep.join([first, str(ROOT)]),
     }
     conf = [f"--conf={name}={value}" for name, value in settings.items()]
-    pack = [sys.executable, "-m", "sdb", "pack", "--spark", "--master", master, "--json", *conf]
+    pack = [sys.executable, "-m", "sdb", "spark", "pack", "--master", master, "--json", *conf]
     command = [*pack, *QUICK_START, "--tasks=8", "-o", str(tmp_path / "out"), *map(str, inputs)]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
     facts = json.loads(run(command, tmp_path, env))

@@ -82,20 +82,20 @@ def variant(value: dict[str, bytes] | None) -> Any:
 
 def test_variants_hold_any_value(tmp_path: Path) -> None:
     path = packed(tmp_path / "v.zion", [{"v": value} for value in [*VALUES, None]] + [{}])
-    found = [variant(row["v"]) for row in columns(path, "v VARIANT")]
+    actual = [variant(row["v"]) for row in columns(path, "v VARIANT")]
     with sdb.open(path) as opened:
         expected = [row.get("v") for row in opened.rows()]
-    assert len(found) == len(VALUES) + 2
-    for got, value in zip(found, expected, strict=True):
+    assert len(actual) == len(VALUES) + 2
+    for got, value in zip(actual, expected, strict=True):
         assert got == (Decimal(value) if type(value) is int and value >= 2**63 else value)
-    assert type(found[11]) is bool
+    assert type(actual[11]) is bool
 
 
 def test_variants_keep_instants(tmp_path: Path) -> None:
     path = packed(tmp_path / "t.zion", [{"v": ion.Timestamp(-1)}, {"v": [ion.Timestamp(5)]}])
-    found = [variant(row["v"]) for row in columns(path, "v VARIANT")]
-    assert found[0] == datetime(1969, 12, 31, 23, 59, 59, 999999, UTC)
-    assert found[1] == [datetime(1970, 1, 1, 0, 0, 0, 5, UTC)]
+    actual = [variant(row["v"]) for row in columns(path, "v VARIANT")]
+    assert actual[0] == datetime(1969, 12, 31, 23, 59, 59, 999999, UTC)
+    assert actual[1] == [datetime(1970, 1, 1, 0, 0, 0, 5, UTC)]
 
 
 json_values = st.recursive(
@@ -125,16 +125,16 @@ def test_columns_of_narrow_types(tmp_path: Path) -> None:
     schema = (
         "b TINYINT, s SMALLINT, i INT, f FLOAT, d DECIMAL(5,2), t DATE, n STRUCT<l: ARRAY<INT>>"
     )
-    found = columns(path, schema)
-    assert [row["b"] for row in found] == [127, 1, None]
-    assert [row["s"] for row in found] == [-(2**15), None, None]
-    assert [row["i"] for row in found] == [2**31 - 1, None, None]
-    assert [row["f"] for row in found] == [0.5, 3.0, None]
-    assert [row["d"] for row in found] == [None, Decimal("12.35"), Decimal("7.00")]
-    assert [row["t"] for row in found] == [date(1969, 12, 31), date(1970, 1, 2), None]
-    assert found[2]["n"] == {"l": [1, None, 3]}
-    found = columns(path, "t TIMESTAMP_NTZ")
-    assert found[0]["t"] == datetime(1969, 12, 31, 23, 59, 59, 999999)  # noqa: DTZ001
+    actual = columns(path, schema)
+    assert [row["b"] for row in actual] == [127, 1, None]
+    assert [row["s"] for row in actual] == [-(2**15), None, None]
+    assert [row["i"] for row in actual] == [2**31 - 1, None, None]
+    assert [row["f"] for row in actual] == [0.5, 3.0, None]
+    assert [row["d"] for row in actual] == [None, Decimal("12.35"), Decimal("7.00")]
+    assert [row["t"] for row in actual] == [date(1969, 12, 31), date(1970, 1, 2), None]
+    assert actual[2]["n"] == {"l": [1, None, 3]}
+    actual = columns(path, "t TIMESTAMP_NTZ")
+    assert actual[0]["t"] == datetime(1969, 12, 31, 23, 59, 59, 999999)  # noqa: DTZ001
 
 
 @pytest.mark.parametrize(
@@ -192,11 +192,11 @@ def test_schemas_from_summaries_and_rows(tmp_path: Path) -> None:
 
 
 def test_files_with_different_types_share_a_schema(tmp_path: Path) -> None:
-    one = packed(tmp_path / "1.zion", [{"a": 1, "b": "x"}])
+    packfile = packed(tmp_path / "1.zion", [{"a": 1, "b": "x"}])
     two = packed(tmp_path / "2.zion", [{"a": "x", "c": 0.5}])
-    with sdb.open(one) as first, sdb.open(two) as second:
-        found = schema_of([first, second])
-    assert found == StructType.fromDDL("a VARIANT, b STRING, c DOUBLE")
+    with sdb.open(packfile) as first, sdb.open(two) as second:
+        actual = schema_of([first, second])
+    assert actual == StructType.fromDDL("a VARIANT, b STRING, c DOUBLE")
 
 
 @pytest.mark.parametrize("keep_nulls", [False, True])

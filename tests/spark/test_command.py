@@ -1,4 +1,4 @@
-"""`sdb pack --spark` and `sdb spark` on the command line."""
+"""`sdb spark` on the command line."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from tests.spark.test_bulk import GITHUB, rows
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
-PACK = ["pack", "--spark", "-o", "out"]
+PACK = ["spark", "pack", "-o", "out"]
 
 
 def listed(folder: str | Path) -> list[str]:
-    return [one.location for one in contents(folder)]
+    return [key.location for key in contents(folder)]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
-        (["pack", "--master", "yarn", "-o", "out", "a.json"], "are for Spark"),
-        (["pack", "--append", "-o", "out", "a.json"], "are for Spark"),
+        (["pack", "--spark", "-o", "out", "a.json"], "hint: sdb spark pack"),
+        (["pack", "--master", "yarn", "-o", "out", "a.json"], "pack has no --master"),
+        (["pack", "-append", "-o", "out", "a.json"], "pack has no --append"),
         ([*PACK, "-"], "standard input"),
         ([*PACK, "-o", "-", "a.json"], "standard output"),
-        ([*PACK, "-j", "2", "a.json"], "spark.task.cpus"),
         ([*PACK, "--force", "--append", "a.json"], "--append"),
         ([*PACK, "--conf", "x", "a.json"], "NAME=VALUE"),
         ([*PACK, "--target-size", "huge", "a.json"], "not a size"),
@@ -47,11 +47,11 @@ def listed(folder: str | Path) -> list[str]:
         (["spark", "pack", "-o", "out", "-j", "2", "a.json"], "No such option"),
     ],
 )
-def test_what_makes_no_sense(run: Run, tmp_path: Path, arguments: list[str], told: str) -> None:  # noqa: F811
+def test_what_makes_no_sense(run: Run, tmp_path: Path, arguments: list[str], expected: str) -> None:  # noqa: F811
     (tmp_path / "a.json").write_bytes(b"{}")
     result = run(*arguments)
     assert (result.returncode, result.stdout) == (2, b"")
-    assert told in result.stderr.decode()
+    assert expected in result.stderr.decode()
     assert os.listdir(tmp_path) == ["a.json"]  # noqa: PTH208
 
 
@@ -67,19 +67,18 @@ def test_what_is_missing_is_named(run: Run, tmp_path: Path) -> None:  # noqa: F8
     assert "b.json" in result.stderr.decode()
 
 
-@pytest.mark.parametrize("pack", [PACK, ["spark", "pack", "-o", "out"]])
-def test_print_submit(run: Run, pack: list[str]) -> None:  # noqa: F811
-    """What Spark is told goes to the front, the rest stays as it is; nothing is done."""
+def test_print_submit(run: Run) -> None:  # noqa: F811
+    """Options of Spark go to the front, the rest stays as it is; nothing is done."""
     words = ["--master", "yarn", "-conf", "spark.a=b c", "--conf=spark.pyspark.python=./my.pex"]
-    result = run(*pack, *words, "--print-submit", "--tasks=4", "--", "s3://b/*.json", "--conf")
+    result = run(*PACK, *words, "--print-submit", "--tasks=4", "--", "s3://b/*.json", "--conf")
     assert (result.returncode, result.stderr) == (0, b"")
-    submit, given = shlex.split(result.stdout.decode()), "--tasks=4 -- s3://b/*.json --conf"
-    place = submit.index(program())
-    assert submit[place + 1 :] == [*pack, *given.split()]
+    submit, argument = shlex.split(result.stdout.decode()), "--tasks=4 -- s3://b/*.json --conf"
+    at = submit.index(program())
+    assert submit[at + 1 :] == [*PACK, *argument.split()]
     assert submit[:5] == ["spark-submit", "--master", "yarn", "--files", "sdb.pex"]
-    assert "spark.a=b c" in submit[:place]
-    assert "spark.pyspark.python=./my.pex" in submit[:place]
-    assert "spark.pyspark.driver.python=./sdb.pex" in submit[:place]
+    assert "spark.a=b c" in submit[:at]
+    assert "spark.pyspark.python=./my.pex" in submit[:at]
+    assert "spark.pyspark.driver.python=./sdb.pex" in submit[:at]
     assert Path(program()).is_file()
 
 
@@ -99,13 +98,13 @@ def test_a_whole_run(tmp_path: Path) -> None:
     pack = [*COMMAND, *PACK, "--master", "local[2]", "--tasks", "2", "--progress", "json"]
     keep = ["--on-error", "quarantine:bad.json", "-v", "--json"]
     result = session([*pack, *keep, "a.json"], tmp_path).communicate(timeout=400)
-    facts, told = json.loads(result[0]), result[1].decode()
+    facts, text = json.loads(result[0]), result[1].decode()
     assert (facts["rows"], facts["rejected"], len(facts["tasks"])) == (1000, 1, 2)
     assert facts["path"] == str(tmp_path / "out")
     assert (tmp_path / "bad.json").read_bytes() == b'{"a": }\n'
     assert sum(rows(listed(tmp_path / "out")).values()) == 1000
-    assert "skipped 1 malformed record; kept in bad.json" in told
-    events = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+    assert "skipped 1 malformed record; kept in bad.json" in text
+    events = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     size = (tmp_path / "a.json").stat().st_size
     assert events[-1]["consumed_bytes"] == events[-1]["total_bytes"] == size
 
@@ -126,9 +125,9 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, number: int, code: int) -> 
         assert process.poll() is None
         time.sleep(0.1)
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, reported = process.communicate(timeout=60)
     assert process.returncode == code
-    assert b"Traceback" not in told
+    assert b"Traceback" not in reported
     assert os.listdir(tmp_path / "out") == []  # noqa: PTH208
 
 

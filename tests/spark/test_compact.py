@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.cli.conftest import Run
-    from tests.store.conftest import S3Place
+    from tests.store.conftest import S3Backend
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -76,26 +76,26 @@ def lake(filled: Path, tmp_path: Path) -> Path:
 
 
 def content(root: TableRoot) -> list[tuple[Any, ...]]:
-    """Give what is in each packfile: its rows in their order, where blocks end, and its mark."""
+    """Return what is in each packfile: its rows in their order, where blocks end, and its mark."""
     handle = open_table(root, "d", "t")
-    found: list[tuple[Any, ...]] = []
-    for one in handle.descriptors():
-        with sdb.open(root.place(one.key)) as pack:
+    results: list[tuple[Any, ...]] = []
+    for descriptor in handle.descriptors():
+        with sdb.open(root.place(descriptor.key)) as pack:
             rows = [(row["part"], row["user"], row["n"]) for row in pack.rows()]
             sparse = pack.trailer.sparse
             summary = sparse.summary
             assert summary is not None
-            mark = one.trailer.sparse.clustered
-            found.append((tuple(rows), summary.rows, mark, sparse.clustered, len(pack.blocks)))
-    return sorted(found, key=repr)
+            mark = descriptor.trailer.sparse.clustered
+            results.append((tuple(rows), summary.rows, mark, sparse.clustered, len(pack.blocks)))
+    return sorted(results, key=repr)
 
 
 def rows_of(root: TableRoot) -> list[Any]:
-    return sorted(row for one in content(root) for row in one[0])
+    return sorted(row for item in content(root) for row in item[0])
 
 
 def files(lake: Path) -> set[str]:
-    return {str(one) for one in (lake / "db/d/t/data").rglob("*") if one.is_file()}
+    return {str(path) for path in (lake / "db/d/t/data").rglob("*") if path.is_file()}
 
 
 def test_packfiles_are_those_of_one_machine(
@@ -104,19 +104,19 @@ def test_packfiles_are_those_of_one_machine(
     shutil.copytree(lake, tmp_path / "plain")
     here, there = table_root(tmp_path / "plain"), table_root(lake)
     plain = compact_table(here, "d", "t", cluster_by=BY)
-    told: list[tuple[int, int | None]] = []
+    reports: list[tuple[int, int | None]] = []
     foreseen = compact_on_spark(there, "d", "t", spark=spark, cluster_by=BY, dry_run=True)
     assert (foreseen.version, len(foreseen.runs)) == (None, 2)
     done = compact_on_spark(
-        there, "d", "t", spark=spark, cluster_by=BY, progress=lambda *one: told.append(one)
+        there, "d", "t", spark=spark, cluster_by=BY, progress=lambda *item: reports.append(item)
     )
     assert (len(done.runs), done.packfiles_after, done.version) == (2, 2, plain.version)
     assert content(there) == content(here)
-    assert all(one[2] == one[3] == (("user",),) for one in content(there))
-    assert min(one[4] for one in content(there)) > 1
-    assert [one.parts for one in done.runs] == [one.parts for one in plain.runs]
-    whole = sum(one.input_bytes for one in done.runs)
-    assert told[-1][1] == whole
+    assert all(item[2] == item[3] == (("user",),) for item in content(there))
+    assert min(item[4] for item in content(there)) > 1
+    assert [item.parts for item in done.runs] == [item.parts for item in plain.runs]
+    whole = sum(item.input_bytes for item in done.runs)
+    assert reports[-1][1] == whole
     assert sdb.connect(lake).table("d.t").validate().ok
     again = compact_on_spark(there, "d", "t", spark=spark, cluster_by=BY)
     assert again.version is None
@@ -127,7 +127,7 @@ def test_what_is_not_sorted_is_merged(spark: SparkSession, lake: Path, tmp_path:
     here, there = table_root(tmp_path / "plain"), table_root(lake)
     compact_table(here, "d", "t")
     done = compact_on_spark(there, "d", "t", spark=spark)
-    assert [one.is_sorted for one in done.runs] == [False, False]
+    assert [merged_run.is_sorted for merged_run in done.runs] == [False, False]
     assert content(there) == content(here)
 
 
@@ -140,10 +140,10 @@ def test_rows_that_come_in_meanwhile_stay(
     good = compact.Job.run
 
     def work(job: Any, progress: Any) -> Any:
-        found = good(job, progress)
+        actual = good(job, progress)
         db.append("d.t", [{"user": "late", "n": -1}], partition={"part": "a"})
         db.execute("DELETE FROM d.t WHERE part = 'b' AND n = 7000")
-        return found
+        return actual
 
     monkeypatch.setattr(compact.Job, "run", work)
     before = db.sql("SELECT COUNT(*) AS n FROM d.t").to_arrow().to_pylist()[0]["n"]
@@ -151,30 +151,30 @@ def test_rows_that_come_in_meanwhile_stay(
     assert len(done.runs) == 1
     after = db.sql("SELECT COUNT(*) AS n, COUNT(DISTINCT n) AS d FROM d.t").to_arrow().to_pylist()
     assert after[0]["n"] == before
-    assert {one[2] for one in content(root)} == {(), (("user",),)}
+    assert {item[2] for item in content(root)} == {(), (("user",),)}
     assert db.table("d.t").validate().ok
 
 
 def test_a_damaged_packfile_ends_it(spark: SparkSession, lake: Path) -> None:
     root = table_root(lake)
     first = next(iter(open_table(root, "d", "t").descriptors()))
-    place = lake / first.key
-    data = bytearray(place.read_bytes())
+    path = lake / first.key
+    data = bytearray(path.read_bytes())
     data[200] ^= 0xFF
-    place.write_bytes(data)
+    path.write_bytes(data)
     version = open_table(root, "d", "t").state
     with pytest.raises(CorruptError):
         compact_on_spark(root, "d", "t", spark=spark, cluster_by=BY)
     assert open_table(root, "d", "t").state == version
 
 
-def dying(flag: Path, *given: Any) -> Any:
+def dying(flag: Path, *value: Any) -> Any:
     """Make a packfile, and be killed before it can be told; the first time only."""
-    found = _attempt(*given)
+    actual = _attempt(*value)
     if flag.exists():
         flag.unlink()
         os.kill(os.getpid(), signal.SIGKILL)
-    return found
+    return actual
 
 
 def test_a_worker_that_is_killed_leaves_garbage(
@@ -187,7 +187,7 @@ def test_a_worker_that_is_killed_leaves_garbage(
     monkeypatch.setattr(compact, "_attempt", partial(dying, flag))
     done = compact_on_spark(root, "d", "t", spark=spark, cluster_by=BY)
     assert not flag.exists()
-    assert [one.is_sorted for one in done.runs] == [True, True]
+    assert [merged_run.is_sorted for merged_run in done.runs] == [True, True]
     assert rows_of(root) == before
     assert sdb.connect(lake).table("d.t").validate().ok
     assert len(unused(root, lake) - known) == 1
@@ -215,15 +215,15 @@ def test_a_driver_that_dies_leaves_the_table(
 
 
 def unused(root: TableRoot, lake: Path) -> set[str]:
-    """Give the files that the newest version does not have."""
-    used = {str(lake / one.key) for one in open_table(root, "d", "t").descriptors()}
+    """Return the files that the newest version does not have."""
+    used = {str(lake / descriptor.key) for descriptor in open_table(root, "d", "t").descriptors()}
     return files(lake) - used
 
 
 def collected(root: TableRoot, lake: Path) -> set[str]:
-    """Give the files that would be collected after the grace time."""
-    found = collect(root, "d", "t", grace_seconds=0, dry_run=True)
-    return {str(lake / one.key) for one in found.garbage}
+    """Return the files that would be collected after the grace time."""
+    doomed = collect(root, "d", "t", grace_seconds=0, dry_run=True)
+    return {str(lake / leftover.key) for leftover in doomed.garbage}
 
 
 def test_tasks_that_die_double_nothing(
@@ -238,7 +238,7 @@ def test_tasks_that_die_double_nothing(
     result = run("compact", "--json", *with_accidents(tmp_path, middle=1), *words)
     assert result.returncode == 0, result.stderr
     assert accidents.left(tmp_path / "accidents") == []
-    assert [one["clustered"] for one in json.loads(result.stdout)["runs"]] == [True, True]
+    assert [item["clustered"] for item in json.loads(result.stdout)["runs"]] == [True, True]
     assert rows_of(table_root(lake)) == before
 
 
@@ -259,7 +259,7 @@ def test_a_driver_that_is_killed_leaves_the_table(java: None, lake: Path, tmp_pa
 
 @pytest.mark.s3
 def test_objects_of_s3(
-    spark: SparkSession, bucket: S3Place, lake: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, bucket: S3Backend, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compact_table(table_root(lake), "d", "t", cluster_by=BY)
     monkeypatch.setenv("SNELLER_INDEX_KEY", KEY)
@@ -268,25 +268,25 @@ def test_objects_of_s3(
     fill(bucket.root)
     root = table_root(bucket.root)
     done = compact_on_spark(root, "d", "t", spark=spark, cluster_by=BY)
-    assert [one.is_sorted for one in done.runs] == [True, True]
-    found = content(root)
+    assert [merged_run.is_sorted for merged_run in done.runs] == [True, True]
+    actual = content(root)
     monkeypatch.delenv("SNELLER_INDEX_KEY")
-    assert found == content(table_root(lake))
+    assert actual == content(table_root(lake))
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["--master", "yarn"], "are for Spark: --master"),
         (["--print-submit"], "are for Spark: --print-submit"),
         (["--spark", "--conf", "x"], "NAME=VALUE"),
     ],
 )
-def test_what_makes_no_sense(run: Run, lake: Path, words: list[str], told: str) -> None:  # noqa: F811
+def test_what_makes_no_sense(run: Run, lake: Path, words: list[str], expected: str) -> None:  # noqa: F811
     del lake
     result = run("compact", *words, "--root", "lake", "d.t")
     assert result.returncode == 2, result.stderr
-    assert told in result.stderr.decode()
+    assert expected in result.stderr.decode()
 
 
 def test_the_command_for_a_cluster(run: Run, lake: Path) -> None:  # noqa: F811

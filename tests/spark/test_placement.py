@@ -61,7 +61,7 @@ def test_partitions_have_each_block_once(workers: int) -> None:
     for group in groups:
         assert sum(len(part.blocks) for part in group) <= 2
         for part in group:
-            assert all(one.number < other.number for one, other in pairwise(part.blocks))
+            assert all(item.number < other.number for item, other in pairwise(part.blocks))
     assert groups == grouped(blocks, 128 << 20, workers)
 
 

@@ -29,7 +29,7 @@ def lines(rows: list[dict[str, object]], *, indent: int | None = None) -> bytes:
 
 
 def text(task: Task) -> list[bytes]:
-    """Give what a task reads."""
+    """Return what a task reads."""
     return [Path(piece.file.path).read_bytes()[piece.start : piece.stop] for piece in task.pieces]
 
 
@@ -39,15 +39,15 @@ def test_no_row_is_lost_or_cut(
 ) -> None:
     path = tmp_path_factory.mktemp("plan") / "rows.json"
     path.write_bytes(lines(rows))
-    found = plan(measure([path]), tasks=tasks)
-    assert len(found) <= tasks
-    pieces = sorted((p.start, p.stop) for task in found for p in task.pieces)
+    actual = plan(measure([path]), tasks=tasks)
+    assert len(actual) <= tasks
+    pieces = sorted((p.start, p.stop) for task in actual for p in task.pieces)
     assert pieces[0][0] == 0
     assert pieces[-1][1] == path.stat().st_size
     assert all(stop == start for (_, stop), (start, _) in pairwise(pieces))
-    read = b"".join(piece for task in found for piece in text(task)).splitlines()
+    read = b"".join(piece for task in actual for piece in text(task)).splitlines()
     assert Counter(read) == Counter(path.read_bytes().splitlines())
-    for piece in (piece for task in found for piece in text(task)):
+    for piece in (piece for task in actual for piece in text(task)):
         for line in piece.splitlines():
             assert isinstance(json.loads(line), dict)
 

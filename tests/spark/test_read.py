@@ -129,13 +129,13 @@ def load(spark: SparkSession, folder: Path) -> Callable[..., DataFrame]:
 
 @pytest.fixture(scope="module")
 def view(load: Callable[..., DataFrame]) -> str:
-    """Give the name of a view of all rows."""
+    """Return the name of a view of all rows."""
     load().createOrReplaceTempView("events")
     return "events"
 
 
 def plain(value: Any) -> Any:
-    """Give what values have in common that stand for the same."""
+    """Return what values have in common that stand for the same."""
     match value:
         case bool() | str() | None:
             return value
@@ -154,10 +154,10 @@ def rows_of_sdb(text: str) -> Counter[tuple[Any, ...]]:
         )
 
 
-def rows_of_spark(found: list[Row]) -> Counter[tuple[Any, ...]]:
+def rows_of_spark(actual: list[Row]) -> Counter[tuple[Any, ...]]:
     return Counter(
         tuple(sorted((k, plain(v)) for k, v in row.asDict().items() if v is not None))
-        for row in found
+        for row in actual
     )
 
 
@@ -169,8 +169,8 @@ def test_the_answers_are_those_of_sdb_query(
 ) -> None:
     expected = rows_of_sdb(ours.format(t=f"'{folder}/*.zion'", at=AT, until=UNTIL))
     assert expected
-    found = spark.sql(theirs.format(t=view, at=AT[:-1], until=UNTIL[:-1])).collect()
-    assert rows_of_spark(found) == expected
+    collected = spark.sql(theirs.format(t=view, at=AT[:-1], until=UNTIL[:-1])).collect()
+    assert rows_of_spark(collected) == expected
 
 
 def test_there_are_thirty_questions() -> None:
@@ -191,13 +191,13 @@ def test_a_window_reads_the_blocks_that_the_index_allows(
 ) -> None:
     from sdb.spark.read.planned import plan
 
-    found = load(since=AT, until=UNTIL, fields="id,created_at")
-    (planned,) = plan(found)
+    actual = load(since=AT, until=UNTIL, fields="id,created_at")
+    (planned,) = plan(actual)
     assert planned.blocks_total > 10
     assert 0 < planned.blocks <= allowed(folder)
     assert planned.files == 1
     assert planned.files_total == 2
-    assert sorted(row.id for row in found.collect()) == list(range(1000, 1040))
+    assert sorted(row.id for row in actual.collect()) == list(range(1000, 1040))
 
 
 WINDOW = f"created_at >= timestamp'{AT[:-1]}' AND created_at < timestamp'{UNTIL[:-1]}'"
@@ -206,10 +206,10 @@ WINDOW = f"created_at >= timestamp'{AT[:-1]}' AND created_at < timestamp'{UNTIL[
 def test_pushed_filters_leave_out_blocks(load: Callable[..., DataFrame], folder: Path) -> None:
     from sdb.spark.read.planned import plan
 
-    found = load(pushdown="true", fields="id,created_at").where(WINDOW)
-    (planned,) = plan(found)
+    actual = load(pushdown="true", fields="id,created_at").where(WINDOW)
+    (planned,) = plan(actual)
     assert 0 < planned.blocks <= allowed(folder)
-    assert found.count() == 40
+    assert actual.count() == 40
 
 
 def test_without_the_option_filters_leave_out_nothing_for_other_queries(
@@ -217,10 +217,10 @@ def test_without_the_option_filters_leave_out_nothing_for_other_queries(
 ) -> None:
     # Spark keeps what a data source has planned: the second query would miss the rows of the blocks
     # that the first one did not need.
-    found = load(fields="id,created_at")
-    assert found.where(WINDOW).count() == 40
-    assert found.count() == COUNT
-    assert found.where(WINDOW).union(found.where("id < 5")).count() == 45
+    actual = load(fields="id,created_at")
+    assert actual.where(WINDOW).count() == 40
+    assert actual.count() == COUNT
+    assert actual.where(WINDOW).union(actual.where("id < 5")).count() == 45
 
 
 def test_the_option_needs_the_setting_of_spark(
@@ -238,11 +238,11 @@ def test_the_option_needs_the_setting_of_spark(
 
 
 def test_fields_choose_columns_and_what_is_in_them(load: Callable[..., DataFrame]) -> None:
-    found = load(fields="type,actor.login,nope")
-    assert found.schema.simpleString() == (
+    actual = load(fields="type,actor.login,nope")
+    assert actual.schema.simpleString() == (
         "struct<type:string,actor:struct<login:string>,nope:string>"
     )
-    row = found.where("type = 'ForkEvent'").first()
+    row = actual.where("type = 'ForkEvent'").first()
     assert row is not None
     assert row.actor.login.startswith("user")
     assert row.nope is None
@@ -251,12 +251,12 @@ def test_fields_choose_columns_and_what_is_in_them(load: Callable[..., DataFrame
 def test_partitions_are_of_the_size_that_is_asked_for(load: Callable[..., DataFrame]) -> None:
     from sdb.spark.read.planned import plan
 
-    (one,) = plan(load(fields="id"))
+    (item,) = plan(load(fields="id"))
     (many,) = plan(load(fields="id", partitionBytes="64KiB"))
     (placed,) = plan(load(fields="id", partitionBytes="64KiB", workers="3"))
-    assert one.partitions == 1
+    assert item.partitions == 1
     assert many.partitions > 5
-    assert one.blocks == many.blocks == placed.blocks == one.blocks_total
+    assert item.blocks == many.blocks == placed.blocks == item.blocks_total
     assert load(fields="id", partitionBytes="64KiB", workers="3").distinct().count() == COUNT
 
 
@@ -276,11 +276,11 @@ def test_a_file_that_changed_after_it_was_loaded(
 ) -> None:
     del load
     path = events.make(tmp_path / "a.zion", 0, 10)
-    found = spark.read.format("zion").option("fields", "id").load(str(path))
-    assert found.count() == 10
+    actual = spark.read.format("zion").option("fields", "id").load(str(path))
+    assert actual.count() == 10
     events.append(path, 10, 20)
     with pytest.raises(Exception, match="changed since this was loaded"):
-        found.count()
+        actual.count()
     assert spark.read.format("zion").option("fields", "id").load(str(path)).count() == 20
 
 
@@ -290,8 +290,8 @@ def test_a_file_that_changed_after_it_was_loaded(
         ("nope.zion", {}, "nope.zion"),
         ("*.nope", {}, "no file matches"),
         ("a.json", {}, "a.json"),
-        ("a.zion", {"fields": ","}, "no list of fields"),
-        ("a.zion", {"mode": "LOUD"}, "not one of FAILFAST, PERMISSIVE"),
+        ("a.zion", {"fields": ","}, "not a list of names"),
+        ("a.zion", {"mode": "LOUD"}, "expected one of FAILFAST, PERMISSIVE"),
         ("a.zion", {"partitionBytes": "0"}, "partitionBytes: 0 is less than 1"),
     ],
 )

@@ -21,9 +21,9 @@ BLOCK = re.compile(r"^```(sh|py)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 @pytest.mark.usefixtures("java")
 def test_readme(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "testdata", tmp_path / "testdata")
-    found = BLOCK.findall((ROOT / "README.md").read_text())
-    assert [language for language, _ in found] == ["sh", "py"]
-    for language, text in found:
+    actual = BLOCK.findall((ROOT / "README.md").read_text())
+    assert [language for language, _ in actual] == ["sh", "py"]
+    for language, text in actual:
         run = ["bash", "-ec", SDB + text] if language == "sh" else [sys.executable, "-c", text]
         done = ran(run, tmp_path)
         assert done.returncode == 0, done.stderr

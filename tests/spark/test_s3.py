@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.store.conftest import S3Place
+    from tests.store.conftest import S3Backend
 
 pytestmark = pytest.mark.s3
 
 
 @pytest.fixture
 def reaching(
-    spark: SparkSession, bucket: S3Place, monkeypatch: pytest.MonkeyPatch
-) -> tuple[SparkSession, S3Place]:
-    """Let the workers of the session talk to the server."""
+    spark: SparkSession, bucket: S3Backend, monkeypatch: pytest.MonkeyPatch
+) -> tuple[SparkSession, S3Backend]:
+    """Configure the workers of the session for the server."""
     for name, value in os.environ.items():
         if name.startswith("AWS_"):
             monkeypatch.setitem(spark.sparkContext.environment, name, value)
@@ -42,7 +42,9 @@ def reaching(
     return spark, bucket
 
 
-def test_packfiles_of_sdb_are_read(reaching: tuple[SparkSession, S3Place], tmp_path: Path) -> None:
+def test_packfiles_of_sdb_are_read(
+    reaching: tuple[SparkSession, S3Backend], tmp_path: Path
+) -> None:
     spark, bucket = reaching
     for name, start in (("a", 0), ("b", 250)):
         text = events.make(tmp_path / "a.zion", start, start + 500).with_suffix(".json")
@@ -51,14 +53,14 @@ def test_packfiles_of_sdb_are_read(reaching: tuple[SparkSession, S3Place], tmp_p
     reader = spark.read.format("zion").option("cache", cache)
     for _ in range(2):
         frame = reader.load(bucket.at("in/*.zion"))
-        found = frame.groupBy("id").count().where("count = 2").count()
-        assert (frame.count(), found) == (1000, 250)
+        actual = frame.groupBy("id").count().where("count = 2").count()
+        assert (frame.count(), actual) == (1000, 250)
     (whole,) = plan(reader.load(bucket.at("in/*.zion")))
     assert (whole.files, whole.blocks) == (2, whole.blocks_total)
     assert len(list((tmp_path / "cache").rglob("*.block"))) == whole.blocks
 
 
-def test_what_spark_writes_sdb_and_spark_read(reaching: tuple[SparkSession, S3Place]) -> None:
+def test_what_spark_writes_sdb_and_spark_read(reaching: tuple[SparkSession, S3Backend]) -> None:
     spark, bucket = reaching
     folder = bucket.at("out/")
     frame = spark.range(1000).selectExpr("id", "concat('n', id % 7) AS name").repartition(3)
@@ -73,7 +75,7 @@ def test_what_spark_writes_sdb_and_spark_read(reaching: tuple[SparkSession, S3Pl
 
 
 def test_a_table_is_written_read_and_followed(
-    reaching: tuple[SparkSession, S3Place], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reaching: tuple[SparkSession, S3Backend], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spark, bucket = reaching
     key = base64.b64encode(bytes(range(32))).decode()
@@ -89,12 +91,12 @@ def test_a_table_is_written_read_and_followed(
     table = spark.read.format("zion").option("root", root)
     assert table.load("web.ids").groupBy().sum("id").collect()[0][0] == 2 * sum(range(100))
     assert table.option("cache", str(tmp_path / "cache")).load("web.ids@1").count() == 100
-    given = {"path": "web.ids", "root": root, "startingVersion": "2"}
+    argument = {"path": "web.ids", "root": root, "startingVersion": "2"}
     schema = StructType([StructField("id", LongType())])
-    options = read_options(given)
+    options = read_options(argument)
     assert options.table is not None
     stream = TableStreamReader(schema, options, options.table)
     begin = stream.initialOffset()
     parts = stream.partitions(begin, stream.latestOffset(begin, ReadAllAvailable()))
-    found = [batch.column("id").to_pylist() for part in parts for batch in stream.read(part)]
-    assert sorted(chain.from_iterable(found)) == list(range(100))
+    actual = [batch.column("id").to_pylist() for part in parts for batch in stream.read(part)]
+    assert sorted(chain.from_iterable(actual)) == list(range(100))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sdb.spark.read.partitions import FilePart
-    from tests.store.conftest import S3Place
+    from tests.store.conftest import S3Backend
 
 pytestmark = pytest.mark.s3
 SCHEMA = StructType([StructField("id", LongType())])
@@ -42,7 +42,7 @@ def ids(parts: tuple[FilePart, ...], options: ReadOptions) -> list[int]:
 
 
 def test_a_second_scan_reads_blocks_from_the_cache(
-    bucket: S3Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    bucket: S3Backend, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     text = events.make(tmp_path / "a.zion", 0, 500).with_suffix(".json")
     sdb.pack([text], bucket.at("a.zion"), block_bytes=1 << 15, align_bytes=1 << 13)
@@ -64,7 +64,7 @@ def test_a_second_scan_reads_blocks_from_the_cache(
 
 
 def test_an_object_that_was_replaced_is_noticed_in_spite_of_the_cache(
-    bucket: S3Place, tmp_path: Path
+    bucket: S3Backend, tmp_path: Path
 ) -> None:
     text = events.make(tmp_path / "a.zion", 0, 50).with_suffix(".json")
     sdb.pack([text], bucket.at("b.zion"))

@@ -25,7 +25,7 @@ def script(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("told", "version"),
+    ("expected", "version"),
     [
         ('openjdk version "17.0.15" 2025-04-15', 17),
         ('openjdk version "21" 2023-09-19', 21),
@@ -33,20 +33,22 @@ def script(folder: Path, text: str) -> Path:
     ],
 )
 def test_java_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, version: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: str, version: int
 ) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(script(tmp_path, f"echo '{told}' >&2")))
+    monkeypatch.setenv("JAVA_HOME", str(script(tmp_path, f"echo '{expected}' >&2")))
     assert session.find_java() == (str(tmp_path / "bin/java"), version)
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     assert session.find_java()[1] == version
 
 
-@pytest.mark.parametrize("told", ['java version "1.8.0_402"', 'openjdk version "11.0.2"', "huh?"])
+@pytest.mark.parametrize(
+    "expected", ['java version "1.8.0_402"', 'openjdk version "11.0.2"', "huh?"]
+)
 def test_another_java_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: str
 ) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(script(tmp_path, f"echo '{told}' >&2")))
+    monkeypatch.setenv("JAVA_HOME", str(script(tmp_path, f"echo '{expected}' >&2")))
     with pytest.raises(errors.UnsupportedError, match="Java 17") as caught:
         session.find_java()
     assert "install Java 17" in str(caught.value.hint)
@@ -81,22 +83,22 @@ def test_a_local_session_is_closed_to_the_network(spark: SparkSession) -> None:
 
 @pytest.mark.spark
 def test_workers_run_this_python(spark: SparkSession) -> None:
-    found = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
-    assert found == [os.environ.get("PYSPARK_PYTHON", sys.executable)]
+    collected = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
+    assert collected == [os.environ.get("PYSPARK_PYTHON", sys.executable)]
 
 
 def addresses(pid: int) -> list[str]:
-    """Give the addresses that a process listens at."""
+    """Return the addresses that a process listens at."""
     inodes = {
         link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()
     }
-    found = []
+    results = []
     for name in ("tcp", "tcp6"):
         for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
-                found.append(_address(fields[1].partition(":")[0]))
-    return found
+                results.append(_address(fields[1].partition(":")[0]))
+    return results
 
 
 def _address(text: str) -> str:

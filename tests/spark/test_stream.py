@@ -69,21 +69,21 @@ class Stream:
         reader = self.spark.readStream.format("zion").options(**options).schema("id BIGINT")
         writer = reader.load(str(self.source)).writeStream.format("parquet")
         places = {"path": self.folder / "out", "checkpointLocation": self.folder / "at"}
-        for name, place in places.items():
-            writer = writer.option(name, str(place))
+        for name, path in places.items():
+            writer = writer.option(name, str(path))
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()
         return [progress["numInputRows"] for progress in query.recentProgress]
 
     def ids(self) -> list[int]:
-        """Give what has arrived."""
+        """Return what has arrived."""
         rows = self.spark.read.parquet(str(self.folder / "out")).collect()
         return sorted(row.id for row in rows)
 
 
 @pytest.fixture
 def stream(spark: SparkSession, tmp_path: Path) -> Stream:
-    """Give a stream without a packfile."""
+    """Return a stream without a packfile."""
     from sdb.spark import register
 
     register(spark)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.cli.conftest import Run
-    from tests.store.conftest import S3Place
+    from tests.store.conftest import S3Backend
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -57,12 +57,12 @@ def lake(tmp_path: Path) -> Path:
 
 
 def rows(lake: Path | str) -> list[tuple[str, int]]:
-    found = sdb.connect(lake).sql("SELECT day, n FROM d.t").to_arrow().to_pylist()
-    return sorted((str(row["day"])[:10], row["n"]) for row in found)
+    actual = sdb.connect(lake).sql("SELECT day, n FROM d.t").to_arrow().to_pylist()
+    return sorted((str(row["day"])[:10], row["n"]) for row in actual)
 
 
 def data(lake: Path) -> dict[str, int]:
-    return {one.name: one.stat().st_ino for one in (lake / "db/d/t/data").rglob("*.zion")}
+    return {path.name: path.stat().st_ino for path in (lake / "db/d/t/data").rglob("*.zion")}
 
 
 def test_a_table_is_that_of_a_plain_sync(spark: SparkSession, lake: Path, tmp_path: Path) -> None:
@@ -81,26 +81,26 @@ def test_a_table_is_that_of_a_plain_sync(spark: SparkSession, lake: Path, tmp_pa
     synced = done.synced
     assert (synced.version, sorted(synced.taken)) == (1, sorted(plain.taken))
     assert (synced.rows, synced.text_bytes) == (plain.rows, plain.text_bytes)
-    assert {(one.uri, one.etag, one.reason) for one in synced.rejected} == {
-        (one.uri, one.etag, one.reason) for one in plain.rejected
+    assert {(entry.uri, entry.etag, entry.reason) for entry in synced.rejected} == {
+        (entry.uri, entry.etag, entry.reason) for entry in plain.rejected
     }
     assert len(synced.rejected) == 2
     assert rows(lake) == rows(tmp_path / "plain")
     table = sdb.connect(lake).table("d.t")
     assert table.validate().ok
-    states = {one.path: (one.etag, one.state) for one in table.inputs()}
+    states = {entry.path: (entry.etag, entry.state) for entry in table.inputs()}
     other = sdb.connect(tmp_path / "plain").table("d.t")
-    assert states == {one.path: (one.etag, one.state) for one in other.inputs()}
-    folders = {one.key.rpartition("/")[0] for one in table.handle.descriptors()}
+    assert states == {entry.path: (entry.etag, entry.state) for entry in other.inputs()}
+    folders = {entry.key.rpartition("/")[0] for entry in table.handle.descriptors()}
     assert folders == {f"db/d/t/data/2026-01-0{day}" for day in (1, 2, 3)}
 
 
 def test_tasks_follow_the_definition_in_statistics(spark: SparkSession, lake: Path) -> None:
     definition = lake / "db/d/t/definition.json"
-    found = []
-    for told, stats in (("off", None), ("n", None), ("off", "n,day")):
-        definition.write_text(json.dumps(DEFINITION | {"stats": told}))
-        folder = lake / f"in/2026-02-0{len(found) + 1}"
+    results = []
+    for item, stats in (("off", None), ("n", None), ("off", "n,day")):
+        definition.write_text(json.dumps(DEFINITION | {"stats": item}))
+        folder = lake / f"in/2026-02-0{len(results) + 1}"
         folder.mkdir()
         text = "".join(f'{{"n": {number}}}\n' for number in range(2000))
         (folder / "x.json").write_text(text)
@@ -108,14 +108,14 @@ def test_tasks_follow_the_definition_in_statistics(spark: SparkSession, lake: Pa
         with SparkSyncs(spark=spark, tasks=1) as syncs:
             syncs.sync(table_root(lake), "d", "t", stats=stats)
         (path, *_) = [
-            one
-            for one in (lake / "db/d/t/data").rglob("*.zion")
-            if one.name not in before and "2026-02" in str(one)
+            entry
+            for entry in (lake / "db/d/t/data").rglob("*.zion")
+            if entry.name not in before and "2026-02" in str(entry)
         ]
         with sdb.open(path) as pack:
             known = pack.known[1]
-            found.append(None if known is None else {field for field, _ in known.sizes})
-    assert found == [None, {("n",)}, {("n",), ("day",)}]
+            results.append(None if known is None else {field for field, _ in known.sizes})
+    assert results == [None, {("n",)}, {("n",), ("day",)}]
 
 
 def test_what_was_packed_is_not_packed_again(
@@ -147,9 +147,13 @@ def test_what_was_packed_is_not_packed_again(
     assert done.packed > 0
     after = data(lake)
     used = {
-        one.key.rpartition("/")[2] for one in sdb.connect(lake).table("d.t").handle.descriptors()
+        descriptor.key.rpartition("/")[2]
+        for descriptor in sdb.connect(lake).table("d.t").handle.descriptors()
     }
-    assert len([one for one in used if before.get(one) == after[one]]) == done.resumed
+    assert (
+        len([descriptor for descriptor in used if before.get(descriptor) == after[descriptor]])
+        == done.resumed
+    )
     assert some.name not in used or some.read_bytes() != damaged
     expected = [("2026-01-01", -2), ("2026-01-01", -1), ("2026-01-01", 7), ("2026-01-02", 8)]
     for day in (1, 2, 3):
@@ -171,9 +175,9 @@ def test_changed_and_vanished_inputs(spark: SparkSession, lake: Path) -> None:
         assert foreseen.synced.version is None
         done = syncs.sync(root, "d", "t", changed="replace", vanished="delete")
     assert (done.synced.rows_removed, len(done.synced.replaced)) == (7, 1)
-    found = rows(lake)
-    assert ("2026-01-01", 7) in found
-    assert len(found) == 5 * 11 + 1
+    actual = rows(lake)
+    assert ("2026-01-01", 7) in actual
+    assert len(actual) == 5 * 11 + 1
 
 
 def test_tasks_that_die_double_nothing(
@@ -205,10 +209,10 @@ def test_a_driver_that_is_killed_is_resumed(
     assert not (lake / "db/d/t/index").exists()
     result = run("sync", *words)
     assert result.returncode == 0, result.stderr
-    told = re.search(rb"d/t: (\d+) packfiles of an earlier run were taken as", result.stderr)
-    assert told is not None
+    match = re.search(rb"d/t: (\d+) packfiles? of an earlier run taken as", result.stderr)
+    assert match is not None
     # Spark's Python workers may live a moment longer than the driver, and finish one more each.
-    assert len(before) <= int(told[1]) <= len(before) + 2
+    assert len(before) <= int(match[1]) <= len(before) + 2
     after = data(lake)
     assert before.items() <= after.items()
     assert len(rows(lake)) == 5 * 12 + 2
@@ -218,7 +222,7 @@ def test_a_driver_that_is_killed_is_resumed(
 
 @pytest.mark.s3
 def test_objects_of_s3(
-    spark: SparkSession, bucket: S3Place, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, bucket: S3Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in filter(re.compile("AWS_").match, os.environ):
         monkeypatch.setitem(spark.sparkContext.environment, name, os.environ[name])
@@ -241,22 +245,22 @@ def test_what_changes_or_is_gone_is_left(
     spark: SparkSession, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files go away, and change, between listing and packing."""
-    good = sync.find_left
+    good = sync.find_orphans
 
-    def find_left(*words: Any) -> Any:
+    def find_orphans(*words: Any) -> Any:
         (lake / "in/2026-01-01/0.json").unlink()
         (lake / "in/2026-01-02/0.json").write_text('{"n": 1}\n')
         return good(*words)
 
     with monkeypatch.context() as patch, SparkSyncs(spark=spark) as syncs:
-        patch.setattr(sync, "find_left", find_left)
+        patch.setattr(sync, "find_orphans", find_orphans)
         with pytest.warns(SdbWarning, match=r"in/2026-01-02/0\.json: changes while it is read"):
             done = syncs.sync(table_root(lake), "d", "t")
     assert len(done.synced.taken) == 11
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["--tasks", "4"], "are for Spark: --tasks"),
         (["--spark", "--follow"], "--spark"),
@@ -266,10 +270,10 @@ def test_what_changes_or_is_gone_is_left(
         (["--spark", "--conf", "x"], "NAME=VALUE"),
     ],
 )
-def test_what_makes_no_sense(run: Run, lake: Path, words: list[str], told: str) -> None:  # noqa: F811
+def test_what_makes_no_sense(run: Run, lake: Path, words: list[str], expected: str) -> None:  # noqa: F811
     result = run("sync", *words, "--root", "lake", "d")
     assert result.returncode == 2, result.stderr
-    assert told in result.stderr.decode()
+    assert expected in result.stderr.decode()
     assert not (lake / "db/d/t/index").exists()
 
 

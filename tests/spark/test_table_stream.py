@@ -34,8 +34,8 @@ class Follower:
     """A stream, run as Spark does it: offsets are texts, and each batch may be run again."""
 
     def __init__(self, root: Path, **options: str) -> None:
-        given = {"path": NAME, "root": str(root), **options}
-        self.options = read_options(given)
+        argument = {"path": NAME, "root": str(root), **options}
+        self.options = read_options(argument)
         self.text = json.dumps(self.reader().initialOffset())
         self.ids: list[int] = []
 
@@ -48,34 +48,34 @@ class Follower:
         limit = ReadAllAvailable() if most is None else ReadMaxRows(most)
         start = json.loads(self.text)
         end = json.dumps(reader.latestOffset(start, limit))
-        found = rows(reader, start, json.loads(end))
-        assert found == rows(self.reader(), start, json.loads(end))
+        actual = rows(reader, start, json.loads(end))
+        assert actual == rows(self.reader(), start, json.loads(end))
         self.text = end
-        self.ids += found
-        return found
+        self.ids += actual
+        return actual
 
     def catch_up(self, most: int | None = None) -> list[int]:
         """Read until there is nothing new."""
-        reader, found, before = self.reader(), list[int](), ""
+        reader, actual, before = self.reader(), list[int](), ""
         while self.text != before:
             before = self.text
-            found += self.batch(reader, most)
-        return sorted(found)
+            actual += self.batch(reader, most)
+        return sorted(actual)
 
 
 def rows(reader: TableStreamReader, start: dict[str, Any], end: dict[str, Any]) -> list[int]:
-    found = []
+    results = []
     for partition in reader.partitions(start, end):
         for batch in reader.read(partition):
-            found += batch.column("id").to_pylist()
-    return found
+            results += batch.column("id").to_pylist()
+    return results
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Any:
-    found = sdb.connect(tmp_path)
-    found.execute(f"CREATE TABLE {NAME}")
-    return found
+    connection = sdb.connect(tmp_path)
+    connection.execute(f"CREATE TABLE {NAME}")
+    return connection
 
 
 def add(db: Any, first: int, last: int) -> None:
@@ -150,14 +150,17 @@ def test_where_a_stream_begins(db: Any, tmp_path: Path) -> None:
 
 def test_what_a_stream_cannot_go_on_with(db: Any, tmp_path: Path) -> None:
     add(db, 0, 10)
-    expired, replaced = Follower(tmp_path), Follower(tmp_path)
-    for follower in (expired, replaced):
+    resumed, expired, replaced = (Follower(tmp_path) for _ in range(3))
+    for follower in (resumed, expired, replaced):
         follower.catch_up()
     for number in range(1, 9):
         add(db, number * 10, number * 10 + 10)
     table = db.table(NAME)
     table.compact()
     table.expire(all_but_head=True)
+    assert resumed.catch_up() == list(range(10, 90))  # what expired is there until it is collected
+    for path in sorted((tmp_path / "db/web/ids/versions").iterdir())[:-1]:
+        path.unlink()
     with pytest.raises(NotFoundError, match="up to version 2, and that, or one since, has expired"):
         expired.catch_up()
     (tmp_path / "db/web/ids/index").unlink()
@@ -233,5 +236,5 @@ def test_spark_follows_a_table(spark: SparkSession, db: Any, tmp_path: Path) -> 
     db.table(NAME).compact()
     assert max(run(maxRowsPerTrigger="3")) <= 8
     assert sum(run()) == 0
-    found = spark.read.parquet(str(tmp_path / "out")).collect()
-    assert sorted(row.id for row in found) == list(range(158))
+    collected = spark.read.parquet(str(tmp_path / "out")).collect()
+    assert sorted(row.id for row in collected) == list(range(158))

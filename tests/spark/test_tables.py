@@ -51,8 +51,8 @@ def load(spark: SparkSession, root: Path, name: str = NAME, **options: str) -> D
     return reader.load(name)
 
 
-def ids(found: DataFrame) -> list[int]:
-    return sorted(row.id for row in found.select("id").collect())
+def ids(frame: DataFrame) -> list[int]:
+    return sorted(row.id for row in frame.select("id").collect())
 
 
 def at(number: int) -> str:
@@ -75,13 +75,13 @@ def test_plans_open_no_packfile_and_read_what_times_leave(spark: SparkSession, r
 
     hidden = root / "hidden"
     (root / "db/web/gha/data").rename(hidden)
-    given = "id BIGINT, created_at TIMESTAMP"
-    reader = spark.read.format("zion").schema(given).option("root", str(root))
+    argument = "id BIGINT, created_at TIMESTAMP"
+    reader = spark.read.format("zion").schema(argument).option("root", str(root))
     times = {"since": at(310), "until": at(320), "timeField": "created_at"}
     chosen = reader.options(**times).load(NAME)
-    (found,) = plan(chosen)
-    assert (found.files, found.files_total, found.blocks) == (1, 3, 1)
-    pushed = spark.read.format("zion").schema(given).options(root=str(root), pushdown="true")
+    (actual,) = plan(chosen)
+    assert (actual.files, actual.files_total, actual.blocks) == (1, 3, 1)
+    pushed = spark.read.format("zion").schema(argument).options(root=str(root), pushdown="true")
     (narrow,) = plan(pushed.load(NAME).where(f"created_at < timestamp'{at(5)}'"))
     assert (narrow.files, narrow.blocks) == (1, 1)
     hidden.rename(root / "db/web/gha/data")
@@ -89,12 +89,12 @@ def test_plans_open_no_packfile_and_read_what_times_leave(spark: SparkSession, r
 
 
 def test_what_is_wrong_is_told(spark: SparkSession, root: Path) -> None:
-    for name, told in {
+    for name, item in {
         "web.ghi": "did you mean web.gha?",
         f"{NAME}@99": "has no version 99",
-        "gha": "is not the name of a table",
+        "gha": "invalid table name",
     }.items():
-        with pytest.raises(Exception, match="(?s)" + told.replace("?", r"\?")):
+        with pytest.raises(Exception, match="(?s)" + item.replace("?", r"\?")):
             load(spark, root, name).count()
     loaded = load(spark, root)
     (root / "db/web/gha/data").rename(root / "gone")
@@ -108,8 +108,10 @@ def save(rows: DataFrame, root: Path, mode: str = "append", **options: str) -> N
 
 
 def log(root: Path) -> list[tuple[int | None, str, int, int]]:
-    found = sdb.connect(root).table(NAME).log()
-    return [(one.version, one.operation, one.rows, one.changes.packfiles_added) for one in found]
+    actual = sdb.connect(root).table(NAME).log()
+    return [
+        (item.version, item.operation, item.rows, item.changes.packfiles_added) for item in actual
+    ]
 
 
 def test_a_job_is_one_version(spark: SparkSession, tmp_path: Path) -> None:
@@ -139,7 +141,7 @@ def test_statistics_are_those_of_the_definition_or_an_option(
     sdb.connect(tmp_path).execute(f"CREATE TABLE {NAME}")
     definition = tmp_path / "db/web/gha/definition.json"
     seen: set[Path] = set()
-    found = []
+    results = []
     for stats, options in (("off", {}), ("n", {}), ("n", {"stats": "id"})):
         definition.write_text(json.dumps({"input": [{"pattern": "file://x"}], "stats": stats}))
         save(rows, tmp_path, **options)
@@ -147,9 +149,9 @@ def test_statistics_are_those_of_the_definition_or_an_option(
         seen.add(path)
         with sdb.open(path) as pack:
             known = pack.known[1]
-            found.append([] if known is None else sorted({field for field, _ in known.sizes}))
-    assert found == [[], [("n",)], [("id",)]]
-    with pytest.raises(Exception, match="tells no paths"):
+            results.append([] if known is None else sorted({field for field, _ in known.sizes}))
+    assert results == [[], [("n",)], [("id",)]]
+    with pytest.raises(Exception, match="invalid paths for statistics"):
         save(rows, tmp_path, stats="a,,b")
 
 

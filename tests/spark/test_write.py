@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 
 def listed(folder: str) -> list[str]:
-    return [one.location for one in contents(folder)]
+    return [key.location for key in contents(folder)]
 
 
 @pytest.fixture(autouse=True)
@@ -110,8 +110,8 @@ def test_rows_are_added_and_replaced(spark: SparkSession, tmp_path: Path) -> Non
     assert sorted(row.id for row in load(spark, folder).collect()) == list(range(30))
     save(spark.range(5), folder, "overwrite")
     assert sorted(row.id for row in load(spark, folder).collect()) == list(range(5))
-    kept = {path.name for path in folder.glob("*.zion")}
-    assert {f"{folder}/{name}" for name in kept} == set(listed(str(folder)))
+    names = {path.name for path in folder.glob("*.zion")}
+    assert {f"{folder}/{name}" for name in names} == set(listed(str(folder)))
 
 
 def test_killed_and_failed_tasks_write_no_row_twice(spark: SparkSession, tmp_path: Path) -> None:
@@ -132,9 +132,9 @@ def test_killed_and_failed_tasks_write_no_row_twice(spark: SparkSession, tmp_pat
 
     folder = tmp_path / "out"
     save(spark.range(0, 8000, 1, 4).select(dies("id").alias("id")), folder)
-    found = load(spark, folder)
-    assert found.count() == 8000
-    assert found.distinct().count() == 8000
+    actual = load(spark, folder)
+    assert actual.count() == 8000
+    assert actual.distinct().count() == 8000
     assert len(list(folder.glob("*.zion"))) == 4
 
 

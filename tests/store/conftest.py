@@ -63,7 +63,7 @@ def _begin() -> None:
             return
 
 
-class Place:
+class Backend:
     """Somewhere to put objects, in one of the stores."""
 
     def __init__(self, root: str) -> None:
@@ -89,14 +89,14 @@ class Place:
         return []
 
 
-class S3Place(Place):
+class S3Backend(Backend):
     @property
     def prefix(self) -> str:
         return self.root.partition(BUCKET + "/")[2] + "/"
 
     def names(self) -> list[str]:
-        found = s3.connect().list_objects_v2(Bucket=BUCKET, Prefix=self.prefix)
-        return sorted(o["Key"].removeprefix(self.prefix) for o in found.get("Contents", []))
+        actual = s3.connect().list_objects_v2(Bucket=BUCKET, Prefix=self.prefix)
+        return sorted(o["Key"].removeprefix(self.prefix) for o in actual.get("Contents", []))
 
     def uploads(self) -> list[str]:
         return open_uploads(self.prefix)
@@ -104,19 +104,19 @@ class S3Place(Place):
 
 def open_uploads(prefix: str) -> list[str]:
     """List the keys of uploads that were neither completed nor given up."""
-    found = s3.connect().list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
-    return [upload["Key"] for upload in found.get("Uploads", [])]
+    actual = s3.connect().list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
+    return [upload["Key"] for upload in actual.get("Uploads", [])]
 
 
 @pytest.fixture
-def bucket(endpoint: str, request: pytest.FixtureRequest) -> S3Place:
-    """Give a folder of its own in the S3 bucket."""
+def bucket(endpoint: str, request: pytest.FixtureRequest) -> S3Backend:
+    """Return a folder of its own in the S3 bucket."""
     assert endpoint
     name = request.node.name.partition("[")[0]  # brackets would make patterns of its URLs
-    return S3Place(f"s3://{BUCKET}/{os.urandom(4).hex()}-{name[:30]}")
+    return S3Backend(f"s3://{BUCKET}/{os.urandom(4).hex()}-{name[:30]}")
 
 
-class MemoryPlace(Place):
+class MemoryBackend(Backend):
     def names(self) -> list[str]:
         store = stores.store_of(self.root)
         assert isinstance(store, MemoryStore)
@@ -124,20 +124,20 @@ class MemoryPlace(Place):
 
 
 @pytest.fixture
-def memory() -> Iterator[MemoryPlace]:
-    """Give a store in memory, which has a scheme of its own."""
+def memory() -> Iterator[MemoryBackend]:
+    """Yield a store in memory, which has a scheme of its own."""
     stores.register("memory", MemoryStore())
-    yield MemoryPlace("memory://simulated")
+    yield MemoryBackend("memory://simulated")
     stores.register("memory", None)
 
 
 @pytest.fixture(params=["local", "memory", pytest.param("s3", marks=pytest.mark.s3)])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    """Give a folder in each store."""
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    """Return a folder in each store."""
     if request.param == "local":
-        return Place(str(tmp_path))
-    place: Place = request.getfixturevalue("bucket" if request.param == "s3" else request.param)
-    return place
+        return Backend(str(tmp_path))
+    path: Backend = request.getfixturevalue("bucket" if request.param == "s3" else request.param)
+    return path
 
 
 class Direct:
@@ -158,25 +158,25 @@ class Direct:
         self.client.delete_object(Bucket=BUCKET, Key=key)
 
     def uploads(self, prefix: str) -> list[str]:
-        found = self.client.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
-        return [upload["Key"] for upload in found.get("Uploads", [])]
+        actual = self.client.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
+        return [upload["Key"] for upload in actual.get("Uploads", [])]
 
 
 @pytest.fixture
 def direct(endpoint: str) -> Iterator[Direct]:
-    found = Direct(endpoint)
-    yield found
-    found.client.close()
+    server = Direct(endpoint)
+    yield server
+    server.client.close()
 
 
 @pytest.fixture
 def proxy(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with proxies.running(endpoint) as found:
-        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", found.url)
+    with proxies.running(endpoint) as actual:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", actual.url)
         monkeypatch.setattr(s3, "READ_SECONDS", 2)
         monkeypatch.setattr(ExponentialBackoff, "delay_amount", lambda *_: 0.02)
         s3.disconnect()
-        yield found
+        yield actual
         s3.disconnect()
     s3.disconnect()
 
@@ -216,12 +216,12 @@ def requests(endpoint: str) -> Iterator[Requests]:
     """Count requests by kind, and bytes."""
     assert endpoint
     s3.disconnect()
-    found = Requests()
+    seen = Requests()
     for once in (False, True):
         events = s3.connect(once=once).meta.events
-        events.register("before-send.s3.*", found.on_send)
-        events.register("after-call.s3.*", found.on_answer)
-    yield found
+        events.register("before-send.s3.*", seen.on_send)
+        events.register("after-call.s3.*", seen.on_answer)
+    yield seen
     s3.disconnect()
 
 
@@ -253,7 +253,7 @@ def sqs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(params=["folder", pytest.param("sqs", marks=pytest.mark.s3)])
 def waiting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Waiting]:
-    """Give an empty queue of each kind, which hides what was received for two seconds."""
+    """Yield an empty queue of each kind, which hides what was received for two seconds."""
     if request.param == "folder":
         yield folder_queue(tmp_path / "queue")
         return
@@ -270,7 +270,7 @@ def waiting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Waiting]
 
 
 def folder_queue(folder: Path) -> Waiting:
-    """Give a queue in a folder."""
+    """Return a queue in a folder."""
     folder.mkdir()
     numbers = count()
 

@@ -172,7 +172,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Let clients that went away go."""
+        """Ignore errors of clients that went away."""
 
     def shutdown_request(self, request: socket.socket | tuple[bytes, socket.socket]) -> None:
         """Close without a polite end, which would hide a reset."""

@@ -25,12 +25,12 @@ _START_SECONDS = 60
 
 
 def is_there() -> bool:
-    """Tell whether it is installed."""
+    """Return whether it is installed."""
     return all(find_spec(name) is not None for name in ("moto", "flask", "flask_cors"))
 
 
 def environment(endpoint: str) -> dict[str, str]:
-    """Give the settings with which boto3 talks to the server; `endpoint` is for other clients."""
+    """Return the settings with which boto3 talks to the server; `endpoint` is for other clients."""
     return {
         "AWS_ENDPOINT_URL_SQS": endpoint,
         "AWS_ACCESS_KEY_ID": KEY,

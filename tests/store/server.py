@@ -25,13 +25,13 @@ _SERVICES = ("master", "volume", "filer", "s3")
 
 
 def program() -> str | None:
-    """Give the path of `weed`, none when it is not installed."""
+    """Return the path of `weed`, none when it is not installed."""
     beside = Path(sys.executable).parent / "weed"
     return str(beside) if beside.exists() else shutil.which("weed")
 
 
 def environment(endpoint: str) -> dict[str, str]:
-    """Give the settings with which boto3 talks to a server, and to nothing else."""
+    """Return the settings with which boto3 talks to a server, and to nothing else."""
     return {
         "AWS_ENDPOINT_URL_S3": endpoint,
         "AWS_ACCESS_KEY_ID": KEY,
@@ -92,9 +92,9 @@ def die_with_parent() -> None:
 def free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        for item in sockets:
+            item.bind(("127.0.0.1", 0))
+        return [item.getsockname()[1] for item in sockets]
 
 
 def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:

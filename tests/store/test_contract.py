@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sdb.store.base import Reader
-    from tests.store.conftest import Place, S3Place
+    from tests.store.conftest import Backend, S3Backend
 
 MIB = 1 << 20
 PART = 8 * MIB
@@ -29,54 +29,54 @@ def noise(count: int, seed: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize("size", [0, 1, PART - 1, PART, PART + 1, 3 * PART + 7])
-def test_what_is_written_is_there(place: Place, size: int) -> None:
+def test_what_is_written_is_there(backend: Backend, size: int) -> None:
     data = noise(size)
-    with stores.atomic_write(place.at("x")) as file:
+    with stores.atomic_write(backend.at("x")) as file:
         for start in range(0, size, 700_001):
             file.write(data[start : start + 700_001])
-        assert place.names() == []
-    assert place.get("x") == data
-    assert (place.names(), place.uploads()) == (["x"], [])
+        assert backend.names() == []
+    assert backend.get("x") == data
+    assert (backend.names(), backend.uploads()) == (["x"], [])
 
 
 @pytest.mark.parametrize("size", [10, 2 * PART])
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit, OSError])
 def test_a_failure_leaves_what_was_there(
-    place: Place, size: int, failure: type[BaseException]
+    backend: Backend, size: int, failure: type[BaseException]
 ) -> None:
-    place.put("x", b"old")
+    backend.put("x", b"old")
     with (
         pytest.raises(failure) as caught,
-        stores.atomic_write(place.at("x"), overwrite=True) as file,
+        stores.atomic_write(backend.at("x"), overwrite=True) as file,
     ):
         file.write(bytes(size))
         raise failure
     assert type(caught.value) is failure
-    assert (place.get("x"), place.names(), place.uploads()) == (b"old", ["x"], [])
+    assert (backend.get("x"), backend.names(), backend.uploads()) == (b"old", ["x"], [])
 
 
 @pytest.mark.parametrize("size", [10, 2 * PART])
-def test_existing_objects_are_kept_unless_told_otherwise(place: Place, size: int) -> None:
-    place.put("x", b"old")
+def test_existing_objects_are_kept_unless_told_otherwise(backend: Backend, size: int) -> None:
+    backend.put("x", b"old")
     with pytest.raises(errors.ExistsError):
-        place.put("x", bytes(size), overwrite=False)
-    place.put("x", bytes(size), overwrite=True)
-    assert place.get("x") == bytes(size)
+        backend.put("x", bytes(size), overwrite=False)
+    backend.put("x", bytes(size), overwrite=True)
+    assert backend.get("x") == bytes(size)
 
 
 @pytest.mark.parametrize("size", [10, 2 * PART])
-def test_an_object_that_appears_meanwhile_is_kept(place: Place, size: int) -> None:
-    with pytest.raises(errors.ExistsError), stores.atomic_write(place.at("x")) as file:
+def test_an_object_that_appears_meanwhile_is_kept(backend: Backend, size: int) -> None:
+    with pytest.raises(errors.ExistsError), stores.atomic_write(backend.at("x")) as file:
         file.write(bytes(size))
-        place.put("x", b"theirs")
-    assert (place.get("x"), place.names(), place.uploads()) == (b"theirs", ["x"], [])
+        backend.put("x", b"theirs")
+    assert (backend.get("x"), backend.names(), backend.uploads()) == (b"theirs", ["x"], [])
 
 
-def test_ranges_are_read_whole(place: Place) -> None:
+def test_ranges_are_read_whole(backend: Backend) -> None:
     data = noise(3 * MIB)
-    place.put("x", data)
-    with closing(stores.open_read(place.at("x"))) as reader:
-        assert (reader.size_bytes, reader.path) == (len(data), place.at("x"))
+    backend.put("x", data)
+    with closing(stores.open_read(backend.at("x"))) as reader:
+        assert (reader.size_bytes, reader.path) == (len(data), backend.at("x"))
         for start, stop in [
             (0, 1),
             (5, 5),
@@ -93,9 +93,9 @@ def test_ranges_are_read_whole(place: Place) -> None:
 
 @pytest.mark.parametrize("head_bytes", [0, 10, 5000])
 @pytest.mark.parametrize("size", [0, 1, 4000])
-def test_small_objects_open_at_either_end(place: Place, size: int, head_bytes: int) -> None:
-    place.put("x", noise(size))
-    with closing(stores.open_read(place.at("x"), head_bytes=head_bytes)) as reader:
+def test_small_objects_open_at_either_end(backend: Backend, size: int, head_bytes: int) -> None:
+    backend.put("x", noise(size))
+    with closing(stores.open_read(backend.at("x"), head_bytes=head_bytes)) as reader:
         assert reader.size_bytes == size
         assert reader.read(0, size) == noise(size)
         with closing(reader.reopen()) as again:
@@ -103,9 +103,9 @@ def test_small_objects_open_at_either_end(place: Place, size: int, head_bytes: i
 
 
 @pytest.mark.parametrize("start", [0, 7, 3999, 4000, 9000])
-def test_objects_open_in_the_middle(place: Place, start: int) -> None:
-    place.put("x", noise(4000))
-    with closing(stores.open_read(place.at("x"), head_bytes=100, start=start)) as reader:
+def test_objects_open_in_the_middle(backend: Backend, start: int) -> None:
+    backend.put("x", noise(4000))
+    with closing(stores.open_read(backend.at("x"), head_bytes=100, start=start)) as reader:
         assert reader.size_bytes == 4000
         for first, last in [(start, start + 100), (0, 4000), (3990, 4000), (5, 9)]:
             if last <= 4000:
@@ -113,9 +113,9 @@ def test_objects_open_in_the_middle(place: Place, start: int) -> None:
                 assert b"".join(reader.pieces(first, last)) == noise(4000)[first:last]
 
 
-def test_what_is_not_there(place: Place) -> None:
+def test_what_is_not_there(backend: Backend) -> None:
     with pytest.raises(errors.NotFoundError):
-        stores.open_read(place.at("none"))
+        stores.open_read(backend.at("none"))
 
 
 KEPT = [0, 1, 5 * MIB - 1, 5 * MIB, 12 * MIB]
@@ -123,191 +123,206 @@ TAIL = [0, 3, PART + 1]
 
 
 @pytest.mark.parametrize("tail", TAIL)
-@pytest.mark.parametrize("kept", KEPT)
-def test_an_object_grows_in_place(place: Place, kept: int, tail: int) -> None:
+@pytest.mark.parametrize("kept_count", KEPT)
+def test_an_object_grows_in_place(backend: Backend, kept_count: int, tail: int) -> None:
     old, new = noise(12 * MIB), noise(tail, 2)
-    place.put("x", old)
-    with closing(stores.open_read(place.at("x"))) as source:
-        with stores.grow(source, kept, place.at("x")) as draft:
+    backend.put("x", old)
+    with closing(stores.open_read(backend.at("x"))) as source:
+        with stores.create_from_prefix(source, kept_count, backend.at("x")) as draft:
             draft.write(new)
-            assert place.get("x") == old
-        assert draft.copied_bytes + draft.written_bytes == kept + tail
-    assert place.get("x") == old[:kept] + new
-    assert (place.names(), place.uploads()) == (["x"], [])
+            assert backend.get("x") == old
+        assert draft.copied_bytes + draft.written_bytes == kept_count + tail
+    assert backend.get("x") == old[:kept_count] + new
+    assert (backend.names(), backend.uploads()) == (["x"], [])
 
 
-@pytest.mark.parametrize("kept", [3, 6 * MIB])
-def test_someone_else_was_faster(place: Place, kept: int) -> None:
-    place.put("x", noise(7 * MIB))
-    with closing(stores.open_read(place.at("x"))) as source:
-        with pytest.raises(errors.ConflictError), stores.grow(source, kept, place.at("x")) as draft:
-            draft.write(b"mine")
-            place.put("x", b"theirs")
-    assert (place.get("x"), place.names(), place.uploads()) == (b"theirs", ["x"], [])
-
-
-@pytest.mark.parametrize("kept", [3, 6 * MIB])
-def test_the_object_was_removed(place: Place, kept: int) -> None:
-    place.put("x", noise(7 * MIB))
-    with closing(stores.open_read(place.at("x"))) as source:
+@pytest.mark.parametrize("kept_count", [3, 6 * MIB])
+def test_someone_else_was_faster(backend: Backend, kept_count: int) -> None:
+    backend.put("x", noise(7 * MIB))
+    with closing(stores.open_read(backend.at("x"))) as source:
         with (
-            pytest.raises((errors.ConflictError, errors.NotFoundError)),
-            stores.grow(source, kept, place.at("x")) as draft,
+            pytest.raises(errors.ConflictError),
+            stores.create_from_prefix(source, kept_count, backend.at("x")) as draft,
         ):
             draft.write(b"mine")
-            remove(place, "x")
-    assert (place.names(), place.uploads()) == ([], [])
+            backend.put("x", b"theirs")
+    assert (backend.get("x"), backend.names(), backend.uploads()) == (b"theirs", ["x"], [])
 
 
-def remove(place: Place, name: str) -> None:
-    stores.store_of(place.root).delete(place.at(name))
+@pytest.mark.parametrize("kept_count", [3, 6 * MIB])
+def test_the_object_was_removed(backend: Backend, kept_count: int) -> None:
+    backend.put("x", noise(7 * MIB))
+    with closing(stores.open_read(backend.at("x"))) as source:
+        with (
+            pytest.raises((errors.ConflictError, errors.NotFoundError)),
+            stores.create_from_prefix(source, kept_count, backend.at("x")) as draft,
+        ):
+            draft.write(b"mine")
+            remove(backend, "x")
+    assert (backend.names(), backend.uploads()) == ([], [])
+
+
+def remove(backend: Backend, name: str) -> None:
+    stores.store_of(backend.root).delete(backend.at(name))
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize("kept", [3, 6 * MIB])
-def test_a_failure_while_growing(place: Place, kept: int, failure: type[BaseException]) -> None:
+@pytest.mark.parametrize("kept_count", [3, 6 * MIB])
+def test_a_failure_while_growing(
+    backend: Backend, kept_count: int, failure: type[BaseException]
+) -> None:
     old = noise(7 * MIB)
-    place.put("x", old)
-    with closing(stores.open_read(place.at("x"))) as source:
-        with pytest.raises(failure), stores.grow(source, kept, place.at("x")) as draft:
+    backend.put("x", old)
+    with closing(stores.open_read(backend.at("x"))) as source:
+        with (
+            pytest.raises(failure),
+            stores.create_from_prefix(source, kept_count, backend.at("x")) as draft,
+        ):
             draft.write(bytes(2 * PART))
             raise failure
-    assert (place.get("x"), place.names(), place.uploads()) == (old, ["x"], [])
+    assert (backend.get("x"), backend.names(), backend.uploads()) == (old, ["x"], [])
 
 
-@pytest.mark.parametrize("kept", [3, 6 * MIB])
-def test_growing_elsewhere(place: Place, kept: int) -> None:
+@pytest.mark.parametrize("kept_count", [3, 6 * MIB])
+def test_growing_elsewhere(backend: Backend, kept_count: int) -> None:
     old = noise(7 * MIB)
-    place.put("x", old)
-    place.put("z", b"other")
-    with closing(stores.open_read(place.at("x"))) as source:
-        with stores.grow(source, kept, place.at("y")) as draft:
+    backend.put("x", old)
+    backend.put("z", b"other")
+    with closing(stores.open_read(backend.at("x"))) as source:
+        with stores.create_from_prefix(source, kept_count, backend.at("y")) as draft:
             draft.write(b"new")
-        with pytest.raises(errors.ExistsError), stores.grow(source, kept, place.at("z")) as draft:
+        with (
+            pytest.raises(errors.ExistsError),
+            stores.create_from_prefix(source, kept_count, backend.at("z")) as draft,
+        ):
             draft.write(b"new")
-        assert place.get("z") == b"other"
-        with stores.grow(source, kept, place.at("z"), overwrite=True) as draft:
+        assert backend.get("z") == b"other"
+        with stores.create_from_prefix(
+            source, kept_count, backend.at("z"), overwrite=True
+        ) as draft:
             draft.write(b"new")
-    assert place.get("y") == place.get("z") == old[:kept] + b"new"
-    assert (place.get("x"), place.uploads()) == (old, [])
+    assert backend.get("y") == backend.get("z") == old[:kept_count] + b"new"
+    assert (backend.get("x"), backend.uploads()) == (old, [])
 
 
 @pytest.mark.s3
-@pytest.mark.parametrize("kept", [3, 6 * MIB])
-def test_growing_from_one_store_into_the_other(bucket: S3Place, tmp_path: Path, kept: int) -> None:
+@pytest.mark.parametrize("kept_count", [3, 6 * MIB])
+def test_growing_from_one_store_into_the_other(
+    bucket: S3Backend, tmp_path: Path, kept_count: int
+) -> None:
     old = noise(7 * MIB)
     (tmp_path / "x").write_bytes(old)
     with (
         closing(stores.open_read(tmp_path / "x")) as source,
-        stores.grow(source, kept, bucket.at("x")) as draft,
+        stores.create_from_prefix(source, kept_count, bucket.at("x")) as draft,
     ):
         draft.write(b"new")
     assert draft.kept_by == "upload"
-    assert bucket.get("x") == old[:kept] + b"new"
+    assert bucket.get("x") == old[:kept_count] + b"new"
     with (
         closing(stores.open_read(bucket.at("x"))) as source,
-        stores.grow(source, kept, tmp_path / "y") as draft,
+        stores.create_from_prefix(source, kept_count, tmp_path / "y") as draft,
     ):
         draft.write(b"er")
-    assert (tmp_path / "y").read_bytes() == old[:kept] + b"er"
+    assert (tmp_path / "y").read_bytes() == old[:kept_count] + b"er"
 
 
-def test_nobody_waits_for_long(place: Place) -> None:
-    place.put("x", b"")
-    with stores.locked(place.at("x")):
+def test_nobody_waits_for_long(backend: Backend) -> None:
+    backend.put("x", b"")
+    with stores.locked(backend.at("x")):
         pass
 
 
-def put_if(place: Place, data: bytes, replaced: Reader | None) -> None:
+def put_if_match(backend: Backend, data: bytes, replaced: Reader | None) -> None:
     """Take turns as every writer does who replaces what was read."""
-    store = stores.store_of(place.root)
+    store = stores.store_of(backend.root)
     if replaced is None:
-        version = store.put_if(place.at("x"), data, None)
+        version = store.put_if_match(backend.at("x"), data, None)
     else:
-        with store.lock(place.at("x")):
-            version = store.put_if(place.at("x"), data, replaced)
-    assert version == store.version(place.at("x"))
+        with store.lock(backend.at("x")):
+            version = store.put_if_match(backend.at("x"), data, replaced)
+    assert version == store.version(backend.at("x"))
 
 
-def test_a_first_writer_wins(place: Place) -> None:
-    put_if(place, b"first", None)
+def test_a_first_writer_wins(backend: Backend) -> None:
+    put_if_match(backend, b"first", None)
     with pytest.raises(errors.ConflictError):
-        put_if(place, b"second", None)
-    assert (place.get("x"), place.names()) == (b"first", ["x"])
+        put_if_match(backend, b"second", None)
+    assert (backend.get("x"), backend.names()) == (b"first", ["x"])
 
 
-def test_what_was_read_is_replaced_once(place: Place) -> None:
-    place.put("x", b"old")
-    with closing(stores.open_read(place.at("x"))) as one:
-        with closing(stores.open_read(place.at("x"))) as other:
-            put_if(place, b"new!", one)
+def test_what_was_read_is_replaced_once(backend: Backend) -> None:
+    backend.put("x", b"old")
+    with closing(stores.open_read(backend.at("x"))) as first:
+        with closing(stores.open_read(backend.at("x"))) as other:
+            put_if_match(backend, b"new!", first)
             with pytest.raises(errors.ConflictError):
-                put_if(place, b"newer", other)
-    assert (place.get("x"), place.names(), place.uploads()) == (b"new!", ["x"], [])
+                put_if_match(backend, b"newer", other)
+    assert (backend.get("x"), backend.names(), backend.uploads()) == (b"new!", ["x"], [])
 
 
-def test_what_was_removed_is_not_replaced(place: Place) -> None:
-    place.put("x", b"old")
-    store = stores.store_of(place.root)
-    with closing(stores.open_read(place.at("x"))) as reader:
-        store.delete(place.at("x"))
+def test_what_was_removed_is_not_replaced(backend: Backend) -> None:
+    backend.put("x", b"old")
+    store = stores.store_of(backend.root)
+    with closing(stores.open_read(backend.at("x"))) as reader:
+        store.delete(backend.at("x"))
         with pytest.raises((errors.ConflictError, errors.NotFoundError)):
-            store.put_if(place.at("x"), b"new", reader)
-    assert place.names() == []
+            store.put_if_match(backend.at("x"), b"new", reader)
+    assert backend.names() == []
 
 
-def test_versions_tell_contents_apart(place: Place) -> None:
-    store = stores.store_of(place.root)
-    assert store.version(place.at("x")) is None
-    place.put("x", b"old")
-    with closing(store.open(place.at("x"))) as reader:
+def test_versions_tell_contents_apart(backend: Backend) -> None:
+    store = stores.store_of(backend.root)
+    assert store.version(backend.at("x")) is None
+    backend.put("x", b"old")
+    with closing(store.open(backend.at("x"))) as reader:
         first = reader.version
-    assert store.version(place.at("x")) == first
-    assert store.list(place.root)[0].version == first
-    place.put("x", b"newer")
-    assert store.version(place.at("x")) not in {first, None}
+    assert store.version(backend.at("x")) == first
+    assert store.list(backend.root)[0].version == first
+    backend.put("x", b"newer")
+    assert store.version(backend.at("x")) not in {first, None}
 
 
-def test_all_that_is_below_a_folder_is_listed(place: Place) -> None:
-    store = stores.store_of(place.root)
-    assert list(store.below(place.at("none"))) == []
+def test_all_that_is_below_a_folder_is_listed(backend: Backend) -> None:
+    store = stores.store_of(backend.root)
+    assert list(store.below(backend.at("none"))) == []
     for name in ("a", "f/b", "f/g/c", "f[1]/d", "fg/e"):
-        store.make(place.at(name).rpartition("/")[0])
-        place.put(name, name.encode())
-    found = {one.location: one for one in store.below(place.root)}
-    assert sorted(found) == [place.at(name) for name in ("a", "f/b", "f/g/c", "f[1]/d", "fg/e")]
-    assert [one.location for one in store.below(place.at("f[1]/"))] == [place.at("f[1]/d")]
-    assert {one.name for one in store.below(place.at("f"))} == {"b", "c"}
-    seen = store.look(place.at("f/b"))
-    listed = found[place.at("f/b")]
+        store.make_folder(backend.at(name).rpartition("/")[0])
+        backend.put(name, name.encode())
+    actual = {item.location: item for item in store.below(backend.root)}
+    assert sorted(actual) == [backend.at(name) for name in ("a", "f/b", "f/g/c", "f[1]/d", "fg/e")]
+    assert [item.location for item in store.below(backend.at("f[1]/"))] == [backend.at("f[1]/d")]
+    assert {item.name for item in store.below(backend.at("f"))} == {"b", "c"}
+    seen = store.head(backend.at("f/b"))
+    listed = actual[backend.at("f/b")]
     assert seen is not None
     assert (seen.location, seen.size_bytes) == (listed.location, 3)
     assert seen.version == listed.version
     # Of the two the collector takes the later time, and a writer the earlier one.
     assert 0 <= listed.modified_us - seen.modified_us < 1_000_000
     assert abs(seen.modified_us / 1e6 - time.time()) < 60
-    assert store.look(place.at("g")) is None
+    assert store.head(backend.at("g")) is None
 
 
-def test_listings_tell_what_is_there(place: Place) -> None:
-    store = stores.store_of(place.root)
-    assert store.list(place.at("none")) == store.find(place.at("none*")) == []
-    store.make(place.at("deep/er"))
+def test_listings_tell_what_is_there(backend: Backend) -> None:
+    store = stores.store_of(backend.root)
+    assert store.list(backend.at("none")) == store.find(backend.at("none*")) == []
+    store.make_folder(backend.at("deep/er"))
     began_us = time.time_ns() // 1000
     for name in ("b.gz", "a.gz", "deep/c.gz", "deep/er/d.gz", "a[b]"):
-        place.put(name, name.encode())
-    found = store.list(place.root + "/")
-    assert [entry.name for entry in found] == ["a.gz", "a[b]", "b.gz"]
-    assert [entry.size_bytes for entry in found] == [4, 4, 4]
-    assert all(abs(entry.modified_us - began_us) < 60_000_000 for entry in found)
-    assert store.list(place.root) == found
-    assert store.list(place.root, after="a.gz") == found[1:]
-    assert store.list(place.root, after="a.", most=2) == found[:2]
-    assert store.list(place.root, after="b.gz") == store.list(place.root, most=0) == []
-    assert [entry.location for entry in found] == [place.at(e.name) for e in found]
-    assert store.folders(place.root) == store.folders(place.root + "/") == ["deep"]
-    assert store.folders(place.at("deep")) == ["er"]
-    assert store.folders(place.at("none")) == store.folders(place.at("deep/er")) == []
+        backend.put(name, name.encode())
+    actual = store.list(backend.root + "/")
+    assert [entry.name for entry in actual] == ["a.gz", "a[b]", "b.gz"]
+    assert [entry.size_bytes for entry in actual] == [4, 4, 4]
+    assert all(abs(entry.modified_us - began_us) < 60_000_000 for entry in actual)
+    assert store.list(backend.root) == actual
+    assert store.list(backend.root, after="a.gz") == actual[1:]
+    assert store.list(backend.root, after="a.", most=2) == actual[:2]
+    assert store.list(backend.root, after="b.gz") == store.list(backend.root, most=0) == []
+    assert [entry.location for entry in actual] == [backend.at(e.name) for e in actual]
+    assert store.folders(backend.root) == store.folders(backend.root + "/") == ["deep"]
+    assert store.folders(backend.at("deep")) == ["er"]
+    assert store.folders(backend.at("none")) == store.folders(backend.at("deep/er")) == []
     for pattern, names in {
         "*.gz": ["a.gz", "b.gz"],
         "**/*.gz": ["a.gz", "b.gz", "deep/c.gz", "deep/er/d.gz"],
@@ -316,49 +331,51 @@ def test_listings_tell_what_is_there(place: Place) -> None:
         "deep/*/d.gz": ["deep/er/d.gz"],
         "a[[]b]": ["a[b]"],
     }.items():
-        assert [e.location for e in store.find(place.at(pattern))] == list(map(place.at, names))
+        assert [e.location for e in store.find(backend.at(pattern))] == list(map(backend.at, names))
 
 
-def test_deleting_twice(place: Place) -> None:
-    place.put("x", b"x")
-    store = stores.store_of(place.root)
-    store.delete(place.at("x"))
-    store.delete(place.at("x"))
-    assert place.names() == []
+def test_deleting_twice(backend: Backend) -> None:
+    backend.put("x", b"x")
+    store = stores.store_of(backend.root)
+    store.delete(backend.at("x"))
+    store.delete(backend.at("x"))
+    assert backend.names() == []
 
 
-@pytest.mark.parametrize("kept", [0, 3, 6 * MIB])
+@pytest.mark.parametrize("kept_count", [0, 3, 6 * MIB])
 @pytest.mark.parametrize("between", [0, 10, 6 * MIB])
-def test_ranges_of_other_objects_are_taken_over(place: Place, kept: int, between: int) -> None:
+def test_ranges_of_other_objects_are_taken_over(
+    backend: Backend, kept_count: int, between: int
+) -> None:
     old, other, new = noise(7 * MIB), noise(12 * MIB, 2), noise(between, 3)
-    place.put("x", old)
-    place.put("y", other)
+    backend.put("x", old)
+    backend.put("y", other)
     with (
-        closing(stores.open_read(place.at("x"))) as source,
-        closing(stores.open_read(place.at("y"))) as second,
-        stores.grow(source, kept, place.at("z")) as draft,
+        closing(stores.open_read(backend.at("x"))) as source,
+        closing(stores.open_read(backend.at("y"))) as second,
+        stores.create_from_prefix(source, kept_count, backend.at("z")) as draft,
     ):
         draft.write(new)
         draft.copy_range(second, MIB, 11 * MIB)
         draft.write(new)
         draft.copy_range(source, 5, 10)
         draft.copy_range(second, 7, 7)
-    data = old[:kept] + new + other[MIB : 11 * MIB] + new + old[5:10]
-    assert place.get("z") == data
+    data = old[:kept_count] + new + other[MIB : 11 * MIB] + new + old[5:10]
+    assert backend.get("z") == data
     assert draft.copied_bytes + draft.written_bytes == len(data)
-    assert place.uploads() == []
+    assert backend.uploads() == []
 
 
-def test_a_source_that_changes_is_not_taken_over(memory: Place, bucket: S3Place) -> None:
-    for place in (memory, bucket):
-        place.put("x", noise(7 * MIB))
-        place.put("y", noise(7 * MIB))
+def test_a_source_that_changes_is_not_taken_over(memory: Backend, bucket: S3Backend) -> None:
+    for item in (memory, bucket):
+        item.put("x", noise(7 * MIB))
+        item.put("y", noise(7 * MIB))
         with (
-            closing(stores.open_read(place.at("x"))) as source,
-            closing(stores.open_read(place.at("y"))) as second,
+            closing(stores.open_read(item.at("x"))) as source,
+            closing(stores.open_read(item.at("y"))) as second,
             pytest.raises(errors.ConflictError),
-            stores.grow(source, 10, place.at("z")) as draft,
+            stores.create_from_prefix(source, 10, item.at("z")) as draft,
         ):
-            place.put("y", b"theirs")
+            item.put("y", b"theirs")
             draft.copy_range(second, 0, 6 * MIB)
-        assert place.names() == ["x", "y"]
+        assert item.names() == ["x", "y"]

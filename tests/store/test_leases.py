@@ -21,37 +21,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sdb.table.catalog.handle import TableHandle
-    from tests.store.conftest import Place
+    from tests.store.conftest import Backend
 
 ROWS = [{"n": number} for number in range(10)]
 
 
 @pytest.fixture
-def handle(place: Place, monkeypatch: pytest.MonkeyPatch) -> TableHandle:
-    """Give a table as it was before all of its rows were deleted, and its history expired."""
-    if place.root.startswith("mem"):
+def handle(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> TableHandle:
+    """Return a table as it was before all of its rows were deleted, and its history expired."""
+    if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
-    stores.store_of(place.root).make(place.root)
-    db = sdb.connect(place.root)
-    db.create("d.t", f"{place.root}/in/*.json" if "://" in place.root else "in/*.json")
+    stores.store_of(backend.root).make_folder(backend.root)
+    db = sdb.connect(backend.root)
+    db.create("d.t", f"{backend.root}/in/*.json" if "://" in backend.root else "in/*.json")
     db.append("d.t", ROWS)
-    found = open_table(table_root(place.root), "d", "t")
+    opened = open_table(table_root(backend.root), "d", "t")
     db.execute("DELETE FROM d.t")
     db.table("d.t").expire(all_but_head=True)
-    return found
+    return opened
 
 
 def collector(handle: TableHandle) -> Callable[..., list[str]]:
-    """Give what collects all that was not written after now, and gives the kinds of what went."""
+    """Return a function that collects what is not written from now on, and returns its kinds."""
     time.sleep(3.2)  # times of S3 have whole seconds, and there is a margin
     began_us = REAL.now_us()
     time.sleep(1.1)
 
     def collected(*, dry_run: bool) -> list[str]:
         grace_seconds = (REAL.now_us() - began_us) / 1_000_000
-        found = collect(handle.root, "d", "t", grace_seconds=grace_seconds, dry_run=dry_run)
-        return sorted(one.kind for one in found.garbage)
+        actual = collect(handle.root, "d", "t", grace_seconds=grace_seconds, dry_run=dry_run)
+        return sorted(leftover.kind for leftover in actual.garbage)
 
     return collected
 
@@ -71,7 +71,7 @@ def test_what_is_read_under_a_lease_stays(handle: TableHandle) -> None:
         assert "packfile" not in collected(dry_run=dry_run)
     assert rows(handle) == ROWS
     lease.release()
-    assert handle.root.store.look(handle.root.place(lease.key)) is None
+    assert handle.root.store.head(handle.root.place(lease.key)) is None
     assert collected(dry_run=True) == collected(dry_run=False) == ["packfile"]
     with pytest.raises(CorruptError, match="missing"):
         rows(handle)
@@ -80,17 +80,17 @@ def test_what_is_read_under_a_lease_stays(handle: TableHandle) -> None:
 def test_a_lease_that_nobody_renews_is_garbage(handle: TableHandle) -> None:
     leases.Lease(handle).renew()
     collected = collector(handle)
-    found = collected(dry_run=True)
-    assert {"lease", "packfile"} <= set(found)
-    assert collected(dry_run=False) == found
+    actual = collected(dry_run=True)
+    assert {"lease", "packfile"} <= set(actual)
+    assert collected(dry_run=False) == actual
 
 
 def test_a_damaged_lease_stops_the_collector(handle: TableHandle) -> None:
     lease = leases.Lease(handle)
     collected = collector(handle)
-    place = handle.root.place(lease.key)
-    handle.root.store.make(place.rpartition("/")[0])
-    with stores.atomic_write(place) as file:
+    path = handle.root.place(lease.key)
+    handle.root.store.make_folder(path.rpartition("/")[0])
+    with stores.atomic_write(path) as file:
         file.write(handle.data[:-7])
     with pytest.raises(CorruptError, match=f"reading the lease {lease.key}"):
         collected(dry_run=False)
@@ -120,7 +120,7 @@ def test_who_may_not_write_is_told_so_once(
 
     monkeypatch.setattr(type(handle.root.store), "create", create)
     lease = leases.Lease(handle)
-    with pytest.warns(sdb.errors.SdbWarning, match="reading d.t for long.*tag the version"):
+    with pytest.warns(sdb.errors.SdbWarning, match="cannot write a lease for d.t.*tag the version"):
         lease.renew()
     lease.renew()
     lease.release()

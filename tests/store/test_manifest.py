@@ -15,30 +15,30 @@ from sdb import errors
 from sdb.packfile.read import manifest
 from sdb.packfile.read.manifest import NAME, File, attempt_name, publish, sweep
 from sdb.packfile.read.resolve import resolve
-from sdb.query.plan.dataset import TableName
-from sdb.query.plan.locations import candidates
-from sdb.store.s3.place import parse
+from sdb.query.catalog.dataset import TableName
+from sdb.query.catalog.locations import candidates
+from sdb.store.s3.address import parse
 from sdb.store.s3.upload import Upload
 from sdb.store.url import store_of
 from tests.folders import contents
 
 if TYPE_CHECKING:
     from sdb.store.base import Location
-    from tests.store.conftest import Direct, Place, S3Place
+    from tests.store.conftest import Backend, Direct, S3Backend
     from tests.store.proxy import Proxy, Request
 
 A, B = "a" * 32, "b" * 32
 
 
-def wrote(place: Place, job: str, *rows: str) -> list[File]:
+def wrote(backend: Backend, job: str, *rows: str) -> list[File]:
     """Write packfiles as tasks of a job do; each row tells its own."""
-    store_of(place.root).make(place.root)
+    store_of(backend.root).make_folder(backend.root)
     files = []
     for task, row in enumerate(rows):
         name = attempt_name(task, job)
         source = Path(os.environ["SDB_TEST_FOLDER"]) / "row.json"
         source.write_text(json.dumps({"row": row}))
-        result = sdb.pack([source], place.at(name))
+        result = sdb.pack([source], backend.at(name))
         files.append(File(name, result.output_bytes, result.rows))
     return files
 
@@ -49,109 +49,111 @@ def _scratch(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 
 
 def listed(folder: Location) -> list[str]:
-    return [one.location for one in contents(folder)]
+    return [key.location for key in contents(folder)]
 
 
-def rows(place: Place, pattern: str = "*.zion") -> list[str]:
-    """Give the rows that a query on a pattern sees."""
+def rows(backend: Backend, pattern: str = "*.zion") -> list[str]:
+    """Return the rows that a query on a pattern sees."""
     try:
-        result = sdb.sql(f"SELECT * FROM '{place.at(pattern)}'")
+        result = sdb.sql(f"SELECT * FROM '{backend.at(pattern)}'")
     except errors.NotFoundError:
         return []
     return sorted(row["row"] for row in result)
 
 
-def test_a_job_counts_when_it_is_published_and_not_before(place: Place) -> None:
-    files = wrote(place, A, "1", "2")
-    losers = wrote(place, A, "1")
-    assert (rows(place), listed(place.root)) == ([], [])
-    published = publish(place.root, files, job=A)
+def test_a_job_counts_when_it_is_published_and_not_before(backend: Backend) -> None:
+    files = wrote(backend, A, "1", "2")
+    losers = wrote(backend, A, "1")
+    assert (rows(backend), listed(backend.root)) == ([], [])
+    published = publish(backend.root, files, job=A)
     assert (published.is_new, published.attempts, published.replaced) == (True, 1, ())
-    assert rows(place) == ["1", "2"]
-    assert listed(place.root) == [place.at(file.name) for file in files]
-    assert sweep(place.root, A) == [losers[0].name]
-    assert place.names() == sorted([NAME, *(file.name for file in files)])
+    assert rows(backend) == ["1", "2"]
+    assert listed(backend.root) == [backend.at(file.name) for file in files]
+    assert sweep(backend.root, A) == [losers[0].name]
+    assert backend.names() == sorted([NAME, *(file.name for file in files)])
 
 
-def test_a_job_is_published_once(place: Place) -> None:
-    files = wrote(place, A, "1")
-    publish(place.root, files, job=A)
-    publish(place.root, wrote(place, B, "2"), job=B, mode="overwrite")
-    again = publish(place.root, files, job=A, mode="overwrite")
+def test_a_job_is_published_once(backend: Backend) -> None:
+    files = wrote(backend, A, "1")
+    publish(backend.root, files, job=A)
+    publish(backend.root, wrote(backend, B, "2"), job=B, mode="overwrite")
+    again = publish(backend.root, files, job=A, mode="overwrite")
     assert not again.is_new
-    assert rows(place) == ["2"]
+    assert rows(backend) == ["2"]
 
 
-def test_modes(place: Place) -> None:
-    old = wrote(place, A, "1")
-    publish(place.root, old, job=A, mode="fail")
-    new = wrote(place, B, "2")
+def test_modes(backend: Backend) -> None:
+    old = wrote(backend, A, "1")
+    publish(backend.root, old, job=A, mode="fail")
+    new = wrote(backend, B, "2")
     with pytest.raises(errors.ExistsError):
-        publish(place.root, new, job=B, mode="fail")
+        publish(backend.root, new, job=B, mode="fail")
     with pytest.raises(errors.ExistsError):
-        manifest.prepare(place.root, "fail")
+        manifest.prepare(backend.root, "fail")
     with pytest.raises(errors.UsageError):
-        publish(place.root, new, job=B, mode="upsert")
-    published = publish(place.root, new, job=B, mode="overwrite")
+        publish(backend.root, new, job=B, mode="upsert")
+    published = publish(backend.root, new, job=B, mode="overwrite")
     assert published.replaced == (old[0].name,)
-    assert rows(place) == ["2"]
-    assert sweep(place.root, B, published.replaced) == [old[0].name]
-    assert place.names() == sorted([NAME, new[0].name])
+    assert rows(backend) == ["2"]
+    assert sweep(backend.root, B, published.replaced) == [old[0].name]
+    assert backend.names() == sorted([NAME, new[0].name])
 
 
-def test_packfiles_of_no_job_are_always_seen_and_never_replaced(place: Place) -> None:
-    files = wrote(place, A, "1")
+def test_packfiles_of_no_job_are_always_seen_and_never_replaced(backend: Backend) -> None:
+    files = wrote(backend, A, "1")
     (source := Path(os.environ["SDB_TEST_FOLDER"]) / "row.json").write_text('{"row": "mine"}')
-    sdb.pack([source], place.at("mine.zion"))
-    assert rows(place) == ["mine"]
-    publish(place.root, files, job=A)
-    assert rows(place) == ["1", "mine"]
-    assert rows(place, "part-*.zion") == ["1"]
+    sdb.pack([source], backend.at("mine.zion"))
+    assert rows(backend) == ["mine"]
+    publish(backend.root, files, job=A)
+    assert rows(backend) == ["1", "mine"]
+    assert rows(backend, "part-*.zion") == ["1"]
     with pytest.raises(errors.UsageError, match=r"mine\.zion"):
-        publish(place.root, wrote(place, B, "2"), job=B, mode="overwrite")
+        publish(backend.root, wrote(backend, B, "2"), job=B, mode="overwrite")
     with pytest.raises(errors.ExistsError):
-        manifest.prepare(place.root, "fail")
-    sweep(place.root, B)
-    assert rows(place) == ["1", "mine"]
+        manifest.prepare(backend.root, "fail")
+    sweep(backend.root, B)
+    assert rows(backend) == ["1", "mine"]
 
 
-def test_what_is_named_by_itself_must_count_too(place: Place) -> None:
-    good, bad = wrote(place, A, "1", "2")
-    publish(place.root, [good], job=A)
-    both = [place.at(bad.name), place.at(good.name)]
-    assert [file.path for file in sdb.describe(both).files] == [place.at(good.name)]
+def test_what_is_named_by_itself_must_count_too(backend: Backend) -> None:
+    good, bad = wrote(backend, A, "1", "2")
+    publish(backend.root, [good], job=A)
+    both = [backend.at(bad.name), backend.at(good.name)]
+    assert [file.path for file in sdb.describe(both).files] == [backend.at(good.name)]
     with pytest.raises(errors.NotFoundError, match="no job has published"):
-        sdb.describe([place.at(bad.name)])
-    packed = sdb.pack(both, place.at("all.zion"))
+        sdb.describe([backend.at(bad.name)])
+    packed = sdb.pack(both, backend.at("all.zion"))
     assert packed.rows == 1
-    name = TableName("file", (place.at(bad.name),), (0, 1))
+    name = TableName("file", (backend.at(bad.name),), (0, 1))
     with pytest.raises(errors.NotFoundError):
         candidates(name, "")
 
 
 def test_a_pattern_takes_all_of_a_job_that_was_published_while_it_was_matched(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first file was there when the names were listed, the second was not."""
-    files = wrote(place, A, "1", "2")
-    (place_of_second := place.at(files[1].name),)
-    seen = [place.at(files[0].name)]
-    publish(place.root, files, job=A)
-    kind = type(store_of(place.root))
-    entries = [entry for entry in store_of(place.root).list(place.root) if entry.location in seen]
+    files = wrote(backend, A, "1", "2")
+    (place_of_second := backend.at(files[1].name),)
+    seen = [backend.at(files[0].name)]
+    publish(backend.root, files, job=A)
+    kind = type(store_of(backend.root))
+    entries = [
+        entry for entry in store_of(backend.root).list(backend.root) if entry.location in seen
+    ]
     monkeypatch.setattr(kind, "find", lambda *_: entries)
-    found = [one.location for one in resolve([place.at("*.zion")])]
-    assert found == sorted([*seen, place_of_second])
+    locations = [item.location for item in resolve([backend.at("*.zion")])]
+    assert locations == sorted([*seen, place_of_second])
 
 
-def test_many_jobs_at_once_lose_nothing(place: Place) -> None:
+def test_many_jobs_at_once_lose_nothing(backend: Backend) -> None:
     jobs = {f"{number:032x}": str(number) for number in range(6)}
-    files = {job: wrote(place, job, row) for job, row in jobs.items()}
+    files = {job: wrote(backend, job, row) for job, row in jobs.items()}
     failures: list[Exception] = []
 
     def run(job: str) -> None:
         try:
-            publish(place.root, files[job], job=job)
+            publish(backend.root, files[job], job=job)
         except Exception as error:  # noqa: BLE001 - told below
             failures.append(error)
 
@@ -161,45 +163,47 @@ def test_many_jobs_at_once_lose_nothing(place: Place) -> None:
     for thread in threads:
         thread.join()
     assert not failures
-    assert rows(place) == sorted(jobs.values())
+    assert rows(backend) == sorted(jobs.values())
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"version": 1, "files": [{"name": "x"}]}'])
-def test_a_damaged_manifest_is_an_error(place: Place, text: bytes) -> None:
-    wrote(place, A, "1")
-    place.put(NAME, text)
+def test_a_damaged_manifest_is_an_error(backend: Backend, text: bytes) -> None:
+    wrote(backend, A, "1")
+    backend.put(NAME, text)
     with pytest.raises(errors.CorruptError):
-        sdb.sql(f"SELECT * FROM '{place.at('*.zion')}'")
+        sdb.sql(f"SELECT * FROM '{backend.at('*.zion')}'")
     with pytest.raises(errors.CorruptError):
-        publish(place.root, [], job=A)
+        publish(backend.root, [], job=A)
 
 
-def test_a_manifest_of_tomorrow_is_not_understood(place: Place) -> None:
-    wrote(place, A, "1")
-    place.put(NAME, b'{"version": 2, "files": []}')
+def test_a_manifest_of_tomorrow_is_not_understood(backend: Backend) -> None:
+    wrote(backend, A, "1")
+    backend.put(NAME, b'{"version": 2, "files": []}')
     with pytest.raises(errors.UnsupportedError):
-        listed(place.root)
+        listed(backend.root)
 
 
-def test_names_of_others_are_refused(place: Place) -> None:
-    files = wrote(place, A, "1")
+def test_names_of_others_are_refused(backend: Backend) -> None:
+    files = wrote(backend, A, "1")
     with pytest.raises(errors.UsageError):
-        publish(place.root, files, job=B)
+        publish(backend.root, files, job=B)
     with pytest.raises(errors.UsageError):
         attempt_name(0, "x")
 
 
-def test_nothing_is_read_where_no_job_was(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_read_where_no_job_was(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = Path(os.environ["SDB_TEST_FOLDER"]) / "row.json"
     source.write_text('{"row": "mine"}')
-    store_of(place.root).make(place.root)
-    sdb.pack([source], place.at("mine.zion"))
+    store_of(backend.root).make_folder(backend.root)
+    sdb.pack([source], backend.at("mine.zion"))
     monkeypatch.setattr(manifest, "read", None)
-    assert rows(place) == ["mine"]
-    assert listed(place.root) == [place.at("mine.zion")]
+    assert rows(backend) == ["mine"]
+    assert listed(backend.root) == [backend.at("mine.zion")]
 
 
-def test_what_killed_writers_have_begun_is_given_up(bucket: S3Place, tmp_path: Path) -> None:
+def test_what_killed_writers_have_begun_is_given_up(bucket: S3Backend, tmp_path: Path) -> None:
     ours, theirs = attempt_name(0, A), attempt_name(0, B)
     for name in (ours, theirs, "mine.zion"):
         Upload(parse(bucket.at(name)), {}).put(b"x" * 100)
@@ -212,25 +216,25 @@ def test_what_killed_writers_have_begun_is_given_up(bucket: S3Place, tmp_path: P
     assert os.listdir(tmp_path) == [hidden[1]]  # noqa: PTH208
 
 
-def test_removing_and_listing(place: Place) -> None:
-    store_of(place.root).make(place.root)
-    place.put("b", b"")
-    place.put("a", b"")
-    store = store_of(place.root)
-    entries = store.list(place.root)
+def test_removing_and_listing(backend: Backend) -> None:
+    store_of(backend.root).make_folder(backend.root)
+    backend.put("b", b"")
+    backend.put("a", b"")
+    store = store_of(backend.root)
+    entries = store.list(backend.root)
     assert [entry.name for entry in entries] == ["a", "b"]
-    again = store.list(place.root + "/")
+    again = store.list(backend.root + "/")
     assert [entry.name for entry in again] == ["a", "b"]
-    store.delete(place.at("a"))
-    store.delete(place.at("a"))
-    assert place.names() == ["b"]
-    assert store.list(place.at("nothing")) == []
+    store.delete(backend.at("a"))
+    store.delete(backend.at("a"))
+    assert backend.names() == ["b"]
+    assert store.list(backend.at("nothing")) == []
 
 
 @pytest.mark.s3
 @pytest.mark.parametrize("refusal", ["403", "400"])
 def test_what_is_unknown_stays_so_when_nothing_can_be_read_any_more(
-    bucket: S3Place, proxy: Proxy, direct: Direct, refusal: str
+    bucket: S3Backend, proxy: Proxy, direct: Direct, refusal: str
 ) -> None:
     """The manifest was written, its answer lost, and then the store refuses everything."""
     files = wrote(bucket, A, "1")

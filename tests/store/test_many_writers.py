@@ -17,7 +17,7 @@ from sdb.store import url as stores
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.store.conftest import Place
+    from tests.store.conftest import Backend
 
 WRITER = """
 import sys
@@ -45,38 +45,40 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_many_writers_lose_and_double_nothing(
-    place: Place, tmp_path: Path, writers: int, count: int, machines: int
+    backend: Backend, tmp_path: Path, writers: int, count: int, machines: int
 ) -> None:
-    if place.root.startswith("mem"):
+    if backend.root.startswith("mem"):
         pytest.skip("one program's memory is no other's")
-    stores.store_of(place.root).make(place.root)
-    db = sdb.connect(place.root)
-    pattern = f"{place.root}/in/*.json" if stores.store_of(place.root).is_remote else "in/*.json"
+    stores.store_of(backend.root).make_folder(backend.root)
+    db = sdb.connect(backend.root)
+    pattern = (
+        f"{backend.root}/in/*.json" if stores.store_of(backend.root).is_remote else "in/*.json"
+    )
     db.create("d.t", pattern)
     began = time.perf_counter()
     running = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, place.root, str(writer), str(count)],
+            [sys.executable, "-c", WRITER, backend.root, str(writer), str(count)],
             stderr=subprocess.PIPE,
             env={**os.environ, "SDB_CACHE": str(tmp_path / f"cache{writer % machines}")},
         )
         for writer in range(writers)
     ]
     failures = []
-    for one in running:
-        _, errors = one.communicate()
-        failures += [errors.decode()] if one.returncode else []
+    for process in running:
+        _, errors = process.communicate()
+        failures += [errors.decode()] if process.returncode else []
     assert failures == []
     rate = writers * count / (time.perf_counter() - began)
     sys.stdout.write(f"{writers} writers: {rate:.1f} commits a second\n")
     table = db.table("d.t")
-    found = table.to_arrow().to_pylist()
-    assert len(found) == writers * count
-    assert {(one["writer"], one["number"]) for one in found} == {
+    actual = table.to_arrow().to_pylist()
+    assert len(actual) == writers * count
+    assert {(process["writer"], process["number"]) for process in actual} == {
         (writer, number) for writer in range(writers) for number in range(count)
     }
     assert table.version == writers * count
-    if place.root.startswith("s3"):  # nobody has lost a race there, and written for nothing
-        versions = stores.store_of(place.root).below(place.at("db/d/t/versions"))
+    if backend.root.startswith("s3"):  # nobody has lost a race there, and written for nothing
+        versions = stores.store_of(backend.root).below(backend.at("db/d/t/versions"))
         assert len(list(versions)) == writers * count
     assert table.validate().ok

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb import errors
+from sdb import errors, retry
 from sdb.packfile.read import manifest
 from sdb.packfile.read.manifest import File, attempt_name
 from sdb.store import url as stores
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.store.conftest import Place
+    from tests.store.conftest import Backend
 
 AT = "memory://simulated/x"
 SEEDS = 150
 WRITERS = 4
 
 
-def store_of(place: Place) -> MemoryStore:
-    store = stores.store_of(place.root)
+def store_of(backend: Backend) -> MemoryStore:
+    store = stores.store_of(backend.root)
     assert isinstance(store, MemoryStore)
     return store
 
@@ -48,12 +48,12 @@ def only(verb: str, fault: Fault) -> Callable[[StoreCall], Fault | None]:
     ],
 )
 def test_faults_of_writes(
-    memory: Place, fault: Fault, kind: type[BaseException], *, done: bool
+    memory: Backend, fault: Fault, kind: type[BaseException], *, done: bool
 ) -> None:
     store = store_of(memory)
     store.calls.script = only("put", fault)
     with pytest.raises(kind) as caught:
-        store.put_if(AT, b"data", None)
+        store.put_if_match(AT, b"data", None)
     assert type(caught.value) is kind
     assert store.contents == ({AT: b"data"} if done else {})
     store.calls.script = only("delete", fault)
@@ -63,16 +63,16 @@ def test_faults_of_writes(
 
 
 @pytest.mark.parametrize("fault", [Fault.LOST_ANSWER, Fault.LOST_REQUEST])
-def test_a_lost_answer_does_not_tell_a_lost_race(memory: Place, fault: Fault) -> None:
+def test_a_lost_answer_does_not_tell_a_lost_race(memory: Backend, fault: Fault) -> None:
     store = store_of(memory)
     memory.put("x", b"theirs")
     store.calls.script = only("put", fault)
     with pytest.raises(errors.UncertainError):
-        store.put_if(AT, b"mine", None)
+        store.put_if_match(AT, b"mine", None)
     assert store.contents == {AT: b"theirs"}
 
 
-def test_reads_fail_without_a_doubt(memory: Place) -> None:
+def test_reads_fail_without_a_doubt(memory: Backend) -> None:
     store = store_of(memory)
     memory.put("x", b"data")
     for fault in (Fault.REFUSED, Fault.LOST_ANSWER):
@@ -85,7 +85,7 @@ def test_reads_fail_without_a_doubt(memory: Place) -> None:
         store.open(AT + "y")
 
 
-def test_what_was_replaced_is_not_read_on(memory: Place) -> None:
+def test_what_was_replaced_is_not_read_on(memory: Backend) -> None:
     memory.put("x", bytes(1 << 20))
     with closing(stores.open_read(AT)) as reader:
         assert reader.read(0, 10) == bytes(10)
@@ -97,17 +97,17 @@ def test_what_was_replaced_is_not_read_on(memory: Place) -> None:
             reader.read(0, 10)
 
 
-def test_the_same_bytes_are_the_same_version(memory: Place) -> None:
+def test_the_same_bytes_are_the_same_version(memory: Backend) -> None:
     """As on S3: a writer does not notice that an object was replaced by its like."""
     memory.put("x", b"old")
     with closing(stores.open_read(AT)) as reader:
         memory.put("x", b"new")
         memory.put("x", b"old")
-        store_of(memory).put_if(AT, b"newer", reader)
+        store_of(memory).put_if_match(AT, b"newer", reader)
     assert memory.get("x") == b"newer"
 
 
-def test_packfiles_live_there(memory: Place, tmp_path: Path) -> None:
+def test_packfiles_live_there(memory: Backend, tmp_path: Path) -> None:
     source = tmp_path / "in.json"
     source.write_text('{"n": 1}\n' * 10)
     packed = memory.at("day/a.zion")
@@ -127,27 +127,29 @@ def jobs() -> dict[str, list[File]]:
     return {job: [File(attempt_name(task, job), 1, 1) for task in range(2)] for job in names}
 
 
-def published(turns: Turns, store: MemoryStore, place: Place) -> tuple[list[str], list[Outcome]]:
+def published(
+    turns: Turns, store: MemoryStore, backend: Backend
+) -> tuple[list[str], list[Outcome]]:
     """Publish jobs at once, and give what the manifest lists afterwards."""
     wanted = jobs()
 
     def program(job: str) -> Callable[[], object]:
-        return lambda: manifest.publish(place.root, wanted[job], job=job)
+        return lambda: manifest.publish(backend.root, wanted[job], job=job)
 
     store.calls.script = turns
     outcomes = turns.run([program(job) for job in wanted])
     store.calls.script = None
-    found = manifest.read(place.root) or manifest.Manifest()
-    return [file.job for file in found.files], outcomes
+    actual = manifest.read(backend.root) or manifest.Manifest()
+    return [file.job for file in actual.files], outcomes
 
 
-def run(seed: int, place: Place, monkeypatch: pytest.MonkeyPatch) -> tuple[Turns, list[str]]:
+def run(seed: int, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> tuple[Turns, list[str]]:
     """Run one seed, and check what must hold whatever happens."""
     store = MemoryStore()
     stores.register("memory", store)
     turns = Turns(seed, faults=0.15, most_crashes=2)
-    monkeypatch.setattr(manifest.time, "sleep", turns.pause)
-    listed, outcomes = published(turns, store, place)
+    monkeypatch.setattr(retry.time, "sleep", turns.pause)
+    listed, outcomes = published(turns, store, backend)
     assert len(listed) == len(set(listed)) * 2, "a job counts in part, or twice"
     for job, outcome in zip(jobs(), outcomes, strict=True):
         if outcome.crashed:
@@ -160,7 +162,7 @@ def run(seed: int, place: Place, monkeypatch: pytest.MonkeyPatch) -> tuple[Turns
     return turns, listed
 
 
-def test_jobs_that_are_published_at_once(memory: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_that_are_published_at_once(memory: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = set()
     for seed in range(SEEDS):
         turns, listed = run(seed, memory, monkeypatch)
@@ -172,7 +174,7 @@ def test_jobs_that_are_published_at_once(memory: Place, monkeypatch: pytest.Monk
 
 
 def test_a_store_without_conditions_is_found_out(
-    memory: Place, monkeypatch: pytest.MonkeyPatch
+    memory: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The simulation has teeth: without If-Match a job gets lost, and it says so."""
     put = MemoryStore._put

@@ -15,10 +15,10 @@ from sdb.packfile.trailer.blockstats import TEXTS, WORDS
 from sdb.packfile.trailer.read import TAIL_BYTES
 from sdb.store.s3 import objectstore
 from sdb.table.packfiles import lazy
-from sdb.table.packfiles.statscache import KnownFacts
+from sdb.table.packfiles.statscache import StatsCache
 
 if TYPE_CHECKING:
-    from tests.store.conftest import Requests, S3Place
+    from tests.store.conftest import Requests, S3Backend
 
 pytestmark = pytest.mark.s3
 
@@ -42,20 +42,20 @@ def rows(part: int) -> list[dict[str, Any]]:
 
 
 def test_a_packfile_takes_a_request_and_one_for_each_block(
-    bucket: S3Place, requests: Requests
+    bucket: S3Backend, requests: Requests
 ) -> None:
-    place = bucket.at("x.zion")
-    assert sdb.pack(rows(0), place, **OPTIONS).output_bytes > 2 * TAIL_BYTES
+    url = bucket.at("x.zion")
+    assert sdb.pack(rows(0), url, **OPTIONS).output_bytes > 2 * TAIL_BYTES
     for condition, blocks in ((f"id = '{EARLY}'", 1), ("n = 40.0", 1), ("n = 99999", 0)):
         requests.clear()
-        with sdb.sql(f"SELECT n FROM read_file('{place}') WHERE {condition}") as result:
+        with sdb.sql(f"SELECT n FROM read_file('{url}') WHERE {condition}") as result:
             assert len(list(result)) == blocks
             assert result.reading.blocks == blocks < result.reading.all_blocks
         assert requests.count() == requests.count("GetObject") == 1 + blocks
 
 
 def test_a_table_takes_one_for_each_end_and_remembers_it(
-    bucket: S3Place, requests: Requests, monkeypatch: pytest.MonkeyPatch
+    bucket: S3Backend, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
     monkeypatch.setattr(lazy, "MOST_PLAIN_BYTES", 2 * TAIL_BYTES)
@@ -96,14 +96,14 @@ def large_trailers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("large_trailers")
-def test_only_what_a_condition_asks_for_is_read(bucket: S3Place, requests: Requests) -> None:
-    place = bucket.at("x.zion")
+def test_only_what_a_condition_asks_for_is_read(bucket: S3Backend, requests: Requests) -> None:
+    url = bucket.at("x.zion")
     timed = [
         row | {"time": f"2026-01-01T00:{at // 60:02}:{at % 60:02}Z"}
         for at, row in enumerate(rows(0))
     ]
-    sdb.pack(timed, place, **WORDY)
-    with sdb.open(place) as pack:
+    sdb.pack(timed, url, **WORDY)
+    with sdb.open(url) as pack:
         trailer_bytes = pack.size_bytes - pack.trailer.offset
         known = pack.known[1]
         assert known is not None
@@ -113,7 +113,7 @@ def test_only_what_a_condition_asks_for_is_read(bucket: S3Place, requests: Reque
 
     def asked(condition: str) -> tuple[int, int, int]:
         requests.clear()
-        with sdb.sql(f"SELECT n FROM read_file('{place}') WHERE {condition}") as result:
+        with sdb.sql(f"SELECT n FROM read_file('{url}') WHERE {condition}") as result:
             list(result)
             reading = result.reading
         ends = requests.count() - reading.blocks
@@ -131,16 +131,16 @@ def test_only_what_a_condition_asks_for_is_read(bucket: S3Place, requests: Reque
     assert read <= opened + trailer_bytes - sizes[(), WORDS]
     missing = random.Random(99).randbytes(100).hex()
     requests.clear()
-    assert list(sdb.grep(missing, place)) == []
+    assert list(sdb.grep(missing, url)) == []
     assert requests.count() == 3
     assert requests.received_bytes("GetObject") <= opened + sizes[(), WORDS]
 
 
 @pytest.mark.usefixtures("large_trailers")
-def test_of_a_large_filter_two_slices_are_read(bucket: S3Place, requests: Requests) -> None:
-    place = bucket.at("x.zion")
-    sdb.pack([{"id": f"{n * 7919:08}"} for n in range(150_000)], place, stats="id")
-    with sdb.open(place) as pack:
+def test_of_a_large_filter_two_slices_are_read(bucket: S3Backend, requests: Requests) -> None:
+    url = bucket.at("x.zion")
+    sdb.pack([{"id": f"{n * 7919:08}"} for n in range(150_000)], url, stats="id")
+    with sdb.open(url) as pack:
         known = pack.known[1]
         assert known is not None
         size = known.sizes[("id",), TEXTS]
@@ -148,7 +148,7 @@ def test_of_a_large_filter_two_slices_are_read(bucket: S3Place, requests: Reques
     for number, blocks in ((149_999, 1), (7, 1), (3_000_000, 0)):
         requests.clear()
         condition = f"id = '{number * 7919:08}'"
-        with sdb.sql(f"SELECT * FROM read_file('{place}') WHERE {condition}") as result:
+        with sdb.sql(f"SELECT * FROM read_file('{url}') WHERE {condition}") as result:
             assert len(list(result)) == blocks
             reading = result.reading
         read = requests.received_bytes("GetObject") - reading.stored_bytes
@@ -157,10 +157,10 @@ def test_of_a_large_filter_two_slices_are_read(bucket: S3Place, requests: Reques
 
 
 @pytest.mark.usefixtures("large_trailers")
-def test_who_needs_all_reads_it_at_once(bucket: S3Place, requests: Requests) -> None:
+def test_who_needs_all_reads_it_at_once(bucket: S3Backend, requests: Requests) -> None:
     places = [bucket.at(f"{part}.zion") for part in range(2)]
-    for part, place in enumerate(places):
-        sdb.pack(rows(part), place, **WORDY)
+    for part, path in enumerate(places):
+        sdb.pack(rows(part), path, **WORDY)
     requests.clear()
     sdb.concat(places, bucket.at("both.zion"))
     # Two to open, one for the statistics, one for the blocks that are sent again.
@@ -175,13 +175,13 @@ def test_who_needs_all_reads_it_at_once(bucket: S3Place, requests: Requests) -> 
 
 @pytest.mark.usefixtures("large_trailers")
 def test_a_table_reads_the_beginning_of_each_end(
-    bucket: S3Place, requests: Requests, monkeypatch: pytest.MonkeyPatch
+    bucket: S3Backend, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The index tells where it is: a request opens a packfile and has what its statistics are."""
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
     monkeypatch.setattr(lazy, "AHEAD_BYTES", SMALL)
     monkeypatch.setattr(lazy, "MOST_PLAIN_BYTES", 2 * SMALL)
-    monkeypatch.setattr(lazy, "_KNOWN", KnownFacts(64 << 20))
+    monkeypatch.setattr(lazy, "_KNOWN", StatsCache(64 << 20))
     db = sdb.connect(bucket.root)
     db.execute("CREATE TABLE web.t")
     for part in range(PACKFILES):

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.query.exec.catalog import Catalog
-from sdb.query.plan.dataset import TableName
+from sdb.query.catalog.catalog import Catalog
+from sdb.query.catalog.dataset import TableName
 
 if TYPE_CHECKING:
-    from tests.store.conftest import Place, Requests, S3Place
+    from tests.store.conftest import Backend, Requests, S3Backend
 
 ROOT = Path(__file__).parents[2]
 DAYS = 4
 
 
-def fill(place: Place, folder: Path) -> None:
+def fill(backend: Backend, folder: Path) -> None:
     """Pack a file for each day, with a few blocks for its hours."""
     for day in range(1, DAYS + 1):
         source = folder / f"{day}.json"
@@ -31,30 +31,32 @@ def fill(place: Place, folder: Path) -> None:
             for minute in range(0, 1440, 2):
                 at = f"2021-01-{day:02}T{minute // 60:02}:{minute % 60:02}:00Z"
                 file.write(json.dumps({"ts": at, "day": day, "noise": str(minute) * 40}) + "\n")
-        sdb.pack([source], place.at(f"logs/day{day}.zion"), block_bytes=32 << 10, align_bytes=4096)
+        sdb.pack(
+            [source], backend.at(f"logs/day{day}.zion"), block_bytes=32 << 10, align_bytes=4096
+        )
 
 
-def test_patterns_and_roots(place: Place, tmp_path: Path) -> None:
+def test_patterns_and_roots(backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir(exist_ok=True)
-    fill(place, tmp_path)
+    fill(backend, tmp_path)
     query = "SELECT COUNT(*) AS n, MAX(day) AS d FROM read_file('{}') WHERE day <> 2"
-    table = Catalog(place.root)((TableName("file", ("logs/day1.zion",), (0, 0)),), None)
-    assert table.is_remote is ("://" in place.root)
-    for name in ("logs/*.zion", "**/day?.zion", f"{glob.escape(place.root)}/logs/day[1-9].zion"):
-        with sdb.sql(query.format(name), root=place.root) as result:
+    table = Catalog(backend.root)((TableName("file", ("logs/day1.zion",), (0, 0)),), None)
+    assert table.is_remote is ("://" in backend.root)
+    for name in ("logs/*.zion", "**/day?.zion", f"{glob.escape(backend.root)}/logs/day[1-9].zion"):
+        with sdb.sql(query.format(name), root=backend.root) as result:
             assert list(result) == [{"n": 720 * (DAYS - 1), "d": DAYS}], name
-    with sdb.sql("SELECT COUNT(*) AS n FROM logs.day1", root=place.root) as result:
+    with sdb.sql("SELECT COUNT(*) AS n FROM logs.day1", root=backend.root) as result:
         assert list(result) == [{"n": 720}]
-    with sdb.sql('SELECT COUNT(*) AS n FROM TABLE_GLOB(logs."day*")', root=place.root) as result:
+    with sdb.sql('SELECT COUNT(*) AS n FROM TABLE_GLOB(logs."day*")', root=backend.root) as result:
         assert list(result) == [{"n": 720 * DAYS}]
     for name in ("logs/nosuch.zion", "logs/no*.zion"):
         with pytest.raises(sdb.errors.NotFoundError):
-            sdb.sql(query.format(name), root=place.root)
+            sdb.sql(query.format(name), root=backend.root)
 
 
 @pytest.mark.s3
 def test_only_blocks_of_interest_are_fetched(
-    bucket: S3Place, tmp_path: Path, requests: Requests
+    bucket: S3Backend, tmp_path: Path, requests: Requests
 ) -> None:
     fill(bucket, tmp_path)
     hour = "ts >= `2021-01-03T10:00:00Z` AND ts < `2021-01-03T11:00:00Z`"
@@ -75,7 +77,7 @@ def test_only_blocks_of_interest_are_fetched(
 
 @pytest.mark.s3
 def test_unpack_where_fetches_blocks_of_interest(
-    bucket: S3Place, tmp_path: Path, requests: Requests
+    bucket: S3Backend, tmp_path: Path, requests: Requests
 ) -> None:
     fill(bucket, tmp_path)
     out = io.BytesIO()
@@ -88,7 +90,7 @@ def test_unpack_where_fetches_blocks_of_interest(
 
 @pytest.mark.s3
 def test_the_latest_rows_are_in_the_last_block(
-    bucket: S3Place, tmp_path: Path, requests: Requests
+    bucket: S3Backend, tmp_path: Path, requests: Requests
 ) -> None:
     fill(bucket, tmp_path)
     query = f"SELECT * FROM read_file('{bucket.at('logs/*.zion')}') ORDER BY {{}} DESC LIMIT 3"
@@ -103,7 +105,7 @@ def test_the_latest_rows_are_in_the_last_block(
 
 
 @pytest.mark.s3
-def test_the_command_reads_and_writes_there(bucket: S3Place, tmp_path: Path) -> None:
+def test_the_command_reads_and_writes_there(bucket: S3Backend, tmp_path: Path) -> None:
     fill(bucket, tmp_path)
     command = [sys.executable, "-m", "sdb.cli.main", "--root", bucket.root, "query"]
     query = "SELECT day, COUNT(*) AS n FROM read_file('logs/*.zion') GROUP BY day ORDER BY day"

@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 
 def receive(queue: Queue, count: int, seconds: float = 10) -> list[Message]:
-    found: list[Message] = []
+    results: list[Message] = []
     stop = time.monotonic() + seconds
-    while len(found) < count and time.monotonic() < stop:
-        found += queue.receive(1)
-    return found
+    while len(results) < count and time.monotonic() < stop:
+        results += queue.receive(1)
+    return results
 
 
 def bodies(messages: Sequence[Message]) -> list[str]:
-    return sorted(one.body for one in messages)
+    return sorted(message.body for message in messages)
 
 
 def test_what_was_deleted_is_gone_and_nothing_else(waiting: Waiting) -> None:
     for number in range(25):
         waiting.send(f"{number:02} é\n")
     queue = waiting.connect()
-    found = receive(queue, 25)
-    assert bodies(found) == [f"{number:02} é\n" for number in range(25)]
-    assert len({one.receipt for one in found}) == 25
-    assert {one.deliveries for one in found} == {1}
-    queue.delete(found[:21])
-    queue.release(found[21:])
+    messages = receive(queue, 25)
+    assert bodies(messages) == [f"{number:02} é\n" for number in range(25)]
+    assert len({item.receipt for item in messages}) == 25
+    assert {item.deliveries for item in messages} == {1}
+    queue.delete(messages[:21])
+    queue.release(messages[21:])
     again = receive(queue, 4)
-    assert bodies(again) == bodies(found[21:])
+    assert bodies(again) == bodies(messages[21:])
     queue.delete(again)
     time.sleep(queue.hold_seconds if queue.hold_seconds < 3 else 0)
     assert list(queue.receive(1)) == []
@@ -55,13 +55,13 @@ def test_what_was_deleted_is_gone_and_nothing_else(waiting: Waiting) -> None:
 def test_others_get_a_message_only_when_it_is_given_back(waiting: Waiting) -> None:
     waiting.send("one")
     first, second = waiting.connect(), waiting.connect()
-    found = receive(first, 1)
+    messages = receive(first, 1)
     stop = time.monotonic() + 3  # longer than it is hidden by itself
     while time.monotonic() < stop:
-        first.hold(found)
+        first.hold(messages)
         assert list(second.receive(0)) == []
         time.sleep(0.3)
-    first.release(found)
+    first.release(messages)
     assert bodies(receive(second, 1)) == ["one"]
     first.close()
     second.close()

@@ -24,11 +24,12 @@ from sdb.store import url as stores
 from sdb.store.base import TAIL_BYTES
 from sdb.store.s3 import client, lock, objectstore, probe
 from tests.kill.moments import kill, timed
+from tests.patience import soon
 from tests.store.conftest import BUCKET, open_uploads
 from tests.store.test_contract import MIB
 
 if TYPE_CHECKING:
-    from tests.store.conftest import Direct, Requests, S3Place
+    from tests.store.conftest import Direct, Requests, S3Backend
     from tests.store.proxy import Proxy
 
 pytestmark = pytest.mark.s3
@@ -51,7 +52,7 @@ def noisy(path: Path, megabytes: float, seed: int = 5) -> Path:
     return path
 
 
-def test_packfiles_go_there_and_come_back(bucket: S3Place, tmp_path: Path) -> None:
+def test_packfiles_go_there_and_come_back(bucket: S3Backend, tmp_path: Path) -> None:
     result = sdb.pack([SAMPLE], bucket.at("x.zion"))
     sdb.pack([SAMPLE], tmp_path / "x.zion")
     assert result.output_bytes == (tmp_path / "x.zion").stat().st_size
@@ -68,24 +69,26 @@ def test_packfiles_go_there_and_come_back(bucket: S3Place, tmp_path: Path) -> No
 
 
 def test_describing_takes_one_request(
-    bucket: S3Place, requests: Requests, monkeypatch: pytest.MonkeyPatch
+    bucket: S3Backend, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sdb.pack([SAMPLE], bucket.at("x.zion"), block_bytes=MIB)
     requests.clear()
-    found = describe([bucket.at("x.zion")]).files[0]
+    actual = describe([bucket.at("x.zion")]).files[0]
     assert [name for name, _ in requests.sent] == ["GetObject"]
-    assert found.etag.startswith('"')
-    assert found.url == bucket.at("x.zion")
+    assert actual.etag.startswith('"')
+    assert actual.url == bucket.at("x.zion")
     monkeypatch.setattr(objectstore, "TAIL_BYTES", 10)
     monkeypatch.setattr(storedtrailer, "TAIL_BYTES", 10)
     requests.clear()
     again = describe([bucket.at("x.zion")]).files[0]
-    assert again.trailer == found.trailer
+    assert again.trailer == actual.trailer
     assert [name for name, _ in requests.sent] == ["GetObject"] * 2
     assert requests.received_bytes("GetObject") < 20_000
 
 
-def test_inputs_come_with_two_requests(bucket: S3Place, requests: Requests, tmp_path: Path) -> None:
+def test_inputs_come_with_two_requests(
+    bucket: S3Backend, requests: Requests, tmp_path: Path
+) -> None:
     data = noisy(tmp_path / "x.json", 3).read_bytes()
     bucket.put("in/a.json", data)
     bucket.put("in/b.json", b'{"a": 1}\n')
@@ -104,7 +107,7 @@ def test_inputs_come_with_two_requests(bucket: S3Place, requests: Requests, tmp_
     ],
 )
 def test_appending_costs_what_is_added(
-    bucket: S3Place, requests: Requests, tmp_path: Path, megabytes: int, block_bytes: int
+    bucket: S3Backend, requests: Requests, tmp_path: Path, megabytes: int, block_bytes: int
 ) -> None:
     base = sdb.pack(
         [noisy(tmp_path / "base.json", megabytes)], bucket.at("x"), block_bytes=block_bytes
@@ -139,7 +142,7 @@ def _unprobed() -> None:
     lock._excluding.clear()
 
 
-def test_compressing_goes_on_while_parts_are_sent(bucket: S3Place, tmp_path: Path) -> None:
+def test_compressing_goes_on_while_parts_are_sent(bucket: S3Backend, tmp_path: Path) -> None:
     source = noisy(tmp_path / "x.json", 64)
     sent: list[float] = []
     packed: list[float] = []
@@ -184,7 +187,7 @@ for number in range(int(count)):
     ],
 )
 def test_many_who_append_at_the_same_time(
-    bucket: S3Place, tmp_path: Path, processes: int, count: int, *, big: bool
+    bucket: S3Backend, tmp_path: Path, processes: int, count: int, *, big: bool
 ) -> None:
     base = noisy(tmp_path / "base.json", 12) if big else SAMPLE
     rows = sdb.pack([base], bucket.at("x"), block_bytes=4 * MIB).rows
@@ -200,9 +203,9 @@ def test_many_who_append_at_the_same_time(
         _, errors = process.communicate()
         assert process.returncode == 0, errors.decode()
     with sdb.open(bucket.at("x")) as pack:
-        found = Counter(row["batch"] for row in pack.rows() if "batch" in row)
+        counts = Counter(row["batch"] for row in pack.rows() if "batch" in row)
     wanted = {f"{who}/{number}" for who in range(processes) for number in range(count)}
-    assert found == Counter(wanted)
+    assert counts == Counter(wanted)
     report = sdb.validate(bucket.at("x"))
     assert report.ok
     assert report.rows == rows + len(wanted)
@@ -213,7 +216,7 @@ def test_many_who_append_at_the_same_time(
     "moments", [4, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
 )
 def test_kill_leaves_the_old_object_or_the_new_one(
-    bucket: S3Place, tmp_path: Path, moments: int
+    bucket: S3Backend, tmp_path: Path, moments: int
 ) -> None:
     sdb.pack([noisy(tmp_path / "base.json", 12)], tmp_path / "old", block_bytes=4 * MIB)
     source = noisy(tmp_path / "new.json", 16, seed=7)
@@ -236,19 +239,19 @@ def test_kill_leaves_the_old_object_or_the_new_one(
     )
     # Nobody can give up what a killed process began; doctor tells of it.
     uploads = stores.diagnose(bucket.at("")).uploads
-    assert [upload.place.key for upload in uploads] == open_uploads(bucket.prefix)
+    assert [upload.address.key for upload in uploads] == open_uploads(bucket.prefix)
 
 
-def test_whoever_waits_for_a_lock_says_so(bucket: S3Place, tmp_path: Path) -> None:
+def test_whoever_waits_for_a_lock_says_so(bucket: S3Backend, tmp_path: Path) -> None:
     """An outage has left it, and it is taken over after three minutes: too long for silence."""
     bucket.put("x", sdb_bytes(tmp_path))
     bucket.put(".sdb-lock-x", b"")
     with start(["append", bucket.at("x"), str(SAMPLE)], stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
-        told = process.stderr.readline().decode()
+        text = process.stderr.readline().decode()
         process.send_signal(signal.SIGINT)
         assert process.wait() == 130
-    assert told.startswith(f"warning: waiting for {bucket.at('.sdb-lock-x')} until ")
+    assert text.startswith(f"warning: waiting for {bucket.at('.sdb-lock-x')} until ")
 
 
 def sdb_bytes(folder: Path) -> bytes:
@@ -257,7 +260,7 @@ def sdb_bytes(folder: Path) -> bytes:
     return (folder / "sample.zion").read_bytes()
 
 
-def test_interrupt_gives_the_upload_up(bucket: S3Place, tmp_path: Path) -> None:
+def test_interrupt_gives_the_upload_up(bucket: S3Backend, tmp_path: Path) -> None:
     fifo = tmp_path / "rows"
     os.mkfifo(fifo)
     with start(["pack", "-f", "json", "-o", bucket.at("x"), str(fifo)]) as process:
@@ -270,12 +273,12 @@ def test_interrupt_gives_the_upload_up(bucket: S3Place, tmp_path: Path) -> None:
             began = time.monotonic()
             process.send_signal(2)
             assert process.wait(30) == 130
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < soon(5)
     assert (bucket.uploads(), bucket.names()) == ([], [])
 
 
 def test_an_endpoint_that_ignores_conditions_is_refused(
-    bucket: S3Place, proxy: Proxy, direct: Direct, tmp_path: Path
+    bucket: S3Backend, proxy: Proxy, direct: Direct, tmp_path: Path
 ) -> None:
     proxy.ignored = frozenset({"if-match", "if-none-match"})
     probe._known.clear()
@@ -303,7 +306,7 @@ def test_an_endpoint_that_ignores_conditions_is_refused(
     assert (sorted(bucket.names()), bucket.uploads()) == (["big", "small"], [])
 
 
-def test_doctor(bucket: S3Place, tmp_path: Path) -> None:
+def test_doctor(bucket: S3Backend, tmp_path: Path) -> None:
     diagnosis = stores.diagnose(bucket.at(""))
     assert [check.detail for check in diagnosis.checks if not check.ok] == []
     assert diagnosis.append_is_safe
@@ -322,9 +325,9 @@ def test_doctor(bucket: S3Place, tmp_path: Path) -> None:
         stores.diagnose("s3://no-such-bucket/")
 
 
-@pytest.mark.parametrize("kept", ["little", "much"])
-def test_what_others_said_of_the_object_stays(bucket: S3Place, tmp_path: Path, kept: str) -> None:
-    source = SAMPLE if kept == "little" else noisy(tmp_path / "base.json", 12)
+@pytest.mark.parametrize("text", ["little", "much"])
+def test_what_others_said_of_the_object_stays(bucket: S3Backend, tmp_path: Path, text: str) -> None:
+    source = SAMPLE if text == "little" else noisy(tmp_path / "base.json", 12)
     sdb.pack([source], tmp_path / "x", block_bytes=4 * MIB)
     said: dict[str, Any] = {"Metadata": {"owner": "team-a"}, "ContentType": "application/x-zion"}
     names = {"Bucket": BUCKET, "Key": bucket.prefix + "x"}
@@ -337,21 +340,21 @@ def test_what_others_said_of_the_object_stays(bucket: S3Place, tmp_path: Path, k
     assert len(now["Metadata"]["sdb-writes"].split()) == 2
 
 
-def test_parquet_comes_from_there(bucket: S3Place, tmp_path: Path) -> None:
+def test_parquet_comes_from_there(bucket: S3Backend, tmp_path: Path) -> None:
     sdb.pack([SAMPLE], tmp_path / "x.zion")
     with stores.atomic_write(bucket.at("x.parquet")) as file:
         sdb.unpack([tmp_path / "x.zion"], file, fmt="parquet", fields=["id", "type"])
     assert sdb.pack([bucket.at("x.parquet")], bucket.at("y.zion")).rows == 1000
 
 
-def test_an_open_upload_is_told(bucket: S3Place) -> None:
-    one = client.connect().create_multipart_upload(Bucket=BUCKET, Key=bucket.prefix + "x")
-    found = stores.diagnose(bucket.at("")).uploads
-    assert [upload.id for upload in found] == [one["UploadId"]]
-    assert -2 < found[0].age_seconds < 60
+def test_an_open_upload_is_told(bucket: S3Backend) -> None:
+    first = client.connect().create_multipart_upload(Bucket=BUCKET, Key=bucket.prefix + "x")
+    open_ones = stores.diagnose(bucket.at("")).uploads
+    assert [upload.id for upload in open_ones] == [first["UploadId"]]
+    assert -2 < open_ones[0].age_seconds < 60
 
 
-def test_a_packfile_that_is_read_while_it_grows(bucket: S3Place) -> None:
+def test_a_packfile_that_is_read_while_it_grows(bucket: S3Backend) -> None:
     sdb.pack([SAMPLE], bucket.at("x"))
     with closing(stores.open_read(bucket.at("x"))) as reader:
         sdb.append(bucket.at("x"), [SAMPLE])

@@ -1,4 +1,4 @@
-"""Names, patterns, sizes of parts, settings, and what is told when something is wrong."""
+"""Names, patterns, sizes of parts, settings, and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdb.store.s3.parts import MAX_PART_BYTES, MAX_PARTS, MIN_PART_BYTES, copy_r
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.store.conftest import S3Place
+    from tests.store.conftest import S3Backend
 
 MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
 
@@ -79,14 +79,14 @@ def test_patterns(pattern: str, name: str, *, matches: bool) -> None:
 
 
 @pytest.mark.s3
-def test_patterns_list_only_what_they_match(bucket: S3Place) -> None:
+def test_patterns_list_only_what_they_match(bucket: S3Backend) -> None:
     names = ["a.json", "b.json.gz", "sub/c.json", "sub/deep/d.json", "ü b+c.json", "*.json"]
     for name in names:
         bucket.put(name, b"{}")
     at = bucket.at
 
     def listed(pattern: str) -> list[str]:
-        return [one.location.removeprefix(at("")) for one in resolve([at(pattern)])]
+        return [item.location.removeprefix(at("")) for item in resolve([at(pattern)])]
 
     assert listed("*.json") == ["*.json", "a.json", "ü b+c.json"]
     assert listed("*.json.gz") == ["b.json.gz"]
@@ -104,8 +104,8 @@ def test_patterns_list_only_what_they_match(bucket: S3Place) -> None:
         listed("*.csv")
     assert bucket.get("ü b+c.json") == b"{}"
     root = at("").removesuffix("/")
-    found = resolve(["*.gz", "a.json"], root=root)
-    assert [one.location for one in found] == [at("b.json.gz"), at("a.json")]
+    actual = resolve(["*.gz", "a.json"], root=root)
+    assert [item.location for item in actual] == [at("b.json.gz"), at("a.json")]
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_no_endpoint(settings: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.s3
-def test_what_the_server_refuses(bucket: S3Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_server_refuses(bucket: S3Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(errors.NotFoundError, match="no such object"):
         bucket.get("x")
     with pytest.raises(errors.NotFoundError, match="no S3 bucket"):
@@ -192,7 +192,7 @@ def test_what_the_server_refuses(bucket: S3Place, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.s3
-def test_children_have_connections_of_their_own(bucket: S3Place) -> None:
+def test_children_have_connections_of_their_own(bucket: S3Backend) -> None:
     bucket.put("x", b"data")
     before = client.connect()
     child = os.fork()

@@ -12,8 +12,8 @@ from sdb.store import url as stores
 from sdb.table.history.diff import compare, different_rows
 
 if TYPE_CHECKING:
-    from sdb.query.connected import TableConnection
-    from tests.store.conftest import Place, Requests, S3Place
+    from sdb.query.connected import Connection
+    from tests.store.conftest import Backend, Requests, S3Backend
 
 KEY = base64.b64encode(bytes(range(32))).decode()
 
@@ -23,25 +23,25 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", KEY)
 
 
-def filled(place: Place, name: str = "d.t") -> TableConnection:
+def filled(backend: Backend, name: str = "d.t") -> Connection:
     """Make a table of four versions: version k has 1 + ... + k rows."""
-    stores.store_of(place.root).make(place.root)
-    db = sdb.connect(place.root)
-    is_remote = stores.store_of(place.root).is_remote
+    stores.store_of(backend.root).make_folder(backend.root)
+    db = sdb.connect(backend.root)
+    is_remote = stores.store_of(backend.root).is_remote
     db.create(name, "s3://b/in/*.json" if is_remote else "file://in/*", allow_inputs="s3://b")
     for number in range(1, 5):
         db.append(name, [{"n": n, "v": number} for n in range(number)])
     return db
 
 
-def test_history_is_the_same_in_every_store(place: Place) -> None:
-    db = filled(place)
+def test_history_is_the_same_in_every_store(backend: Backend) -> None:
+    db = filled(backend)
     table = db.table("d.t")
     assert [table.at(number).describe().facts.rows for number in range(1, 5)] == [1, 3, 6, 10]
     text = "SELECT COUNT(*) AS n FROM d.t@2 ++ d.t@-1"
     with db.sql(text) as result:
         assert list(result) == [{"n": 9}]
-    assert [one.version for one in table.log()] == [4, 3, 2, 1]
+    assert [past.version for past in table.log()] == [4, 3, 2, 1]
     difference = compare(table.at(3).handle, table.handle)
     assert [sign for sign, _ in different_rows(difference)] == ["+"] * 4
     assert table.restore(2).version == 5
@@ -51,7 +51,7 @@ def test_history_is_the_same_in_every_store(place: Place) -> None:
 
 
 @pytest.mark.s3
-def test_requests_for_a_version(bucket: S3Place, requests: Requests) -> None:
+def test_requests_for_a_version(bucket: S3Backend, requests: Requests) -> None:
     db = filled(bucket)
     for reference in (1, -2, "@main"):
         requests.clear()
@@ -63,7 +63,7 @@ def test_requests_for_a_version(bucket: S3Place, requests: Requests) -> None:
 
 
 @pytest.mark.s3
-def test_a_tag_is_one_put_of_the_index(bucket: S3Place, requests: Requests) -> None:
+def test_a_tag_is_one_put_of_the_index(bucket: S3Backend, requests: Requests) -> None:
     """And a branch one more: its own index."""
     table = filled(bucket).table("d.t")
     for work, puts in [
@@ -80,8 +80,8 @@ def test_a_tag_is_one_put_of_the_index(bucket: S3Place, requests: Requests) -> N
         assert requests.count("GetObject") <= 3 + puts, requests.sent
 
 
-def test_branches_and_forks_are_the_same_in_every_store(place: Place) -> None:
-    db = filled(place, "e.t")
+def test_branches_and_forks_are_the_same_in_every_store(backend: Backend) -> None:
+    db = filled(backend, "e.t")
     table = db.table("e.t")
     table.tag("v1", 1)
     table.branch("x")
@@ -91,10 +91,10 @@ def test_branches_and_forks_are_the_same_in_every_store(place: Place) -> None:
     assert len(table.merge("x").added) == 1
     assert table.to_arrow().num_rows == 12
     assert table.at("x@-1").to_arrow().num_rows == 10
-    assert [one.name for one in table.refs()] == ["main", "x", "v1"]
+    assert [ref.name for ref in table.refs()] == ["main", "x", "v1"]
     table.delete_tag("v1")
     table.delete_branch("x")
-    assert [one.name for one in table.refs()] == ["main"]
+    assert [ref.name for ref in table.refs()] == ["main"]
     done = table.at(2).fork("e.f")
     assert (done.sent, db.table("e.f").to_arrow().num_rows) == (2, 3)
     assert db.table("e.f").validate().ok
@@ -103,10 +103,10 @@ def test_branches_and_forks_are_the_same_in_every_store(place: Place) -> None:
     assert db.table("e.g").to_arrow().num_rows == table.to_arrow().num_rows == 12
     assert db.table("e.g").validate().ok
     assert len(table.refs()) == 2
-    if place.root.startswith("mem"):
+    if backend.root.startswith("mem"):
         return  # it has one root
-    other = place.at("other")
-    stores.store_of(other).make(other)
+    other = backend.at("other")
+    stores.store_of(other).make_folder(other)
     assert table.at(3).push(other).sent == 3
     assert table.push(other).sent == 3
     assert sdb.connect(other).table("e.t").to_arrow().num_rows == 12

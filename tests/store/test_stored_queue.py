@@ -21,7 +21,7 @@ from tests.cli.service import SECONDS, Service
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.store.conftest import S3Place, Waiting
+    from tests.store.conftest import S3Backend, Waiting
 
 pytestmark = pytest.mark.s3
 KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
@@ -34,7 +34,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def serve(bucket: S3Place, waiting: Waiting, tmp_path: Path) -> Iterator[Callable[..., Service]]:
+def serve(bucket: S3Backend, waiting: Waiting, tmp_path: Path) -> Iterator[Callable[..., Service]]:
     running: list[Service] = []
 
     def start(*more: str) -> Service:
@@ -44,35 +44,35 @@ def serve(bucket: S3Place, waiting: Waiting, tmp_path: Path) -> Iterator[Callabl
         return running[-1]
 
     yield start
-    for one in running:
-        one.close()
+    for process in running:
+        process.close()
 
 
 def event_of(url: str, name: str = "ObjectCreated:Put") -> dict[str, Any]:
     s3_bucket, _, key = url.removeprefix("s3://").partition("/")
-    told = {"key": quote_plus(key, safe="/"), "size": 10, "eTag": "0", "sequencer": "1"}
+    reported = {"key": quote_plus(key, safe="/"), "size": 10, "eTag": "0", "sequencer": "1"}
     record = {"eventVersion": "2.1", "eventSource": "aws:s3", "eventName": name}
-    return {"Records": [record | {"s3": {"bucket": {"name": s3_bucket}, "object": told}}]}
+    return {"Records": [record | {"s3": {"bucket": {"name": s3_bucket}, "object": reported}}]}
 
 
-def rows(place: S3Place) -> list[int]:
-    found = sdb.connect(place.root).sql("SELECT n FROM d.t").to_arrow().to_pylist()
-    return sorted(row["n"] for row in found)
+def rows(backend: S3Backend) -> list[int]:
+    actual = sdb.connect(backend.root).sql("SELECT n FROM d.t").to_arrow().to_pylist()
+    return sorted(row["n"] for row in actual)
 
 
 def left_in(location: str, *, hidden: bool) -> int:
     """Count messages that are not deleted; those that somebody has are hidden."""
     if "://" not in location:
-        found = [one for one in Path(location).rglob("*") if one.is_file()]
-        return sum(hidden or ".taken-" not in str(one) for one in found)
+        actual = [path for path in Path(location).rglob("*") if path.is_file()]
+        return sum(hidden or ".taken-" not in str(path) for path in actual)
     names = ["ApproximateNumberOfMessages"]
     names += ["ApproximateNumberOfMessagesNotVisible"] * hidden
     client = boto3.client("sqs", region_name="us-east-1")
     try:
-        found = client.get_queue_attributes(QueueUrl=location, AttributeNames=names)["Attributes"]
+        actual = client.get_queue_attributes(QueueUrl=location, AttributeNames=names)["Attributes"]
     finally:
         client.close()
-    return sum(map(int, found.values()))
+    return sum(map(int, actual.values()))
 
 
 def until(location: str, count: int, *, hidden: bool = True) -> None:
@@ -83,7 +83,7 @@ def until(location: str, count: int, *, hidden: bool = True) -> None:
 
 
 def test_notifications_of_objects_are_followed(
-    bucket: S3Place, waiting: Waiting, serve: Callable[..., Service]
+    bucket: S3Backend, waiting: Waiting, serve: Callable[..., Service]
 ) -> None:
     sdb.connect(bucket.root).create("d.t", f"{bucket.root}/in/*.json")
     plain = bucket.put("in/0.json", b'{"n": 0}\n')
@@ -115,7 +115,7 @@ def test_notifications_of_objects_are_followed(
 
 
 def test_a_message_is_held_until_its_objects_are_committed(
-    bucket: S3Place, waiting: Waiting, serve: Callable[..., Service]
+    bucket: S3Backend, waiting: Waiting, serve: Callable[..., Service]
 ) -> None:
     """Another one would get it after two seconds, if it were not held."""
     sdb.connect(bucket.root).create("d.t", f"{bucket.root}/in/*.json")
@@ -144,7 +144,7 @@ main()
 
 
 def test_killed_between_commit_and_acknowledgement(
-    bucket: S3Place, waiting: Waiting, serve: Callable[..., Service]
+    bucket: S3Backend, waiting: Waiting, serve: Callable[..., Service]
 ) -> None:
     sdb.connect(bucket.root).create("d.t", f"{bucket.root}/in/*.json")
     for number in range(3):
@@ -165,7 +165,7 @@ def test_killed_between_commit_and_acknowledgement(
 
 @pytest.mark.parametrize("waiting", ["folder"], indirect=True)  # others use the server too
 def test_an_outage_of_the_queue_is_told_once_and_survived(
-    bucket: S3Place, tmp_path: Path, serve: Callable[..., Service], waiting: Waiting
+    bucket: S3Backend, tmp_path: Path, serve: Callable[..., Service], waiting: Waiting
 ) -> None:
     sdb.connect(bucket.root).create("d.t", f"{bucket.root}/in/*.json")
     service = serve()

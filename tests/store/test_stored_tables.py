@@ -25,7 +25,7 @@ from sdb.table.format.signature import Keyring
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.store.conftest import Place, Requests, S3Place
+    from tests.store.conftest import Backend, Requests, S3Backend
 
 DAYS = 4
 KEYS = TableKeys("web", "logs")
@@ -37,50 +37,50 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", f"spare={KEY}")
 
 
-def etag_of(place: str) -> str:
-    with closing(stores.open_read(place)) as reader:
+def etag_of(location: str) -> str:
+    with closing(stores.open_read(location)) as reader:
         return reader.etag or etags.of_content([reader.read(0, reader.size_bytes)])
 
 
-def fill(place: Place, folder: Path) -> None:
+def fill(backend: Backend, folder: Path) -> None:
     """Make a table of a packfile for each day, of which two are told by a list."""
-    store = stores.store_of(place.root)
-    store.make(place.at(f"{KEYS.folder}/data"))
-    store.make(place.at("in"))
-    found, taken = [], []
+    store = stores.store_of(backend.root)
+    store.make_folder(backend.at(f"{KEYS.folder}/data"))
+    store.make_folder(backend.at("in"))
+    results, taken = [], []
     for day in range(1, DAYS + 1):
         source = folder / f"{day}.json"
         rows = [{"ts": f"2024-01-{day:02}T{hour:02}:00:00Z", "day": day} for hour in range(24)]
         source.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         key = KEYS.content("", new_uid())
-        sdb.pack([source], place.at(key), constants={"half": (day - 1) // 2})
-        with sdb.open(place.at(key)) as pack:
-            told = slim(pack.trailer)
-            found.append(Descriptor(key, etag_of(place.at(key)), pack.size_bytes, told))
-        name = place.put(f"in/{day}.json", source.read_bytes())
+        sdb.pack([source], backend.at(key), constants={"half": (day - 1) // 2})
+        with sdb.open(backend.at(key)) as pack:
+            reported = slim(pack.trailer)
+            results.append(Descriptor(key, etag_of(backend.at(key)), pack.size_bytes, reported))
+        name = backend.put(f"in/{day}.json", source.read_bytes())
         uri = name if store.is_remote else f"file://in/{day}.json"
         taken.append(TakenInput(uri, etag_of(name), day - 1))
 
     def put(data: bytes) -> tuple[str, str, int | None]:
         key = KEYS.indirect(new_uid())
-        return key, etag_of(place.put(key, data)), None
+        return key, etag_of(backend.put(key, data)), None
 
     def fetch(key: str, etag: str) -> bytes:
         raise AssertionError((key, etag))
 
-    moved = (found[0], found[1])
+    moved = (results[0], results[1])
     tree, _ = IndirectTree().appended(moved, 2, Writer(fetch, put))
     tree = IndirectTree(tree.refs, build_indices([joined_ranges(moved)]))
     inputs = StoredInputs((), tuple(taken))
-    index = TableIndex("logs", 1, inline=tuple(found[2:]), indirect=tree, inputs=inputs)
+    index = TableIndex("logs", 1, inline=tuple(results[2:]), indirect=tree, inputs=inputs)
     keyring = Keyring.of_root(is_remote=store.is_remote)
-    place.put(KEYS.index, index.encode(keyring))
+    backend.put(KEYS.index, index.encode(keyring))
 
 
-def test_tables_are_the_same_in_every_store(place: Place, tmp_path: Path) -> None:
+def test_tables_are_the_same_in_every_store(backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "rows").mkdir()
-    fill(place, tmp_path / "rows")
-    db = sdb.connect(place.root)
+    fill(backend, tmp_path / "rows")
+    db = sdb.connect(backend.root)
     (facts,) = db.tables()
     assert (facts.name, facts.packfiles) == ("web.logs", DAYS)
     table = db.table("web.logs")
@@ -95,19 +95,21 @@ def test_tables_are_the_same_in_every_store(place: Place, tmp_path: Path) -> Non
         db.sql("SELECT * FROM web.lugs")
 
 
-def test_inputs_that_change_are_told(place: Place, tmp_path: Path) -> None:
+def test_inputs_that_change_are_told(backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "rows").mkdir()
-    fill(place, tmp_path / "rows")
-    place.put("in/1.json", b"{}")
-    stores.store_of(place.root).delete(place.at("in/2.json"))
-    states = [one.state.value for one in sdb.connect(place.root).table("web.logs").inputs()]
+    fill(backend, tmp_path / "rows")
+    backend.put("in/1.json", b"{}")
+    stores.store_of(backend.root).delete(backend.at("in/2.json"))
+    states = [entry.state.value for entry in sdb.connect(backend.root).table("web.logs").inputs()]
     assert states == ["taken"] * DAYS
-    checked = sdb.connect(place.root).table("web.logs").inputs(check=True)
-    assert [one.state.value for one in checked] == ["changed", "vanished", "taken", "taken"]
+    checked = sdb.connect(backend.root).table("web.logs").inputs(check=True)
+    assert [entry.state.value for entry in checked] == ["changed", "vanished", "taken", "taken"]
 
 
 @pytest.mark.s3
-def test_requests_of_plans_and_queries(bucket: S3Place, tmp_path: Path, requests: Requests) -> None:
+def test_requests_of_plans_and_queries(
+    bucket: S3Backend, tmp_path: Path, requests: Requests
+) -> None:
     fill(bucket, tmp_path)
     for text, most, answer in [
         # The index.
@@ -125,7 +127,7 @@ def test_requests_of_plans_and_queries(bucket: S3Place, tmp_path: Path, requests
 
 
 @pytest.mark.s3
-def test_a_packfile_that_was_replaced_is_refused(bucket: S3Place, tmp_path: Path) -> None:
+def test_a_packfile_that_was_replaced_is_refused(bucket: S3Backend, tmp_path: Path) -> None:
     fill(bucket, tmp_path)
     (packed, *_) = [name for name in bucket.names() if "/data/" in name]
     data = bucket.get(packed)
@@ -134,12 +136,14 @@ def test_a_packfile_that_was_replaced_is_refused(bucket: S3Place, tmp_path: Path
         list(sdb.sql("SELECT SUM(day) FROM web.logs", root=bucket.root))
     assert raised.value.path == packed
     report = sdb.connect(bucket.root).table("web.logs").validate()
-    assert any(one.key == packed and "etag changed" in one.text for one in report.findings)
+    assert any(
+        finding.key == packed and "etag changed" in finding.text for finding in report.findings
+    )
 
 
 @pytest.mark.s3
 def test_without_a_key_a_warning_says_so(
-    bucket: S3Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: S3Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(bucket, tmp_path)
     monkeypatch.delenv("SNELLER_INDEX_KEY")
@@ -151,41 +155,41 @@ def test_without_a_key_a_warning_says_so(
 
 
 def test_29_05_packfiles_of_the_original_are_adopted_in_every_store(
-    place: Place, tmp_path: Path
+    backend: Backend, tmp_path: Path
 ) -> None:
     """Those of its index, and those of its lists; what it deletes then nobody misses."""
-    fill(place, tmp_path)
-    store = stores.store_of(place.root)
-    table = sdb.connect(place.root).table("web.logs").handle
+    fill(backend, tmp_path)
+    store = stores.store_of(backend.root)
+    table = sdb.connect(backend.root).table("web.logs").handle
     named = {}
-    for one in table.descriptors():
+    for descriptor in table.descriptors():
         key = KEYS.packfile("p", ".zion", new_uid())
-        store.make(place.at(f"{KEYS.folder}/p"))
-        with closing(stores.open_read(place.at(one.key))) as reader:
+        store.make_folder(backend.at(f"{KEYS.folder}/p"))
+        with closing(stores.open_read(backend.at(descriptor.key))) as reader:
             data = reader.read(0, reader.size_bytes)
-        with store.create(place.at(key)) as file:
+        with store.create(backend.at(key)) as file:
             file.write(data)
-        named[one.key] = replace(one, key=key, etag=etag_of(place.at(key)))
-        store.delete(place.at(one.key))
+        named[descriptor.key] = replace(descriptor, key=key, etag=etag_of(backend.at(key)))
+        store.delete(backend.at(descriptor.key))
     lists = Writer(table.root.fetch, ObjectWriter(table.root, KEYS).indirect)
     refs = tuple(
-        lists.write(tuple(named[one.key] for one in table.listed(ref)))
+        lists.write(tuple(named[descriptor.key] for descriptor in table.listed(ref)))
         for ref in table.index.indirect.refs
     )
     foreign = replace(
         table.index,
-        inline=tuple(named[one.key] for one in table.index.inline),
+        inline=tuple(named[descriptor.key] for descriptor in table.index.inline),
         indirect=replace(table.index.indirect, refs=refs),
     )
-    with store.create(place.at(KEYS.index), overwrite=True) as file:
+    with store.create(backend.at(KEYS.index), overwrite=True) as file:
         file.write(foreign.encode(table.root.keyring))
-    db = sdb.connect(place.root)
+    db = sdb.connect(backend.root)
     db.append("web.logs", [{"day": 9}])
-    for one in named.values():
-        store.delete(place.at(one.key))
+    for descriptor in named.values():
+        store.delete(backend.at(descriptor.key))
     with db.sql("SELECT COUNT(*) AS n FROM web.logs") as result:
         assert list(result) == [{"n": DAYS * 24 + 1}]
-    keys = [one.key for one in db.table("web.logs").handle.descriptors()]
+    keys = [descriptor.key for descriptor in db.table("web.logs").handle.descriptors()]
     assert [key.startswith(f"{KEYS.folder}/data/p/adopted-") for key in keys] == [True] * DAYS + [
         False
     ]

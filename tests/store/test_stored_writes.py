@@ -18,13 +18,18 @@ from sdb.store.s3 import client as s3
 from sdb.table.commit.commit import find_commit
 from sdb.table.format.keys import TableKeys
 from sdb.table.insert.insert import insert
+from sdb.table.insert.stream import Batch, Streamed
 from sdb.table.sync.follow import follow
 from sdb.table.sync.follower import Trouble
 from sdb.table.sync.result import Synced
+from sdb.table.tail.names import LogNames
+from sdb.table.tail.tail import tail_files
 from tests.store.conftest import BUCKET
 
 if TYPE_CHECKING:
-    from tests.store.conftest import Place, Requests, S3Place
+    from pathlib import Path
+
+    from tests.store.conftest import Backend, Requests, S3Backend
 
 KEY = base64.b64encode(bytes(range(32))).decode()
 
@@ -34,17 +39,17 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", KEY)
 
 
-def pattern_of(place: Place) -> str:
-    scheme = "file://" if not stores.store_of(place.root).is_remote else f"{place.root}/"
+def pattern_of(backend: Backend) -> str:
+    scheme = "file://" if not stores.store_of(backend.root).is_remote else f"{backend.root}/"
     return f"{scheme}in/*.json"
 
 
-def test_many_inserts_at_the_same_time(place: Place) -> None:
-    stores.store_of(place.root).make(place.root)
-    db = sdb.connect(place.root)
-    if place.root.startswith("mem"):
+def test_many_inserts_at_the_same_time(backend: Backend) -> None:
+    stores.store_of(backend.root).make_folder(backend.root)
+    db = sdb.connect(backend.root)
+    if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
-    db.create("d.t", pattern_of(place))
+    db.create("d.t", pattern_of(backend))
 
     def write(writer: int) -> None:
         for number in range(5):
@@ -56,8 +61,8 @@ def test_many_inserts_at_the_same_time(place: Place) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
     table = db.table("d.t")
-    found = table.to_arrow().to_pylist()
-    assert sorted((one["writer"], one["number"]) for one in found) == [
+    actual = table.to_arrow().to_pylist()
+    assert sorted((item["writer"], item["number"]) for item in actual) == [
         (writer, number) for writer in range(4) for number in range(5)
     ]
     assert table.handle.state is not None
@@ -66,28 +71,28 @@ def test_many_inserts_at_the_same_time(place: Place) -> None:
     assert table.validate().ok
 
 
-def test_syncs_take_what_a_pattern_finds(place: Place) -> None:
-    if place.root.startswith("mem"):
+def test_syncs_take_what_a_pattern_finds(backend: Backend) -> None:
+    if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
     for number in range(3):
-        stores.store_of(place.root).make(place.at("in"))
-        place.put(f"in/{number}.json", json.dumps({"a": number}).encode())
-    place.put("in/bad.json", b"{")
-    db = sdb.connect(place.root)
-    db.create("d.t", pattern_of(place))
+        stores.store_of(backend.root).make_folder(backend.at("in"))
+        backend.put(f"in/{number}.json", json.dumps({"a": number}).encode())
+    backend.put("in/bad.json", b"{")
+    db = sdb.connect(backend.root)
+    db.create("d.t", pattern_of(backend))
     first = db.sync("d.t")
     assert (first.rows, len(first.taken), len(first.rejected)) == (3, 3, 1)
     table = db.table("d.t")
     assert table.sync().version is None
-    place.put("in/9.json", b'{"a": 9}')
+    backend.put("in/9.json", b'{"a": 9}')
     assert table.sync().rows == 1
     assert sorted(table.to_arrow()["a"].to_pylist()) == [0, 1, 2, 9]
-    states = [one.state.value for one in table.inputs(check=True)]
+    states = [entry.state.value for entry in table.inputs(check=True)]
     assert states == ["taken"] * 4 + ["failed"]
     assert table.validate().ok
 
 
-def test_an_insert_takes_few_requests(bucket: S3Place, requests: Requests) -> None:
+def test_an_insert_takes_few_requests(bucket: S3Backend, requests: Requests) -> None:
     db = sdb.connect(bucket.root)
     db.create("d.t", f"{bucket.root}/in/*.json")
     db.append("d.t", [{"a": 1}])
@@ -99,7 +104,7 @@ def test_an_insert_takes_few_requests(bucket: S3Place, requests: Requests) -> No
 
 
 def test_without_a_key_nothing_is_written_to_s3(
-    bucket: S3Place, monkeypatch: pytest.MonkeyPatch
+    bucket: S3Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SNELLER_INDEX_KEY")
     db = sdb.connect(bucket.root)
@@ -111,36 +116,36 @@ def test_without_a_key_nothing_is_written_to_s3(
     assert [name for name in bucket.names() if "data" in name] == []
 
 
-def test_inputs_are_taken_as_they_appear(place: Place) -> None:
-    if place.root.startswith("mem"):
+def test_inputs_are_taken_as_they_appear(backend: Backend) -> None:
+    if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
-    stores.store_of(place.root).make(place.at("in"))
-    db = sdb.connect(place.root)
-    db.create("d.t", pattern_of(place))
-    place.put("in/0.json", b'{"n": 0}\n')
-    stop, told = threading.Event(), []
+    stores.store_of(backend.root).make_folder(backend.at("in"))
+    db = sdb.connect(backend.root)
+    db.create("d.t", pattern_of(backend))
+    backend.put("in/0.json", b'{"n": 0}\n')
+    stop, reports = threading.Event(), []
 
     def tell(event: Synced | Trouble) -> None:
-        told.append(event)
-        number = sum(len(one.taken) for one in told if isinstance(one, Synced))
+        reports.append(event)
+        number = sum(len(item.taken) for item in reports if isinstance(item, Synced))
         if number == 4:
             stop.set()
         else:
-            place.put(f"in/{number}.json", b'{"n": %d}\n' % number)
-            place.put(f"in/bad{number}.json", b"{\n")
+            backend.put(f"in/{number}.json", b'{"n": %d}\n' % number)
+            backend.put(f"in/bad{number}.json", b"{\n")
 
     follow(db.root, "d", stop=stop, tell=tell, interval_seconds=0.1)
-    assert not any(isinstance(one, Trouble) for one in told)
+    assert not any(isinstance(item, Trouble) for item in reports)
     assert db.table("d.t").to_arrow().column("n").to_pylist() == [0, 1, 2, 3]
     assert db.table("d.t").validate().ok
 
 
-def test_tables_are_compacted_and_collected(place: Place) -> None:
-    if place.root.startswith("mem"):
+def test_tables_are_compacted_and_collected(backend: Backend) -> None:
+    if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
-    stores.store_of(place.root).make(place.root)
-    db = sdb.connect(place.root)
-    db.create("d.t", pattern_of(place))
+    stores.store_of(backend.root).make_folder(backend.root)
+    db = sdb.connect(backend.root)
+    db.create("d.t", pattern_of(backend))
     for number in range(9):
         db.append("d.t", [{"n": number, "t": "2026-01-01T00:00:00Z"}])
     table = db.table("d.t")
@@ -149,26 +154,28 @@ def test_tables_are_compacted_and_collected(place: Place) -> None:
     table.expire(all_but_head=True)
     assert not table.gc().garbage
     assert sorted(held.to_arrow()["n"].to_pylist()) == list(range(9))
-    told = table.gc(grace=-10, dry_run=True)
+    collected = table.gc(grace=-10, dry_run=True)
     done = table.gc(grace=-10)
-    assert [one.key for one in told.garbage] == [one.key for one in done.garbage]
-    kinds = [one.kind for one in done.garbage]
+    assert [leftover.key for leftover in collected.garbage] == [
+        leftover.key for leftover in done.garbage
+    ]
+    kinds = [leftover.kind for leftover in done.garbage]
     assert (kinds.count("packfile"), kinds.count("version")) == (9, 9)
     assert sorted(table.to_arrow()["n"].to_pylist()) == list(range(9))
     assert table.validate().ok
     # The boundary is ten seconds ahead: what is written now may be collected, and is copied.
     assert db.append("d.t", [{"n": 9}]).is_new
-    assert [one.kind for one in table.gc(dry_run=True).garbage] == ["packfile"]
+    assert [leftover.kind for leftover in table.gc(dry_run=True).garbage] == ["packfile"]
     assert sorted(table.to_arrow()["n"].to_pylist()) == list(range(10))
 
 
-def test_tables_are_clustered(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    if place.root.startswith("mem"):
+def test_tables_are_clustered(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
     monkeypatch.setattr(cluster, "BLOCK_BYTES", 2 << 20)
-    stores.store_of(place.root).make(place.root)
-    db = sdb.connect(place.root)
-    db.create("d.t", pattern_of(place))
+    stores.store_of(backend.root).make_folder(backend.root)
+    db = sdb.connect(backend.root)
+    db.create("d.t", pattern_of(backend))
     for part in range(8):
         rows = [
             {"n": n, "user": f"u{n * 7 % 97}", "pad": f"{n:0900}"} for n in range(part, 8000, 8)
@@ -183,7 +190,7 @@ def test_tables_are_clustered(place: Place, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.s3
-def test_open_uploads_of_killed_writers_are_collected(bucket: S3Place) -> None:
+def test_open_uploads_of_killed_writers_are_collected(bucket: S3Backend) -> None:
     db = sdb.connect(bucket.root)
     db.create("d.t", f"{bucket.root}/in/*.json")
     db.append("d.t", [{"a": 1}])
@@ -194,9 +201,44 @@ def test_open_uploads_of_killed_writers_are_collected(bucket: S3Place) -> None:
         part = {"Bucket": BUCKET, "Key": key, "UploadId": begun["UploadId"]}
         s3.connect().upload_part(**part, PartNumber=1, Body=b"x" * 100)
     table = db.table("d.t")
-    assert not [one for one in table.gc().garbage if one.kind == "upload"]
-    told = table.gc(grace="0s", dry_run=True).garbage
-    assert [one.key for one in told if one.kind == "upload"] == ["db/d/t/data/A.zion"] * 2
+    assert not [leftover for leftover in table.gc().garbage if leftover.kind == "upload"]
+    collected = table.gc(grace="0s", dry_run=True).garbage
+    assert [leftover.key for leftover in collected if leftover.kind == "upload"] == [
+        "db/d/t/data/A.zion"
+    ] * 2
     assert len(bucket.uploads()) == 4
-    assert table.gc(grace="0s").garbage == told
+    assert table.gc(grace="0s").garbage == collected
     assert sorted(bucket.uploads()) == [f"{bucket.prefix}{name}" for name in others]
+
+
+def test_lines_of_log_files(backend: Backend, tmp_path: Path) -> None:
+    stores.store_of(backend.root).make_folder(backend.root)
+    if backend.root.startswith("mem"):
+        pytest.skip("patterns are those of disks and S3")
+    db = sdb.connect(backend.root)
+    db.create("d.t", pattern_of(backend))
+    log = tmp_path / "app.log"
+
+    def take(_: int) -> None:
+        tail_files(
+            db.root,
+            "d",
+            "t",
+            LogNames([str(log)]),
+            batch=Batch(0.1),
+            stop=threading.Event(),
+            hear=lambda _: None,
+            say=lambda _: None,
+            so_far=Streamed(),
+            is_once=True,
+        )
+
+    for number in range(0, 40, 10):
+        with log.open("a") as file:
+            file.writelines(f'{{"n": {n}}}\n' for n in range(number, number + 10))
+        with ThreadPoolExecutor(2) as pool:  # two programs by mistake
+            list(pool.map(take, range(2)))
+        log.rename(tmp_path / f"app.log.{number + 1}")
+    rows = db.table("d.t").to_arrow().column("n").to_pylist()
+    assert sorted(rows) == list(range(40))
+    assert db.table("d.t").validate().ok

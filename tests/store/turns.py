@@ -53,7 +53,7 @@ class Turns:
         return fault
 
     def pause(self, seconds: float = 0.0) -> None:
-        """Let others go on; takes the place of `time.sleep`."""
+        """Schedule others; replaces `time.sleep`."""
         turn: threading.Semaphore | None = getattr(self._local, "turn", None)
         if turn is None:  # a thread that other tests have left, and that sleeps
             _sleep(seconds)

@@ -43,14 +43,14 @@ def made_table(
     folder = root / keys.folder
     folder.mkdir(parents=True)
     (root / keys.definition).write_text('{"input": [{"pattern": "file://in/*.json.gz"}]}')
-    found = []
+    results = []
     for number, part in enumerate(parts):
         key = keys.packfile("", ".zion", new_uid())
         fixed = constants[number] if constants else None
         sdb.pack([part], root / key, constants=fixed)
-        found.append(descriptor_of(root, key))
+        results.append(descriptor_of(root, key))
     taken = tuple(TakenInput(f"file://in/{no}-{at.name}", '"x"', no) for no, at in enumerate(parts))
-    tree, inline = tree_of(root, keys, found[:indirect], per_list), tuple(found[indirect:])
+    tree, inline = tree_of(root, keys, results[:indirect], per_list), tuple(results[indirect:])
     index = TableIndex(
         table,
         CREATED_US,
@@ -68,7 +68,7 @@ def descriptor_of(root: Path, key: str) -> Descriptor:
         return Descriptor(key, etags.of_content([data]), len(data), slim(pack.trailer))
 
 
-def tree_of(root: Path, keys: TableKeys, found: list[Descriptor], per_list: int) -> IndirectTree:
+def tree_of(root: Path, keys: TableKeys, items: list[Descriptor], per_list: int) -> IndirectTree:
     def put(data: bytes) -> tuple[str, str, int | None]:
         key = keys.indirect(new_uid())
         (root / key).write_bytes(data)
@@ -78,8 +78,8 @@ def tree_of(root: Path, keys: TableKeys, found: list[Descriptor], per_list: int)
         raise AssertionError((key, etag))
 
     tree = IndirectTree()
-    for start in range(0, len(found), per_list):
-        moved = tuple(found[start : start + per_list])
+    for start in range(0, len(items), per_list):
+        moved = tuple(items[start : start + per_list])
         # A list that is full: the next one begins a new object.
         full = [replace(ref, size_bytes=TARGET_BYTES) for ref in tree.refs]
         more, _ = replace(tree, refs=tuple(full)).appended(moved, len(moved), Writer(fetch, put))
@@ -99,7 +99,7 @@ def craft(
     inline: tuple[Descriptor, ...] | None = None,
     **changes: Any,
 ) -> None:
-    """Write an index with another state or content, as whoever has the key can."""
+    """Write an index with another state or content, as a program with the key can."""
     handle = open_table(root, *name.split(".", 1), branch=branch)
     assert handle.state is not None
     index = handle.index if inline is None else replace(handle.index, inline=inline)

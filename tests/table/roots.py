@@ -18,13 +18,13 @@ LOCAL = Keyring.of_root(is_remote=False)
 
 
 def vectors(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((FOLDER / name).read_text())
-    return found
+    facts: dict[str, Any] = json.loads((FOLDER / name).read_text())
+    return facts
 
 
 @cache
 def objects(root: str) -> dict[str, bytes]:
-    """Give the objects of a root by key."""
+    """Return the objects of a root by key."""
     with tarfile.open(FOLDER / "roots" / f"{root}.tar.gz") as archive:
         return {
             member.name.removeprefix("root/"): file.read()
@@ -36,13 +36,13 @@ def objects(root: str) -> dict[str, bytes]:
 def unpacked(root: str, folder: Path) -> Path:
     """Write the objects of a root into a folder."""
     for key, data in objects(root).items():
-        place = folder / key
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
+        path = folder / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
     return folder
 
 
 def recorded() -> list[tuple[str, str]]:
-    """Give all roots with their indexes, by name of the root and of the index."""
+    """Return all roots with their indexes, by name of the root and of the index."""
     names = sorted(path.name for path in (FOLDER / "roots").glob("*.index.json"))
     return [(name.split(".")[0], name) for name in names]

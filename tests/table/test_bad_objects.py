@@ -58,7 +58,7 @@ INDEX = TableIndex(
 
 
 def signed(value: object, symbols: list[str] | None = None) -> bytes:
-    """Sign anything, as whoever has the key can."""
+    """Sign anything, as a program with the key can."""
     known = symbols or []
     return LOCAL.sign(ion.stream(known, ion.encode(value, known)))
 
@@ -69,7 +69,7 @@ def raw(**changes: object) -> dict[str, object]:
 
 
 def assert_bounded(function: Callable[[], object]) -> None:
-    """Insist on an error of ours, in little time and memory."""
+    """Check for an error of ours, in little time and memory."""
     tracemalloc.start()
     start = process_time()
     try:
@@ -243,7 +243,7 @@ def test_unknown_fields_of_nodes_are_refused() -> None:
 
 @pytest.mark.parametrize("read", [read_leaf, read_inner])
 def test_empty_nodes_are_refused(read: Callable[[bytes, InputNodeRef], object]) -> None:
-    with pytest.raises(CorruptError, match="empty node"):
+    with pytest.raises(CorruptError, match="node is empty"):
         read(compression.dumps([], ()), InputNodeRef("a", "k", ""))
 
 
@@ -323,7 +323,7 @@ def test_keys() -> None:
     assert keys.version_of(keys.version(12, "abc-d")) == (12, "abc-d")
     assert keys.version_of("db/web/gha/versions/12-abc") is None
     assert keys.version_of("db/web/other/versions/00000000000000000012-abc") is None
-    assert [names.packfile_suffix(one) for one in ("zstd", "zion+zstd")] == [".ion.zst", ".zion"]
+    assert [names.packfile_suffix(item) for item in ("zstd", "zion+zstd")] == [".ion.zst", ".zion"]
     with pytest.raises(ValueError, match="s2"):
         names.packfile_suffix("s2")
     assert len(names.new_uid()) == names.UID_LETTERS
@@ -397,7 +397,7 @@ def test_tree_does_what_the_rules_say(
         written = tree.write_out(put)
         assert set(written.replaced) <= live
         stored = written.stored
-        assert [(one.path, one.etag, one.number) for one in tree.walk()] == [
+        assert [(entry.path, entry.etag, entry.number) for entry in tree.walk()] == [
             (path, *known[path]) for path in sorted(known)
         ]
     again = InputsTree(stored, lambda key, _etag: store[key], split=split)
@@ -460,5 +460,5 @@ def test_extension_of_an_index_is_bounded() -> None:
     blocks = tuple(Block(n, 1) for n in range(len(many.rows)))
     large = Trailer(1, 1 << 20, "zion+zstd", 20, blocks, SparseIndex(len(blocks), summary=many))
     assert len(ion.dumps(descriptor.slim(large).struct())) < len(ion.dumps(large.struct()))
-    kept = descriptor.slim(wide).sparse.encode()["sdb"]
-    assert len(ion.dumps(kept)) <= descriptor.MAX_EXTENSION_BYTES
+    sdb = descriptor.slim(wide).sparse.encode()["sdb"]
+    assert len(ion.dumps(sdb)) <= descriptor.MAX_EXTENSION_BYTES

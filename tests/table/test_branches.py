@@ -17,7 +17,7 @@ from sdb.table.catalog.lookup import ExpiredError, UnknownReferenceError
 from sdb.table.catalog.root import TableRoot
 from sdb.table.commit.change import ChangedInput, TableChange
 from sdb.table.commit.commit import commit, find_commit
-from sdb.table.commit.environment import Surroundings
+from sdb.table.commit.environment import Environment
 from sdb.table.commit.objects import put_new
 from sdb.table.format import etags, keys
 from sdb.table.format.index import TableIndex
@@ -39,10 +39,10 @@ DAY_US = 86_400_000_000
 
 @pytest.fixture
 def root() -> TableRoot:
-    found = TableRoot("mem://r", MemoryStore(), LOCAL)
-    add(found, "a")
-    add(found, "b")
-    return found
+    opened = TableRoot("mem://r", MemoryStore(), LOCAL)
+    add(opened, "a")
+    add(opened, "b")
+    return opened
 
 
 def packed(root: TableRoot, name: str) -> Descriptor:
@@ -51,20 +51,22 @@ def packed(root: TableRoot, name: str) -> Descriptor:
 
 
 def add(root: TableRoot, name: str, branch: str = "main", *inputs: str) -> int:
-    taken = tuple(ChangedInput(one, '"e"') for one in inputs)
+    taken = tuple(ChangedInput(entry, '"e"') for entry in inputs)
     change = TableChange("insert", (packed(root, name),), inputs=taken)
     return commit(root, KEYS, change, branch=branch).version
 
 
 def rewrite(root: TableRoot, old: str, new: str, branch: str = "main") -> int:
-    gone = frozenset(f"{KEYS.folder}/data/{one}.zion" for one in old.split())
-    added = tuple(packed(root, one) for one in new.split())
+    gone = frozenset(f"{KEYS.folder}/data/{part}.zion" for part in old.split())
+    added = tuple(packed(root, part) for part in new.split())
     return commit(root, KEYS, TableChange("update", added, gone), branch=branch).version
 
 
 def names_at(root: TableRoot, at: str | int = "") -> str:
-    found = open_table(root, "d", "t", at=at)
-    return " ".join(sorted(one.name.removesuffix(".zion") for one in found.descriptors()))
+    handle = open_table(root, "d", "t", at=at)
+    return " ".join(
+        sorted(descriptor.name.removesuffix(".zion") for descriptor in handle.descriptors())
+    )
 
 
 def merged(root: TableRoot, source: str = "x", **options: str) -> MergedBranch:
@@ -76,11 +78,11 @@ def test_tags_name_versions_and_make_none(root: TableRoot) -> None:
     assert setrefs.tag(root, "d", "t", "new").version == 2
     head = open_table(root, "d", "t")
     assert head.state is not None
-    assert (head.state.version, head.state.kept != "") == (2, True)
+    assert (head.state.version, head.state.kept_etag != "") == (2, True)
     assert (names_at(root, "v1"), names_at(root, "new"), names_at(root, -1)) == ("a", "a b", "a")
     assert add(root, "c") == 3
     assert (names_at(root, "new"), names_at(root, 2), names_at(root, -1)) == ("a b",) * 3
-    assert [one.names for one in log(open_table(root, "d", "t"))] == [(), ("new",), ("v1",)]
+    assert [ref.names for ref in log(open_table(root, "d", "t"))] == [(), ("new",), ("v1",)]
     with pytest.raises(errors.ExistsError, match="version 1") as raised:
         setrefs.tag(root, "d", "t", "v1", 2)
     assert raised.value.exit_code == 4
@@ -93,8 +95,8 @@ def test_tags_name_versions_and_make_none(root: TableRoot) -> None:
     with pytest.raises(UnknownReferenceError, match="no tag 'nem'") as unknown:
         setrefs.delete_tag(root, "d", "t", "nem")
     assert unknown.value.hint == "did you mean new?"
-    found = [(one.kind, one.name, one.version) for one in refs.refs(head)]
-    assert found == [("branch", "main", 2), ("tag", "new", 2), ("tag", "v1", 1)]
+    actual = [(ref.kind, ref.name, ref.version) for ref in refs.refs(head)]
+    assert actual == [("branch", "main", 2), ("tag", "new", 2), ("tag", "v1", 1)]
 
 
 @pytest.mark.parametrize("name", ["", "main", "1x", "-x", "a@b", "a/b", " x", "\n"])
@@ -112,9 +114,9 @@ def test_a_tag_is_one_request_that_writes() -> None:
     for begin, puts in ((setrefs.tag, 1), (setrefs.branch, 2)):
         del calls[:]
         begin(root, "d", "t", begin.__name__)
-        written = [one for one in calls if one.verb == "put"]
+        written = [call for call in calls if call.verb == "put"]
         assert len(written) == puts  # of a branch its own index as well
-        assert all(one.location.endswith("/index") for one in written)
+        assert all(call.location.endswith("/index") for call in written)
 
 
 def test_what_another_program_wrote_becomes_a_version_first(root: TableRoot) -> None:
@@ -122,7 +124,7 @@ def test_what_another_program_wrote_becomes_a_version_first(root: TableRoot) -> 
     with root.store.create(root.place(KEYS.index), overwrite=True) as file:
         file.write(theirs.encode(LOCAL))
     assert setrefs.tag(root, "d", "t", "theirs").version == 4
-    operations = [one.operation for one in log(open_table(root, "d", "t"))]
+    operations = [past.operation for past in log(open_table(root, "d", "t"))]
     assert operations == ["adopt", "foreign", "insert", "insert"]
     bare = TableRoot("mem://o", MemoryStore(), LOCAL)
     put_new(bare, KEYS.index, TableIndex("t", 5).encode(LOCAL))
@@ -188,7 +190,7 @@ def test_appends_always_merge(root: TableRoot) -> None:
     assert names_at(root) == "a b c y z"
     head = open_table(root, "d", "t")
     assert head.state is not None
-    assert [one.path for one in head.inputs.walk()] == ["in1"]
+    assert [entry.path for entry in head.inputs.walk()] == ["in1"]
     assert head.state.parent is not None
     assert head.state.merged is not None
     assert (head.state.parent.version, head.state.merged.version) == (3, 4)
@@ -196,7 +198,7 @@ def test_appends_always_merge(root: TableRoot) -> None:
     assert not merged(root).is_new
     add(root, "w", "x")
     again = merged(root)
-    assert (again.base, [one[-6:] for one in again.added]) == (4, ["w.zion"])
+    assert (again.base, [entry[-6:] for entry in again.added]) == (4, ["w.zion"])
     assert merged(root, "main", into="x").base == 5
     assert names_at(root, "x") == names_at(root) == "a b c w y z"
     assert merged(root).base is not None  # the version with both sides is new to the main branch
@@ -219,10 +221,10 @@ def test_l6_04_what_both_have_rewritten_is_a_conflict(root: TableRoot) -> None:
     add(root, "n", "x")
     rewrite(root, "a b", "abm")
     before = open_table(root, "d", "t").data
-    with pytest.raises(MergeConflictError, match="1 packfiles were rewritten") as raised:
+    with pytest.raises(MergeConflictError, match="1 packfile rewritten") as raised:
         merged(root)
     assert raised.value.exit_code == 5
-    assert [one[-6:] for one in raised.value.packfiles] == ["a.zion"]
+    assert [packfile[-6:] for packfile in raised.value.packfiles] == ["a.zion"]
     assert open_table(root, "d", "t").data == before
     twin = TableRoot("mem://r", MemoryStore(), LOCAL)
     for url, data in root.store.contents.items():  # type: ignore[attr-defined]
@@ -247,12 +249,12 @@ def test_inputs_that_both_have_taken(root: TableRoot) -> None:
     setrefs.branch(root, "d", "t", "x")
     add(root, "m", "main", "in1", "in2")
     add(root, "y", "x", "in1")
-    with pytest.raises(MergeConflictError, match="1 inputs were taken") as raised:
+    with pytest.raises(MergeConflictError, match="1 input taken") as raised:
         merged(root)
     assert raised.value.inputs == ("in1",)
     merged(root, strategy="source")
     assert names_at(root) == "a b y"
-    taken = {one.path: one.is_failed for one in open_table(root, "d", "t").inputs.walk()}
+    taken = {entry.path: entry.is_failed for entry in open_table(root, "d", "t").inputs.walk()}
     assert taken == {"in1": False, "in2": True}  # a sync with --retry takes in2 again
 
 
@@ -262,7 +264,7 @@ def test_a_part_may_be_merged(root: TableRoot) -> None:
     add(root, "us/1", "x")
     rewrite(root, "a", "eu/2", "x")
     done = merged(root, only="data/eu/*")
-    assert [one.removeprefix(f"{KEYS.folder}/data/") for one in done.added] == ["eu/1.zion"]
+    assert [item.removeprefix(f"{KEYS.folder}/data/") for item in done.added] == ["eu/1.zion"]
     assert not merged(root, only="data/eu/*").is_new
     merged(root)
     assert len(list(open_table(root, "d", "t").descriptors())) == 4
@@ -312,31 +314,31 @@ def test_merges_keep_what_either_side_did(steps: list[tuple[str, bool, int]]) ->
         assert set(names_at(root, branch).split()) == expected, branch
     state = open_table(root, "d", "t").state
     assert state is not None
-    assert etags.is_of_content(state.kept or '"b2sum:')
+    assert etags.is_of_content(state.kept_etag or '"b2sum:')
 
 
 def test_l6_08_what_is_kept_stays_readable_and_nothing_else(memory_days: list[int]) -> None:
     """Ten versions, of which the third has a tag; a branch keeps what it began with."""
     root = TableRoot("mem://r", MemoryStore(clock=lambda: memory_days[0]), LOCAL)
-    around = Surroundings(now_us=lambda: memory_days[0])
+    env = Environment(now_us=lambda: memory_days[0])
     for number in range(1, 11):
         memory_days[0] += DAY_US
         old = "" if number == 1 else f"p{number - 1}"
         gone = frozenset([f"{KEYS.folder}/data/{old}.zion"] if old else [])
         change = TableChange("update", (packed(root, f"p{number}"),), gone)
-        commit(root, KEYS, change, around=around)
+        commit(root, KEYS, change, env=env)
     setrefs.tag(root, "d", "t", "third", 3)
     setrefs.branch(root, "d", "t", "x", 5)
     memory_days[0] += 2 * DAY_US
-    expire(root, "d", "t", ExpiryPolicy(1, None), around=around)
+    expire(root, "d", "t", ExpiryPolicy(1, None), env=env)
     memory_days[0] += 2 * DAY_US
-    collect(root, "d", "t", around=around)
+    collect(root, "d", "t", env=env)
     memory_days[0] += 2 * DAY_US
-    collect(root, "d", "t", around=around)
+    collect(root, "d", "t", env=env)
     for reference, name in (("third", "p3"), (3, "p3"), ("x", "p5"), ("main", "p10")):
-        found = open_table(root, "d", "t", at=reference)
-        for one in found.descriptors():
-            assert root.open(one.key).size_bytes
+        handle = open_table(root, "d", "t", at=reference)
+        for packfile in handle.descriptors():
+            assert root.open(packfile.key).size_bytes
         assert names_at(root, reference) == name
     for number in (1, 2, 4, 6, 9):
         with pytest.raises(ExpiredError):
@@ -347,29 +349,29 @@ def test_l6_08_what_is_kept_stays_readable_and_nothing_else(memory_days: list[in
         f"p{number}.zion" for number in (1, 10, 2, 3, 4, 5)
     ]
     setrefs.delete_branch(root, "d", "t", "x")
-    expire(root, "d", "t", ExpiryPolicy(1, None), around=around)  # version 5 was its merge base
+    expire(root, "d", "t", ExpiryPolicy(1, None), env=env)  # version 5 was its merge base
     memory_days[0] += 2 * DAY_US
-    collect(root, "d", "t", around=around)
+    collect(root, "d", "t", env=env)
     left = [url for url in root.store.contents if "/data/" in url]  # type: ignore[attr-defined]
     assert sorted(url.rpartition("/")[2] for url in left) == ["p10.zion", "p3.zion"]
 
 
 @pytest.fixture
 def memory_days() -> list[int]:
-    """Give a clock that tests set."""
+    """Return a clock that tests set."""
     return [1_700_000_000_000_000]
 
 
-def at(offset_days: int) -> Surroundings:
-    """Give the surroundings of a machine whose clock is days off."""
+def at(offset_days: int) -> Environment:
+    """Return the environment of a machine whose clock is days off."""
     start_us = 1_790_000_000_000_000
-    return Surroundings(now_us=lambda: start_us + offset_days * DAY_US)
+    return Environment(now_us=lambda: start_us + offset_days * DAY_US)
 
 
 def on_clock(root: TableRoot, name: str, branch: str, days: int, *gone: str) -> None:
-    removed = frozenset(f"{KEYS.folder}/data/{one}.zion" for one in gone)
+    removed = frozenset(f"{KEYS.folder}/data/{item}.zion" for item in gone)
     change = TableChange("update" if gone else "insert", (packed(root, name),), removed)
-    commit(root, KEYS, change, branch=branch, around=at(days))
+    commit(root, KEYS, change, branch=branch, env=at(days))
 
 
 def test_29_03_merge_bases_are_not_chosen_by_clocks() -> None:
@@ -380,15 +382,15 @@ def test_29_03_merge_bases_are_not_chosen_by_clocks() -> None:
     """
     root = TableRoot("mem://r", MemoryStore(), LOCAL)
     on_clock(root, "a", "main", 1)
-    setrefs.branch(root, "d", "t", "x", around=at(1))
+    setrefs.branch(root, "d", "t", "x", env=at(1))
     on_clock(root, "m", "main", 2)
     on_clock(root, "s", "x", -1)
-    merge(root, "d", "t", "main", into="x", around=at(-1))
-    merge(root, "d", "t", "x", around=at(-1))
+    merge(root, "d", "t", "main", into="x", env=at(-1))
+    merge(root, "d", "t", "x", env=at(-1))
     assert names_at(root) == "a m s"
     on_clock(root, "ams", "main", 2, "a", "m", "s")
     on_clock(root, "s2", "x", -1)
-    merge(root, "d", "t", "x", around=at(-1))
+    merge(root, "d", "t", "x", env=at(-1))
     assert names_at(root) == "ams s2"
 
 
@@ -425,7 +427,7 @@ def test_29_03_a_part_that_was_merged_and_rewritten_is_not_merged_again(root: Ta
     rewrite(root, "a eu/1", "a1")
     expire(root, "d", "t", ExpiryPolicy(1, None))
     merged(root)
-    assert sorted(one.name for one in open_table(root, "d", "t").descriptors()) == [
+    assert sorted(descriptor.name for descriptor in open_table(root, "d", "t").descriptors()) == [
         *("1.zion", "a1.zion", "b.zion")
     ]
     assert not merged(root).is_new
@@ -455,22 +457,26 @@ def test_29_03_the_same_insert_on_both_sides_comes_once(root: TableRoot) -> None
 def test_29_03_a_copy_that_a_commit_made_is_the_same_packfile(memory_days: list[int]) -> None:
     """What is older than the boundary of a collector is copied when it is merged."""
     root = TableRoot("mem://r", MemoryStore(clock=lambda: memory_days[0]), LOCAL)
-    around = Surroundings(now_us=lambda: memory_days[0])
+    env = Environment(now_us=lambda: memory_days[0])
     add(root, "a")
-    setrefs.branch(root, "d", "t", "x", around=around)
+    setrefs.branch(root, "d", "t", "x", env=env)
     for name in ("s", "w"):
         add(root, name, "x")
     put_new(root, f"{KEYS.folder}/data/garbage.zion", b"x")
     memory_days[0] += 3 * DAY_US
-    assert collect(root, "d", "t", around=around).garbage
-    merge(root, "d", "t", "x", only="data/s.zion", around=around)
-    copy = next(one for one in open_table(root, "d", "t").descriptors() if one.name == "s.zion")
+    assert collect(root, "d", "t", env=env).garbage
+    merge(root, "d", "t", "x", only="data/s.zion", env=env)
+    copy = next(
+        descriptor
+        for descriptor in open_table(root, "d", "t").descriptors()
+        if descriptor.name == "s.zion"
+    )
     assert copy.key != f"{KEYS.folder}/data/s.zion"
     assert keys.original_key(copy.key) == f"{KEYS.folder}/data/s.zion"
-    merge(root, "d", "t", "x", around=around)
+    merge(root, "d", "t", "x", env=env)
     assert names_at(root) == "a s w"
     rewrite(root, "s", "s2", "x")
-    merge(root, "d", "t", "x", around=around)
+    merge(root, "d", "t", "x", env=env)
     assert names_at(root) == "a s2 w"
 
 
@@ -495,15 +501,15 @@ def test_29_01_what_a_branch_needs_for_merges_stays_until_it_is_gone(root: Table
     setrefs.branch(root, "d", "t", "x", 1)
     add(root, "c")
     expire(root, "d", "t", ExpiryPolicy(1, None))
-    assert [one.version for one in log(open_table(root, "d", "t"))] == [4, 3, 1]
+    assert [past.version for past in log(open_table(root, "d", "t"))] == [4, 3, 1]
     merged(root, "main", into="x")
     add(root, "e")
     expire(root, "d", "t", ExpiryPolicy(1, None))
-    assert [one.version for one in log(open_table(root, "d", "t"))] == [6, 5, 4]
+    assert [past.version for past in log(open_table(root, "d", "t"))] == [6, 5, 4]
     setrefs.delete_branch(root, "d", "t", "x")
     add(root, "f")
     expire(root, "d", "t", ExpiryPolicy(1, None))
-    assert [one.version for one in log(open_table(root, "d", "t"))] == [8, 7]
+    assert [past.version for past in log(open_table(root, "d", "t"))] == [8, 7]
 
 
 def test_29_01_a_branch_is_not_begun_at_what_expires_meanwhile(
@@ -511,17 +517,39 @@ def test_29_01_a_branch_is_not_begun_at_what_expires_meanwhile(
 ) -> None:
     good = setrefs.put_new
 
-    def put(*given: Any) -> str:
+    def put(*value: Any) -> str:
         monkeypatch.setattr(setrefs, "put_new", good)
         head = add(root, "c")
         change = TableChange("expire", expired=frozenset(range(1, head)))
         commit(root, KEYS, change)
-        return good(*given)
+        return good(*value)
 
     monkeypatch.setattr(setrefs, "put_new", put)
     with pytest.raises(errors.ConflictError, match="expired while a branch was begun"):
         setrefs.branch(root, "d", "t", "x")
-    assert [one.name for one in refs.refs(open_table(root, "d", "t"))] == ["main"]
+    assert [ref.name for ref in refs.refs(open_table(root, "d", "t"))] == ["main"]
+
+
+def test_a_branch_is_not_begun_at_what_a_purge_has_deleted_meanwhile(
+    root: TableRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even for a moment: the store may fail when it is to be deleted again."""
+    good = setrefs.first_index
+
+    def first_index(*value: Any, **named: Any) -> bytes:
+        data = good(*value, **named)
+        commit(root, KEYS, TableChange("gc", boundary_us=1_700_000_000_000_001))
+        return data
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise errors.SdbError("the store answers 503")
+
+    monkeypatch.setattr(setrefs, "first_index", first_index)
+    monkeypatch.setattr(setrefs, "delete_branch", fail)
+    with pytest.raises(errors.ConflictError, match="been collected"):
+        setrefs.branch(root, "d", "t", "x")
+    assert not root.has(KEYS.branch("x"))
+    assert [ref.name for ref in refs.refs(open_table(root, "d", "t"))] == ["main"]
 
 
 @pytest.mark.parametrize(("writer_days", "collector_days"), [(-5, 0), (0, 3), (-5, 3), (2, -1)])
@@ -529,18 +557,18 @@ def test_29_03_what_was_read_a_moment_ago_stays_whatever_clocks_say(
     memory_days: list[int], writer_days: int, collector_days: int
 ) -> None:
     root = TableRoot("mem://r", MemoryStore(clock=lambda: memory_days[0]), LOCAL)
-    writer = Surroundings(now_us=lambda: memory_days[0] + writer_days * DAY_US)
-    collector = Surroundings(now_us=lambda: memory_days[0] + collector_days * DAY_US)
-    commit(root, KEYS, TableChange("insert", (packed(root, "a"),)), around=writer)
+    writer = Environment(now_us=lambda: memory_days[0] + writer_days * DAY_US)
+    collector = Environment(now_us=lambda: memory_days[0] + collector_days * DAY_US)
+    commit(root, KEYS, TableChange("insert", (packed(root, "a"),)), env=writer)
     memory_days[0] += 2 * DAY_US
     gone = frozenset([f"{KEYS.folder}/data/a.zion"])
-    commit(root, KEYS, TableChange("update", (packed(root, "b"),), gone), around=writer)
-    expire(root, "d", "t", ExpiryPolicy(1, None), around=writer)
-    commit(root, KEYS, TableChange("insert", (packed(root, "c"),)), around=writer)
+    commit(root, KEYS, TableChange("update", (packed(root, "b"),), gone), env=writer)
+    expire(root, "d", "t", ExpiryPolicy(1, None), env=writer)
+    commit(root, KEYS, TableChange("insert", (packed(root, "c"),)), env=writer)
     memory_days[0] += 1_000_000
-    collect(root, "d", "t", around=collector)
+    collect(root, "d", "t", env=collector)
     assert root.has(f"{KEYS.folder}/data/a.zion")
     memory_days[0] += 8 * DAY_US
-    collect(root, "d", "t", around=collector)
+    collect(root, "d", "t", env=collector)
     assert not root.has(f"{KEYS.folder}/data/a.zion")
     assert not [url for url in root.store.contents if url.endswith(".tmp")]  # type: ignore[attr-defined]

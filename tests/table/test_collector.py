@@ -16,12 +16,11 @@ from sdb.store.url import store_of
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.refs import refs
 from sdb.table.catalog.root import TableRoot, table_root
-from sdb.table.commit import change as tablechange
 from sdb.table.commit.change import ChangedInput, TableChange
 from sdb.table.commit.commit import commit
-from sdb.table.commit.environment import Surroundings
+from sdb.table.commit.environment import Environment
 from sdb.table.commit.objects import put_new
-from sdb.table.format import state as versionstate
+from sdb.table.format import limits
 from sdb.table.format.inputtree import InputsTree
 from sdb.table.format.keys import TableKeys, new_uid, own_key
 from sdb.table.history import setrefs, sharing
@@ -35,7 +34,7 @@ from tests.table.simulation.actors import descriptor
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import TableConnection
+    from sdb.query.connected import Connection
     from sdb.store.faults import StoreCall
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.maintenance.collected import Collected
@@ -53,7 +52,7 @@ class Days:
         self.fault: tuple[str, str, Fault] | None = None
         self.store = MemoryStore(self._script, lambda: self.now_us)
         self.root = TableRoot("mem://r", self.store, LOCAL)
-        self.around = Surroundings(now_us=lambda: self.now_us, sleep=self._sleep)
+        self.env = Environment(now_us=lambda: self.now_us, sleep=self._sleep)
         self.meanwhile = [lambda: None]
 
     def _script(self, call: StoreCall) -> Fault | None:
@@ -75,18 +74,18 @@ class Days:
 
     def insert(self, name: str, commit_id: str = "") -> int:
         change = TableChange("insert", (self.packed(name),))
-        return commit(self.root, KEYS, change, commit_id=commit_id, around=self.around).version
+        return commit(self.root, KEYS, change, commit_id=commit_id, env=self.env).version
 
     def expire(self) -> int | None:
-        return expire(self.root, "d", "t", NEWEST, around=self.around).version
+        return expire(self.root, "d", "t", NEWEST, env=self.env).version
 
     def collect(self, *, dry_run: bool = False) -> Collected:
-        return collect(self.root, "d", "t", dry_run=dry_run, around=self.around)
+        return collect(self.root, "d", "t", dry_run=dry_run, env=self.env)
 
     @property
     def names(self) -> list[str]:
-        found = open_table(self.root, "d", "t").descriptors()
-        return [one.name.removesuffix(".zion") for one in found]
+        actual = open_table(self.root, "d", "t").descriptors()
+        return [item.name.removesuffix(".zion") for item in actual]
 
 
 @pytest.fixture
@@ -103,7 +102,7 @@ def test_what_was_done_and_has_expired_is_not_done_again(days: Days) -> None:
     assert days.names == ["a", "b", "c"]
     state = open_table(days.root, "d", "t").state
     assert state is not None
-    assert [one.version for one in state.history] == [3]
+    assert [past.version for past in state.history] == [3]
 
 
 def test_t_13_3_2_slow_writers_copy_what_may_have_been_collected(days: Days) -> None:
@@ -114,13 +113,13 @@ def test_t_13_3_2_slow_writers_copy_what_may_have_been_collected(days: Days) -> 
     days.insert("b")
     days.expire()
     days.pass_days(2)
-    kept = days.packed("late").key
-    collected = {one.key for one in days.collect().garbage}
-    assert kept in collected
+    copied = days.packed("late").key
+    collected = {leftover.key for leftover in days.collect().garbage}
+    assert copied in collected
     with pytest.raises(ConflictError, match=r"late\S* was collected before the table had it"):
-        commit(days.root, KEYS, late, around=days.around)
+        commit(days.root, KEYS, late, env=days.env)
     # One that the collector has not come to yet.
-    put_new(days.root, kept, b"late")
+    put_new(days.root, copied, b"late")
     days.pass_days(2)
     days.packed("more")
     days.pass_days(2)
@@ -129,23 +128,23 @@ def test_t_13_3_2_slow_writers_copy_what_may_have_been_collected(days: Days) -> 
     old = TableChange("insert", (replace(days.packed("old"), key=f"{KEYS.folder}/data/old.zion"),))
     days.pass_days(2)
     change = TableChange("gc", boundary_us=days.now_us - DAY_US)
-    commit(days.root, KEYS, change, around=days.around)
-    commit(days.root, KEYS, old, around=days.around)
-    found = [one.key for one in open_table(days.root, "d", "t").descriptors()]
-    assert len(found) == 3
-    assert found[-1].endswith("/old.zion")
-    assert found[-1] != f"{KEYS.folder}/data/old.zion"
+    commit(days.root, KEYS, change, env=days.env)
+    commit(days.root, KEYS, old, env=days.env)
+    keys = [leftover.key for leftover in open_table(days.root, "d", "t").descriptors()]
+    assert len(keys) == 3
+    assert keys[-1].endswith("/old.zion")
+    assert keys[-1] != f"{KEYS.folder}/data/old.zion"
 
 
 def test_a_boundary_that_was_known_needs_no_look(days: Days) -> None:
     days.insert("a")
-    commit(days.root, KEYS, TableChange("gc", boundary_us=days.now_us), around=days.around)
+    commit(days.root, KEYS, TableChange("gc", boundary_us=days.now_us), env=days.env)
     looks: list[str] = []
-    good = days.store.look
-    days.store.look = lambda place: looks.append(str(place)) or good(place)  # type: ignore[method-assign,func-returns-value]
+    good = days.store.head
+    days.store.head = lambda item: looks.append(str(item)) or good(item)  # type: ignore[method-assign,func-returns-value]
     for since_us in (days.now_us, None):
         change = TableChange("insert", (days.packed(f"b{since_us}"),), since_us=since_us)
-        commit(days.root, KEYS, change, around=days.around)
+        commit(days.root, KEYS, change, env=days.env)
     assert len(looks) == 1
 
 
@@ -161,23 +160,25 @@ def test_overwritten_boundaries_count(days: Days) -> None:
         file.write(replace(head.index, created_us=days.now_us).encode(LOCAL))
     assert open_table(days.root, "d", "t").state == head.state
     with pytest.raises(ConflictError, match="was collected"):
-        commit(days.root, KEYS, late, around=days.around)
+        commit(days.root, KEYS, late, env=days.env)
 
 
 def test_t_13_3_1_what_was_replaced_lately_stays_however_old_it_is(days: Days) -> None:
     days.insert("a")
     days.pass_days(100)
     change = TableChange("compact", (days.packed("b"),), frozenset({days.packed("a").key}))
-    commit(days.root, KEYS, change, around=days.around)
+    commit(days.root, KEYS, change, env=days.env)
     days.expire()
     assert not days.collect().garbage
     days.pass_days(0.9)
     assert not days.collect().garbage
     days.pass_days(0.2)
-    told = days.collect(dry_run=True)
+    collected = days.collect(dry_run=True)
     done = days.collect()
-    assert [one.key for one in told.garbage] == [one.key for one in done.garbage]
-    assert {one.kind for one in done.garbage} == {"version", "packfile"}
+    assert [leftover.key for leftover in collected.garbage] == [
+        leftover.key for leftover in done.garbage
+    ]
+    assert {leftover.kind for leftover in done.garbage} == {"version", "packfile"}
     assert days.names == ["b"]
     days.pass_days(2)
     assert not days.collect().garbage, "it ends"
@@ -188,17 +189,17 @@ def test_t_13_3_1_what_was_replaced_lately_stays_however_old_it_is(days: Days) -
 def test_t_13_3_3_whatever_cannot_be_read_stops_it(
     days: Days, kind: str, is_missing: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tablechange, "MAX_INLINE", 3)
-    monkeypatch.setattr(versionstate, "MAX_INLINE", 4)
-    monkeypatch.setattr("sdb.table.format.inputtree.JOURNAL_ENTRIES", 2)
+    monkeypatch.setattr(limits.USUAL, "inline_packfiles", 3)
+    monkeypatch.setattr(limits.USUAL, "inline_versions", 4)
+    monkeypatch.setattr(limits.USUAL, "journal_entries", 2)
     monkeypatch.setitem(InputsTree.__init__.__kwdefaults__, "split", 4)  # type: ignore[arg-type]
     for number in range(12):
         inputs = (ChangedInput(f"s3://in/{number}", '"e"'),)
         change = TableChange("sync", (days.packed(f"a{number}"),), inputs=inputs)
-        commit(days.root, KEYS, change, around=days.around)
+        commit(days.root, KEYS, change, env=days.env)
     left = days.packed("left").key
     days.pass_days(2)
-    assert left in {one.key for one in days.collect(dry_run=True).garbage}
+    assert left in {leftover.key for leftover in days.collect(dry_run=True).garbage}
     needed = open_table(days.root, "d", "t").index
     keys = {
         "versions/": [open_table(days.root, "d", "t").state.history[0].key],  # type: ignore[union-attr]
@@ -206,11 +207,11 @@ def test_t_13_3_3_whatever_cannot_be_read_stops_it(
         "indirect-": [needed.indirect.refs[0].key],
         "inputs-": [ref.key for ref in needed.inputs.root if ref.is_inner],
     }[kind]
-    place = days.root.place(keys[0])
+    path = days.root.place(keys[0])
     if is_missing:
-        days.store.delete(place)
+        days.store.delete(path)
     else:
-        with days.store.create(place, overwrite=True) as file:
+        with days.store.create(path, overwrite=True) as file:
             file.write(b"what it was not")
     with pytest.raises(CorruptError, match=keys[0].rpartition("/")[2][:20]):
         days.collect()
@@ -226,8 +227,8 @@ def test_unknown_objects_stay(days: Days) -> None:
     for name in stay + go:
         put_new(days.root, f"{KEYS.folder}/{name}", b"x")
     days.pass_days(2)
-    found = {one.key.removeprefix(f"{KEYS.folder}/") for one in days.collect().garbage}
-    assert found == set(go)
+    actual = {leftover.key.removeprefix(f"{KEYS.folder}/") for leftover in days.collect().garbage}
+    assert actual == set(go)
 
 
 @pytest.mark.parametrize(("name", "index"), recorded())
@@ -236,29 +237,31 @@ def test_roots_of_the_original_keep_what_they_need(name: str, index: str, tmp_pa
     database, table = index.removeprefix(f"{name}.").split(".")[:2]
     root = TableRoot(str(unpacked(name, tmp_path)), store_of(str(tmp_path)), LOCAL)
     before = open_table(root, database, table)
-    needed = {one.key for one in before.descriptors()} | set(before.inputs.nodes())
+    needed = {descriptor.key for descriptor in before.descriptors()} | set(before.inputs.nodes())
     needed |= {ref.key for ref in before.index.indirect.refs}
-    told = collect(root, database, table, grace_seconds=-10, dry_run=True)
+    collected = collect(root, database, table, grace_seconds=-10, dry_run=True)
     done = collect(root, database, table, grace_seconds=-10)
-    assert [one.key for one in told.garbage] == [one.key for one in done.garbage]
-    assert needed.isdisjoint(one.key for one in done.garbage)
+    assert [descriptor.key for descriptor in collected.garbage] == [
+        descriptor.key for descriptor in done.garbage
+    ]
+    assert needed.isdisjoint(descriptor.key for descriptor in done.garbage)
     folder = tmp_path / TableKeys(database, table).folder
     left = {str(path.relative_to(tmp_path)) for path in folder.rglob("*") if path.is_file()}
     named = {key for key in left if key.rpartition("/")[2].startswith(("packed-", "indirect-"))}
-    pending = {one.key for one in before.index.to_delete}
+    pending = {descriptor.key for descriptor in before.index.to_delete}
     after = open_table(root, database, table)
     lists = {ref.key for ref in after.index.indirect.refs}
     assert named - pending <= needed | lists
     assert needed <= left
-    adopted = [one.key for one in after.descriptors()]
+    adopted = [descriptor.key for descriptor in after.descriptors()]
     if done.garbage:
-        assert adopted == [own_key(one.key) for one in before.descriptors()]
+        assert adopted == [own_key(descriptor.key) for descriptor in before.descriptors()]
     assert {*adopted, *lists} <= left
     assert list(after.inputs.walk()) == list(before.inputs.walk())
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> TableConnection:
+def lake(tmp_path: Path) -> Connection:
     """A table with a branch, a tag, and rows of both."""
     db = sdb.connect(tmp_path / "lake")
     db.execute("CREATE TABLE d.t")
@@ -281,37 +284,37 @@ def days_later(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_collected", [False, True])
 @pytest.mark.parametrize("step", ["_current_us", "_marked"])
 def test_29_12_a_branch_that_goes_meanwhile_is_passed_over(
-    lake: TableConnection,
+    lake: Connection,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     step: str,
     is_collected: bool,
 ) -> None:
     """Its rows, too, where another collector has taken them."""
-    place = table_root(tmp_path / "lake")
+    root = table_root(tmp_path / "lake")
     lake.execute("DELETE FROM d.t WHERE n = 4")
     lake.table("d.t").expire(all_but_head=True)
     days_later(tmp_path)
     good = getattr(gc._Collector, step)
 
-    def late(*given: Any) -> Any:
+    def late(*value: Any) -> Any:
         monkeypatch.undo()
-        setrefs.delete_branch(place, "d", "t", "side")
+        setrefs.delete_branch(root, "d", "t", "side")
         if is_collected:
-            collect(place, "d", "t")
-        return good(*given)
+            collect(root, "d", "t")
+        return good(*value)
 
     monkeypatch.setattr(gc._Collector, step, late)
-    collect(place, "d", "t")
+    collect(root, "d", "t")
     days_later(tmp_path)
-    collect(place, "d", "t")
+    collect(root, "d", "t")
     assert lake.table("d.t").validate().ok
-    assert [one.name for one in lake.table("d.t").refs()] == ["main", "v1"]
+    assert [ref.name for ref in lake.table("d.t").refs()] == ["main", "v1"]
     assert not list((tmp_path / "lake").rglob("branches/*/index"))
 
 
 def test_29_12_a_hold_that_others_are_at_does_not_end_a_collection(
-    lake: TableConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lake: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is let go by the next one."""
     lake.table("d.t").fork("d.f", share=True)
@@ -331,25 +334,25 @@ def test_29_12_a_hold_that_others_are_at_does_not_end_a_collection(
 
 
 def test_29_12_what_expires_while_it_is_looked_at_is_no_damage(
-    lake: TableConnection, tmp_path: Path
+    lake: Connection, tmp_path: Path
 ) -> None:
-    place = table_root(tmp_path / "lake")
-    head, side = (open_table(place, "d", "t", branch=name) for name in ("main", "side"))
-    assert [one.name for one in refs(head)] == ["main", "side", "v1"]
+    root = table_root(tmp_path / "lake")
+    head, side = (open_table(root, "d", "t", branch=name) for name in ("main", "side"))
+    assert [ref.name for ref in refs(head)] == ["main", "side", "v1"]
     lake.append("d.t", [{"n": 5}])
-    setrefs.delete_tag(place, "d", "t", "v1")
-    setrefs.delete_branch(place, "d", "t", "side")
+    setrefs.delete_tag(root, "d", "t", "v1")
+    setrefs.delete_branch(root, "d", "t", "side")
     lake.table("d.t").expire(all_but_head=True)
     days_later(tmp_path)
-    collect(place, "d", "t")
+    collect(root, "d", "t")
     assert head.state is not None
-    assert not any((tmp_path / "lake" / one.key).exists() for one in head.state.history)
+    assert not any((tmp_path / "lake" / ref.key).exists() for ref in head.state.history)
     assert validate_table(head).ok
-    assert [one.name for one in refs(head)] == ["main"]
-    assert {one.text for one in validate_table(side).findings} == {"is missing"}, "its rows"
+    assert [ref.name for ref in refs(head)] == ["main"]
+    assert {ref.text for ref in validate_table(side).findings} == {"is missing"}, "its rows"
     lake.table("d.t").tag("v2")
     lake.append("d.t", [{"n": 6}])
-    now = open_table(place, "d", "t")
+    now = open_table(root, "d", "t")
     assert now.state is not None
     (tmp_path / "lake" / now.state.tags["v2"].key).unlink()
     assert len(validate_table(now).findings) == 1

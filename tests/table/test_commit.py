@@ -13,7 +13,6 @@ from sdb.store.memory import MemoryStore
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import TableRoot
 from sdb.table.commit import adoption, chain
-from sdb.table.commit import change as tablechange
 from sdb.table.commit import commit as committing
 from sdb.table.commit.adoption import Adopted, adopt
 from sdb.table.commit.chain import FOREIGN
@@ -25,6 +24,7 @@ from sdb.table.commit.change import (
 )
 from sdb.table.commit.commit import commit, find_commit
 from sdb.table.commit.objects import ObjectWriter, put_new
+from sdb.table.format import limits
 from sdb.table.format.index import Quarantined, TableIndex
 from sdb.table.format.inputtree import InputsTree
 from sdb.table.format.keys import TableKeys, own_key
@@ -61,7 +61,7 @@ def head(root: TableRoot) -> TableHandle:
 
 
 def names(handle: TableHandle) -> list[str]:
-    return [one.name.removesuffix(".zion") for one in handle.descriptors()]
+    return [descriptor.name.removesuffix(".zion") for descriptor in handle.descriptors()]
 
 
 def overwrite(root: TableRoot, index: TableIndex) -> None:
@@ -74,16 +74,16 @@ def test_versions_follow_each_other(root: TableRoot) -> None:
     for number, name in enumerate("abc", 1):
         done = commit(root, KEYS, added(root, name), commit_id=f"id-{name}")
         assert (done.version, done.is_new, done.attempts) == (number, True, 1)
-    found = head(root)
-    state = found.state
+    actual = head(root)
+    state = actual.state
     assert state is not None
-    assert (names(found), state.rows, state.version) == (["a", "b", "c"], 3, 3)
-    assert [one.version for one in state.history] == [1, 2]
-    for one in state.history:
-        assert root.fetch(one.key, one.etag)
+    assert (names(actual), state.rows, state.version) == (["a", "b", "c"], 3, 3)
+    assert [past.version for past in state.history] == [1, 2]
+    for past in state.history:
+        assert root.fetch(past.key, past.etag)
     again = commit(root, KEYS, added(root, "x"), commit_id="id-a")
     assert (again.version, again.is_new) == (1, False)
-    assert head(root).data == found.data
+    assert head(root).data == actual.data
     assert find_commit(root, KEYS, "id-b") == 2
     assert find_commit(root, KEYS, "id-x") is None
     assert find_commit(root, TableKeys("d", "none"), "id-x") is None
@@ -91,7 +91,7 @@ def test_versions_follow_each_other(root: TableRoot) -> None:
 
 def test_what_is_not_there_any_more_is_not_replaced(root: TableRoot) -> None:
     commit(root, KEYS, added(root, "a", "b"))
-    keys = frozenset(one.key for one in head(root).index.inline)
+    keys = frozenset(descriptor.key for descriptor in head(root).index.inline)
     change = TableChange("compact", (packed(root, "ab"),), keys)
     commit(root, KEYS, change)
     assert names(head(root)) == ["ab"]
@@ -103,19 +103,19 @@ def test_what_is_not_there_any_more_is_not_replaced(root: TableRoot) -> None:
 
 
 def test_packfiles_go_from_lists_too(root: TableRoot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tablechange, "MAX_INLINE", 4)
+    monkeypatch.setattr(limits.USUAL, "inline_packfiles", 4)
     for name in "abcdefgh":
         commit(root, KEYS, added(root, name))
-    found = head(root)
-    [ref] = found.index.indirect.refs
-    listed = found.listed(ref)
+    actual = head(root)
+    [ref] = actual.index.indirect.refs
+    listed = actual.listed(ref)
     assert len(listed) >= 2
-    gone = frozenset({listed[0].key, found.index.inline[-1].key})
+    gone = frozenset({listed[0].key, actual.index.inline[-1].key})
     commit(root, KEYS, TableChange("delete", (), gone))
     after = head(root)
     assert names(after) == list("bcdefg")
-    assert after.index.indirect.original_objects == found.index.indirect.original_objects
-    assert names(found) == list("abcdefgh")  # the version before still has its list
+    assert after.index.indirect.original_objects == actual.index.indirect.original_objects
+    assert names(actual) == list("abcdefgh")  # the version before still has its list
 
 
 def test_an_overwritten_version_is_done_again(root: TableRoot) -> None:
@@ -126,16 +126,16 @@ def test_an_overwritten_version_is_done_again(root: TableRoot) -> None:
     overwrite(root, replace(theirs, inline=(*theirs.inline, foreign), created_us=10**15))
     assert names(head(root)) == ["a", "packed-X"]
     commit(root, KEYS, added(root, "c"), commit_id="third")
-    found = head(root)
-    assert sorted(names(found)) == ["a", "b", "c", "packed-X"]
-    state = found.state
+    actual = head(root)
+    assert sorted(names(actual)) == ["a", "b", "c", "packed-X"]
+    state = actual.state
     assert state is not None
-    told = [(one.version, one.operation) for one in state.history]
-    assert told == [(1, "insert"), (3, FOREIGN), (4, "insert")]
+    reported = [(past.version, past.operation) for past in state.history]
+    assert reported == [(1, "insert"), (3, FOREIGN), (4, "insert")]
     assert (state.version, state.rows) == (5, None)  # the original does not count rows
     assert find_commit(root, KEYS, "second") == 4
-    kept = TableIndex.decode(root.fetch(state.history[1].key, state.history[1].etag), LOCAL)
-    assert kept.inline == (*theirs.inline, foreign)
+    at = TableIndex.decode(root.fetch(state.history[1].key, state.history[1].etag), LOCAL)
+    assert at.inline == (*theirs.inline, foreign)
 
 
 def test_the_client_that_asks_again_recovers_its_own_rows(root: TableRoot) -> None:
@@ -152,15 +152,15 @@ def test_the_client_that_asks_again_recovers_its_own_rows(root: TableRoot) -> No
 
 
 def test_29_03_what_threads_are_told_was_done_is_there(root: TableRoot) -> None:
-    """A version that was overwritten is done again before anybody is told that it was done."""
+    """A version that was overwritten is done again before any program learns that it was done."""
     commit(root, KEYS, added(root, "a"), commit_id="first")
     theirs = head(root).index
     commit(root, KEYS, added(root, "b"), commit_id="second")
     overwrite(root, replace(theirs, created_us=10**15))
     assert names(head(root)) == ["a"]
-    with pytest.raises(TransactionDoneError) as told:
+    with pytest.raises(TransactionDoneError) as raised:
         commit(root, KEYS, replace(added(root, "both"), ids=("second", "third")))
-    assert told.value.versions == {"second": 4}
+    assert raised.value.versions == {"second": 4}
     assert names(head(root)) == ["a", "b"]
     assert find_commit(root, KEYS, "second") == 4
 
@@ -183,9 +183,9 @@ def test_inputs_that_the_other_program_has_taken_are_not_taken_twice(root: Table
         replace(theirs, inline=(*theirs.inline, foreign), inputs=stored, created_us=10**15),
     )
     commit(root, KEYS, added(root, "last"))
-    found = head(root)
-    assert sorted(names(found)) == ["a", "d", "last", "packed-B"]
-    known = [one.path for one in found.inputs.walk()]
+    actual = head(root)
+    assert sorted(names(actual)) == ["a", "d", "last", "packed-B"]
+    known = [entry.path for entry in actual.inputs.walk()]
     assert known == ["file://a", "file://b", "file://d"]  # and the next sync takes c
 
 
@@ -194,13 +194,13 @@ def test_a_table_of_the_original_gets_a_history(root: TableRoot) -> None:
     theirs = TableIndex("t", created_us=10**15, inline=(foreign,), user_data={"other": 1})
     overwrite(root, theirs)
     done = commit(root, KEYS, added(root, "a"))
-    found = head(root)
+    actual = head(root)
     assert done.version == 2
-    assert found.state is not None
-    [before] = found.state.history
-    kept = TableIndex.decode(root.fetch(before.key, before.etag), LOCAL)
-    assert (kept.inline, kept.created_us) == ((foreign,), 10**15)
-    assert found.index.user_data["other"] == 1
+    assert actual.state is not None
+    [before] = actual.state.history
+    at = TableIndex.decode(root.fetch(before.key, before.etag), LOCAL)
+    assert (at.inline, at.created_us) == ((foreign,), 10**15)
+    assert actual.index.user_data["other"] == 1
 
 
 def test_inputs_whose_record_is_replaced_need_no_journal(root: TableRoot) -> None:
@@ -213,9 +213,9 @@ def test_inputs_whose_record_is_replaced_need_no_journal(root: TableRoot) -> Non
         commit(root, KEYS, change)
     forced = ChangedInput("file://a", '"2"', is_forced=True)
     commit(root, KEYS, replace(added(root, "b"), inputs=(forced,)))
-    found = head(root)
-    assert found.index.inputs.journal is None
-    assert [one.etag for one in found.inputs.walk()] == ['"2"']
+    actual = head(root)
+    assert actual.index.inputs.journal is None
+    assert [entry.etag for entry in actual.inputs.walk()] == ['"2"']
 
 
 def test_nothing_is_written_without_a_key_or_with_a_bad_id(root: TableRoot) -> None:
@@ -238,16 +238,16 @@ def test_a_version_that_was_stored_and_never_put_in_place_is_finished(root: Tabl
         pass
 
     with pytest.MonkeyPatch.context() as patch:
-        good = MemoryStore.put_if
+        good = MemoryStore.put_if_match
 
-        def put_if(
+        def put_if_match(
             store: MemoryStore, location: str, data: bytes, replaced: object, **_: Any
         ) -> str:
             if location.endswith("/index"):
                 raise DiedError
             return good(store, location, data, replaced)  # type: ignore[arg-type]
 
-        patch.setattr(MemoryStore, "put_if", put_if)
+        patch.setattr(MemoryStore, "put_if_match", put_if_match)
         with pytest.raises(DiedError):
             commit(root, KEYS, added(root, "b"), commit_id="job")
     assert names(head(root)) == ["a"]
@@ -272,7 +272,7 @@ def test_29_05_tables_of_an_older_sdb_are_adopted_once(
     commit(root, KEYS, added(root, "a"))
     with monkeypatch.context() as patch:
         patch.setattr(chain, "adopt", lambda index, *_: Adopted(index, (), is_whole=False))
-        patch.setattr(tablechange, "MAX_INLINE", 2)
+        patch.setattr(limits.USUAL, "inline_packfiles", 2)
         old = head(root).index
         inline = (*old.inline, foreign_packfile(root, "X", "x"), foreign_packfile(root, "Y", "y"))
         overwrite(root, replace(old, inline=inline, created_us=10**15))
@@ -285,14 +285,16 @@ def test_29_05_tables_of_an_older_sdb_are_adopted_once(
         setrefs.tag(root, "d", "t", "old", -1)
     commit(root, KEYS, added(root, "d"))
     setrefs.tag(root, "d", "t", "new")
-    found = head(root)
-    assert sorted(names(found)) == ["a", "adopted-X", "adopted-Y", "b", "c", "d"]
-    shown = show(found)
-    assert ([one.name for one in shown.added], shown.removed) == (["d.zion"], ())
-    copies = [one for one in found.descriptors() if one.name.startswith("adopted-")]
-    assert [root.fetch(one.key, one.etag) for one in copies] == [b"x", b"y"]
-    assert found.state is not None
-    assert (found.state.is_own, found.state.rows) == (True, None)
+    actual = head(root)
+    assert sorted(names(actual)) == ["a", "adopted-X", "adopted-Y", "b", "c", "d"]
+    shown = show(actual)
+    assert ([descriptor.name for descriptor in shown.added], shown.removed) == (["d.zion"], ())
+    copies = [
+        descriptor for descriptor in actual.descriptors() if descriptor.name.startswith("adopted-")
+    ]
+    assert [root.fetch(descriptor.key, descriptor.etag) for descriptor in copies] == [b"x", b"y"]
+    assert actual.state is not None
+    assert (actual.state.is_own, actual.state.rows) == (True, None)
     commit(root, KEYS, added(root, "e"))
     assert sum("adopted-" in url for url in root.store.contents) == 2  # type: ignore[attr-defined]
 
@@ -329,12 +331,12 @@ def test_29_05_a_packfile_that_is_missing_stops_nobody(root: TableRoot) -> None:
 def test_29_05_a_copy_that_may_be_collected_is_not_taken(
     root: TableRoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = foreign_packfile(root, "X", "x")
-    index, writer = TableIndex("t", inline=(one,)), ObjectWriter(root, KEYS)
+    first = foreign_packfile(root, "X", "x")
+    index, writer = TableIndex("t", inline=(first,)), ObjectWriter(root, KEYS)
     (copy,) = adopt(index, writer, 0).index.inline
     (same,) = adopt(index, writer, 0).index.inline
     assert copy.key == same.key
-    look = root.store.look(root.place(copy.key))
+    look = root.store.head(root.place(copy.key))
     assert look is not None
     with monkeypatch.context() as patch:
         patch.setattr(adoption, "MARGIN_US", 0)

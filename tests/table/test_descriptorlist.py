@@ -60,19 +60,19 @@ def conditions(lo_us: int, hi_us: int) -> list[Predicate]:
 
 @given(st.lists(packfiles, max_size=12), st.integers(-5, 90), st.integers(-5, 90))
 def test_nothing_is_left_out_that_its_trailer_does_not_rule_out(
-    found: list[list[tuple[int, int]] | None], lo_us: int, hi_us: int
+    items: list[list[tuple[int, int]] | None], lo_us: int, hi_us: int
 ) -> None:
-    made = [described(number, times) for number, times in enumerate(found)]
-    listed = listing([one.struct() for one in made])
+    made = [described(number, times) for number, times in enumerate(items)]
+    listed = listing([item.struct() for item in made])
     assert len(listed) == len(made)
     assert not listed.others
     for test in conditions(lo_us, hi_us):
         chosen = numbers(listed.chosen(test))
-        for number, one in enumerate(made):
-            if prune.blocks(test, one.trailer.sparse):
+        for number, item in enumerate(made):
+            if prune.blocks(test, item.trailer.sparse):
                 assert number in chosen
-    assert [listed[number] for number in range(len(made))] == [one.checked() for one in made]
-    assert listed.keys() == [one.key for one in made]
+    assert [listed[number] for number in range(len(made))] == [item.checked() for item in made]
+    assert listed.keys() == [item.key for item in made]
 
 
 def test_times_in_order_leave_few() -> None:
@@ -97,14 +97,14 @@ tests = st.builds(
 
 @given(st.lists(st.tuples(packfiles, st.sampled_from(parts)), max_size=12), tests)
 def test_constants_decide_as_trailers_do(
-    found: list[tuple[list[tuple[int, int]] | None, dict[str, object] | None]], test: Compare
+    items: list[tuple[list[tuple[int, int]] | None, dict[str, object] | None]], test: Compare
 ) -> None:
-    made = [described(number, *one) for number, one in enumerate(found)]
-    listed = listing([one.struct() for one in made])
-    bare = [SparseIndex(1, one.trailer.sparse.constants) for one in made]
+    made = [described(number, *item) for number, item in enumerate(items)]
+    listed = listing([item.struct() for item in made])
+    bare = [SparseIndex(1, item.trailer.sparse.constants) for item in made]
     chosen = numbers(listed.chosen(test))
-    for number, one in enumerate(made):
-        if prune.blocks(test, one.trailer.sparse):
+    for number, item in enumerate(made):
+        if prune.blocks(test, item.trailer.sparse):
             assert number in chosen
         if not prune.blocks(test, bare[number]):
             assert number not in chosen
@@ -113,7 +113,7 @@ def test_constants_decide_as_trailers_do(
 HARMS: dict[str, Any] = {
     "no trailer": lambda value: value.pop("trailer"),
     "an index of nothing": lambda value: value["trailer"]["sparse"].update(indices=[{}]),
-    "a list that is none": lambda value: value["trailer"]["sparse"].update(indices=5),
+    "a list that is a number": lambda value: value["trailer"]["sparse"].update(indices=5),
     "times that are none": lambda value: value["trailer"]["sparse"]["indices"][0].update(
         ranges={"max": ["x", 1], "min": [[], 0]}
     ),
@@ -148,7 +148,11 @@ scalars = st.sampled_from(
 anything = st.recursive(
     scalars,
     lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abc"), inner, max_size=2)
+        # Members in the order in which a list keeps them, so that texts of errors are alike.
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from("abc"), inner, max_size=2).map(
+            lambda struct: dict(sorted(struct.items()))
+        )
     ),
     max_leaves=4,
 )
@@ -160,7 +164,7 @@ def paths_in(value: object, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]
         inner = list(value.items())
     elif isinstance(value, list):
         inner = list(enumerate(value))
-    return [above, *(path for key, one in inner for path in paths_in(one, (*above, key)))]
+    return [above, *(path for key, item in inner for path in paths_in(item, (*above, key)))]
 
 
 def changed(value: Any, path: tuple[Any, ...], new: Any) -> Any:
@@ -207,9 +211,9 @@ def test_columns_tell_what_whoever_reads_it_whole_finds(path: tuple[Any, ...], n
 
 
 def test_a_summary_that_is_packed_counts_rows_too() -> None:
-    one = described(0, [(0, 5), (3, 9)])
+    first = described(0, [(0, 5), (3, 9)])
     types = {(f"f{number:02}",): 4 for number in range(40)}
     summary = Summary((9, 4), types, complete=True)
-    sparse = replace(one.trailer.sparse, summary=summary)
-    listed = listing([replace(one, trailer=replace(one.trailer, sparse=sparse)).struct()])
+    sparse = replace(first.trailer.sparse, summary=summary)
+    listed = listing([replace(first, trailer=replace(first.trailer, sparse=sparse)).struct()])
     assert listed.rows[0] == listed[0].rows == 13

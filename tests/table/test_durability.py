@@ -67,7 +67,7 @@ class Disk:
             good(fd)
             self.contents.add(os.fstat(fd).st_ino)
             folder = _opened(fd)
-            self.names = {one for one in self.names if one[0] != folder}
+            self.names = {name for name in self.names if name[0] != folder}
 
         return fsync
 

@@ -11,11 +11,9 @@ import sdb
 from sdb import ion
 from sdb.packfile.trailer.sparseindex import SparseIndex, build_indices
 from sdb.packfile.trailer.trailer import Block, Trailer
-from sdb.table.commit import change
-from sdb.table.format import state
+from sdb.table.format import limits, state
 from sdb.table.format.descriptor import Descriptor
-from sdb.table.format.encodecache import EncodedPackfiles
-from sdb.table.format.index import TableIndex
+from sdb.table.format.index import EncodedPackfiles, TableIndex
 from sdb.table.format.state import VersionState
 
 if TYPE_CHECKING:
@@ -44,19 +42,19 @@ def test_the_same_bytes_and_symbols(data: st.DataObject, known: list[Descriptor]
         listed = data.draw(st.lists(st.sampled_from(known), max_size=9) if known else st.just([]))
         symbols = list(data.draw(st.sampled_from([("path", "x"), ("x",), ()])))
         plain = list(symbols)
-        expected = ion.encode([one.struct() for one in listed], plain)
+        expected = ion.encode([item.struct() for item in listed], plain)
         assert encoded.encode(listed, symbols) == expected
         assert symbols == plain
 
 
 @given(st.dictionaries(st.text(max_size=200), st.integers() | st.text(max_size=300), max_size=20))
 def test_joined_values_are_those_of_a_struct(value: dict[str, object]) -> None:
-    value = {name: one if isinstance(one, str) else one % 2**60 for name, one in value.items()}
+    value = {name: item if isinstance(item, str) else item % 2**60 for name, item in value.items()}
     table = ["z"]
     together = list(table)
     expected = ion.encode(value, together)
     ion.encode(dict.fromkeys(value), table)
-    parts = [ion.encode(one, table) for one in value.values()]
+    parts = [ion.encode(item, table) for item in value.values()]
     assert ion.joined_struct(dict(zip(value, parts, strict=True)), table) == expected
     assert ion.joined_list(parts) == ion.encode(list(value.values()), table)
 
@@ -64,8 +62,8 @@ def test_joined_values_are_those_of_a_struct(value: dict[str, object]) -> None:
 def test_what_is_remembered_is_what_would_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change, "MAX_INLINE", 4)
-    monkeypatch.setattr(state, "MAX_INLINE", 4)
+    monkeypatch.setattr(limits.USUAL, "inline_packfiles", 4)
+    monkeypatch.setattr(limits.USUAL, "inline_versions", 4)
     (tmp_path / "in").mkdir()
     db = sdb.connect(tmp_path)
     db.create("d.t", "in/*.json")

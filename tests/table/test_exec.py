@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from sdb.query.connected import TableConnection
+    from sdb.query.connected import Connection
     from sdb.query.writes.transaction import Executed
 
 ABSENT = object()
@@ -35,31 +35,31 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> TableConnection:
+def db(tmp_path: Path) -> Connection:
     return sdb.connect(tmp_path / "lake")
 
 
-def rows(db: TableConnection, table: str = "web.t", **options: Any) -> list[dict[str, Any]]:
+def rows(db: Connection, table: str = "web.t", **options: Any) -> list[dict[str, Any]]:
     with db.sql(f"SELECT * FROM {table}", **options) as result:
         return sorted(result, key=lambda row: json.dumps(row, sort_keys=True, default=str))
 
 
-def done(db: TableConnection, text: str, **options: Any) -> Executed:
-    (found,) = db.execute(text, **options)
-    return found
+def done(db: Connection, text: str, **options: Any) -> Executed:
+    (actual,) = db.execute(text, **options)
+    return actual
 
 
-def make(db: TableConnection, table: str, given: Iterable[dict[str, Any]], **options: Any) -> None:
+def make(db: Connection, table: str, iterable: Iterable[dict[str, Any]], **options: Any) -> None:
     """Make a table with one packfile."""
     db.execute(f"CREATE TABLE {table}")
-    db.append(table, given, **options)
+    db.append(table, iterable, **options)
 
 
-def sound(db: TableConnection, table: str = "t") -> None:
+def sound(db: Connection, table: str = "t") -> None:
     """Check every packfile of a table."""
     handle = open_table(db.root, "web", table)
-    for told in handle.descriptors():
-        assert not validate(db.root.place(told.key)).findings
+    for descriptor in handle.descriptors():
+        assert not validate(db.root.place(descriptor.key)).findings
     report = db.table(f"web.{table}").validate()
     assert not report.findings, report.findings
 
@@ -92,8 +92,8 @@ class Model:
 
     def copy(self) -> str:
         low = self.dice.randrange(self.next + 1)
-        found = [row for row in self.rows if low <= row["id"] < low + 3]
-        for row in found:
+        actual = [row for row in self.rows if low <= row["id"] < low + 3]
+        for row in actual:
             self.rows.append({"id": row["id"] + 1000, "c": {"d": row["n"]}})
         return (
             "INSERT INTO web.t (id, c.d) SELECT id + 1000, n FROM web.t "
@@ -132,61 +132,61 @@ class Model:
 
 def _literal(value: object) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"'{name}': {_literal(one)}" for name, one in value.items()) + "}"
+        return "{" + ", ".join(f"'{name}': {_literal(item)}" for name, item in value.items()) + "}"
     if isinstance(value, str):
         return f"'{value}'"
     return "NULL" if value is None else str(value)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_as_on_a_list_of_rows_at_every_version(seed: int, db: TableConnection) -> None:
+def test_as_on_a_list_of_rows_at_every_version(seed: int, db: Connection) -> None:
     dice = random.Random(seed)
     model = Model(dice)
     db.execute("CREATE TABLE web.t")
-    told: dict[int, list[dict[str, Any]]] = {1: []}
+    reported: dict[int, list[dict[str, Any]]] = {1: []}
     for _ in range(12):
         texts = [model.statement() for _ in range(dice.choice([1, 1, 1, 3]))]
         text = texts[0] if len(texts) == 1 else f"BEGIN; {'; '.join(texts)}; COMMIT"
-        found = done(db, text)
+        actual = done(db, text)
         wanted = sorted(
             json.loads(json.dumps(model.rows)), key=lambda row: json.dumps(row, sort_keys=True)
         )
         assert rows(db) == wanted, text
-        told[found.version] = wanted
-    for version, wanted in told.items():
+        reported[actual.version] = wanted
+    for version, wanted in reported.items():
         assert rows(db, f"web.t@{version}") == wanted
     sound(db)
 
 
-def test_the_blog_of_november_2022(db: TableConnection) -> None:
+def test_the_blog_of_november_2022(db: Connection) -> None:
     """Two inserts of the same rows, a delete and an update: seven rows, then five."""
     make(db, "web.numbers", [{"k": 1, "v": n} for n in range(3)])
     insert = "INSERT INTO web.numbers VALUES ({'k': 2, 'v': 10}), ({'k': 2, 'v': 11})"
     db.execute(insert)
     db.execute(insert)
     assert len(rows(db, "web.numbers")) == 7
-    before = {one.key for one in open_table(db.root, "web", "numbers").descriptors()}
+    before = {descriptor.key for descriptor in open_table(db.root, "web", "numbers").descriptors()}
     db.execute("DELETE FROM web.numbers WHERE v = 10")
     updated = done(db, "UPDATE web.numbers SET v = 12 WHERE v = 11")
     assert len(rows(db, "web.numbers")) == 5
-    after = {one.key for one in open_table(db.root, "web", "numbers").descriptors()}
+    after = {descriptor.key for descriptor in open_table(db.root, "web", "numbers").descriptors()}
     assert len(before & after) == 1, "the first packfile is shared by all versions"
     assert len(after) == 3
     assert rows(db, "web.numbers@4") == rows(db, f"web.numbers@{updated.version - 2}")
 
 
-def test_l6_01_one_of_200_000_rows_in_many_blocks(db: TableConnection, tmp_path: Path) -> None:
+def test_l6_01_one_of_200_000_rows_in_many_blocks(db: Connection, tmp_path: Path) -> None:
     """Delete and update one row of many; a condition that no metadata can refute, too."""
     count = 200_000
     lines = tmp_path / "rows.json"
     lines.write_text("".join(f'{{"id": {number}, "s": "{"x" * 20}"}}\n' for number in range(count)))
     db.execute("CREATE TABLE web.t")
     db.append("web.t", lines, block_bytes=1 << 18, align_bytes=1 << 16)
-    (told,) = open_table(db.root, "web", "t").descriptors()
-    assert len(told.trailer.blocks) > 5
-    found = done(db, "DELETE FROM web.t WHERE id = 5")
-    assert found.effects[0].blocks_rewritten == 1
-    assert found.effects[0].blocks_kept == len(told.trailer.blocks) - 1
+    (reported,) = open_table(db.root, "web", "t").descriptors()
+    assert len(reported.trailer.blocks) > 5
+    actual = done(db, "DELETE FROM web.t WHERE id = 5")
+    assert actual.effects[0].blocks_rewritten == 1
+    assert actual.effects[0].blocks_kept == len(reported.trailer.blocks) - 1
     done(db, "UPDATE web.t SET s = 'y' WHERE id % 100000 = 7")
     with db.sql("SELECT COUNT(*) AS n, SUM(id) AS s FROM web.t") as result:
         assert list(result) == [{"n": count - 1, "s": count * (count - 1) // 2 - 5}]
@@ -195,13 +195,13 @@ def test_l6_01_one_of_200_000_rows_in_many_blocks(db: TableConnection, tmp_path:
     sound(db)
 
 
-def test_l6_02_rows_for_which_the_condition_is_null_stay(db: TableConnection) -> None:
+def test_l6_02_rows_for_which_the_condition_is_null_stay(db: Connection) -> None:
     make(db, "web.t", [{"n": 0}, {"n": 1}, {"n": None}, {"m": 1}])
     assert done(db, "DELETE FROM web.t WHERE n = 0").effects[0].rows_deleted == 1
     assert rows(db) == [{"m": 1}, {"n": 1}, {"n": None}]
 
 
-def test_l6_05_the_same_commit_twice(db: TableConnection) -> None:
+def test_l6_05_the_same_commit_twice(db: Connection) -> None:
     db.execute("CREATE TABLE web.t")
     first = done(db, "INSERT INTO web.t VALUES ({'a': 1})", txn_id="job-1")
     again = done(db, "INSERT INTO web.t VALUES ({'a': 1})", txn_id="job-1")
@@ -238,7 +238,7 @@ class Meddler:
     ],
 )
 def test_rows_that_came_in_meanwhile_are_judged_too(
-    text: str, db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    text: str, db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(db, "web.t", [{"id": 1, "v": 1}, {"id": 2, "v": 2}])
     meddler = Meddler(
@@ -246,15 +246,15 @@ def test_rows_that_came_in_meanwhile_are_judged_too(
         lambda: db.append("web.t", [{"id": 3, "v": 1}]),
         lambda: db.append("web.t", [{"id": 4, "v": 2}, {"id": 5, "v": 1}]),
     )
-    found = done(db, text)
+    actual = done(db, text)
     assert meddler.done == 2
-    assert found.effects[0].rows_deleted == 3
+    assert actual.effects[0].rows_deleted == 3
     assert [(row["id"], row["v"]) for row in rows(db)] == [(2, 2), (4, 2)]
     sound(db)
 
 
 def test_l6_04_who_rewrites_the_same_packfile_starts_over(
-    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(db, "web.t", [{"id": number, "v": 0} for number in range(4)])
     meddler = Meddler(monkeypatch, lambda: db.execute("UPDATE web.t SET v = 7 WHERE id = 1"))
@@ -269,7 +269,7 @@ def test_l6_04_who_rewrites_the_same_packfile_starts_over(
 
 
 def test_inserts_of_others_do_not_disturb_an_insert(
-    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(db, "web.t", [{"id": 1}])
     Meddler(monkeypatch, lambda: db.append("web.t", [{"id": 2}]))
@@ -277,17 +277,17 @@ def test_inserts_of_others_do_not_disturb_an_insert(
     assert sorted(row["id"] for row in rows(db)) == [1, 2, 11]
 
 
-def test_merge(db: TableConnection) -> None:
+def test_merge(db: Connection) -> None:
     make(db, "web.t", [{"id": number, "v": "old"} for number in range(5)])
     make(db, "web.s", [{"id": 1, "v": "new"}, {"id": 2, "gone": True}, {"id": 9, "v": "in"}])
-    found = done(
+    actual = done(
         db,
         "MERGE INTO web.t AS t USING web.s AS s ON t.id = s.id "
         "WHEN MATCHED AND s.gone = TRUE THEN DELETE "
         "WHEN MATCHED THEN UPDATE SET v = s.v, at.x = s.id "
         "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)",
     )
-    (effect,) = found.effects
+    (effect,) = actual.effects
     assert (effect.rows_updated, effect.rows_deleted, effect.rows_inserted) == (1, 1, 1)
     assert sorted(rows(db), key=lambda row: row["id"]) == [
         {"id": 0, "v": "old"},
@@ -306,23 +306,23 @@ def test_merge(db: TableConnection) -> None:
     assert open_table(db.root, "web", "t").data == before
 
 
-def test_types_stay_what_they_are(db: TableConnection) -> None:
+def test_types_stay_what_they_are(db: Connection) -> None:
     """CTAS gives the rows of its query: timestamps, mixed types, nulls, large integers."""
-    given = (
+    argument = (
         "({'t': `2024-01-01T00:00:00.000001Z`, 'u': 18446744073709551615, 'm': 1}), "
         "({'t': '2024-01-01T00:00:00Z', 'm': 'x', 'l': [1, NULL, {'a': 0.5}]}), ({'m': NULL})"
     )
-    db.execute(f"CREATE TABLE web.t; INSERT INTO web.t VALUES {given}")
+    db.execute(f"CREATE TABLE web.t; INSERT INTO web.t VALUES {argument}")
     db.execute("CREATE TABLE web.copy AS SELECT * FROM web.t")
     assert rows(db) == rows(db, "web.copy")
     db.execute("UPDATE web.copy SET n = t, m = u")
     with db.sql("SELECT TYPE_BIT(n) AS n, TYPE_BIT(t) AS t, m FROM web.copy") as result:
-        found = list(result)
-    assert [row["n"] for row in found] == [row["t"] for row in found]
-    assert found[0]["m"] == 18446744073709551615
+        items = list(result)
+    assert [row["n"] for row in items] == [row["t"] for row in items]
+    assert items[0]["m"] == 18446744073709551615
 
 
-def test_nothing_changes_where_nothing_matches_or_all_is_dry(db: TableConnection) -> None:
+def test_nothing_changes_where_nothing_matches_or_all_is_dry(db: Connection) -> None:
     make(db, "web.t", [{"a": 1}, {"a": 2}])
     before = open_table(db.root, "web", "t").data
     for text, options in [
@@ -333,13 +333,13 @@ def test_nothing_changes_where_nothing_matches_or_all_is_dry(db: TableConnection
         ("TRUNCATE web.t", {"dry_run": True}),
         ("BEGIN; TRUNCATE web.t; ROLLBACK; BEGIN; COMMIT; DELETE FROM web.t WHERE a = 9", {}),
     ]:
-        found = done(db, text, **options)
-        assert not found.is_new
+        actual = done(db, text, **options)
+        assert not actual.is_new
         assert open_table(db.root, "web", "t").data == before
     assert done(db, "EXPLAIN UPDATE web.t SET b = 1").effects[0].rows_updated == 2
 
 
-def test_what_is_refused_changes_nothing(db: TableConnection) -> None:
+def test_what_is_refused_changes_nothing(db: Connection) -> None:
     make(db, "web.t", [{"a": 1, "_row": 5}, {"a": {"b": 1}}])
     make(db, "web.u", [{"a": 1}])
     before = open_table(db.root, "web", "t").data
@@ -369,13 +369,13 @@ def test_what_is_refused_changes_nothing(db: TableConnection) -> None:
     assert "sdb exec" in str(refused.value.hint)
 
 
-def test_a_field_of_the_name_of_a_pseudo_column_is_a_field(db: TableConnection) -> None:
+def test_a_field_of_the_name_of_a_pseudo_column_is_a_field(db: Connection) -> None:
     make(db, "web.t", [{"_row": 1, "_file": "x"}, {"_row": 0}, {"_row": 1}])
     assert done(db, "DELETE FROM web.t WHERE _row = 0").effects[0].rows_deleted == 1
     assert rows(db) == [{"_file": "x", "_row": 1}, {"_row": 1}]
 
 
-def test_parameters(db: TableConnection) -> None:
+def test_parameters(db: Connection) -> None:
     db.execute("CREATE TABLE web.t")
     db.execute(
         "INSERT INTO web.t VALUES ({'a': $x}), ({'a': $y}); DELETE FROM web.t WHERE a = $y",
@@ -386,7 +386,7 @@ def test_parameters(db: TableConnection) -> None:
         db.execute("TRUNCATE web.t", params={"z": 1})
 
 
-def test_times_of_packfiles_that_are_rewritten_are_found(db: TableConnection) -> None:
+def test_times_of_packfiles_that_are_rewritten_are_found(db: Connection) -> None:
     """The time index of a packfile holds for the rows that are left and for new values."""
     times = [f"2024-01-{day:02}T{hour:02}:00:00Z" for day in range(1, 15) for hour in range(24)]
     make(
@@ -423,7 +423,7 @@ def test_what_begins_like_a_statement() -> None:
     assert parse_write('DELETE FROM "web.gha" AS g WHERE g.a = 1;').write.table.name == "web.gha"
 
 
-def test_tables_are_dropped_and_brought_back(db: TableConnection) -> None:
+def test_tables_are_dropped_and_brought_back(db: Connection) -> None:
     make(db, "web.t", [{"a": 1}])
     assert done(db, "DROP TABLE web.t").is_new
     assert db.tables() == []
@@ -435,7 +435,7 @@ def test_tables_are_dropped_and_brought_back(db: TableConnection) -> None:
     ):
         with pytest.raises(errors.NotFoundError, match="was dropped") as caught:
             use()
-        assert "UNDROP TABLE web.t" in str(caught.value.hint)
+        assert "sdb undrop web.t" in str(caught.value.hint)
     assert rows(db, "web.t@2") == [{"a": 1}]
     assert not done(db, "DROP TABLE IF EXISTS web.t").is_new
     assert done(db, "UNDROP TABLE web.t").version == 4
@@ -447,7 +447,7 @@ def test_tables_are_dropped_and_brought_back(db: TableConnection) -> None:
     sound(db)
 
 
-def test_branches_are_written(db: TableConnection) -> None:
+def test_branches_are_written(db: Connection) -> None:
     make(db, "web.t", [{"a": 1}, {"a": 2}])
     setrefs.branch(db.root, "web", "t", "audit")
     db.execute(
@@ -458,7 +458,7 @@ def test_branches_are_written(db: TableConnection) -> None:
     assert rows(db, "web.t@audit") == [{"a": 1}, {"a": 2, "b": 1}, {"a": 3, "b": 1}]
 
 
-def test_transactions_in_python(db: TableConnection) -> None:
+def test_transactions_in_python(db: Connection) -> None:
     make(db, "web.t", [{"a": 1}, {"a": 2}])
     with db.transaction(message="both") as tx:
         tx.execute("DELETE FROM web.t WHERE a = $a", params={"a": 1})
@@ -486,17 +486,15 @@ CTAS_IF = CTAS.replace("TABLE", "TABLE IF NOT EXISTS")
 JOINTLY = "BEGIN; INSERT INTO web.u VALUES ({'a': 0}); %s; COMMIT"
 
 
-def overtaken(
-    db: TableConnection, rival: Callable[[], object], text: str, **options: Any
-) -> Executed:
+def overtaken(db: Connection, rival: Callable[[], object], text: str, **options: Any) -> Executed:
     """Carry a statement out that somebody else overtakes when it is about to commit."""
     to_do = [rival]
 
     def after_the_rival(good: Callable[..., Any]) -> Callable[..., Any]:
-        def commit(*given: Any, **named: Any) -> Any:
+        def commit(*value: Any, **named: Any) -> Any:
             if to_do:
                 to_do.pop()()
-            return good(*given, **named)
+            return good(*value, **named)
 
         return commit
 
@@ -507,7 +505,7 @@ def overtaken(
 
 
 @pytest.fixture
-def source(db: TableConnection) -> TableConnection:
+def source(db: Connection) -> Connection:
     make(db, "web.s", [{"a": 1}, {"a": 2}])
     db.execute("CREATE TABLE web.u")
     return db
@@ -518,7 +516,7 @@ def source(db: TableConnection) -> TableConnection:
 def test_29_02_of_two_that_make_a_table_one_wins(
     text: str,
     is_dropped: bool,
-    source: TableConnection,
+    source: Connection,
 ) -> None:
     if is_dropped:
         source.execute("CREATE TABLE web.t; INSERT INTO web.t VALUES ({'a': 5}); DROP TABLE web.t")
@@ -535,25 +533,25 @@ def test_29_02_of_two_that_make_a_table_one_wins(
 @pytest.mark.parametrize("is_dropped", [False, True])
 def test_29_02_if_not_exists_leaves_the_table_of_another_as_it_is(
     is_dropped: bool,
-    source: TableConnection,
+    source: Connection,
 ) -> None:
     if is_dropped:
         source.execute("CREATE TABLE web.t; DROP TABLE web.t")
     with pytest.warns(errors.SdbWarning, match=r"web\.t is there already: no row of the query"):
-        found = overtaken(source, lambda: source.execute("CREATE TABLE web.t"), CTAS_IF)
-    assert (found.is_new, found.effects) == (False, ())
+        actual = overtaken(source, lambda: source.execute("CREATE TABLE web.t"), CTAS_IF)
+    assert (actual.is_new, actual.effects) == (False, ())
     assert rows(source) == []
     with pytest.warns(errors.SdbWarning, match="no row of the query"):
-        found = overtaken(source, lambda: source.append("web.t", [{"a": 3}]), JOINTLY % CTAS_IF)
-    assert (found.is_new, [one.operation for one in found.effects]) == (True, ["insert"])
+        actual = overtaken(source, lambda: source.append("web.t", [{"a": 3}]), JOINTLY % CTAS_IF)
+    assert (actual.is_new, [effect.operation for effect in actual.effects]) == (True, ["insert"])
     assert (rows(source), rows(source, "web.u")) == ([{"a": 3}], [{"a": 0}])
 
 
-def test_29_02_a_table_that_goes_meanwhile_is_made_anew(source: TableConnection) -> None:
+def test_29_02_a_table_that_goes_meanwhile_is_made_anew(source: Connection) -> None:
     source.execute("CREATE TABLE web.t; INSERT INTO web.t VALUES ({'a': 5})")
     text = f"BEGIN; {CTAS_IF}; INSERT INTO web.t VALUES ({{'a': 0}}); COMMIT"
-    found = overtaken(source, lambda: source.execute("DROP TABLE web.t"), text)
-    assert [one.operation for one in found.effects] == ["create", "insert"]
+    actual = overtaken(source, lambda: source.execute("DROP TABLE web.t"), text)
+    assert [effect.operation for effect in actual.effects] == ["create", "insert"]
     assert rows(source) == [{"a": 0}, {"a": 11}, {"a": 12}]
     source.execute("DROP TABLE web.t")
     assert done(source, JOINTLY % CTAS).versions == {"web.t": 6, "web.u": 2}
@@ -561,25 +559,25 @@ def test_29_02_a_table_that_goes_meanwhile_is_made_anew(source: TableConnection)
 
 
 def test_29_02_what_is_left_of_one_that_was_killed_is_in_nobodys_way(
-    source: TableConnection, monkeypatch: pytest.MonkeyPatch
+    source: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = LocalStore.put_if
+    good = LocalStore.put_if_match
 
-    def put_if(store: LocalStore, location: Any, *given: Any, **named: Any) -> str:
+    def put_if_match(store: LocalStore, location: Any, *value: Any, **named: Any) -> str:
         if str(location).endswith("/t/index"):
             raise KeyboardInterrupt
-        return good(store, location, *given, **named)
+        return good(store, location, *value, **named)
 
-    monkeypatch.setattr(LocalStore, "put_if", put_if)
+    monkeypatch.setattr(LocalStore, "put_if_match", put_if_match)
     with pytest.raises(KeyboardInterrupt):
         source.execute(CTAS)
-    monkeypatch.setattr(LocalStore, "put_if", good)
+    monkeypatch.setattr(LocalStore, "put_if_match", good)
     assert [fact.name for fact in source.tables()] == ["web.s", "web.u"]
     assert done(source, CTAS).version == 1
     assert rows(source) == [{"a": 11}, {"a": 12}]
 
 
-def test_29_02_a_definition_that_appears_is_a_table(source: TableConnection) -> None:
+def test_29_02_a_definition_that_appears_is_a_table(source: Connection) -> None:
     with pytest.raises(errors.ExistsError, match="there already"):
         overtaken(source, lambda: source.create("web.t", "in/*.json"), CTAS)
     with pytest.raises(errors.NotFoundError, match="no rows yet"):
@@ -587,15 +585,15 @@ def test_29_02_a_definition_that_appears_is_a_table(source: TableConnection) -> 
 
 
 def test_29_02_undrop_takes_no_rows_of_a_table_that_was_made_meanwhile(
-    source: TableConnection, monkeypatch: pytest.MonkeyPatch
+    source: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.execute("CREATE TABLE web.t; INSERT INTO web.t VALUES ({'a': 5}); DROP TABLE web.t")
     good = restore.commit
 
-    def commit(*given: Any, **named: Any) -> Any:
+    def commit(*value: Any, **named: Any) -> Any:
         monkeypatch.setattr(restore, "commit", good)
         source.execute(CTAS)
-        return good(*given, **named)
+        return good(*value, **named)
 
     monkeypatch.setattr(restore, "commit", commit)
     with pytest.raises(errors.ExistsError, match="was not dropped"):
@@ -604,7 +602,7 @@ def test_29_02_undrop_takes_no_rows_of_a_table_that_was_made_meanwhile(
 
 
 def test_29_02_a_table_that_gets_a_branch_meanwhile_is_not_dropped(
-    source: TableConnection,
+    source: Connection,
 ) -> None:
     with pytest.raises(errors.UnsupportedError, match="has branches: side"):
         overtaken(

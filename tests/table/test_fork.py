@@ -18,40 +18,42 @@ from sdb.table.history import fork as tablefork
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import TableConnection
+    from sdb.query.connected import Connection
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> TableConnection:
+def db(tmp_path: Path) -> Connection:
     """Make a table of three syncs and an insert, with an input that failed."""
     (tmp_path / "lake/in").mkdir(parents=True)
-    found = sdb.connect(tmp_path / "lake")
-    found.create("d.t", "file://in/*.json")
+    connection = sdb.connect(tmp_path / "lake")
+    connection.create("d.t", "file://in/*.json")
     for number in range(3):
         (tmp_path / f"lake/in/{number}.json").write_text(json.dumps({"n": number}))
         (tmp_path / "lake/in/bad.json").write_text("{")
-        found.sync("d.t")
-    found.append("d.t", [{"n": 9}])
-    return found
+        connection.sync("d.t")
+    connection.append("d.t", [{"n": 9}])
+    return connection
 
 
-def numbers(db: TableConnection, name: str) -> list[int]:
+def numbers(db: Connection, name: str) -> list[int]:
     return sorted(db.table(name).to_arrow()["n"].to_pylist())
 
 
-def test_a_fork_is_a_table_of_its_own(db: TableConnection) -> None:
+def test_a_fork_is_a_table_of_its_own(db: Connection) -> None:
     done = db.table("d.t").fork("e.f", message="try")
     assert (done.version, done.packfiles, done.sent, done.is_new) == (1, 4, 4, True)
     fork = db.table("e.f")
     assert numbers(db, "e.f") == [0, 1, 2, 9]
-    assert [one.message for one in fork.log()] == ["try"]
+    assert [entry.message for entry in fork.log()] == ["try"]
     assert fork.validate().ok
     mine, theirs = fork.handle.state, db.table("d.t").handle.state
     assert mine is not None
     assert theirs is not None
     assert mine.table != theirs.table
-    states = [(one.path, one.state.value, one.reason) for one in fork.inputs()]
-    assert states == [(one.path, one.state.value, one.reason) for one in db.table("d.t").inputs()]
+    states = [(entry.path, entry.state.value, entry.reason) for entry in fork.inputs()]
+    assert states == [
+        (entry.path, entry.state.value, entry.reason) for entry in db.table("d.t").inputs()
+    ]
     assert fork.sync().rows == 0
     db.append("d.t", [{"n": 10}])
     fork.append([{"n": 11}])
@@ -61,7 +63,7 @@ def test_a_fork_is_a_table_of_its_own(db: TableConnection) -> None:
         db.table("d.t").fork("e.f")
 
 
-def test_a_fork_of_a_version(db: TableConnection) -> None:
+def test_a_fork_of_a_version(db: Connection) -> None:
     db.table("d.t@2").fork("d.old")
     assert numbers(db, "d.old") == [0, 1]
     assert db.table("d.old").sync().rows == 1
@@ -69,19 +71,19 @@ def test_a_fork_of_a_version(db: TableConnection) -> None:
 
 
 def test_a_fork_that_was_broken_off_goes_on(
-    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = LocalStore.grow
+    good = LocalStore.create_from_prefix
     count = 0
 
-    def grow(*given: object, **named: object) -> object:
+    def grow(*value: object, **named: object) -> object:
         nonlocal count
         count += 1
         if count == 3:
             raise errors.AccessError("no more")
-        return good(*given, **named)  # type: ignore[arg-type]
+        return good(*value, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(LocalStore, "grow", grow)
+    monkeypatch.setattr(LocalStore, "create_from_prefix", grow)
     with pytest.raises(errors.AccessError):
         db.table("d.t").fork("d.f")
     with pytest.raises(errors.NotFoundError):
@@ -91,7 +93,7 @@ def test_a_fork_that_was_broken_off_goes_on(
     assert numbers(db, "d.f") == [0, 1, 2, 9]
 
 
-def test_a_push_sends_what_is_not_there(db: TableConnection, tmp_path: Path) -> None:
+def test_a_push_sends_what_is_not_there(db: Connection, tmp_path: Path) -> None:
     target = sdb.connect(tmp_path / "copy")
     first = db.table("d.t@2").push(tmp_path / "copy")
     assert (first.version, first.sent, first.is_new) == (1, 2, True)
@@ -101,27 +103,27 @@ def test_a_push_sends_what_is_not_there(db: TableConnection, tmp_path: Path) -> 
     assert target.table("d.t").validate().ok
     again = db.table("d.t").push(tmp_path / "copy")
     assert (again.version, again.sent, again.is_new) == (2, 0, False)
-    assert [one.path for one in target.table("d.t").inputs()] == [
-        one.path for one in db.table("d.t").inputs()
+    assert [entry.path for entry in target.table("d.t").inputs()] == [
+        entry.path for entry in db.table("d.t").inputs()
     ]
     # What went here goes there, and comes back without being sent.
     db.restore("d.t", 1)
     assert db.table("d.t").push(tmp_path / "copy").sent == 0
     assert numbers(target, "d.t") == [0]
-    taken = [one.path for one in target.table("d.t").inputs() if one.state.value == "taken"]
+    taken = [entry.path for entry in target.table("d.t").inputs() if entry.state.value == "taken"]
     assert taken == ["file://in/0.json"]
     db.restore("d.t", "-1")
     assert db.table("d.t").push(tmp_path / "copy").sent == 0
     assert numbers(target, "d.t") == [0, 1, 2, 9]
 
 
-def test_a_push_takes_nothing_away_from_others(db: TableConnection, tmp_path: Path) -> None:
+def test_a_push_takes_nothing_away_from_others(db: Connection, tmp_path: Path) -> None:
     target = sdb.connect(tmp_path / "copy")
     db.table("d.t").push(tmp_path / "copy")
     target.append("d.t", [{"n": 77}])
     before = (tmp_path / "copy" / TableKeys("d", "t").index).read_bytes()
     db.append("d.t", [{"n": 78}])
-    with pytest.raises(errors.ConflictError, match="1 packfiles that") as raised:
+    with pytest.raises(errors.ConflictError, match="1 packfile that") as raised:
         db.table("d.t").push(tmp_path / "copy")
     assert raised.value.exit_code == 5
     assert (tmp_path / "copy" / TableKeys("d", "t").index).read_bytes() == before
@@ -136,17 +138,17 @@ CTAS = "CREATE TABLE d.f AS SELECT n + 100 AS n FROM d.t"
 
 @pytest.mark.parametrize("share", [False, True])
 def test_29_02_a_fork_that_loses_leaves_nothing_of_its_own(
-    share: bool, db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    share: bool, db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = tablefork.commit
 
-    def commit(*given: Any, **named: Any) -> Any:
+    def commit(*value: Any, **named: Any) -> Any:
         monkeypatch.setattr(tablefork, "commit", good)
         db.execute(CTAS)
-        return good(*given, **named)
+        return good(*value, **named)
 
     monkeypatch.setattr(tablefork, "commit", commit)
-    with pytest.raises(errors.ExistsError, match=r"there is a table d\.f"):
+    with pytest.raises(errors.ExistsError, match=r"the table d\.f exists"):
         db.table("d.t").fork("d.f", share=share)
     assert numbers(db, "d.f") == [100, 101, 102, 109]
     with pytest.raises(errors.NotFoundError, match="no definition"):
@@ -155,7 +157,7 @@ def test_29_02_a_fork_that_loses_leaves_nothing_of_its_own(
 
 @pytest.mark.parametrize("action", ["fork", "push"])
 def test_29_02_a_transfer_that_was_killed_is_in_nobodys_way(
-    action: str, db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    action: str, db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def commit(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -173,9 +175,9 @@ def test_29_02_a_transfer_that_was_killed_is_in_nobodys_way(
     assert numbers(db, "d.f") == [100, 101, 102, 109]
 
 
-def test_29_02_a_fork_needs_a_name_that_nobody_has_defined(db: TableConnection) -> None:
+def test_29_02_a_fork_needs_a_name_that_nobody_has_defined(db: Connection) -> None:
     db.create("d.f", "file://other/*.json")
-    with pytest.raises(errors.ExistsError, match=r"there is a table d\.f") as caught:
+    with pytest.raises(errors.ExistsError, match=r"the table d\.f exists") as caught:
         db.table("d.t").fork("d.f")
     assert "it has a definition" in str(caught.value.hint)
     assert db.table("d.t").fork("d.g").version == 1

@@ -15,7 +15,7 @@ from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import table_root
 from sdb.table.commit.change import TransactionDoneError
 from sdb.table.commit.commit import commit, find_commit
-from sdb.table.format import state as versionstate
+from sdb.table.format import limits
 from sdb.table.format.keys import TableKeys
 from sdb.table.insert import groupcommit
 from sdb.table.insert.insert import insert
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sdb.query.connected import TableConnection
+    from sdb.query.connected import Connection
     from sdb.table.catalog.root import TableRoot
     from sdb.table.insert.insert import Inserted
 
@@ -36,28 +36,28 @@ SECONDS = 60
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> TableConnection:
-    found = sdb.connect(tmp_path)
-    found.create("d.t", "in/*.json")
-    return found
+def db(tmp_path: Path) -> Connection:
+    connection = sdb.connect(tmp_path)
+    connection.create("d.t", "in/*.json")
+    return connection
 
 
-def at_once(db: TableConnection, appends: list[dict[str, Any]]) -> list[Inserted | Exception]:
-    """Let a thread for each append begin at the same time; gives what becomes of each."""
+def at_once(db: Connection, appends: list[dict[str, Any]]) -> list[Inserted | Exception]:
+    """Start a thread for each append at the same time; return what becomes of each."""
     ready = threading.Barrier(len(appends))
 
     def run(options: dict[str, Any]) -> Inserted | Exception:
         ready.wait(SECONDS)
         try:
             return db.append("d.t", **options)
-        except Exception as error:  # noqa: BLE001 - what a thread is told
+        except Exception as error:  # noqa: BLE001 - what a thread gets
             return error
 
     with ThreadPoolExecutor(len(appends)) as pool:
         return list(pool.map(run, appends, timeout=SECONDS))
 
 
-def values(db: TableConnection) -> Counter[int]:
+def values(db: Connection) -> Counter[int]:
     rows = db.sql("SELECT a FROM d.t").to_arrow().to_pylist()
     return Counter(row["a"] for row in rows)
 
@@ -103,75 +103,79 @@ def test_each_append_is_there_once(
             bad.add(number)
             inputs.append({"a": object()})
         appends.append({"inputs": inputs, "txn_id": txn_id})
-    told = at_once(db, appends)
+    reported = at_once(db, appends)
     expected: Counter[int] = Counter()
     for number, (txn_id, count, _) in enumerate(chosen):
-        found = told[number]
+        actual = reported[number]
         if number in bad:
-            assert isinstance(found, InputError)
+            assert isinstance(actual, InputError)
         elif count:
-            assert not isinstance(found, Exception), found
-            if found.is_new:
-                assert found.packed is not None
-                assert found.packed.rows == count
+            assert not isinstance(actual, Exception), actual
+            if actual.is_new:
+                assert actual.packed is not None
+                assert actual.packed.rows == count
                 expected[number] += count
             else:
                 assert txn_id
     assert (values(db) if expected else Counter()) == expected
-    done = [one for number, one in enumerate(told) if number not in bad and chosen[number][1]]
+    done = [item for number, item in enumerate(reported) if number not in bad and chosen[number][1]]
     for txn_id in ("a", "b"):
-        same = [one for one in done if not isinstance(one, Exception) and one.commit == txn_id]
-        assert sum(one.is_new for one in same) == bool(same)
-        assert len({one.version for one in same}) <= 1
+        same = [item for item in done if not isinstance(item, Exception) and item.commit == txn_id]
+        assert sum(item.is_new for item in same) == bool(same)
+        assert len({item.version for item in same}) <= 1
 
 
-def test_many_appends_are_one_version(db: TableConnection, held: Any) -> None:
+def test_many_appends_are_one_version(db: Connection, held: Any) -> None:
     held(10, lambda: None)
     appends = [
         {"inputs": [{"a": number}], "txn_id": f"id-{number}" if number % 2 else "", "message": "m"}
         for number in range(10)
     ]
-    told = at_once(db, appends)
-    assert {one.version for one in told if not isinstance(one, Exception)} == {1}
+    reported = at_once(db, appends)
+    assert {item.version for item in reported if not isinstance(item, Exception)} == {1}
     handle = open_table(db.root, "d", "t")
     state = handle.state
     assert state is not None
     assert len(handle.index.inline) == 1, "rows in memory share a packfile"
     assert (state.rows, state.message, len(state.ids)) == (10, "m", 5)
     again = at_once(db, appends)
-    assert [one.is_new for one in again if not isinstance(one, Exception)] == [True, False] * 5
+    assert [item.is_new for item in again if not isinstance(item, Exception)] == [True, False] * 5
     assert values(db) == Counter({number: 2 - number % 2 for number in range(10)})
     assert db.table("d.t").validate().ok
 
 
-def test_the_same_row_under_the_same_id_is_one_append(db: TableConnection, held: Any) -> None:
+def test_the_same_row_under_the_same_id_is_one_append(db: Connection, held: Any) -> None:
     held(3, lambda: None)
-    told = at_once(db, [{"inputs": [{"a": 1}], "txn_id": "x"}] * 3)
-    assert sorted(one.is_new for one in told if not isinstance(one, Exception)) == [0, 0, 1]
+    reported = at_once(db, [{"inputs": [{"a": 1}], "txn_id": "x"}] * 3)
+    assert sorted(item.is_new for item in reported if not isinstance(item, Exception)) == [0, 0, 1]
     assert values(db) == Counter({1: 1})
 
 
-def test_rows_that_cannot_be_packed_are_the_error_of_one(db: TableConnection, held: Any) -> None:
+def test_rows_that_cannot_be_packed_are_the_error_of_one(db: Connection, held: Any) -> None:
     held(4, lambda: None)
     wide = {"a": 9, "b": "x" * 5_000}
     rows = [[{"a": 1}], [{"a": 2}], [wide], [{"a": 3}]]
-    *good, last = at_once(db, [{"inputs": one, "align_bytes": 4096} for one in rows])
-    told = [*good, last]
-    assert isinstance(told[2], InputError)
-    assert not any(isinstance(told[number], Exception) for number in (0, 1, 3))
+    *good, last = at_once(db, [{"inputs": row, "align_bytes": 4096} for row in rows])
+    reported = [*good, last]
+    assert isinstance(reported[2], InputError)
+    assert not any(isinstance(reported[number], Exception) for number in (0, 1, 3))
     assert values(db) == Counter([1, 2, 3])
 
 
-def test_a_transaction_that_someone_else_did_is_left_out(db: TableConnection, held: Any) -> None:
+def test_a_transaction_that_someone_else_did_is_left_out(db: Connection, held: Any) -> None:
     held(3, lambda: insert(db.root, "d", "t", [{"a": 7}], txn_id="x") and None)
     appends = [{"inputs": [{"a": 1}], "txn_id": name} for name in ("x", "y", "")]
-    told = at_once(db, appends)
-    assert [one.is_new for one in told if not isinstance(one, Exception)] == [False, True, True]
+    reported = at_once(db, appends)
+    assert [item.is_new for item in reported if not isinstance(item, Exception)] == [
+        False,
+        True,
+        True,
+    ]
     assert values(db) == Counter([7, 1, 1])
 
 
 def test_an_error_of_the_commit_is_told_to_all(
-    db: TableConnection, held: Any, monkeypatch: pytest.MonkeyPatch
+    db: Connection, held: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held(3, lambda: None)
 
@@ -180,15 +184,15 @@ def test_an_error_of_the_commit_is_told_to_all(
 
     with monkeypatch.context() as patch:
         patch.setattr(groupcommit, "commit", refuse)
-        told = at_once(db, [{"inputs": [{"a": 1}]}] * 3)
-    assert all(isinstance(one, ConflictError) and one.hint for one in told)
-    assert len({id(one) for one in told}) == 3, "each thread has an error of its own"
+        reported = at_once(db, [{"inputs": [{"a": 1}]}] * 3)
+    assert all(isinstance(item, ConflictError) and item.hint for item in reported)
+    assert len({id(item) for item in reported}) == 3, "each thread has an error of its own"
     assert db.append("d.t", [{"a": 2}]).version == 1
 
 
 @pytest.mark.parametrize("is_done", [False, True])
 def test_whoever_waits_goes_on_for_an_interrupted_leader(
-    db: TableConnection, held: Any, monkeypatch: pytest.MonkeyPatch, is_done: bool
+    db: Connection, held: Any, monkeypatch: pytest.MonkeyPatch, is_done: bool
 ) -> None:
     held(4, lambda: None)
     good, calls = groupcommit.commit, []
@@ -211,18 +215,18 @@ def test_whoever_waits_goes_on_for_an_interrupted_leader(
             outcomes.append(error)
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join(SECONDS)
-    assert sum(isinstance(one, KeyboardInterrupt) for one in outcomes) == 1
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SECONDS)
+    assert sum(isinstance(thread, KeyboardInterrupt) for thread in outcomes) == 1
     assert len(outcomes) == 4
-    assert len(set(calls)) == 1, "the same commit, whoever does it"
+    assert len(set(calls)) == 1, "the same commit, in any thread"
     assert values(db) == Counter(range(4))
 
 
 def test_what_an_interrupted_leader_has_begun_may_be_done(
-    db: TableConnection, held: Any, monkeypatch: pytest.MonkeyPatch
+    db: Connection, held: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who goes on for it, and cannot, does not know whether the rows are there: here they are."""
     held(3, lambda: None)
@@ -246,20 +250,20 @@ def test_what_an_interrupted_leader_has_begun_may_be_done(
     def run(number: int) -> None:
         try:
             outcomes[number] = db.append("d.t", [{"a": number}], txn_id=f"id-{number}")
-        except BaseException as error:  # noqa: BLE001 - what a thread is told
+        except BaseException as error:  # noqa: BLE001 - what a thread gets
             outcomes[number] = error
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(3)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join(SECONDS)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SECONDS)
     assert values(db) == Counter(range(3))
-    told = Counter(type(one) for one in outcomes.values())
-    assert told == {KeyboardInterrupt: 1, UncertainError: 2}
+    counts = Counter(type(thread) for thread in outcomes.values())
+    assert counts == {KeyboardInterrupt: 1, UncertainError: 2}
 
 
-def test_a_thread_alone_does_not_wait(db: TableConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_alone_does_not_wait(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groupcommit, "INTERVAL_SECONDS", 3600.0)
     for number in range(3):
         assert db.append("d.t", [{"a": number}]).version == number + 1
@@ -268,7 +272,7 @@ def test_a_thread_alone_does_not_wait(db: TableConnection, monkeypatch: pytest.M
 def test_ids_are_found_in_old_versions_and_after_other_programs(
     root: TableRoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(versionstate, "MAX_INLINE", 6)
+    monkeypatch.setattr(limits.USUAL, "inline_versions", 6)
     both = test_commit.replace(added(root, "a", "b"), ids=("x", "y"))
     assert commit(root, KEYS, both, commit_id="group").version == 1
     before = head(root).index
@@ -276,11 +280,11 @@ def test_ids_are_found_in_old_versions_and_after_other_programs(
     commit(root, KEYS, third)
     for number in range(12):
         commit(root, KEYS, added(root, f"more-{number}"))
-    assert [find_commit(root, KEYS, one) for one in ("x", "y", "z", "group")] == [1, 1, 2, 1]
+    assert [find_commit(root, KEYS, item) for item in ("x", "y", "z", "group")] == [1, 1, 2, 1]
     assert find_commit(root, KEYS, "w") is None
-    with pytest.raises(TransactionDoneError) as told:
+    with pytest.raises(TransactionDoneError) as raised:
         commit(root, KEYS, test_commit.replace(added(root, "d"), ids=("n", "y", "z")))
-    assert told.value.versions == {"y": 1, "z": 2}
+    assert raised.value.versions == {"y": 1, "z": 2}
     # Another program throws away all but the first version: what is done again keeps its ids.
     overwrite(root, test_commit.replace(before, created_us=10**15))
     assert not commit(root, KEYS, added(root, "c2"), commit_id="z").is_new

@@ -59,20 +59,20 @@ def text_of(us: int | None) -> str | None:
     return None if us is None else instants.text(us)
 
 
-def shown(found: Descriptor) -> dict[str, Any]:
-    trailer = found.trailer
-    assert found.checked().trailer.blocks == trailer.blocks
+def shown(descriptor: Descriptor) -> dict[str, Any]:
+    trailer = descriptor.trailer
+    assert descriptor.checked().trailer.blocks == trailer.blocks
     return {
-        "path": found.key,
-        "etag": found.etag,
-        "last_modified": text_of(found.modified_us),
-        "format": found.format,
-        "size": found.size_bytes,
+        "path": descriptor.key,
+        "etag": descriptor.etag,
+        "last_modified": text_of(descriptor.modified_us),
+        "format": descriptor.format,
+        "size": descriptor.size_bytes,
         "version": trailer.version,
         "offset": trailer.offset,
         "algo": trailer.algorithm,
         "blockshift": trailer.block_shift,
-        "blocks": [{"offset": one.offset, "chunks": one.chunks} for one in trailer.blocks],
+        "blocks": [{"offset": block.offset, "chunks": block.chunks} for block in trailer.blocks],
         "decompressed": trailer.decompressed_bytes,
         "sparse_fields": shown_times(trailer.sparse.indices),
     }
@@ -97,24 +97,24 @@ def expected(recorded: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("root", "name"), recorded())
 def test_recorded_index_reads_as_recorded(root: str, name: str) -> None:
-    told = json.loads((FOLDER / "roots" / name).read_text())
-    found = objects(root)
-    index = TableIndex.decode(found[told["file"]], LOCAL)
-    told = told["index"]
-    assert index.name == told["name"]
-    assert text_of(index.created_us) == told["created"]
-    assert text_of(index.last_scan_us) == told["last_scan"]
-    assert (list(index.cursors), index.is_scanning) == (told["cursors"], told["scanning"])
-    assert index.algorithm == told["algo"] or not index.inline
-    digest = told["user_data"]["definition"]["hash"]["$blob_b64"]
+    facts = json.loads((FOLDER / "roots" / name).read_text())
+    actual = objects(root)
+    index = TableIndex.decode(actual[facts["file"]], LOCAL)
+    facts = facts["index"]
+    assert index.name == facts["name"]
+    assert text_of(index.created_us) == facts["created"]
+    assert text_of(index.last_scan_us) == facts["last_scan"]
+    assert (list(index.cursors), index.is_scanning) == (facts["cursors"], facts["scanning"])
+    assert index.algorithm == facts["algo"] or not index.inline
+    digest = facts["user_data"]["definition"]["hash"]["$blob_b64"]
     assert index.user_data["definition"] == {"hash": b64decode(digest)}
-    listed = [{"path": one.key, "expiry": text_of(one.expiry_us)} for one in index.to_delete]
-    assert listed == told["to_delete"]
-    assert [shown(one) for one in index.inline] == list(map(expected, told["inline"]))
-    assert index.objects == told["objects"]
-    old = [one for ref in index.indirect.refs for one in read_list(found[ref.key], ref)]
-    assert [shown(one) for one in old] == list(map(expected, told["indirect_descriptors"]))
-    assert shown_times(index.indirect.indices) == told["indirect_sparse_fields"]
+    listed = [{"path": item.key, "expiry": text_of(item.expiry_us)} for item in index.to_delete]
+    assert listed == facts["to_delete"]
+    assert [shown(item) for item in index.inline] == list(map(expected, facts["inline"]))
+    assert index.objects == facts["objects"]
+    old = [item for ref in index.indirect.refs for item in read_list(actual[ref.key], ref)]
+    assert [shown(item) for item in old] == list(map(expected, facts["indirect_descriptors"]))
+    assert shown_times(index.indirect.indices) == facts["indirect_sparse_fields"]
     refs = [
         {
             "path": ref.key,
@@ -127,28 +127,28 @@ def test_recorded_index_reads_as_recorded(root: str, name: str) -> None:
         for ref in index.indirect.refs
     ]
     assert [
-        {name: ref[name] for name in told}
-        for ref, told in zip(refs, told["indirect_refs"], strict=True)
-    ] == told["indirect_refs"]
+        {name: ref[name] for name in facts}
+        for ref, facts in zip(refs, facts["indirect_refs"], strict=True)
+    ] == facts["indirect_refs"]
     fetched = []
 
     def fetch(key: str, etag: str) -> bytes:
         fetched.append(key)
-        assert etags.of_content([found[key]]) == etag
-        return found[key]
+        assert etags.of_content([actual[key]]) == etag
+        return actual[key]
 
     tree = InputsTree(index.inputs, fetch)
-    assert [[one.path, one.etag, one.number] for one in tree.walk()] == told["inputs"]
-    assert list(tree.nodes()) == told["input_files"]
-    assert set(fetched) <= set(told["input_files"])
+    assert [[item.path, item.etag, item.number] for item in tree.walk()] == facts["inputs"]
+    assert list(tree.nodes()) == facts["input_files"]
+    assert set(fetched) <= set(facts["input_files"])
 
 
 @pytest.mark.parametrize(("root", "name"), recorded())
 def test_recorded_index_is_written_with_the_same_bytes(
     root: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = json.loads((FOLDER / "roots" / name).read_text())
-    data = objects(root)[told["file"]]
+    facts = json.loads((FOLDER / "roots" / name).read_text())
+    data = objects(root)[facts["file"]]
     index = TableIndex.decode(data, LOCAL)
     monkeypatch.setattr(compression, "compress", Frames(*frames_in(data)))
     assert index.encode(LOCAL) == data
@@ -159,22 +159,22 @@ def test_recorded_nodes_are_written_with_the_same_bytes(
     root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lists of descriptors and leaves; packfiles have the recorded ETags (T 2)."""
-    found = objects(root)
-    for key, data in found.items():
+    actual = objects(root)
+    for key, data in actual.items():
         if not key.endswith("/index"):
             continue
         index = TableIndex.decode(data, LOCAL)
         for ref in index.indirect.refs:
             with monkeypatch.context() as patched:
-                patched.setattr(compression, "compress", Frames(found[ref.key]))
-                assert write_list(read_list(found[ref.key], ref)) == found[ref.key]
+                patched.setattr(compression, "compress", Frames(actual[ref.key]))
+                assert write_list(read_list(actual[ref.key], ref)) == actual[ref.key]
         for node in index.inputs.root:
             with monkeypatch.context() as patched:
-                patched.setattr(compression, "compress", Frames(found[node.key]))
-                assert write_leaf(read_leaf(found[node.key], node)) == found[node.key]
-        for one in index.inline:
-            assert etags.of_content([found[one.key]]) == one.etag
-            assert len(found[one.key]) == one.size_bytes
+                patched.setattr(compression, "compress", Frames(actual[node.key]))
+                assert write_leaf(read_leaf(actual[node.key], node)) == actual[node.key]
+        for descriptor in index.inline:
+            assert etags.of_content([actual[descriptor.key]]) == descriptor.etag
+            assert len(actual[descriptor.key]) == descriptor.size_bytes
 
 
 def signatures() -> list[dict[str, Any]]:
@@ -200,8 +200,8 @@ def test_signatures(vector: dict[str, Any]) -> None:
 
 
 def tree_steps(name: str) -> tuple[int, list[dict[str, Any]]]:
-    told = vectors(name)
-    return told["split"], told["steps"]
+    reported = vectors(name)
+    return reported["split"], reported["steps"]
 
 
 class Memory:
@@ -234,8 +234,8 @@ def test_tree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             assert (taking is Taking.TAKEN) == step["inserted"]
         elif step["op"] == "walk":
             assert not step["error"]
-            found = [[one.path, one.etag, one.number] for one in tree.walk(step["start"])]
-            assert found[: step["limit"] or None] == step["entries"]
+            actual = [[entry.path, entry.etag, entry.number] for entry in tree.walk(step["start"])]
+            assert actual[: step["limit"] or None] == step["entries"]
         else:
             tree = commit(tree, step, memory, monkeypatch, split)
     assert any(step["op"] == "commit" for step in steps)
@@ -249,10 +249,10 @@ def commit(
     split: int,
 ) -> InputsTree:
     index_data = b64decode(step["index_b64"])
-    written = [b64decode(one["zstd_b64"]) for one in step["written"]]
-    for one, data in zip(step["written"], written, strict=True):
-        assert etags.of_content([data]) == one["etag"]
-        memory.expected[data] = (one["path"], one["etag"])
+    written = [b64decode(item["zstd_b64"]) for item in step["written"]]
+    for item, data in zip(step["written"], written, strict=True):
+        assert etags.of_content([data]) == item["etag"]
+        memory.expected[data] = (item["path"], item["etag"])
     index = TableIndex.decode(index_data, LOCAL)
     with monkeypatch.context() as patched:
         patched.setattr(compression, "compress", Frames(*written, *frames_in(index_data)))
@@ -290,8 +290,8 @@ def test_tree_12000() -> None:
             assert (taking is Taking.TAKEN) == step["inserted"]
             assert (taking is Taking.CHANGED) == (step["error"] is not None)
         elif step["op"] == "walk":
-            found = [[one.path, one.etag, one.number] for one in tree.walk(step["start"])]
-            assert found[: step["limit"] or None] == step["entries"]
+            actual = [[entry.path, entry.etag, entry.number] for entry in tree.walk(step["start"])]
+            assert actual[: step["limit"] or None] == step["entries"]
         else:
             result = tree.write_out(put)
             inner = step["inputs"]["inner"] if isinstance(step["inputs"], dict) else step["inputs"]
@@ -305,17 +305,17 @@ def test_tree_12000() -> None:
 def test_tree_objects_read_and_write() -> None:
     """Inner nodes and leaves of the split tree, by the references that the original wrote."""
     _, steps = tree_steps("tree-split4.json")
-    written = [one for step in steps if step["op"] == "commit" for one in step["written"]]
+    written = [item for step in steps if step["op"] == "commit" for item in step["written"]]
     inner = 0
-    for one in written:
-        data = b64decode(one["zstd_b64"])
-        is_inner = "last" in one["node"][0]
-        last = one["node"][-1]["last" if is_inner else "path"]
-        ref = InputNodeRef(last, one["path"], one["etag"], is_inner)
+    for item in written:
+        data = b64decode(item["zstd_b64"])
+        is_inner = "last" in item["node"][0]
+        last = item["node"][-1]["last" if is_inner else "path"]
+        ref = InputNodeRef(last, item["path"], item["etag"], is_inner)
         inner += is_inner
         again = write_inner(read_inner(data, ref)) if is_inner else write_leaf(read_leaf(data, ref))
         assert compression.decompress(again, "zstd") == compression.decompress(data, "zstd")
-        wrong = InputNodeRef("zz", one["path"], one["etag"], is_inner)
+        wrong = InputNodeRef("zz", item["path"], item["etag"], is_inner)
         with pytest.raises(CorruptError, match="it ends with"):
             (read_inner if is_inner else read_leaf)(data, wrong)
     assert inner

@@ -38,7 +38,7 @@ packfiles = st.fixed_dictionaries(dict.fromkeys(PATHS, one_path))
 
 def made(number: int, times: Times, *, is_original: bool, is_told: bool) -> Descriptor:
     spans = {
-        path: (lo, lo + more) for path, (found, _) in times.items() if found for lo, more in [found]
+        path: (lo, lo + more) for path, (time, _) in times.items() if time for lo, more in [time]
     }
     indexed = {path: span for path, span in spans.items() if is_original or times[path][1]}
     types = {path: TIMES if path in spans else NUMBERS for path in PATHS} if is_told else {}
@@ -64,12 +64,12 @@ def test_no_list_with_times_is_skipped(
     objects = Objects()
     writer = Writer(objects.fetch, objects.put)
     tree, known, number = IndirectTree(), dict[str, Times](), 0
-    for found, is_full in moves:
+    for move, is_full in moves:
         moved = []
-        for times, is_original, is_told in found:
-            one = made(number, times, is_original=is_original, is_told=is_told)
-            known[one.key], number = times, number + 1
-            moved.append(one)
+        for times, is_original, is_told in move:
+            item = made(number, times, is_original=is_original, is_told=is_told)
+            known[item.key], number = times, number + 1
+            moved.append(item)
         sizes = {ref.key: ref.size_bytes for ref in tree.refs}
         refs = tree.refs
         if is_full and refs:  # so that the next one begins a new list
@@ -80,8 +80,8 @@ def test_no_list_with_times_is_skipped(
         )
         tree = IndirectTree.from_struct(replace(tree, refs=refs).struct())
     for at, ref in enumerate(tree.refs):
-        for one in writer.read(ref):
-            for path, (span, _) in known[one.key].items():
+        for item in writer.read(ref):
+            for path, (span, _) in known[item.key].items():
                 for us in range(span[0], sum(span) + 1) if span else ():
                     assert at in tree.spans(path, us, us + 1)
                     assert at in tree.spans(path, us, None)

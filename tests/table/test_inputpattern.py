@@ -35,16 +35,16 @@ def test_match(vector: dict[str, Any]) -> None:
         with pytest.raises(UsageError, match="bad pattern"):
             pattern.match(path)
     else:
-        found = pattern.match(path)
-        assert (found is not None) == vector["match"]
-        assert found is None or found == vector["captures"]
+        matched = pattern.match(path)
+        assert (matched is not None) == vector["match"]
+        assert matched is None or matched == vector["captures"]
     if vector["error"] or vector["listing_glob_error"]:
         assert pattern.flaws()
     else:
         assert not pattern.flaws()
 
 
-@pytest.mark.parametrize("vector", GLOBS["expand"], ids=lambda one: one["template"])
+@pytest.mark.parametrize("vector", GLOBS["expand"], ids=lambda vector: vector["template"])
 def test_expand(vector: dict[str, Any]) -> None:
     captured = InputPattern.parse(vector["pattern"]).match(vector["path"])
     assert captured is not None
@@ -55,11 +55,13 @@ def test_expand(vector: dict[str, Any]) -> None:
         assert expand(vector["template"], captured) == vector["result"]
 
 
-@pytest.mark.parametrize("vector", [one for one in GLOBS["walk"] if not one["error"]], ids=str)
+@pytest.mark.parametrize(
+    "vector", [entry for entry in GLOBS["walk"] if not entry["error"]], ids=str
+)
 def test_listing_order(vector: dict[str, Any]) -> None:
     pattern = InputPattern.parse(vector["glob"])
-    found = [path for path in GLOBS["walk_files"] if pattern.match(path) is not None]
-    assert in_listing_order(found, vector["seek"]) == vector["visited"]
+    actual = [path for path in GLOBS["walk_files"] if pattern.match(path) is not None]
+    assert in_listing_order(actual, vector["seek"]) == vector["visited"]
 
 
 @settings(max_examples=300, deadline=None)
@@ -68,7 +70,7 @@ def test_any_pattern_matches_as_a_regular_expression_does(text: str, path: str) 
     """Where there is no capture, leftmost choices find whatever backtracking finds."""
     try:
         pattern = InputPattern.parse(text)
-        found = pattern.match(path)
+        matched = pattern.match(path)
     except UsageError:
         return
     if pattern.captures or pattern.flaws():
@@ -76,12 +78,12 @@ def test_any_pattern_matches_as_a_regular_expression_does(text: str, path: str) 
     expression = "".join(
         (r"[^/]*" if part.wildcard else "")
         + "".join(
-            re.escape(one)
-            if isinstance(one, str)
+            re.escape(element)
+            if isinstance(element, str)
             else r"[^/]"
-            if one is None
-            else f"[{'^' * one.is_negated}{''.join(ranges(one.ranges))}]"
-            for one in part.elements()
+            if element is None
+            else f"[{'^' * element.is_negated}{''.join(ranges(element.ranges))}]"
+            for element in part.elements()
         )
         for part in pattern.parts
     )
@@ -89,7 +91,7 @@ def test_any_pattern_matches_as_a_regular_expression_does(text: str, path: str) 
         compiled = re.compile(expression)
     except re.error:  # a range that ends before it begins matches nothing here
         return
-    assert (found is not None) == (compiled.fullmatch(path) is not None)
+    assert (matched is not None) == (compiled.fullmatch(path) is not None)
 
 
 def ranges(listed: tuple[tuple[str, str], ...]) -> list[str]:
@@ -111,10 +113,10 @@ def test_a_long_path_takes_little_time() -> None:
 def test_compiled_patterns_match_the_same(text: str, path: str) -> None:
     try:
         pattern = InputPattern.parse(text)
-        found = pattern.match(path)
+        matched = pattern.match(path)
     except UsageError:
         return
-    assert matcher(pattern)(path) == found
+    assert matcher(pattern)(path) == matched
 
 
 @settings(max_examples=200, deadline=None)
@@ -128,6 +130,6 @@ def test_compiled_patterns_capture_the_same(data: st.DataObject, parts: list[str
         return
     if pattern.flaws():
         return
-    texts = [data.draw(st.text("ab", max_size=3)) if one[0] in "*{?[" else one for one in parts]
+    texts = [data.draw(st.text("ab", max_size=3)) if part[0] in "*{?[" else part for part in parts]
     path = "".join(texts)
     assert matcher(pattern)(path) == pattern.match(path)

@@ -43,16 +43,16 @@ class Bucket:
         """List all folders; gives the objects."""
         self.watch.begin()
         self.listings.clear()
-        found = self._listed(ROOT)
+        actual = self._listed(ROOT)
         if ends:
             self.watch.end()
-        return found
+        return actual
 
     def _listed(self, folder: str) -> list[str]:
-        found = [one.location.removeprefix(f"{ROOT}/") for one in self.watch.list(folder)]
+        actual = [item.location.removeprefix(f"{ROOT}/") for item in self.watch.list(folder)]
         for name in self.watch.folders(folder):
-            found += self._listed(f"{folder}/{name}")
-        return found
+            actual += self._listed(f"{folder}/{name}")
+        return actual
 
 
 @pytest.fixture
@@ -91,15 +91,15 @@ def test_everything_is_listed_in_the_end(
             elif verb == "wait":
                 bucket.seconds += float(what)
             else:
-                found = bucket.round(ends=bool(what))
-                assert len(found) <= most
-                seen |= set(found) if what else set()
+                actual = bucket.round(ends=bool(what))
+                assert len(actual) <= most
+                seen |= set(actual) if what else set()
         for _ in range(2):  # a pass that has begun, and one anew
             bucket.seconds += ANEW_SECONDS
             seen |= set(bucket.round())
             while bucket.watch.has_more:
                 seen |= set(bucket.round())
-        assert seen == {one.removeprefix(f"{ROOT}/") for one in bucket.store.contents}
+        assert seen == {key.removeprefix(f"{ROOT}/") for key in bucket.store.contents}
         stores.register("watched", None)
 
 
@@ -150,9 +150,9 @@ def test_local_folders_are_listed_when_they_change(
 
     def listed() -> list[str]:
         watch.begin()
-        found = [one.name for one in watch.list(str(tmp_path))]
+        names = [item.name for item in watch.list(str(tmp_path))]
         watch.end()
-        return found
+        return names
 
     (tmp_path / "a").touch()
     assert listed() == ["a"]
@@ -167,8 +167,8 @@ def test_local_folders_are_listed_when_they_change(
 class Folder:
     """A folder that is watched, with a clock of the watch."""
 
-    def __init__(self, place: Path, settle_seconds: float) -> None:
-        self.place, self.now = place, 0.0
+    def __init__(self, path: Path, settle_seconds: float) -> None:
+        self.place, self.now = path, 0.0
         self._watch = InputWatch(lambda: self.now, settle_seconds=settle_seconds)
 
     def put(self, name: str, text: str, age: float = 0) -> None:
@@ -178,10 +178,10 @@ class Folder:
 
     def listed(self, *, ends: bool = True) -> list[str]:
         self._watch.begin()
-        found = [one.name for one in self._watch.list(str(self.place))]
+        names = [item.name for item in self._watch.list(str(self.place))]
         if ends:
             self._watch.end()
-        return found
+        return names
 
 
 @pytest.mark.parametrize("is_settled", [True, False])

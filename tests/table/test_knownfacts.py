@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sdb.packfile.trailer.blockstats import BlockStatistics, store_sections
-from sdb.packfile.trailer.lazybytes import LateBytes
+from sdb.packfile.trailer.lazybytes import LazyBytes
 from sdb.packfile.trailer.sparseindex import SparseIndex
 from sdb.records import replace
 from sdb.store.memory import MemoryReader, MemoryStore
-from sdb.table.packfiles.statscache import KnownFacts
+from sdb.table.packfiles.statscache import StatsCache
 
 
 def test_what_is_read_later_counts() -> None:
@@ -19,20 +19,20 @@ def test_what_is_read_later_counts() -> None:
     with store.create("memory://x") as file:
         file.write(body)
     reader: MemoryReader = store.open("memory://x", head_bytes=1)
-    late = replace(stored, body=LateBytes(reader, 0, len(body)))
-    kept = KnownFacts(60_000)
+    late = replace(stored, body=LazyBytes(reader, 0, len(body)))
+    cache = StatsCache(60_000)
     known = []
     for number in range(10):
         statistics = BlockStatistics.decode(late, 1)
         assert statistics is not None
         known.append((SparseIndex(1, stored_statistics=late), statistics))
-        kept.put(("x", str(number)), known[-1])
-    assert all(kept.get(("x", str(number))) for number in range(10))
+        cache.put(("x", str(number)), known[-1])
+    assert all(cache.get(("x", str(number))) for number in range(10))
     for number in range(10):
         known[number][1].load()
-        kept.measure(("x", str(number)))
-    left = [number for number in range(10) if kept.get(("x", str(number)))]
+        cache.measure(("x", str(number)))
+    left = [number for number in range(10) if cache.get(("x", str(number)))]
     assert left == [8, 9]
-    kept.measure(("x", "0"))
-    kept.put(("x", "9"), known[9])
-    assert kept.get(("x", "8")) is known[8]
+    cache.measure(("x", "0"))
+    cache.put(("x", "9"), known[9])
+    assert cache.get(("x", "8")) is known[8]

@@ -10,11 +10,9 @@ import pytest
 from sdb.store.memory import MemoryStore
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import TableRoot
-from sdb.table.commit import change as tablechange
 from sdb.table.commit.change import ChangedInput, TableChange
 from sdb.table.commit.commit import commit
-from sdb.table.format import manifests
-from sdb.table.format import state as versionstate
+from sdb.table.format import limits, manifests
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.signature import Keyring
 from tests.table.simulation.actors import descriptor
@@ -27,11 +25,11 @@ KEYS = TableKeys("d", "t")
 
 @pytest.fixture
 def short_lists() -> Iterator[None]:
-    """Let lists of versions and packfiles spill early, so that few commits are many."""
+    """Spill lists of versions and packfiles early, so that few commits are many."""
     with (
-        mock.patch.object(versionstate, "MAX_INLINE", 8),
-        mock.patch.object(versionstate, "MAX_LISTED", 24),
-        mock.patch.object(tablechange, "MAX_INLINE", 16),
+        mock.patch.object(limits.USUAL, "inline_versions", 8),
+        mock.patch.object(limits.USUAL, "listed_versions", 24),
+        mock.patch.object(limits.USUAL, "inline_packfiles", 16),
         mock.patch.object(manifests, "TARGET_BYTES", 1 << 9),
     ):
         yield
@@ -41,9 +39,9 @@ def filled(commits: int) -> TableRoot:
     """Make a table by commits of a packfile and an input each."""
     root = TableRoot("mem://r", MemoryStore(), Keyring.of_root(is_remote=False))
     for number in range(commits):
-        told = descriptor(KEYS.content("", f"{number:032}"), '"e"', ["row"])
+        reported = descriptor(KEYS.content("", f"{number:032}"), '"e"', ["row"])
         taken = ChangedInput(f"s3://in/{number:06}.json", '"e"')
-        change = TableChange("sync", (told,), inputs=(taken,), since_us=0)
+        change = TableChange("sync", (reported,), inputs=(taken,), since_us=0)
         commit(root, KEYS, change, is_new=True)
     return root
 
@@ -61,9 +59,9 @@ def test_a_version_of_many_takes_four_reads(monkeypatch: pytest.MonkeyPatch) -> 
     )
     for number in (1, 2, 137, 290, 299, 300):
         read.clear()
-        found = open_table(root, "d", "t", at=number).state
-        assert found is not None
-        assert found.version == number
+        actual = open_table(root, "d", "t", at=number).state
+        assert actual is not None
+        assert actual.version == number
         assert len(read) <= 4, read
 
 
@@ -83,7 +81,7 @@ def test_l6_13_a_narrow_filter_reads_few_lists(monkeypatch: pytest.MonkeyPatch) 
     """Of a newest file list of many nodes, a window of time reads those that it needs."""
     from sdb.packfile.prune.predicate import Both, Compare, Instant
     from sdb.packfile.trailer.sparseindex import build_indices
-    from sdb.query.exec.storedtable import StoredTable
+    from sdb.query.catalog.storedtable import TableSource
     from sdb.records import replace
 
     root = TableRoot("mem://r", MemoryStore(), Keyring.of_root(is_remote=False))
@@ -93,8 +91,8 @@ def test_l6_13_a_narrow_filter_reads_few_lists(monkeypatch: pytest.MonkeyPatch) 
         first_us = number * minute_us
         indices = build_indices([{("ts",): (first_us, first_us + minute_us - 1)}])
         sparse = replace(plain.trailer.sparse, indices=indices)
-        told = replace(plain, trailer=replace(plain.trailer, sparse=sparse))
-        commit(root, KEYS, TableChange("insert", (told,), since_us=0), is_new=True)
+        changed = replace(plain, trailer=replace(plain.trailer, sparse=sparse))
+        commit(root, KEYS, TableChange("insert", (changed,), since_us=0), is_new=True)
     handle = open_table(root, "d", "t")
     assert len(handle.index.indirect.refs) > 5
     read: list[str] = []
@@ -108,6 +106,6 @@ def test_l6_13_a_narrow_filter_reads_few_lists(monkeypatch: pytest.MonkeyPatch) 
             Compare(("ts",), "<", Instant(51 * minute_us)),
         )
     )
-    found = StoredTable(handle).packs(window)
-    assert any(pack.path.endswith(f"{50:032}.zion") for pack in found)
+    actual = TableSource(handle).packs(window)
+    assert any(pack.path.endswith(f"{50:032}.zion") for pack in actual)
     assert len(read) <= 2, read

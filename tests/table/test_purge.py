@@ -12,27 +12,27 @@ from sdb.errors import ConflictError, SdbError
 from sdb.table.catalog.handle import open_table
 from sdb.table.commit import change
 from sdb.table.commit.change import TableChange
-from sdb.table.format import manifests
+from sdb.table.format import limits, manifests
 from sdb.table.history import restore, setrefs
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from sdb.query.connected import TableConnection
+    from sdb.query.connected import Connection
 
 LATE = datetime(2033, 3, 3, tzinfo=UTC)
 LATE_US = int(LATE.timestamp() * 1e6)
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> TableConnection:
-    found = sdb.connect(tmp_path)
-    found.execute("CREATE TABLE d.t")
-    return found
+def db(tmp_path: Path) -> Connection:
+    connection = sdb.connect(tmp_path)
+    connection.execute("CREATE TABLE d.t")
+    return connection
 
 
-def fill(db: TableConnection, count: int, late: int = -1) -> None:
+def fill(db: Connection, count: int, late: int = -1) -> None:
     for number in range(count):
         day = datetime(2026, 1, 1 + number, tzinfo=UTC)
         at = LATE if number == late else day
@@ -40,14 +40,14 @@ def fill(db: TableConnection, count: int, late: int = -1) -> None:
 
 
 def test_times_of_purged_rows_leave_the_index(
-    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change, "MAX_INLINE", 4)
+    monkeypatch.setattr(limits.USUAL, "inline_packfiles", 4)
     fill(db, 9, late=2)
 
     def last_us() -> int:
         index = open_table(db.root, "d", "t").index
-        return max(one.last_us for one in index.indirect.indices.values())
+        return max(indice.last_us for indice in index.indirect.indices.values())
 
     assert open_table(db.root, "d", "t").index.indirect.refs
     assert last_us() == LATE_US
@@ -55,20 +55,20 @@ def test_times_of_purged_rows_leave_the_index(
     assert last_us() == LATE_US, "DELETE leaves it wide"
     assert db.table("d.t").purge("at > `2030-01-01T00:00:00Z`").ok
     assert last_us() < LATE_US
-    found = db.table("d.t").to_arrow(since="2026-01-05", until="2026-01-07", time_field="at")
-    assert sorted(found.column("n").to_pylist()) == [4, 5, 104, 105]
+    arrow = db.table("d.t").to_arrow(since="2026-01-05", until="2026-01-07", time_field="at")
+    assert sorted(arrow.column("n").to_pylist()) == [4, 5, 104, 105]
     assert list(manifests.IndirectTree().narrowed(None).refs) == []  # type: ignore[arg-type]
 
 
 def test_a_restore_that_was_read_before_is_refused(
-    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(db, 4)
     good = restore.commit
 
-    def late(*given: Any, **named: Any) -> Any:
+    def late(*value: Any, **named: Any) -> Any:
         assert db.table("d.t").purge("n = 1").ok
-        return good(*given, **named)
+        return good(*value, **named)
 
     monkeypatch.setattr(restore, "commit", late)
     with pytest.raises(ConflictError, match="a collection has begun since"):
@@ -81,17 +81,17 @@ def test_a_restore_that_was_read_before_is_refused(
 
 @pytest.mark.parametrize("what", ["tag", "branch"])
 def test_names_of_versions_that_went_meanwhile_are_refused(
-    db: TableConnection, monkeypatch: pytest.MonkeyPatch, what: str
+    db: Connection, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     fill(db, 4)
     good = setrefs.pointer_to
     todo = [1]
 
     def late(handle: Any) -> Any:
-        found = good(handle)
+        actual = good(handle)
         if todo and todo.pop():
             assert db.table("d.t").purge("n = 1").ok
-        return found
+        return actual
 
     monkeypatch.setattr(setrefs, "pointer_to", late)
     with pytest.raises(SdbError, match="expired"):
@@ -103,7 +103,7 @@ def test_names_of_versions_that_went_meanwhile_are_refused(
     assert db.table("d.t").validate().ok
 
 
-def test_a_branch_that_was_never_purged_is_merged(db: TableConnection) -> None:
+def test_a_branch_that_was_never_purged_is_merged(db: Connection) -> None:
     fill(db, 2)
     db.table("d.t").branch("side")
     db.append("d.t@side", [{"n": 50}])
@@ -113,7 +113,7 @@ def test_a_branch_that_was_never_purged_is_merged(db: TableConnection) -> None:
     assert sorted(db.table("d.t").to_arrow().column("n").to_pylist()) == [0, 1, 50, 100, 101]
 
 
-def test_a_last_merge_that_was_purged_is_no_base(db: TableConnection) -> None:
+def test_a_last_merge_that_was_purged_is_no_base(db: Connection) -> None:
     """Main and the branch each rewrite what a merge had brought: it would be there twice."""
     fill(db, 2)
     db.table("d.t").branch("side")
@@ -126,10 +126,10 @@ def test_a_last_merge_that_was_purged_is_no_base(db: TableConnection) -> None:
     assert sorted(db.table("d.t").to_arrow().column("n").to_pylist()) == [0, 1, 51, 100, 101]
 
 
-def test_condition_of_a_purge_is_about_the_moment_it_began(db: TableConnection) -> None:
+def test_condition_of_a_purge_is_about_the_moment_it_began(db: Connection) -> None:
     fill(db, 3, late=1)
-    found = db.table("d.t").purge("at > UTCNOW()", message="why")
-    assert found.ok
+    purged = db.table("d.t").purge("at > UTCNOW()", message="why")
+    assert purged.ok
     assert sorted(db.table("d.t").to_arrow().column("n").to_pylist()) == [0, 2, 100, 101, 102]
-    assert [one.operation for one in db.table("d.t").log()][:2] == ["gc", "purge"]
+    assert [version.operation for version in db.table("d.t").log()][:2] == ["gc", "purge"]
     assert TableChange(change.PURGE).operation in change.HOUSEKEEPING

@@ -19,10 +19,9 @@ from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, UnknownRefe
 from sdb.table.catalog.root import TableRoot
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
-from sdb.table.commit.environment import Surroundings
+from sdb.table.commit.environment import Environment
 from sdb.table.commit.objects import put_new
-from sdb.table.format import etags
-from sdb.table.format import state as versionstate
+from sdb.table.format import etags, limits
 from sdb.table.format.history import HistoryRef, PastVersion, write_history
 from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
@@ -41,16 +40,16 @@ SECOND_US = 1_000_000
 
 def committed(root: TableRoot, number: int, at_us: int) -> None:
     key = f"{KEYS.folder}/data/{number}.zion"
-    told = descriptor(key, put_new(root, key, str(number).encode()), [str(number)])
-    around = Surroundings(now_us=lambda: at_us)
-    commit(root, KEYS, TableChange("insert", (told,)), around=around)
+    reported = descriptor(key, put_new(root, key, str(number).encode()), [str(number)])
+    env = Environment(now_us=lambda: at_us)
+    commit(root, KEYS, TableChange("insert", (reported,)), env=env)
 
 
 def version_of(root: TableRoot, reference: str | int | datetime) -> int:
-    found = open_table(root, "d", "t", at=reference)
-    assert found.state is not None
-    assert len(list(found.descriptors())) == found.state.version
-    return found.state.version
+    handle = open_table(root, "d", "t", at=reference)
+    assert handle.state is not None
+    assert len(list(handle.descriptors())) == handle.state.version
+    return handle.state.version
 
 
 @pytest.mark.parametrize(
@@ -73,8 +72,8 @@ def version_of(root: TableRoot, reference: str | int | datetime) -> int:
 def test_what_references_say(
     text: str | int, kind: str, number: int, name: str, branch: str
 ) -> None:
-    found = parse_reference(text, NOW_US)
-    assert (found.kind, found.number, found.name, found.branch) == (kind, number, name, branch)
+    actual = parse_reference(text, NOW_US)
+    assert (actual.kind, actual.number, actual.name, actual.branch) == (kind, number, name, branch)
 
 
 @pytest.mark.parametrize("text", ["", "@", "1x", "-x", "2026-13-01", "a/b", "a@b", "@@", "a@"])
@@ -102,8 +101,8 @@ def table() -> tuple[TableRoot, list[int]]:
     root = TableRoot("mem://r", MemoryStore(), LOCAL)
     times = [NOW_US + 10 * SECOND_US * number for number in range(1, 41)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(versionstate, "MAX_INLINE", 6)
-        patch.setattr(versionstate, "MAX_LISTED", 8)
+        patch.setattr(limits.USUAL, "inline_versions", 6)
+        patch.setattr(limits.USUAL, "listed_versions", 8)
         for number, at_us in enumerate(times, 1):
             committed(root, number, at_us)
     head = open_table(root, "d", "t")
@@ -156,23 +155,23 @@ def test_l6_07_copies_answer_the_same(table: tuple[TableRoot, list[int]]) -> Non
         with store.create(copy.place(url.removeprefix("mem://r/"))) as file:
             file.write(data)
     for number, at_us in [*enumerate(times, 1)][::3]:
-        for place in (root, copy):
-            assert version_of(place, number) == number
-            assert version_of(place, instants.text(at_us)) == number
+        for item in (root, copy):
+            assert version_of(item, number) == number
+            assert version_of(item, instants.text(at_us)) == number
             if number > 1:
-                assert version_of(place, instants.text(at_us - 1000)) == number - 1
-    for place in (root, copy):
+                assert version_of(item, instants.text(at_us - 1000)) == number - 1
+    for item in (root, copy):
         with pytest.raises(BeforeFirstError):
-            version_of(place, instants.text(times[0] - 1000))
-        assert version_of(place, "2999-01-01") == 40
+            version_of(item, instants.text(times[0] - 1000))
+        assert version_of(item, "2999-01-01") == 40
 
 
-def expired(root: TableRoot, kept: set[int]) -> TableRoot:
+def expired(root: TableRoot, item: set[int]) -> TableRoot:
     """Leave some versions out of the history, as expiry does."""
     head = open_table(root, "d", "t")
     assert head.state is not None
     state = replace(
-        head.state, history=tuple([one for one in head.state.history if one.version in kept])
+        head.state, history=tuple([past for past in head.state.history if past.version in item])
     )
     index = replace(head.index, user_data=with_state(head.index.user_data, state))
     with root.store.create(root.place(KEYS.index), overwrite=True) as file:
@@ -194,8 +193,10 @@ def test_what_has_expired_is_told() -> None:
     for reference in (1, 2, 5, 8, at(1), at(4.5), at(8), -4, "@1999-01-01"):
         with pytest.raises(ExpiredError) as raised:
             version_of(root, reference)
-        oldest = f"the oldest that can be read is version 3, of {at(3)}"
-        assert raised.value.hint == oldest
+        hint = f"the oldest that can be read is version 3, of {at(3)}"
+        if reference in {5, 8}:
+            hint = f"the nearest are 4, of {at(4)}, and 9, of {at(9)}"
+        assert raised.value.hint == hint
     with pytest.raises(UnknownReferenceError):
         version_of(root, 11)
 
@@ -230,10 +231,10 @@ def test_a_version_among_100_000_takes_three_requests() -> None:
     for number in wanted:
         for reference in (number, number - count, instants.text(NOW_US + number * SECOND_US + 5)):
             del calls[:]
-            found = open_table(root, "d", "t", at=reference)
-            assert found.state is not None
-            assert found.state.version == number
-            assert [one.verb for one in calls] == ["open"] * len(calls)
+            handle = open_table(root, "d", "t", at=reference)
+            assert handle.state is not None
+            assert handle.state.version == number
+            assert [call.verb for call in calls] == ["open"] * len(calls)
             assert len(calls) <= 3
 
 

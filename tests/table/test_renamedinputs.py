@@ -23,10 +23,10 @@ A, B = "file://in/a.tmp.json", "file://in/a.json"
 
 
 def put(lake: Path, name: str, *numbers: int, age: float = 100) -> None:
-    place = lake / name
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text("".join(f'{{"n": {number}}}\n' for number in numbers))
-    os.utime(place, (time.time() - age,) * 2)
+    path = lake / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f'{{"n": {number}}}\n' for number in numbers))
+    os.utime(path, (time.time() - age,) * 2)
 
 
 @pytest.fixture
@@ -44,20 +44,20 @@ def synced(lake: Path, **options: Any) -> Synced:
 
 
 def numbers(lake: Path) -> list[int]:
-    found = sdb.connect(lake).sql("SELECT n FROM d.t").to_arrow().to_pylist()
-    return sorted(row["n"] for row in found)
+    actual = sdb.connect(lake).sql("SELECT n FROM d.t").to_arrow().to_pylist()
+    return sorted(row["n"] for row in actual)
 
 
 def test_29_07_a_renamed_input_is_told_once_and_not_taken_twice(lake: Path) -> None:
     assert synced(lake, dry_run=True).renamed == ((B, A),)
-    found = synced(lake)
-    assert (found.version, found.taken, found.rejected, found.vanished) == (2, (), (), ())
-    assert found.renamed == ((B, A),)
+    actual = synced(lake)
+    assert (actual.version, actual.taken, actual.rejected, actual.vanished) == (2, (), (), ())
+    assert actual.renamed == ((B, A),)
     for options in ({}, {"retry": True}, {"vanished": "delete"}, {"changed": "replace"}):
-        found = synced(lake, **options)
-        assert (found.version, found.renamed, found.vanished) == (None, (), ()), options
+        actual = synced(lake, **options)
+        assert (actual.version, actual.renamed, actual.vanished) == (None, (), ()), options
     assert numbers(lake) == [1, 2]
-    states = [(one.path, one.state.value) for one in sdb.connect(lake).table("d.t").inputs()]
+    states = [(entry.path, entry.state.value) for entry in sdb.connect(lake).table("d.t").inputs()]
     assert states == [(B, "failed"), (A, "taken")]
     (lake / "in/a.json").rename(lake / "in/b.json")
     assert synced(lake).renamed == (("file://in/b.json", A),)
@@ -71,15 +71,15 @@ def test_29_07_a_renamed_input_is_told_once_and_not_taken_twice(lake: Path) -> N
 def test_29_07_a_renamed_input_that_changes_has_changed(lake: Path) -> None:
     synced(lake)
     put(lake, "in/a.json", 1, 2, 3)
-    found = synced(lake)
-    assert (found.version, found.taken, found.changed) == (None, (), (B,))
+    actual = synced(lake)
+    assert (actual.version, actual.taken, actual.changed) == (None, (), (B,))
     assert numbers(lake) == [1, 2]
     (lake / "in/a.json").write_text("[")
-    assert [one.uri for one in synced(lake, changed="replace").rejected] == [B]
+    assert [entry.uri for entry in synced(lake, changed="replace").rejected] == [B]
     assert numbers(lake) == [1, 2], "what cannot be read keeps its old rows"
     put(lake, "in/a.json", 4)
-    found = synced(lake, changed="replace")
-    assert (found.taken, found.replaced, found.rows_removed) == ((B,), (B,), 2)
+    actual = synced(lake, changed="replace")
+    assert (actual.taken, actual.replaced, actual.rows_removed) == ((B,), (B,), 2)
     assert numbers(lake) == [4]
     assert synced(lake).version is None
 
@@ -91,8 +91,8 @@ def test_29_07_the_rows_of_a_renamed_input_stay_when_its_old_name_is_used_again(
     put(lake, "in/a.tmp.json", 5)
     assert synced(lake).changed == (A,)
     with pytest.warns(sdb.errors.SdbWarning, match="its rows are those of file://in/a.json, too"):
-        found = synced(lake, changed="replace")
-    assert (found.changed, numbers(lake)) == ((A,), [1, 2])
+        actual = synced(lake, changed="replace")
+    assert (actual.changed, numbers(lake)) == ((A,), [1, 2])
     (lake / "in/a.tmp.json").rename(lake / "in/b.json")
     assert synced(lake).taken == ("file://in/b.json",)
     assert numbers(lake) == [1, 2, 5]
@@ -100,8 +100,8 @@ def test_29_07_the_rows_of_a_renamed_input_stay_when_its_old_name_is_used_again(
 
 def test_29_07_distinct_inputs_of_the_same_content_are_all_taken(lake: Path) -> None:
     shutil.copy2(lake / "in/a.json", lake / "in/b.json")
-    found = synced(lake)
-    assert (found.renamed, found.taken) == (((B, A),), ("file://in/b.json",))
+    actual = synced(lake)
+    assert (actual.renamed, actual.taken) == (((B, A),), ("file://in/b.json",))
     put(lake, "in/new.json", 1, 2, age=-1)
     assert synced(lake).taken == ("file://in/new.json",)
     (lake / "in/b.json").unlink()
@@ -112,9 +112,9 @@ def test_29_07_distinct_inputs_of_the_same_content_are_all_taken(lake: Path) -> 
 
 def test_29_07_what_would_be_read_otherwise_is_no_other_name(tmp_path: Path) -> None:
     inputs = [{"pattern": f"file://in/{{day}}/*.{ending}"} for ending in ("json", "csv")]
-    place = tmp_path / "db/d/t/definition.json"
-    place.parent.mkdir(parents=True)
-    place.write_text(json.dumps({"input": inputs, "partitions": [{"field": "day"}]}))
+    path = tmp_path / "db/d/t/definition.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"input": inputs, "partitions": [{"field": "day"}]}))
     put(tmp_path, "in/1/a.json", 1)
     synced(tmp_path)
     (tmp_path / "in/2").mkdir()
@@ -133,11 +133,11 @@ def test_29_07_who_follows_knows_renamed_inputs_too(
     from sdb.table.sync import follower
 
     monkeypatch.setattr(follower, "_FEW_NODES", 8 if is_small else -1)
-    told: list[Any] = []
+    reports: list[Any] = []
     stop = Event()
 
     def tell(event: object) -> None:
-        told.append(event)
+        reports.append(event)
         if isinstance(event, Synced) and event.taken:
             stop.set()
         elif isinstance(event, Synced) and event.renamed:
@@ -146,13 +146,13 @@ def test_29_07_who_follows_knows_renamed_inputs_too(
             put(lake, "in/z.json", 8)
 
     follow(table_root(lake), "d", stop=stop, tell=tell, interval_seconds=0.1, settle_seconds=0.1)
-    assert [(one.renamed, one.changed, one.taken) for one in told] == [
+    assert [(item.renamed, item.changed, item.taken) for item in reports] == [
         (((B, A),), (), ()),
         ((), (B,), ()),
         ((), (), ("file://in/z.json",)),
     ]
     assert numbers(lake) == [1, 2, 8]
-    told.clear()
+    reports.clear()
     stop.clear()
     follow(
         table_root(lake),
@@ -163,5 +163,5 @@ def test_29_07_who_follows_knows_renamed_inputs_too(
         settle_seconds=0.1,
         changed="replace",
     )
-    assert [(one.replaced, one.deleted) for one in told] == [((B,), (A,))]
+    assert [(item.replaced, item.deleted) for item in reports] == [((B,), (A,))]
     assert numbers(lake) == [7, 8]

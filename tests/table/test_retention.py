@@ -17,12 +17,12 @@ from sdb.records import replace
 from sdb.store.memory import MemoryStore
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import TableRoot
-from sdb.table.commit import change
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.commit.environment import REAL
 from sdb.table.commit.objects import put_new
 from sdb.table.definition.definition import Definition
+from sdb.table.format import limits
 from sdb.table.format.descriptor import Descriptor
 from sdb.table.format.keys import TableKeys
 from sdb.table.sync.retention import retire
@@ -66,31 +66,31 @@ def test_what_is_surely_too_old_goes_and_nothing_else(
     chosen: list[tuple[dict[str, int], int | None]], inline: int
 ) -> None:
     root = TableRoot("mem://r", MemoryStore(), LOCAL)
-    kept, gone = [], []
+    remaining, gone = [], []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(change, "MAX_INLINE", inline)
-        for number, (found, constant) in enumerate(chosen):
-            one = packed(root, number, found, constant)
-            commit(root, KEYS, TableChange("insert", (one,)), around=AROUND)
-            age = found.get("at", constant)
-            (gone if age is not None and age > 10 else kept).append(one.key)
+        patch.setattr(limits.USUAL, "inline_packfiles", inline)
+        for number, (item, constant) in enumerate(chosen):
+            packfile = packed(root, number, item, constant)
+            commit(root, KEYS, TableChange("insert", (packfile,)), env=AROUND)
+            age = item.get("at", constant)
+            (gone if age is not None and age > 10 else remaining).append(packfile.key)
         before = len(chosen)
-        assert retire(root, KEYS, DAYS, around=AROUND) == len(gone)
+        assert retire(root, KEYS, DAYS, env=AROUND) == len(gone)
         handle = open_table(root, "d", "t")
-        assert [one.key for one in handle.descriptors()] == kept
+        assert [packfile.key for packfile in handle.descriptors()] == remaining
         assert handle.state is not None
         assert handle.state.version == before + bool(gone)
-        assert retire(root, KEYS, DAYS, around=AROUND) == 0
+        assert retire(root, KEYS, DAYS, env=AROUND) == 0
         # The original could not go on after that: its tree had more times than lists.
         for number in range(before, before + 2 * inline):
-            one = packed(root, number, {"at": 0}, None)
-            commit(root, KEYS, TableChange("insert", (one,)), around=AROUND)
-            kept.append(one.key)
+            packfile = packed(root, number, {"at": 0}, None)
+            commit(root, KEYS, TableChange("insert", (packfile,)), env=AROUND)
+            remaining.append(packfile.key)
         handle = open_table(root, "d", "t")
-        assert [one.key for one in handle.descriptors()] == kept
+        assert [packfile.key for packfile in handle.descriptors()] == remaining
         spans = handle.index.indirect.spans(("at",), NOW_US - DAY_US, None)
         late = handle.descriptors(handle.index.indirect.refs[spans.start : spans.stop])
-        assert set(kept[len(kept) - 2 * inline :]) <= {one.key for one in late}
+        assert set(remaining[len(remaining) - 2 * inline :]) <= {packfile.key for packfile in late}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_is_surely_too_old_goes_and_nothing_else(
 def test_defect_8_1_a_policy_without_a_time_or_field_keeps_everything(text: str) -> None:
     root = TableRoot("mem://r", MemoryStore(), LOCAL)
     commit(root, KEYS, TableChange("insert", (packed(root, 0, {"at": 30}, None),)))
-    assert retire(root, KEYS, policy(text), around=AROUND) == 0
+    assert retire(root, KEYS, policy(text), env=AROUND) == 0
 
 
 def test_a_sync_retires_and_takes_nothing_again(tmp_path: Path) -> None:
@@ -114,10 +114,13 @@ def test_a_sync_retires_and_takes_nothing_again(tmp_path: Path) -> None:
     for number, at in enumerate(lines):
         (tmp_path / f"in/{number}.json").write_text(f'{{"at": "{at}", "n": {number}}}\n')
         assert db.sync("d.t").rows == 1
-    found = db.sync("d.t")
-    assert (found.retired, found.taken, found.version) == (0, (), None)
+    synced = db.sync("d.t")
+    assert (synced.retired, synced.taken, synced.version) == (0, (), None)
     table = db.table("d.t")
     assert table.to_arrow()["n"].to_pylist() == [1]
     assert len(table.at(1).to_arrow()) == 1, "the version before has it yet"
-    assert sorted(one.path for one in table.inputs()) == ["file://in/0.json", "file://in/1.json"]
+    assert sorted(entry.path for entry in table.inputs()) == [
+        "file://in/0.json",
+        "file://in/1.json",
+    ]
     assert table.validate().ok

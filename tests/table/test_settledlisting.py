@@ -21,10 +21,10 @@ OLD_S = 1_700_000_000
 
 
 def put(lake: Path, name: str, text: str, at_s: int = OLD_S) -> None:
-    place = lake / name
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(text)
-    os.utime(place, (at_s, at_s))
+    path = lake / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (at_s, at_s))
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def test_a_listing_that_is_the_same_is_compared_with_nothing(
         raise AssertionError(tree)
 
     monkeypatch.setattr(InputsTree, "walk", walk)
-    found = synced(lake)
-    assert (found.version, found.taken, found.changed, found.vanished) == (None, (), (), ())
+    actual = synced(lake)
+    assert (actual.version, actual.taken, actual.changed, actual.vanished) == (None, (), (), ())
     with pytest.raises(AssertionError):
         synced(lake, retry=True)
 
@@ -83,12 +83,12 @@ def test_what_the_table_knows_and_takes_counts_too(lake: Path) -> None:
 def test_young_inputs_are_looked_at_again(tmp_path: Path) -> None:
     """They may be written again, just as large and at the same time."""
     sdb.connect(tmp_path).create("d.t", "in/*/*.json")
-    place = tmp_path / "in/a/1.json"
-    place.parent.mkdir(parents=True)
-    place.write_text('{"a": 1}')
-    at_ns = place.stat().st_mtime_ns
+    path = tmp_path / "in/a/1.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"a": 1}')
+    at_ns = path.stat().st_mtime_ns
     assert synced(tmp_path).version == 1
     assert synced(tmp_path).version is None
-    place.write_text('{"a": 2}')
-    os.utime(place, ns=(at_ns, at_ns))
+    path.write_text('{"a": 2}')
+    os.utime(path, ns=(at_ns, at_ns))
     assert synced(tmp_path).changed == ("file://in/a/1.json",)

@@ -18,31 +18,31 @@ from tests.table.made import craft
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import TableConnection
+    from sdb.query.connected import Connection
 
 DAY_SECONDS = 86_400
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> TableConnection:
-    found = sdb.connect(tmp_path / "lake")
-    found.execute("CREATE TABLE d.t")
+def db(tmp_path: Path) -> Connection:
+    connection = sdb.connect(tmp_path / "lake")
+    connection.execute("CREATE TABLE d.t")
     for number in range(3):
-        found.append("d.t", [{"n": number}, {"n": number + 10}])
-    return found
+        connection.append("d.t", [{"n": number}, {"n": number + 10}])
+    return connection
 
 
-def numbers(db: TableConnection, name: str) -> list[int]:
+def numbers(db: Connection, name: str) -> list[int]:
     with db.sql(f"SELECT n FROM {name}") as result:
         return sorted(row["n"] for row in result)
 
 
-def holds(db: TableConnection, table: str = "d.t") -> list[str]:
-    return [one.name for one in db.table(table).refs() if one.name.startswith("fork-")]
+def holds(db: Connection, table: str = "d.t") -> list[str]:
+    return [ref.name for ref in db.table(table).refs() if ref.name.startswith("fork-")]
 
 
-def tidy(db: TableConnection, tmp_path: Path, *tables: str) -> None:
-    """Let days pass, all old versions expire, and what nothing leads to go; several times."""
+def tidy(db: Connection, tmp_path: Path, *tables: str) -> None:
+    """Advance by days, expire all old versions, and collect; several times."""
     for _ in range(3):
         for path in (tmp_path / "lake").rglob("*"):
             if path.is_file():
@@ -58,7 +58,7 @@ def packfiles(tmp_path: Path, table: str) -> int:
 
 
 def test_a_fork_shares_packfiles_until_it_does_not_need_them(
-    db: TableConnection, tmp_path: Path
+    db: Connection, tmp_path: Path
 ) -> None:
     done = db.table("d.t").fork("d.f", share=True)
     assert (done.packfiles, done.sent, done.is_new) == (3, 0, True)
@@ -87,7 +87,7 @@ def test_a_fork_shares_packfiles_until_it_does_not_need_them(
 
 
 def test_a_fork_that_was_dropped_lets_go_when_it_has_expired(
-    db: TableConnection, tmp_path: Path
+    db: Connection, tmp_path: Path
 ) -> None:
     db.table("d.t@2").fork("d.f", share=True)
     with pytest.raises(errors.UnsupportedError, match=r"has branches: fork-d\.f-"):
@@ -102,7 +102,7 @@ def test_a_fork_that_was_dropped_lets_go_when_it_has_expired(
     assert db.tables() == []
 
 
-def test_a_fork_whose_folder_is_gone(db: TableConnection, tmp_path: Path) -> None:
+def test_a_fork_whose_folder_is_gone(db: Connection, tmp_path: Path) -> None:
     db.table("d.t").fork("d.f", share=True)
     shutil.rmtree(tmp_path / "lake/db/d/f")
     tidy(db, tmp_path, "d.t")
@@ -111,7 +111,7 @@ def test_a_fork_whose_folder_is_gone(db: TableConnection, tmp_path: Path) -> Non
     assert holds(db) == []
 
 
-def test_a_fork_of_a_fork(db: TableConnection, tmp_path: Path) -> None:
+def test_a_fork_of_a_fork(db: Connection, tmp_path: Path) -> None:
     db.table("d.t").fork("d.f", share=True)
     db.append("d.f", [{"n": 50}])
     wanted = numbers(db, "d.f")
@@ -132,7 +132,7 @@ def test_a_fork_of_a_fork(db: TableConnection, tmp_path: Path) -> None:
     assert db.table("d.h").validate().ok
 
 
-def test_copies_of_a_fork(db: TableConnection, tmp_path: Path) -> None:
+def test_copies_of_a_fork(db: Connection, tmp_path: Path) -> None:
     db.table("d.t").fork("d.f", share=True)
     wanted = numbers(db, "d.f")
     db.table("d.f").push(tmp_path / "pushed")
@@ -142,31 +142,31 @@ def test_copies_of_a_fork(db: TableConnection, tmp_path: Path) -> None:
     assert numbers(sdb.connect(tmp_path / "copy"), "d.f") == wanted
     alone = tmp_path / "alone/db/d/f"
     shutil.copytree(tmp_path / "lake/db/d/f", alone)
-    found = sdb.connect(tmp_path / "alone").table("d.f").validate().findings
-    assert [one.text for one in found] == ["is missing"] * 3
+    problems = sdb.connect(tmp_path / "alone").table("d.f").validate().findings
+    assert [item.text for item in problems] == ["is missing"] * 3
 
 
 def test_a_version_that_expires_while_it_is_forked(
-    db: TableConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    db: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The branch that is to keep it comes too late."""
     good = setrefs.put_new
 
-    def late(*given: Any, **options: Any) -> str:
+    def late(*value: Any, **options: Any) -> str:
         monkeypatch.setattr(setrefs, "put_new", good)
         db.execute("TRUNCATE d.t")
         tidy(db, tmp_path, "d.t")
-        return good(*given, **options)
+        return good(*value, **options)
 
     monkeypatch.setattr(setrefs, "put_new", late)
-    with pytest.raises(errors.ConflictError, match="expired meanwhile"):
+    with pytest.raises(errors.ConflictError, match="may have expired and been collected"):
         db.table("d.t").fork("d.f", share=True)
     with pytest.raises(errors.NotFoundError):
         db.table("d.f")
 
 
 def test_a_fork_that_was_broken_off_is_made_again(
-    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sdb.table.history import fork
 
@@ -181,19 +181,19 @@ def test_a_fork_that_was_broken_off_is_made_again(
 
 
 def test_a_hold_that_was_taken_away_meanwhile_is_told(
-    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sdb.table.history import fork
 
     good = fork.commit
 
-    def commit(*given: Any, **options: Any) -> Any:
+    def commit(*value: Any, **options: Any) -> Any:
         for name in holds(db):
             setrefs.delete_branch(db.root, "d", "t", name)
-        return good(*given, **options)
+        return good(*value, **options)
 
     monkeypatch.setattr(fork, "commit", commit)
-    with pytest.raises(errors.ConflictError, match="was taken away meanwhile"):
+    with pytest.raises(errors.ConflictError, match="was deleted"):
         db.table("d.t").fork("d.f", share=True)
 
 
@@ -203,19 +203,21 @@ def test_packfiles_of_the_original_are_copied(tmp_path: Path) -> None:
 
     root = unpacked("01-basic-1", tmp_path)
     db = sdb.connect(root)
-    (table,) = [f"{one}.{name}" for one in db.root.databases() for name in db.root.tables(one)][:1]
-    names = [one.name for one in db.table(table).handle.descriptors()]
+    (table,) = [
+        f"{descriptor}.{name}"
+        for descriptor in db.root.databases()
+        for name in db.root.tables(descriptor)
+    ][:1]
+    names = [descriptor.name for descriptor in db.table(table).handle.descriptors()]
     assert all(name.startswith("packed-") for name in names)
     done = db.table(table).fork("d.f", share=True)
-    found = open_table(db.root, "d", "f")
+    opened = open_table(db.root, "d", "f")
     assert done.sent == 0
-    assert {one.key.split("/")[3] for one in found.descriptors()} == {"data"}
-    assert list(found.state.shares) == [table]  # type: ignore[union-attr]
+    assert {descriptor.key.split("/")[3] for descriptor in opened.descriptors()} == {"data"}
+    assert list(opened.state.shares) == [table]  # type: ignore[union-attr]
 
 
-def test_a_branch_at_a_version_whose_parent_has_expired(
-    db: TableConnection, tmp_path: Path
-) -> None:
+def test_a_branch_at_a_version_whose_parent_has_expired(db: Connection, tmp_path: Path) -> None:
     db.table("d.t").tag("old", 2)
     tidy(db, tmp_path, "d.t")
     db.table("d.t").branch("audit", "old")
@@ -229,18 +231,18 @@ def test_a_branch_at_a_version_whose_parent_has_expired(
 
 
 def test_29_10_a_collector_leaves_branches_that_are_not_for_its_table(
-    db: TableConnection, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    db: Connection, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever `shares` says: the branch itself tells whom it is for."""
     db.table("d.t").branch("audit")
     db.table("d.t").branch("fork-d.other-ABCDEFGH")
     db.table("d.t").branch("fork-d.evil-x-ABCDEFGH")
     db.table("d.t").fork("d.f", share=True)
-    (hold,) = [one for one in holds(db) if one.startswith("fork-d.f-")]
+    (hold,) = [ref for ref in holds(db) if ref.startswith("fork-d.f-")]
     state = open_table(db.root, "d", "t", branch=hold).state
     assert state is not None
     assert state.keeps_for == "d.f"
-    before = sorted(one.name for one in db.table("d.t").refs())
+    before = sorted(ref.name for ref in db.table("d.t").refs())
     db.execute("CREATE TABLE d.evil")
     db.append("d.evil", [{"n": 1}])
     root = tmp_path / "lake"
@@ -249,7 +251,7 @@ def test_29_10_a_collector_leaves_branches_that_are_not_for_its_table(
         assert main.run(["gc", "--root", str(root), "d.evil", "--grace", "0s"]) == 0
         err = capfd.readouterr().err
         assert f"the branch {name} of d.t, which keeps nothing for it" in err
-        assert sorted(one.name for one in db.table("d.t").refs()) == before
+        assert sorted(ref.name for ref in db.table("d.t").refs()) == before
     assert numbers(db, "d.t@audit") == numbers(db, "d.f")
     # A name that fits, of a branch that says that it is for another table.
     craft(root, "d.t", branch=hold, keeps_for="d.g")
@@ -259,7 +261,7 @@ def test_29_10_a_collector_leaves_branches_that_are_not_for_its_table(
 
 
 def test_29_10_branches_of_old_forks_are_known_by_their_names(
-    db: TableConnection, tmp_path: Path
+    db: Connection, tmp_path: Path
 ) -> None:
     db.table("d.t").fork("d.f", share=True)
     (hold,) = holds(db)
@@ -284,17 +286,17 @@ def test_29_10_a_name_without_a_dot_is_damage(
 
 
 def test_29_10_a_fork_asks_no_other_table_to_keep_what_it_does_not_share(
-    db: TableConnection, tmp_path: Path
+    db: Connection, tmp_path: Path
 ) -> None:
     """A crafted `shares` makes no branch in another table either."""
     stolen = db.table("d.t").handle.index.inline
     db.execute("CREATE TABLE d.evil")
     db.append("d.evil", [{"n": 1}])
     db.table("d.t").branch("audit")
-    before = sorted(one.name for one in db.table("d.t").refs())
+    before = sorted(ref.name for ref in db.table("d.t").refs())
     craft(tmp_path / "lake", "d.evil", shares={"d.t": "audit"}, inline=stolen)
     with pytest.raises(errors.CorruptError):
         db.table("d.evil").fork("d.g", share=True)
-    assert sorted(one.name for one in db.table("d.t").refs()) == before
+    assert sorted(ref.name for ref in db.table("d.t").refs()) == before
     with pytest.raises(errors.NotFoundError):
         db.table("d.g")

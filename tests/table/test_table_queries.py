@@ -1,4 +1,4 @@
-"""Queries on tables: the recorded roots, and what of a table they read."""
+"""Queries on tables: the recorded roots, and which parts of a table they read."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb import errors
-from sdb.query.exec import storedtable
-from sdb.query.exec.storedtable import StoredTable
+from sdb.query.catalog import storedtable
+from sdb.query.catalog.storedtable import TableSource
 from sdb.records import replace
 from sdb.table.catalog.foreign import seal_of
 from sdb.table.catalog.handle import open_table
@@ -22,7 +22,7 @@ from sdb.table.format.columns import DescriptorList
 from sdb.table.format.state import VersionState, with_state
 from sdb.table.packfiles import lazy
 from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
-from sdb.table.packfiles.statscache import KnownFacts
+from sdb.table.packfiles.statscache import StatsCache
 from tests.table import roots
 from tests.table.made import made_table, write_index
 
@@ -49,12 +49,12 @@ ROWS = [row for number in range(DAYS) for row in rows_of(number)]
 
 
 def parts(folder: Path) -> list[Path]:
-    found = []
+    results = []
     for number in range(DAYS):
         part = folder / f"{number}.json"
         part.write_text("".join(json.dumps(row) + "\n" for row in rows_of(number)))
-        found.append(part)
-    return found
+        results.append(part)
+    return results
 
 
 @pytest.fixture(scope="module")
@@ -72,17 +72,17 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Take note of each packfile that is opened."""
-    found: list[str] = []
-    before = lazy.LateReader._opened
+    results: list[str] = []
+    before = lazy.LazyReader._opened
 
-    def open_(self: lazy.LateReader, *place: int) -> Any:
-        found.append(self.path)
-        return before(self, *place)
+    def open_(self: lazy.LazyReader, *count: int) -> Any:
+        results.append(self.path)
+        return before(self, *count)
 
-    monkeypatch.setattr(lazy.LateReader, "_opened", open_)
+    monkeypatch.setattr(lazy.LazyReader, "_opened", open_)
     # What other tests have asked of the same packfiles is not known here.
-    monkeypatch.setattr(lazy, "_KNOWN", KnownFacts(64 << 20))
-    return found
+    monkeypatch.setattr(lazy, "_KNOWN", StatsCache(64 << 20))
+    return results
 
 
 def answer(text: str, root: Path, **options: Any) -> list[dict[str, Any]]:
@@ -117,10 +117,10 @@ def test_rows_of_recorded_tables_are_those_of_their_packfiles(
 ) -> None:
     root = roots.unpacked(archive, tmp_path)
     _, database, table, *_ = name.split(".")
-    told = json.loads((roots.FOLDER / "roots" / name).read_text())["index"]
+    index = json.loads((roots.FOLDER / "roots" / name).read_text())["index"]
     wanted = 0
-    for one in [*told["indirect_descriptors"], *told["inline"]]:
-        with sdb.open(root / one["path"]) as pack:
+    for descriptor in [*index["indirect_descriptors"], *index["inline"]]:
+        with sdb.open(root / descriptor["path"]) as pack:
             wanted += sum(1 for _ in pack)
     assert answer(f"SELECT COUNT(*) FROM {database}.{table}", root) == [{"count": wanted}]
     assert len(answer(f"SELECT * FROM {database}.{table}", root)) == wanted
@@ -158,7 +158,7 @@ def test_a_query_sees_one_version_of_a_table(
 ) -> None:
     root = roots.unpacked("02-append-1", tmp_path / "lake")
     newer = roots.unpacked("02-append-2", tmp_path / "newer")
-    counted = [answer("SELECT COUNT(*) AS n FROM demo.t", place)[0]["n"] for place in (root, newer)]
+    counted = [answer("SELECT COUNT(*) AS n FROM demo.t", item)[0]["n"] for item in (root, newer)]
     assert counted[0] < counted[1]
     read = storedtable.find_table
 
@@ -216,7 +216,7 @@ def test_counts_come_from_the_index_alone(
     with sdb.sql(query, root=str(lake), typed=False) as result:
         lines = b"".join(result.lines())
         assert result.blocks_read == 0
-    assert [json.loads(line)["n"] for line in lines.splitlines()] == [one["n"] for one in wanted]
+    assert [json.loads(line)["n"] for line in lines.splitlines()] == [item["n"] for item in wanted]
     assert opened == []
 
 
@@ -239,18 +239,21 @@ def test_counts_make_no_object_of_packfiles_in_lists(
 
 def test_packfiles_of_lists_are_those_that_their_descriptors_tell_of(lake: Path) -> None:
     handle = open_table(lake, "web", "logs")
-    packs = StoredTable(handle).packs()
-    told = [one.checked() for one in handle.descriptors()]
-    assert len(packs) == len(told) > handle.index.indirect.original_objects > 0
-    for pack, one in zip(packs, told, strict=True):
-        trailer = one.trailer
+    packs = TableSource(handle).packs()
+    reported = [described.checked() for described in handle.descriptors()]
+    assert len(packs) == len(reported) > handle.index.indirect.original_objects > 0
+    for pack, described in zip(packs, reported, strict=True):
+        trailer = described.trailer
         facts = (pack.block_count, pack.row_count, pack.stored_bytes, pack.decompressed_bytes)
         whole = (len(trailer.blocks), trailer.rows, trailer.offset, trailer.decompressed_bytes)
         assert facts == whole
-        assert (pack.path, pack.size_bytes) == (handle.root.place(one.key), one.size_bytes)
-        assert (pack.trailer, pack.etag, pack.is_remote) == (trailer, one.etag, False)
+        assert (pack.path, pack.size_bytes) == (
+            handle.root.place(described.key),
+            described.size_bytes,
+        )
+        assert (pack.trailer, pack.etag, pack.is_remote) == (trailer, described.etag, False)
         assert isinstance(pack, TablePackfile)
-        assert (pack.told, pack.key, pack.verify) == (one, one.key, True)
+        assert (pack.descriptor, pack.key, pack.verify) == (described, described.key, True)
 
 
 def test_no_packfile_is_opened_for_a_plan(lake: Path, opened: list[str]) -> None:
@@ -270,8 +273,8 @@ def test_only_lists_that_matter_are_read(lake: Path, tmp_path: Path) -> None:
     shutil.copytree(lake, copy)
     lists = list(copy.glob("db/web/logs/indirect-*"))
     assert len(lists) == 4
-    for place in lists:
-        place.unlink()
+    for path in lists:
+        path.unlink()
     query = "SELECT COUNT(*) FROM web.logs WHERE ts >= `2024-01-05T00:00:00Z`"
     assert answer(query, copy) == [{"count": 48}]
     assert answer("SELECT COUNT(*) FROM web.logs", copy, since="2024-01-06") == [{"count": 24}]
@@ -291,11 +294,11 @@ def test_pruning_loses_no_row(lake: Path, start: int, hours: int, also: str | No
     where = f"ts >= `{first:%Y-%m-%dT%H:%M:%SZ}` AND ts < `{last:%Y-%m-%dT%H:%M:%SZ}`"
     text = "SELECT n FROM web.logs WHERE " + (f"{where} AND ({also})" if also else where)
     pruned, whole = answer(text, lake), answer(text, lake, prune=False)
-    key = [one["n"] for one in ROWS if start <= one["n"] < start + hours]
-    assert sorted(one["n"] for one in pruned) == sorted(one["n"] for one in whole)
-    assert also or sorted(one["n"] for one in pruned) == key
+    key = [item["n"] for item in ROWS if start <= item["n"] < start + hours]
+    assert sorted(item["n"] for item in pruned) == sorted(item["n"] for item in whole)
+    assert also or sorted(item["n"] for item in pruned) == key
     period = answer("SELECT n FROM web.logs", lake, since=first, until=last)
-    assert sorted(one["n"] for one in period) == key
+    assert sorted(item["n"] for item in period) == key
 
 
 @pytest.mark.parametrize("per_list", [1, 2, 3])
@@ -315,7 +318,7 @@ def test_times_that_few_rows_have_are_found_in_old_lists(tmp_path: Path, per_lis
         text: answer(f"SELECT COUNT(*) AS n FROM web.few WHERE {text}", root)
         for text in ("u >= `2024-05-01T00:00:00Z`", "u < `2024-02-02T00:00:00Z`")
     }
-    assert [found for (found,) in counts.values()] == [{"n": 1}, {"n": 2}]
+    assert [count for (count,) in counts.values()] == [{"n": 1}, {"n": 2}]
 
 
 def test_lists_of_another_program_over_ours_are_all_read(tmp_path: Path) -> None:
@@ -334,7 +337,7 @@ def test_lists_of_another_program_over_ours_are_all_read(tmp_path: Path) -> None
 
 def test_partitions_prune(lake: Path, opened: list[str]) -> None:
     text = "SELECT n FROM web.logs WHERE region = 'eu' AND shard = 0"
-    assert sorted(one["n"] for one in answer(text, lake)) == list(range(72, 96))
+    assert sorted(item["n"] for item in answer(text, lake)) == list(range(72, 96))
     assert len(set(opened)) == 1
 
 
@@ -360,8 +363,8 @@ def test_an_empty_table_has_no_rows(tmp_path: Path) -> None:
 
 
 def test_fields_of_a_table(lake: Path) -> None:
-    found = answer("DESCRIBE web.logs", lake)
-    assert {one["field"] for one in found} == {"ts", "n", "region", "shard", "day"}
+    actual = answer("DESCRIBE web.logs", lake)
+    assert {item["field"] for item in actual} == {"ts", "n", "region", "shard", "day"}
     (row,) = answer("SELECT * EXCLUDE (ts, day) FROM web.logs WHERE n = 30", lake)
     assert row == {"n": 30, "region": "eu", "shard": 1}
 
@@ -369,12 +372,12 @@ def test_fields_of_a_table(lake: Path) -> None:
 @pytest.mark.parametrize("harm", ["missing", "short", "longer"])
 def test_packfiles_that_are_not_what_was_written(tmp_path: Path, harm: str) -> None:
     root = made_table(tmp_path / "lake", "web", "logs", parts(tmp_path)[:2])
-    place = min(root.glob("db/web/logs/packed-*"))
-    data = place.read_bytes()
-    place.unlink()
+    path = min(root.glob("db/web/logs/packed-*"))
+    data = path.read_bytes()
+    path.unlink()
     if harm != "missing":
-        place.write_bytes(data[:-9] if harm == "short" else data + b"x")
-    with pytest.raises(errors.CorruptError, match=place.name) as raised:
+        path.write_bytes(data[:-9] if harm == "short" else data + b"x")
+    with pytest.raises(errors.CorruptError, match=path.name) as raised:
         answer("SELECT SUM(n) FROM web.logs", root)
     assert raised.value.exit_code == 6
 
@@ -390,7 +393,7 @@ def test_tables_in_python(lake: Path) -> None:
     assert db.tables("web") == [facts]
     table = db.table("web.logs")
     assert table.describe().facts.rows == len(ROWS)
-    assert [one.number for one in table.inputs()] == list(range(DAYS))
+    assert [entry.number for entry in table.inputs()] == list(range(DAYS))
     report = table.validate()
     assert (report.ok, report.rows, report.packfiles) == (True, len(ROWS), DAYS)
     assert table.to_arrow(fields=["n"], since="2024-01-06", limit=3).to_pydict() == {

@@ -1,4 +1,4 @@
-"""Whoever writes to a table makes statistics of the paths that its definition tells."""
+"""All writers of a table make statistics of the paths that its definition names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sdb.table.sync.follow import follow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.connected import TableConnection
+    from sdb.query.connected import Connection
 
 DICE = random.Random(1)
 ROWS = [
@@ -41,13 +41,13 @@ AUTO = {("n",), ("id",), ("s", "x")}
 
 
 @pytest.fixture
-def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableConnection:
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Connection:
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
     (tmp_path / "lake" / "in").mkdir(parents=True)
     return sdb.connect(str(tmp_path / "lake"))
 
 
-def define(db: TableConnection, stats: str | None) -> None:
+def define(db: Connection, stats: str | None) -> None:
     pattern = "file://in/*.json"
     definition: dict[str, object] = {"input": [{"pattern": pattern}]}
     if stats is not None:
@@ -57,52 +57,52 @@ def define(db: TableConnection, stats: str | None) -> None:
     (folder / "definition.json").write_text(json.dumps(definition))
 
 
-def told(db: TableConnection) -> list[set[Any]]:
-    """Give the paths with statistics of each packfile."""
-    found = []
-    for one in open_table(db.root, "web", "t").descriptors():
-        with open_packfile(db.root.place(one.key)) as pack:
+def told(db: Connection) -> list[set[Any]]:
+    """Return the paths with statistics of each packfile."""
+    results = []
+    for descriptor in open_table(db.root, "web", "t").descriptors():
+        with open_packfile(db.root.place(descriptor.key)) as pack:
             known = pack.known[1]
-            found.append(set() if known is None else {path for path, _ in known.sizes})
-    return found
+            results.append(set() if known is None else {path for path, _ in known.sizes})
+    return results
 
 
 def lines() -> io.BytesIO:
     return io.BytesIO("".join(json.dumps(row) + "\n" for row in ROWS).encode())
 
 
-def by_append_of_rows(db: TableConnection, **options: Any) -> None:
+def by_append_of_rows(db: Connection, **options: Any) -> None:
     db.append("web.t", ROWS, **options)
 
 
-def by_append_of_a_file(db: TableConnection, **options: Any) -> None:
+def by_append_of_a_file(db: Connection, **options: Any) -> None:
     db.append("web.t", lines(), **options)
 
 
-def by_insert(db: TableConnection, **options: Any) -> None:
+def by_insert(db: Connection, **options: Any) -> None:
     from sdb.table.insert.insert import insert
 
     insert(db.root, "web", "t", lines(), **options)
 
 
-def by_sync(db: TableConnection, **options: Any) -> None:
+def by_sync(db: Connection, **options: Any) -> None:
     _put(db)
     db.sync("web.t", **options)
 
 
-def by_follow(db: TableConnection, **options: Any) -> None:
+def by_follow(db: Connection, **options: Any) -> None:
     _put(db)
     stop = threading.Event()
     follow(db.root, "web", stop=stop, tell=lambda _: stop.set(), **options)
 
 
-def by_statement(db: TableConnection, **options: Any) -> None:
+def by_statement(db: Connection, **options: Any) -> None:
     assert not options
     _put(db)
     db.execute("INSERT INTO web.t SELECT * FROM read_file('in/rows.json')")
 
 
-def _put(db: TableConnection) -> None:
+def _put(db: Connection) -> None:
     Path(db.root.place("in/rows.json")).write_bytes(lines().getvalue())
 
 
@@ -112,28 +112,28 @@ WRITERS = [by_append_of_rows, by_append_of_a_file, by_insert, by_sync, by_follow
 @pytest.mark.parametrize("write", WRITERS)
 @pytest.mark.parametrize("stats", [None, "off", "s.x"])
 def test_writers_follow_the_definition(
-    db: TableConnection, write: Callable[..., None], stats: str | None
+    db: Connection, write: Callable[..., None], stats: str | None
 ) -> None:
     db.execute("CREATE TABLE web.t")
     define(db, stats)
     write(db)
-    (found,) = told(db)
+    (actual,) = told(db)
     if stats is None:
-        assert found
-        assert found <= AUTO
+        assert actual
+        assert actual <= AUTO
     else:
-        assert found == {"off": set(), "s.x": {("s", "x")}}[stats]
+        assert actual == {"off": set(), "s.x": {("s", "x")}}[stats]
 
 
 @pytest.mark.parametrize("write", WRITERS[:-1])
-def test_options_go_before_the_definition(db: TableConnection, write: Callable[..., None]) -> None:
+def test_options_go_before_the_definition(db: Connection, write: Callable[..., None]) -> None:
     db.execute("CREATE TABLE web.t")
     define(db, "s.x")
     write(db, stats="id")
     assert told(db) == [{("id",)}]
 
 
-def test_words_and_prefixes_stay(db: TableConnection) -> None:
+def test_words_and_prefixes_stay(db: Connection) -> None:
     db.execute("CREATE TABLE web.t")
     define(db, "words:ip,prefixes:ip")
     for part in range(2):
@@ -145,9 +145,9 @@ def test_words_and_prefixes_stay(db: TableConnection) -> None:
         lambda: db.table("web.t").compact(cluster_by=["n"]),
     ):
         change()
-        assert all({("ip",)} == one for one in told(db))
-        for one in open_table(db.root, "web", "t").descriptors():
-            with open_packfile(db.root.place(one.key)) as pack:
+        assert all({("ip",)} == descriptor for descriptor in told(db))
+        for descriptor in open_table(db.root, "web", "t").descriptors():
+            with open_packfile(db.root.place(descriptor.key)) as pack:
                 known = pack.known[1]
                 assert known is not None
                 assert {kind for _, kind in known.sizes} >= {WORDS, PREFIXES}
@@ -155,17 +155,17 @@ def test_words_and_prefixes_stay(db: TableConnection) -> None:
             assert [*result] == [{"n": 212}]
 
 
-def test_rows_that_are_kept_keep_what_is_known_of_them(db: TableConnection) -> None:
+def test_rows_that_are_kept_keep_what_is_known_of_them(db: Connection) -> None:
     db.execute("CREATE TABLE web.t")
     define(db, "s.x")
     for _ in range(8):
         db.append("web.t", lines())
     define(db, "off")
     db.execute("DELETE FROM web.t WHERE n = 5")
-    assert all({("s", "x")} <= one for one in told(db))
+    assert all({("s", "x")} <= item for item in told(db))
     db.table("web.t").compact()
-    (found,) = told(db)
-    assert {("s", "x")} <= found
+    (actual,) = told(db)
+    assert {("s", "x")} <= actual
 
 
 def test_the_member_is_no_matter_of_the_original() -> None:
@@ -182,7 +182,7 @@ def test_the_member_is_no_matter_of_the_original() -> None:
         Definition.parse('{"stats": ["a"]}')
 
 
-def test_what_is_no_path_is_told(db: TableConnection) -> None:
+def test_what_is_no_path_is_told(db: Connection) -> None:
     db.execute("CREATE TABLE web.t")
     define(db, None)
     for write in (by_append_of_rows, by_sync):

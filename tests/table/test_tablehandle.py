@@ -37,19 +37,19 @@ def memory() -> Iterator[MemoryStore]:
 
 @pytest.mark.parametrize(("root", "name"), roots.recorded())
 def test_every_recorded_table_opens(root: str, name: str, tmp_path: Path) -> None:
-    told = json.loads((roots.FOLDER / "roots" / name).read_text())["index"]
+    index = json.loads((roots.FOLDER / "roots" / name).read_text())["index"]
     _, database, table, *_ = name.split(".")
     handle = open_table(roots.unpacked(root, tmp_path), database, table)
-    wanted = [*told["indirect_descriptors"], *told["inline"]]
-    found = list(handle.descriptors())
-    assert [(one.key, one.etag, one.size_bytes) for one in found] == [
-        (one["path"], one["etag"], one["size"]) for one in wanted
+    wanted = [*index["indirect_descriptors"], *index["inline"]]
+    packfiles = list(handle.descriptors())
+    assert [(item.key, item.etag, item.size_bytes) for item in packfiles] == [
+        (item["path"], item["etag"], item["size"]) for item in wanted
     ]
-    assert [one.checked().trailer.offset for one in found] == [
-        one["trailer"]["offset"] for one in wanted
+    assert [item.checked().trailer.offset for item in packfiles] == [
+        item["trailer"]["offset"] for item in wanted
     ]
-    inputs = [[one.path, one.etag, one.number] for one in handle.inputs.walk()]
-    assert inputs == told["inputs"]
+    inputs = [[item.path, item.etag, item.number] for item in handle.inputs.walk()]
+    assert inputs == index["inputs"]
     assert handle.name == f"{database}.{table}"
     assert handle.state is None
 
@@ -66,7 +66,7 @@ def test_names_of_tables_and_databases(tmp_path: Path) -> None:
     ("database", "table", "hint"),
     [
         ("demo", "taa", "did you mean demo.ta?"),
-        ("dem", "ta", "did you mean the database demo?"),
+        ("dem", "ta", "did you mean demo.ta?"),
         ("demo", "quite_different", "sdb tables lists them"),
         ("quite", "different", "sdb tables lists them"),
     ],
@@ -82,12 +82,14 @@ def test_a_table_without_rows_and_a_root_without_tables(tmp_path: Path) -> None:
     with pytest.raises(errors.NotFoundError) as raised:
         open_table(tmp_path, "demo", "t")
     assert "--root" in (raised.value.hint or "")
-    place = tmp_path / "db/demo/t/definition.json"
-    place.parent.mkdir(parents=True)
-    place.write_text("{}")
+    path = tmp_path / "db/demo/t/definition.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
     with pytest.raises(errors.NotFoundError, match="has a definition") as raised:
         open_table(tmp_path, "demo", "t")
-    assert raised.value.hint == "sdb sync demo t"
+    assert (
+        raised.value.hint == "sdb sync demo.t takes its inputs, and sdb insert demo.t FILE others"
+    )
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\nb"])
@@ -105,14 +107,14 @@ def test_objects_that_are_not_what_the_index_tells(tmp_path: Path) -> None:
     root = roots.unpacked("07-indirect-3", tmp_path)
     handle = open_table(root, "demo", "t")
     ref = handle.index.indirect.refs[0]
-    place = tmp_path / ref.key
-    data = place.read_bytes()
-    place.write_bytes(data[:-1])
+    entry = tmp_path / ref.key
+    data = entry.read_bytes()
+    entry.write_bytes(data[:-1])
     with pytest.raises(errors.CorruptError, match="ETag changed") as raised:
         list(handle.descriptors())
     assert raised.value.path == ref.key
     assert len(list(handle.descriptors(()))) == len(handle.index.inline)
-    place.unlink()
+    entry.unlink()
     with pytest.raises(errors.CorruptError, match=f"{ref.key} is missing"):
         list(handle.descriptors())
 
@@ -125,14 +127,14 @@ def test_an_index_that_was_moved_over_another(tmp_path: Path) -> None:
 
 
 def test_a_definition_that_cannot_be_read(tmp_path: Path) -> None:
-    place = tmp_path / "db/demo/t/definition.json"
-    place.parent.mkdir(parents=True)
+    path = tmp_path / "db/demo/t/definition.json"
+    path.parent.mkdir(parents=True)
     root, keys = table_root(tmp_path), TableKeys("demo", "t")
-    for text, reason in [(b"\xff", "not UTF-8"), (b"[]", "not a JSON object")]:
-        place.write_bytes(text)
+    for text, reason in [(b"\xff", "not UTF-8"), (b"[]", "expected a JSON object")]:
+        path.write_bytes(text)
         with pytest.raises(errors.InputError, match=reason):
             read_definition(root, keys)
-    place.unlink()
+    path.unlink()
     with pytest.raises(errors.NotFoundError, match="no definition of demo"):
         read_definition(root, keys)
 

@@ -19,38 +19,38 @@ from sdb.table.definition.definition import VersionPolicy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import TableConnection
+    from sdb.query.connected import Connection
 
 DAY_SECONDS = 86_400
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> TableConnection:
+def db(tmp_path: Path) -> Connection:
     """Make a table that keeps two versions, and has four."""
-    found = sdb.connect(tmp_path / "lake")
+    connection = sdb.connect(tmp_path / "lake")
     inputs = definition_of(["in/*.json"], is_remote=False)
-    create_table(found.root, "d", "t", replace(inputs, versions=VersionPolicy(keep_last=2)))
-    found.append("d.t", [{"n": n} for n in range(10)])
-    found.execute("DELETE FROM d.t WHERE n = 3")
-    found.execute("DELETE FROM d.t WHERE n = 4")
-    found.append("d.t", [{"n": 77}])
-    return found
+    create_table(connection.root, "d", "t", replace(inputs, versions=VersionPolicy(keep_last=2)))
+    connection.append("d.t", [{"n": n} for n in range(10)])
+    connection.execute("DELETE FROM d.t WHERE n = 3")
+    connection.execute("DELETE FROM d.t WHERE n = 4")
+    connection.append("d.t", [{"n": 77}])
+    return connection
 
 
 def age(root: Path, days: float = 3) -> None:
-    """Let all objects be some days old."""
+    """Make all objects some days old."""
     for path in root.rglob("*"):
         if path.is_file():
             at = path.stat().st_mtime - days * DAY_SECONDS
             os.utime(path, (at, at))
 
 
-def numbers(db: TableConnection, name: str = "d.t") -> list[int]:
+def numbers(db: Connection, name: str = "d.t") -> list[int]:
     with db.sql(f"SELECT n FROM {name}") as result:
         return sorted(row["n"] for row in result)
 
 
-def test_vacuum_expires_by_policy_and_collects(db: TableConnection, tmp_path: Path) -> None:
+def test_vacuum_expires_by_policy_and_collects(db: Connection, tmp_path: Path) -> None:
     before = numbers(db)
     dry = db.execute("VACUUM d.t DRY RUN")[0]
     assert dry.is_dry
@@ -72,9 +72,9 @@ def test_vacuum_expires_by_policy_and_collects(db: TableConnection, tmp_path: Pa
         db.table("d.t@1")
     # What expired could be read until now; a later one deletes it, as EXPLAIN tells.
     age(tmp_path / "lake")
-    told = db.execute("EXPLAIN VACUUM d.t")[0].effects[0].as_dict()
+    reported = db.execute("EXPLAIN VACUUM d.t")[0].effects[0].as_dict()
     gone = db.execute("VACUUM d.t", author="me")[0].effects[0].as_dict()
-    assert told == gone
+    assert reported == gone
     assert gone["versions_expired"] == 0
     assert isinstance(gone["deleted_bytes"], int)
     assert gone["deleted_bytes"] > 0
@@ -87,16 +87,14 @@ def test_vacuum_expires_by_policy_and_collects(db: TableConnection, tmp_path: Pa
     ("text", "kind", "said"),
     [
         ("VACUUM d.none", errors.NotFoundError, "there is no table"),
-        ("VACUUM d.free", errors.UsageError, "nothing tells which versions"),
+        ("VACUUM d.free", errors.UsageError, "no policy says which versions"),
         ("VACUUM d.t DRY", errors.QueryError, "RUN"),
         ("VACUUM d.t@audit", errors.UnsupportedError, "is a branch"),
         ("BEGIN; VACUUM d.t; TRUNCATE d.t; COMMIT", errors.UnsupportedError, "of its own"),
-        ("VACUUM", errors.QueryError, "unexpected .end"),
+        ("VACUUM", errors.QueryError, "ends too early"),
     ],
 )
-def test_what_vacuum_refuses(
-    text: str, kind: type[Exception], said: str, db: TableConnection
-) -> None:
+def test_what_vacuum_refuses(text: str, kind: type[Exception], said: str, db: Connection) -> None:
     db.execute("CREATE TABLE d.free")
     db.table("d.t").branch("audit")
     before = open_table(db.root, "d", "t").data
@@ -108,9 +106,7 @@ def test_what_vacuum_refuses(
     assert "sdb exec" in str(caught.value.hint)
 
 
-def test_a_dropped_table_stays_dropped_when_it_is_tidied(
-    db: TableConnection, tmp_path: Path
-) -> None:
+def test_a_dropped_table_stays_dropped_when_it_is_tidied(db: Connection, tmp_path: Path) -> None:
     before = numbers(db)
     dropped = db.execute("DROP TABLE d.t")[0].version
     for _ in range(3):
@@ -129,7 +125,7 @@ def test_a_dropped_table_stays_dropped_when_it_is_tidied(
     assert db.table("d.t").validate().ok
 
 
-def test_each_statement_tells_who_did_it(db: TableConnection) -> None:
+def test_each_statement_tells_who_did_it(db: Connection) -> None:
     for text in [
         "CREATE TABLE d.u",
         "INSERT INTO d.u VALUES ({'n': 1}), ({'n': 2})",
@@ -141,18 +137,18 @@ def test_each_statement_tells_who_did_it(db: TableConnection) -> None:
         "UNDROP TABLE d.u",
     ]:
         db.execute(text, author="me")
-    assert {one.author for one in db.table("d.u").log()} == {"me"}
+    assert {version.author for version in db.table("d.u").log()} == {"me"}
     with db.transaction(author="you") as tx:
         tx.execute("INSERT INTO d.u VALUES ({'n': 9})")
     assert next(iter(db.table("d.u").log())).author == "you"
 
 
-def test_progress_is_told_of_rows_and_blocks(db: TableConnection) -> None:
-    told: list[tuple[int, int | None]] = []
+def test_progress_is_told_of_rows_and_blocks(db: Connection) -> None:
+    reports: list[tuple[int, int | None]] = []
     followed = []
 
     def progress(done: int, total: int | None) -> None:
-        told.append((done, total))
+        reports.append((done, total))
 
     class Follow:
         def __init__(self, result: object) -> None:
@@ -164,16 +160,16 @@ def test_progress_is_told_of_rows_and_blocks(db: TableConnection) -> None:
 
     db.execute("UPDATE d.t SET m = n WHERE n > 1", progress=progress, follow=Follow)
     handle = open_table(db.root, "d", "t").at(-1)
-    total = sum(one.trailer.offset for one in handle.descriptors())
-    assert told[-1] == (total, total)
+    total = sum(descriptor.trailer.offset for descriptor in handle.descriptors())
+    assert reports[-1] == (total, total)
     assert len(followed) == 3  # one finds the rows, and one for each packfile their values
-    told.clear()
+    reports.clear()
     db.execute("INSERT INTO d.t SELECT n FROM d.t", progress=progress)
-    assert told[-1][0] > 0
+    assert reports[-1][0] > 0
 
 
 def test_names_that_no_row_has_are_told_of_wide_rows(
-    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+    db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An index has no types of packfiles with many fields: their own trailers are asked."""
     dice = random.Random(1)

@@ -17,21 +17,21 @@ from sdb.table.catalog.lookup import BeforeFirstError, UnknownReferenceError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import TableConnection
+    from sdb.query.connected import Connection
 
 
 @pytest.fixture(scope="module")
-def db(tmp_path_factory: pytest.TempPathFactory) -> TableConnection:
+def db(tmp_path_factory: pytest.TempPathFactory) -> Connection:
     """Make a table of five versions: version k has 1 + ... + k rows."""
-    found = sdb.connect(tmp_path_factory.mktemp("lake"))
-    found.create("web.gha", "file://in/*.json")
+    connection = sdb.connect(tmp_path_factory.mktemp("lake"))
+    connection.create("web.gha", "file://in/*.json")
     for number in range(1, 6):
         times = [datetime(2024, 1, number, hour, tzinfo=UTC) for hour in range(number)]
-        found.append("web.gha", [{"k": number, "ts": at} for at in times])
-    return found
+        connection.append("web.gha", [{"k": number, "ts": at} for at in times])
+    return connection
 
 
-def rows(db: TableConnection, text: str, **options: Any) -> list[Any]:
+def rows(db: Connection, text: str, **options: Any) -> list[Any]:
     with db.sql(text, **options) as result:
         return [tuple(row.values()) if len(row) > 1 else next(iter(row.values())) for row in result]
 
@@ -66,14 +66,14 @@ def rows(db: TableConnection, text: str, **options: Any) -> list[Any]:
         ("UNPIVOT web.gha@2 AS v AT n", 6),
     ],
 )
-def test_each_spelling(db: TableConnection, table: str, count: int) -> None:
+def test_each_spelling(db: Connection, table: str, count: int) -> None:
     text = f"SELECT COUNT(*) AS n FROM {table}\n"
     assert rows(db, text, params={"v": 2} if "$v" in text else None) == [count]
     tree = parse(text)
     assert parse(printer.statement(tree)).select.sources == tree.select.sources
 
 
-def test_several_versions_in_one_query(db: TableConnection) -> None:
+def test_several_versions_in_one_query(db: Connection) -> None:
     joined = (
         "SELECT COUNT(*) AS n FROM web.gha@2 AS a JOIN web.gha@4 AS b ON a.k = b.k AND a.ts = b.ts"
     )
@@ -95,7 +95,7 @@ def test_several_versions_in_one_query(db: TableConnection) -> None:
     assert rows(db, pruned) == [7]
 
 
-def test_all_tables_of_a_query_at_a_version(db: TableConnection) -> None:
+def test_all_tables_of_a_query_at_a_version(db: Connection) -> None:
     text = "SELECT COUNT(*) AS n FROM web.gha UNION ALL SELECT COUNT(*) AS n FROM web.gha@5"
     assert rows(db, text, at="2") == [3, 15]
     assert rows(db, 'SELECT COUNT(*) AS n FROM TABLE_GLOB(web."g*")', at="-1") == [10]
@@ -107,7 +107,7 @@ def test_all_tables_of_a_query_at_a_version(db: TableConnection) -> None:
     assert rows(db, "SELECT COUNT(*) AS n FROM sdb.versions('web.gha')", at="2") == [2]
 
 
-def test_what_cannot_be_meant(db: TableConnection) -> None:
+def test_what_cannot_be_meant(db: Connection) -> None:
     for table, error, message in [
         ("web.gha@99", UnknownReferenceError, "no version 99"),
         ("web.gha@prod", UnknownReferenceError, "no tag or branch 'prod'"),
@@ -117,8 +117,12 @@ def test_what_cannot_be_meant(db: TableConnection) -> None:
         ("web.gha AT (VERSION => 1.5)", errors.QueryError, "takes a number"),
         ("web.gha AT (VERSION => k)", UnknownReferenceError, "no tag or branch 'k'"),
         ("web.gha AT (TIMESTAMP => 5)", errors.QueryError, "takes a time"),
-        ("web.gha AT (DAY => 5)", errors.QueryError, "expecting VERSION or TIMESTAMP"),
-        ("web.gha AT (VERSION = 5)", errors.QueryError, "expecting"),
+        (
+            "web.gha AT (DAY => 5)",
+            errors.QueryError,
+            "VERSION, TIMESTAMP, TAG or BRANCH",
+        ),
+        ("web.gha AT (VERSION = 5)", errors.QueryError, "is expected"),
         ("web.nix@1", errors.NotFoundError, "no table web.nix"),
         ("gha AT (VERSION => 1)", errors.QueryError, "gha has no versions"),
         ("'in/x.json' AT (VERSION => 1)", errors.UsageError, "no versions"),
@@ -129,19 +133,19 @@ def test_what_cannot_be_meant(db: TableConnection) -> None:
         rows(db, "WITH q AS (SELECT 1 AS a) SELECT * FROM q AT (VERSION => 1)")
 
 
-def test_handles_of_versions(db: TableConnection) -> None:
+def test_handles_of_versions(db: Connection) -> None:
     head = db.table("web.gha")
     old = head.at(2)
     assert (old.version, old.to_arrow().num_rows, old.describe().facts.rows) == (2, 3, 3)
     assert head.at("-1").to_arrow().num_rows == 10
     assert db.table("web.gha@3").to_arrow(fields=["k"])["k"].to_pylist() == [1, 2, 2, 3, 3, 3]
-    assert repr(old) == f"<StoredTableView web.gha@2 below {db.root.location}>"
+    assert repr(old) == f"<Table web.gha@2 below {db.root.location}>"
     before = db.table("web.gha@-1")
     text = "SELECT COUNT(*) AS n FROM web.gha"
     assert rows(db, text, tables={"web.gha": before.handle}) == [10]
 
 
-def test_tables_about_tables(db: TableConnection, tmp_path: Path) -> None:
+def test_tables_about_tables(db: Connection, tmp_path: Path) -> None:
     text = "SELECT version, rows, rows_added FROM sdb.versions('web.gha') ORDER BY version"
     assert rows(db, text) == [(k, k * (k + 1) // 2, k) for k in range(1, 6)]
     assert rows(db, "SELECT COUNT(*) AS n FROM sdb.versions('web.gha@3')") == [3]
@@ -214,3 +218,30 @@ def test_views_of_branches_are_written_to_and_others_are_not(tmp_path: Path) -> 
             write(table.at(1))
     with pytest.raises(errors.UsageError, match="the whole table"):
         side.compact()
+
+
+def test_show(db: Connection) -> None:
+    """SHOW TABLES is `sdb.tables`; SHOW COLUMNS, DESC and DESCRIBE are one."""
+
+    def answer(text: str) -> list[dict[str, Any]]:
+        with db.sql(text) as result:
+            return [dict(row) for row in result]
+
+    every = answer("SELECT * FROM sdb.tables")
+    assert [(row["database"], row["table"], row["rows"]) for row in every] == [("web", "gha", 15)]
+    for text in ("show tables", "SHOW ALL TABLES", "SHOW TABLES FROM web", "SHOW TABLES LIKE 'g%'"):
+        assert answer(text) == every
+    assert answer("SHOW TABLES IN web LIKE 'x%'") == answer("SHOW TABLES FROM ops") == []
+    assert answer("SHOW DATABASES") == answer("SHOW SCHEMAS;") == [{"database": "web"}]
+    fields = answer("DESCRIBE web.gha")
+    assert [row["field"] for row in fields] == ["k", "ts"]
+    for text in ("SHOW COLUMNS FROM web.gha", "SHOW FIELDS IN web.gha", "DESC web.gha"):
+        assert answer(text) == fields
+    for text, message in (
+        ("SHOW", "TABLES or COLUMNS is expected"),
+        ("SHOW CREATE TABLE web.gha", "TABLES or COLUMNS is expected, not 'CREATE'"),
+        ("SHOW TABLES web", "'web' cannot stand here"),
+        ("SHOW COLUMNS web.gha", "FROM is expected, not 'web'"),
+    ):
+        with pytest.raises(errors.QueryError, match=message):
+            answer(text)

@@ -14,8 +14,7 @@ from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.trailer.read import read_trailer
 from sdb.records import replace
 from sdb.store.url import open_read
-from sdb.table.format import contentid, etags
-from sdb.table.format import state as versionstate
+from sdb.table.format import contentid, etags, limits
 from sdb.table.format.history import (
     HistoryRef,
     PastVersion,
@@ -46,20 +45,20 @@ STATE = VersionState(
     7001,
     7002,
     "insert",
-    100,
-    2000,
-    "someone",
-    "why",
-    VersionPointer(6, "db/d/t/versions/6", '"e6"'),
-    VersionChanges(1, 2, 30, 40),
-    (past(5), past(6)),
-    (HistoryRef("db/d/t/history-A", '"h"', 1, 4, 1000, 4000, 4),),
-    {"good": VersionPointer(3, "db/d/t/versions/3", '"e3"')},
-    ("try",),
-    6500,
-    {"later": [1, "x"]},
+    rows=100,
+    size_bytes=2000,
+    author="someone",
+    message="why",
+    parent=VersionPointer(6, "db/d/t/versions/6", '"e6"'),
+    changes=VersionChanges(1, 2, 30, 40),
+    history=(past(5), past(6)),
+    older=(HistoryRef("db/d/t/history-A", '"h"', 1, 4, 1000, 4000, 4),),
+    tags={"good": VersionPointer(3, "db/d/t/versions/3", '"e3"')},
+    branches=("try",),
+    boundary_us=6500,
+    unknown={"later": [1, "x"]},
     branch="try",
-    kept='"b2sum:kept"',
+    kept_etag='"b2sum:kept"',
     merged=VersionPointer(4, "db/d/t/versions/4", '"e4"'),
     merges={"other": VersionPointer(4, "db/d/t/versions/4", '"e4"')},
     ids=("job-1", "job-2"),
@@ -70,6 +69,8 @@ STATE = VersionState(
     together={"db/d/u/index": 12},
     keeps_for="web.trial",
     adopted=7,
+    traced=7,
+    traced_since=5,
     replaced=VersionPointer(5, "db/d/t/versions/5-foreign", '"e5"'),
     purged=4,
     joined=(VersionPointer(2, "db/d/t/versions/2", '"e2"'),),
@@ -81,12 +82,12 @@ STATE = VersionState(
 def test_state_survives_a_round_trip_in_an_index_of_anyone() -> None:
     theirs = {"definition": {"hash": bytes(32)}, "packed-gc-cursor": "x", "other": 1}
     index = TableIndex("t", user_data=with_state(theirs, STATE))
-    found = TableIndex.decode(index.encode(LOCAL), LOCAL)
-    assert state_of(found.user_data) == STATE
-    assert {name: found.user_data[name] for name in theirs} == theirs
+    actual = TableIndex.decode(index.encode(LOCAL), LOCAL)
+    assert state_of(actual.user_data) == STATE
+    assert {name: actual.user_data[name] for name in theirs} == theirs
     assert state_of(theirs) is None
     changed = replace(STATE, version=8)
-    assert state_of(with_state(found.user_data, changed)) == changed
+    assert state_of(with_state(actual.user_data, changed)) == changed
 
 
 @pytest.mark.parametrize("name", sorted(set(STATE.struct()) - {"later"}))
@@ -94,18 +95,21 @@ def test_state_survives_a_round_trip_in_an_index_of_anyone() -> None:
 def test_members_of_another_type_are_refused_or_harmless(name: str, bad: Any) -> None:
     value = STATE.struct() | {name: bad}
     try:
-        found = VersionState.from_struct(value)
+        actual = VersionState.from_struct(value)
     except (CorruptError, UnsupportedError):
         return
-    assert VersionState.from_struct(found.struct()) == found
+    assert VersionState.from_struct(actual.struct()) == actual
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"format": 2}, "a table of format 2"),
-        ({"version": 6}, "not over"),
-        ({"version": 0}, "below 1"),
+        ({"version": 6}, "not before this one"),
+        ({"version": "x"}, "invalid version: expected an integer from 0 on, got 'x'"),
+        ({"history": [{"version": 1}]}, "a version: at is missing"),
+        ({"tags": [1]}, "invalid tags: expected a struct, got a list of 1"),
+        ({"version": 0}, "expected 1 or more"),
         ({"history": [past(6).struct(), past(5).struct()]}, "not in ascending order"),
         ({"history": [past(5).struct(), past(5).struct()]}, "not in ascending order"),
         ({"history": [past(3).struct()]}, "out of order"),
@@ -120,10 +124,13 @@ def test_members_of_another_type_are_refused_or_harmless(name: str, bad: Any) ->
         ({"shares": {"web.": "b"}}, "is no name"),
         ({"shares": {"web.gha": "../b"}}, "slash"),
         ({"keeps-for": "trial"}, "no dot"),
-        ({"transaction": "db/d/t/index"}, "no key of a transaction"),
+        ({"transaction": "db/d/t/index"}, "expected the key of a transaction"),
         ({"transaction": "db/d/transactions/../t"}, "is no name"),
-        ({"together": [{"index": "db/d/t/data/x", "version": 1}]}, "no key of an index"),
-        ({"together": [{"index": "db/d/t/branches/-1/index", "version": 1}]}, "no key of an"),
+        ({"together": [{"index": "db/d/t/data/x", "version": 1}]}, "expected that of an index"),
+        (
+            {"together": [{"index": "db/d/t/branches/-1/index", "version": 1}]},
+            "expected that of an",
+        ),
     ],
     ids=str,
 )
@@ -152,8 +159,8 @@ def test_every_version_of_a_long_history_is_found(commits: int, listed: int) -> 
         return key
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(versionstate, "MAX_LISTED", listed)
-        patched.setattr(versionstate, "MAX_INLINE", 16)
+        patched.setattr(limits.USUAL, "listed_versions", listed)
+        patched.setattr(limits.USUAL, "inline_versions", 16)
         state = VersionState(bytes(16), 1, "c", 1000, 1000, "create")
         for version in range(2, commits + 2):
             history = (*state.history, past(version - 1))
@@ -162,12 +169,12 @@ def test_every_version_of_a_long_history_is_found(commits: int, listed: int) -> 
         assert VersionState.from_struct(state.struct()) == state
     assert len(state.history) < 16
     for version in range(1, commits + 1):
-        place = state.place_of(version)
-        if isinstance(place, HistoryRef):
-            assert place.versions <= listed
-            inside = read_history(store[place.key], place)
-            place = next(one for one in inside if one.version == version)
-        assert place == past(version)
+        path = state.place_of(version)
+        if isinstance(path, HistoryRef):
+            assert path.versions <= listed
+            inside = read_history(store[path.key], path)
+            path = next(item for item in inside if item.version == version)
+        assert path == past(version)
     assert state.place_of(commits + 1) is None
     assert state.place_of(0) is None
 
@@ -182,7 +189,7 @@ def test_damaged_lists_of_versions_are_refused() -> None:
         bad[at] ^= 1
         with pytest.raises(CorruptError, match="reading db/d/t/history-A: its content"):
             read_history(bytes(bad), ref)
-    with pytest.raises(CorruptError, match="lists other versions"):
+    with pytest.raises(CorruptError, match=r"expected versions . to"):
         read_history(data, replace(ref, last=3))
     empty = write_history(())
     with pytest.raises(CorruptError, match="an empty list"):
@@ -199,12 +206,12 @@ def test_content_ids(tmp_path: Path) -> None:
     for path in paths:
         reader = open_read(path)
         try:
-            found = contentid.of_content(reader)
-            assert contentid.of_trailer(read_trailer(reader, str(path))) == found
+            actual = contentid.of_content(reader)
+            assert contentid.of_trailer(read_trailer(reader, str(path))) == actual
         finally:
             reader.close()
-        assert len(found) == 32
-        ids.append(found)
+        assert len(actual) == 32
+        ids.append(actual)
     assert ids[0] == ids[1] != ids[2]
     damaged = bytearray(paths[0].read_bytes())
     damaged[40] ^= 1
@@ -223,5 +230,5 @@ def test_the_page_tells_all_members() -> None:
     text = (ROOT / "docs" / "tables.md").read_text()
     state = text.partition("## The state of a version")[2].partition("## Content ids")[0]
     first = [line.split("|")[1] for line in state.splitlines() if line.startswith("| `")]
-    told = {name for cell in first for name in re.findall("`([^`]+)`", cell)}
-    assert told == STATE.struct().keys() - {"later"}
+    reported = {name for cell in first for name in re.findall("`([^`]+)`", cell)}
+    assert reported == STATE.struct().keys() - {"later"}

@@ -184,9 +184,9 @@ def test_a_time_field_that_comes_too_late(folder: Folder) -> None:
 def test_constants(folder: Folder) -> None:
     constants = {"a": "eu", "b": 1}
     folder.new(times(1, 3), constants=constants)
-    for given in ({"a": "eu"}, {}, {"a": "eu", "b": True}, {"x": 1}):
+    for item in ({"a": "eu"}, {}, {"a": "eu", "b": True}, {"x": 1}):
         with pytest.raises(UsageError, match="has other constants: a=eu, b=1"):
-            folder.append(times(3, 4), constants=given)
+            folder.append(times(3, 4), constants=item)
     folder.append(times(3, 4))
     folder.append(times(4, 5), constants=constants)
     assert [row["a"] for row in stored(folder.pack)] == ["eu"] * 4
@@ -273,15 +273,15 @@ def test_output_elsewhere(folder: Folder) -> None:
 
 
 def disturbed(monkeypatch: pytest.MonkeyPatch, disturbances: Iterator[Any]) -> None:
-    """Let something happen to the packfile each time after it was opened."""
-    real = module.grow
+    """Change the packfile each time after it was opened."""
+    real = module.create_from_prefix
 
-    def grow(*arguments: Any, **options: Any) -> AbstractContextManager[Draft]:
+    def create_from_prefix(*arguments: Any, **options: Any) -> AbstractContextManager[Draft]:
         next(disturbances, None)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(module, "grow", grow)
-    monkeypatch.setattr(module, "_FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(module, "create_from_prefix", create_from_prefix)
+    monkeypatch.setattr(module, "_FIRST_PAUSE_SECONDS", 0.002)
 
 
 def test_who_comes_second_starts_over(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

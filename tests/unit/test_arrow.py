@@ -90,17 +90,17 @@ def decoded(table: pa.Table) -> list[Any]:
     ]
 
 
-def same(expected: Any, found: Any) -> bool:
+def same(expected: Any, actual: Any) -> bool:
     """Compare values; an integer may have become the nearest float."""
     if isinstance(expected, dict):
-        return expected.keys() == found.keys() and all(
-            same(value, found[name]) for name, value in expected.items()
+        return expected.keys() == actual.keys() and all(
+            same(value, actual[name]) for name, value in expected.items()
         )
     if isinstance(expected, list):
-        return len(expected) == len(found) and all(map(same, expected, found))
-    if isinstance(found, float) and isinstance(expected, int):
-        return float(expected) == found
-    return type(expected) is type(found) and bool(expected == found)
+        return len(expected) == len(actual) and all(map(same, expected, actual))
+    if isinstance(actual, float) and isinstance(expected, int):
+        return float(expected) == actual
+    return type(expected) is type(actual) and bool(expected == actual)
 
 
 @pytest.mark.parametrize("folder", golden(), ids=lambda folder: folder.name)
@@ -210,8 +210,8 @@ def test_duckdb_queries_a_packfile(pack: Path, mixed: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     with sdb.open(pack) as opened, duckdb.connect() as connection:
         connection.register("rows", opened)
-        found = connection.sql("select count(*), sum(n), max(nested.text) from rows")
-        assert found.fetchall() == [(1000, 499500, "é999")]
+        rows = connection.sql("select count(*), sum(n), max(nested.text) from rows")
+        assert rows.fetchall() == [(1000, 499500, "é999")]
     with sdb.open(mixed) as opened, duckdb.connect() as connection:
         connection.register("rows", opened)
         assert connection.sql("select n.a.b[1].c, big from rows limit 1").fetchall() == [(1, 2**63)]
@@ -288,8 +288,8 @@ def test_damage_names_the_block(pack: Path) -> None:
         with pytest.raises(CorruptError, match=r"a\.zion: block 2 at byte") as caught:
             opened.to_arrow()
         assert caught.value.path == str(pack)
-        kept = opened.to_arrow(blocks="0-1,3-")
-        assert 0 < kept.num_rows < 1000
+        arrow = opened.to_arrow(blocks="0-1,3-")
+        assert 0 < arrow.num_rows < 1000
 
 
 def test_damage_found_by_a_consumer(pack: Path) -> None:

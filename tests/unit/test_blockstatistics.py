@@ -26,10 +26,9 @@ from sdb.packfile.trailer.blockstats import (
     BlockStatistics,
     encode_statistics,
     store_sections,
-    tell_old_filters,
 )
 from sdb.packfile.trailer.extension import Extension, Summary
-from sdb.packfile.trailer.ribbon import HashedSet, MembershipFilter, ValueSet, hash_of_text
+from sdb.packfile.trailer.ribbon import HashedSet, RibbonFilter, ValueSet, hash_of_text
 from sdb.packfile.trailer.ribbonslices import SlicedFilter, encode_filter
 from sdb.packfile.trailer.sparseindex import SparseIndex
 from sdb.packfile.trailer.statsection import StoredStatistics
@@ -47,7 +46,7 @@ FULL = [
 ]
 
 
-def read_again(known: MembershipFilter) -> SlicedFilter:
+def read_again(known: RibbonFilter) -> SlicedFilter:
     head, slices = encode_filter(known)
     return SlicedFilter.decode(
         head,
@@ -61,27 +60,27 @@ def read_again(known: MembershipFilter) -> SlicedFilter:
 def test_what_is_stored_comes_back() -> None:
     """Of each path and block, and nothing of others."""
     path = ("items", ELEMENT, "id")
-    known = MembershipFilter.of([["a", "b"], None, [], ["c"], None], is_text=True)
+    known = RibbonFilter.of([["a", "b"], None, [], ["c"], None], is_text=True)
     stored = encode_statistics({("a",): FULL, path: FULL[::-1]}, {(path, TEXTS): known})
     assert stored is not None
-    found = BlockStatistics.decode(stored, 5)
-    assert found is not None
-    assert found.zone(("a",)) == tuple(FULL)
-    assert found.zone(path) == tuple(FULL[::-1])
-    assert found.sets(path, TEXTS) == known.sets
-    assert found.texts(("a",)) is found.integers(path) is found.words(path) is None
-    assert found.zone(("b",)) is None
-    assert found.sets(("a",), TEXTS) == ()
-    assert found.paths == (("a",), path)
-    assert sum(found.sizes.values()) == len(stored.body)
+    statistics = BlockStatistics.decode(stored, 5)
+    assert statistics is not None
+    assert statistics.zone(("a",)) == tuple(FULL)
+    assert statistics.zone(path) == tuple(FULL[::-1])
+    assert statistics.sets(path, TEXTS) == known.sets
+    assert statistics.texts(("a",)) is statistics.integers(path) is statistics.words(path) is None
+    assert statistics.zone(("b",)) is None
+    assert statistics.sets(("a",), TEXTS) == ()
+    assert statistics.paths == (("a",), path)
+    assert sum(statistics.sizes.values()) == len(stored.body)
     assert encode_statistics({}, {}) is None
 
 
 def test_filters_deny_only_what_is_not_there() -> None:
     """Values that are there are never denied, and of those that are not there nearly all."""
     there = tuple(f"id-{number}" for number in range(3_000))
-    known = MembershipFilter.of([there, None, []], is_text=True)
-    assert all(known.may_hold(0, one) for one in there)
+    known = RibbonFilter.of([there, None, []], is_text=True)
+    assert all(known.may_hold(0, item) for item in there)
     assert known.blocks("id-7") == (True, True, False)
     assert known.may_hold_anywhere("elsewhere")
     wrong = sum(known.may_hold(0, f"no-{number}") for number in range(100_000))
@@ -92,20 +91,20 @@ def test_filters_deny_only_what_is_not_there() -> None:
 
 def test_a_block_may_have_several_sets() -> None:
     """A value is in a block if it is in any of its sets."""
-    one, two = (MembershipFilter.of([[text]], is_text=True).sets[0] for text in ("a", "b"))
-    assert one and two  # noqa: PT018 - for mypy
-    known = MembershipFilter(True, (None, (*one, *two), (), two))
+    item, two = (RibbonFilter.of([[text]], is_text=True).sets[0] for text in ("a", "b"))
+    assert item and two  # noqa: PT018 - for mypy
+    known = RibbonFilter(True, (None, (*item, *two), (), two))
     again = read_again(known)
     assert again.whole() == known
     assert again.blocks("a") == (True, True, False, False)
     assert again.blocks("b") == (True, True, False, True)
-    assert one == (ValueSet(1, one[0].bits, 8),)
+    assert item == (ValueSet(1, item[0].bits, 8),)
 
 
 def test_integers_are_found_however_they_are_written() -> None:
     """2.0 is 2, minus zero is 0; neighbours of 2^53 are not the same."""
     numbers = [0, 2, 9007199254740993, -(2**63), 2**64 - 1, 1.5, math.nan, "9"]
-    known = MembershipFilter.of([numbers], is_text=False)
+    known = RibbonFilter.of([numbers], is_text=False)
     for value in (0, -0.0, 2, 2.0, 9007199254740993, -(2.0**63), 2**64 - 1):
         assert known.may_hold(0, value), value
     for value in (1, 9007199254740992, 9007199254740992.0, 3.0):
@@ -148,13 +147,13 @@ def test_any_zones_come_back(zones: list[Zone | None]) -> None:
 
 
 @given(ANY_ZONE, ANY_ZONE)
-def test_joined_zones_cover_both(one: Zone, other: Zone) -> None:
+def test_joined_zones_cover_both(item: Zone, other: Zone) -> None:
     """What either allows the joined one allows."""
-    joined = join_zones(one, other)
+    joined = join_zones(item, other)
     assert joined is not None
-    assert join_zones(one, None) is join_zones(None, one) is None
-    assert join_zones(other, one) == joined
-    for zone in (one, other):
+    assert join_zones(item, None) is join_zones(None, item) is None
+    assert join_zones(other, item) == joined
+    for zone in (item, other):
         assert zone.types | joined.types == joined.types
         assert zone.booleans | joined.booleans == joined.booleans
         for name in ("numbers", "texts", "times"):
@@ -162,12 +161,12 @@ def test_joined_zones_cover_both(one: Zone, other: Zone) -> None:
             if inner is not None:
                 assert outer[0] <= inner[0]
                 assert outer[1] is None or (inner[1] is not None and inner[1] <= outer[1])
-    assert joined.values == one.values + other.values
+    assert joined.values == item.values + other.values
 
 
 def stored() -> StoredStatistics:
     """Make some that are sound."""
-    known = MembershipFilter.of([[1, 2], None, [], [], None], is_text=False)
+    known = RibbonFilter.of([[1, 2], None, [], [], None], is_text=False)
     made = encode_statistics(
         {("a",): FULL}, {(("b", "c"), INTEGERS): known, (("d",), WORDS): known}
     )
@@ -178,9 +177,9 @@ def stored() -> StoredStatistics:
 def test_damage_is_no_answer() -> None:
     """A section with any byte changed tells nothing; the others still do."""
     made = stored()
-    found = BlockStatistics.decode(made, 5)
-    assert found is not None
-    size = found.sizes[("a",), ZONES]
+    statistics = BlockStatistics.decode(made, 5)
+    assert statistics is not None
+    size = statistics.sizes[("a",), ZONES]
     for at in (0, 7, 8, size - 1):
         data = bytearray(made.body)
         data[at] ^= 1
@@ -224,7 +223,7 @@ def test_heads_that_make_no_sense_are_refused(value: object) -> None:
 
 
 def test_later_versions_tell_nothing() -> None:
-    """A head of another version is none of ours."""
+    """A head of another version is not read."""
     head = _core.zstd_compress(ion.dumps([2, "whatever"]))
     assert BlockStatistics.decode(StoredStatistics(head, b"xyz"), 1) is None
 
@@ -256,9 +255,9 @@ def test_zones_that_make_no_sense_are_refused(columns: object) -> None:
         decode_zones(data, 1)
     made = store_sections({(("a",), ZONES): (data, b"")})
     assert made is not None
-    found = BlockStatistics.decode(made, 1)
-    assert found is not None
-    assert found.zone(("a",)) is None
+    statistics = BlockStatistics.decode(made, 1)
+    assert statistics is not None
+    assert statistics.zone(("a",)) is None
 
 
 def read_head(data: bytes) -> SlicedFilter:
@@ -338,14 +337,14 @@ def test_as_many_paths_as_possible_have_planes() -> None:
     plane = sum(fact.sets[("a",), TEXTS][0].plane_bytes for fact in facts)
 
     def planes(budget: float) -> list[set[int]]:
-        """Give the planes that sets have when there is room for so many."""
+        """Return the planes that sets have when there is room for so many."""
         stored = choose_statistics(facts, int(budget * plane * SHARE) + 100 * SHARE)
-        found = None if stored is None else BlockStatistics.decode(stored, 4)
-        assert found is not None
-        filters = [found.texts((name,)) for name in ("a", "b")]
-        known = [[sets[0] for sets in one.whole().sets if sets] for one in filters if one]
-        assert all(one.blocks("3-77")[3] for one in filters if one)
-        return [{one.planes for one in sets} for sets in known]
+        actual = None if stored is None else BlockStatistics.decode(stored, 4)
+        assert actual is not None
+        filters = [actual.texts((name,)) for name in ("a", "b")]
+        known = [[sets[0] for sets in item.whole().sets if sets] for item in filters if item]
+        assert all(item.blocks("3-77")[3] for item in filters if item)
+        return [{item.planes for item in sets} for sets in known]
 
     assert planes(3.5) == [{3}]
     assert planes(7.5) == [{7}]
@@ -363,10 +362,10 @@ def test_what_is_asked_for_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def planes() -> list[int]:
         stored = choose_statistics(facts, 1, asked=names)
-        found = None if stored is None else BlockStatistics.decode(stored, 1)
-        if found is None:
+        actual = None if stored is None else BlockStatistics.decode(stored, 1)
+        if actual is None:
             return []
-        return [(found.sets(name, TEXTS)[0] or ())[0].planes for name in names]
+        return [(actual.sets(name, TEXTS)[0] or ())[0].planes for name in names]
 
     assert planes() == [8, 8]
     monkeypatch.setattr(choosefilters, "ASKED_BYTES", 2 * 5 * made.plane_bytes + 100)
@@ -386,45 +385,46 @@ def test_sets_with_few_planes_go_on_with_these() -> None:
     assert few.plane_bytes == whole.plane_bytes == (900 + 100 + 8) // 8
     assert few.with_planes(5) is few
     assert few.with_planes(2).bits == few.bits[: 2 * few.plane_bytes]
-    facts = [BlockFacts(sets={(("a",), TEXTS): (one,)}) for one in (few, whole)]
+    facts = [BlockFacts(sets={(("a",), TEXTS): (item,)}) for item in (few, whole)]
     stored = choose_statistics(facts, 1, asked=[("a",)])
-    found = None if stored is None else BlockStatistics.decode(stored, 2)
-    known = found.sets(("a",), TEXTS) if found else None
+    actual = None if stored is None else BlockStatistics.decode(stored, 2)
+    known = actual.sets(("a",), TEXTS) if actual else None
     assert known == ((few,), (whole.with_planes(8),))
     again = [BlockFacts(sets={(("a",), TEXTS): sets or ()}) for sets in known]
     summary = Summary((9, 9), {}, complete=True)
     source = SparseIndex(2, summary=summary, stored_statistics=stored)
-    kept = choose_statistics(again, 1, sources=[source])
-    found = None if kept is None else BlockStatistics.decode(kept, 2)
-    assert found is not None
-    assert found.sets(("a",), TEXTS) == known
+    remaining = choose_statistics(again, 1, sources=[source])
+    actual = None if remaining is None else BlockStatistics.decode(remaining, 2)
+    assert actual is not None
+    assert actual.sets(("a",), TEXTS) == known
 
 
-def test_filters_of_an_older_kind_are_passed_over() -> None:
-    """The zones beside them hold; that they are not read is told."""
+def test_sections_of_unknown_kinds_are_passed_over() -> None:
+    """The zones beside them hold."""
     zones = {(("a",), ZONES): (encode_zones(FULL), b"")}
     kinds = dict.fromkeys([(("a",), 2), (("b", "c"), 3), ((), 4)], (b"whatever", b""))
     made = store_sections(zones | kinds)
     assert made is not None
-    found = BlockStatistics.decode(made, 5)
-    assert found is not None
-    assert found.zone(("a",)) == tuple(FULL)
-    assert found.texts(("a",)) is found.integers(("b", "c")) is found.words(()) is None
-    with pytest.warns(SdbWarning, match="3 filters of values are of an older kind and not read"):
-        tell_old_filters(found)
-    tell_old_filters(BlockStatistics.decode(stored(), 5))
+    statistics = BlockStatistics.decode(made, 5)
+    assert statistics is not None
+    assert statistics.zone(("a",)) == tuple(FULL)
+    assert (
+        statistics.texts(("a",)) is statistics.integers(("b", "c")) is statistics.words(()) is None
+    )
 
 
 def test_a_set_has_the_bytes_of_the_format() -> None:
     """As the example in docs/format.md."""
-    known = MembershipFilter.of([["ann", "bob", "eve"]], is_text=True).with_planes(3)
-    ((found,),) = [sets for sets in known.sets if sets]
+    known = RibbonFilter.of([["ann", "bob", "eve"]], is_text=True).with_planes(3)
+    ((actual,),) = [sets for sets in known.sets if sets]
     text = (Path(__file__).parents[2] / "docs/format.md").read_text()
-    (told,) = re.findall(r"planes of the set of `ann`, `bob` and `eve` are `([0-9A-F ]+)`", text)
-    assert found.bits == bytes.fromhex(told)
+    (reported,) = re.findall(
+        r"planes of the set of `ann`, `bob` and `eve` are `([0-9A-F ]+)`", text
+    )
+    assert actual.bits == bytes.fromhex(reported)
     rows = re.findall(r"^\| (\w+) \| `([0-9A-F]{8})` \| `([0-9A-F]{16})` \|$", text, re.MULTILINE)
     assert [name for name, *_ in rows] == ["ann", "bob", "eve"]
-    planes = [int.from_bytes(found.bits[at : at + 2], "little") for at in (0, 2, 4)]
+    planes = [int.from_bytes(actual.bits[at : at + 2], "little") for at in (0, 2, 4)]
     for name, number, bits in rows:
         assert hash_of_text(name) == int(number, 16)
         assert all((plane & int(bits, 16)).bit_count() % 2 == 0 for plane in planes)

@@ -38,8 +38,8 @@ def trailer(ranges: list[dict[Any, Any]], *, complete: bool = True) -> Trailer:
 @given(files)
 def test_indexes_hide_no_block(ranges: list[list[dict[Any, Any]]]) -> None:
     """Two paths (D7), some files without either of them."""
-    joined = join([trailer(one) for one in ranges])
-    flat = [block for one in ranges for block in one]
+    joined = join([trailer(item) for item in ranges])
+    flat = [block for item in ranges for block in item]
     assert joined.sparse.check(len(flat)) == joined.sparse
     assert joined.offset == 10 * len(flat)
     assert [block.offset for block in joined.blocks] == [10 * n for n in range(len(flat))]

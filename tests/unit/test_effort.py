@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb import effort
+from sdb import levels
 from sdb.errors import UsageError
 from sdb.packfile.trailer.extension import Extension
 
@@ -30,10 +30,10 @@ def text(tmp_path: Path) -> Path:
 
 
 def test_names_and_numbers() -> None:
-    assert [effort.number(name) for name in ("fast", "default", "small", "max")] == [1, 3, 12, 19]
-    assert effort.read("22") == effort.number(22) == 22
-    assert effort.read("max") == 19
-    assert [effort.name(number) for number in (1, 3, 12, 19, 7)] == [*effort.NAMES, "7"]
+    assert [levels.number(name) for name in ("fast", "default", "small", "max")] == [1, 3, 12, 19]
+    assert levels.read("22") == levels.number(22) == 22
+    assert levels.read("max") == 19
+    assert [levels.name(number) for number in (1, 3, 12, 19, 7)] == [*levels.NAMES, "7"]
 
 
 @pytest.mark.parametrize("wrong", ["tiny", "0", "23", "-1", "", "1.5", "²", 0, 23])
@@ -46,7 +46,7 @@ def test_what_is_no_level_is_told(wrong: str | int, text: Path, tmp_path: Path) 
 @pytest.mark.parametrize("wrong", ["tiny", "0", "23", "-1", "", "1.5", "²"])
 def test_people_write_names_and_digits(wrong: str) -> None:
     with pytest.raises(UsageError, match="level"):
-        effort.read(wrong)
+        levels.read(wrong)
 
 
 @pytest.mark.parametrize("algorithm", ["zion+zstd", "zstd"])
@@ -57,7 +57,7 @@ def test_more_time_for_fewer_bytes(algorithm: str, text: Path, tmp_path: Path) -
     ]
     assert sizes == sorted(sizes, reverse=True)
     assert len({*sizes}) == len(sizes)
-    for level in effort.NAMES:
+    for level in levels.NAMES:
         with sdb.open(tmp_path / f"{level}.zion") as packfile:
             assert sum(1 for _ in packfile.rows()) == 20_000
         assert sdb.validate(tmp_path / f"{level}.zion").ok
@@ -84,14 +84,14 @@ def test_what_is_appended_has_the_level_of_the_packfile(text: Path, tmp_path: Pa
         sdb.pack([text], path, level=level)
         grown[level] = sdb.append(path, [text])
         with sdb.open(path) as packfile:
-            assert packfile.trailer.sparse.level == effort.NAMES[level]
+            assert packfile.trailer.sparse.level == levels.NAMES[level]
     assert grown["max"].output_bytes < grown["fast"].output_bytes
-    told = sdb.append(tmp_path / "fast.zion", [text], level="small").trailer
-    assert told.sparse.level == 12
-    assert told.packed_as == "zion+zstd, level small"
-    told = sdb.append(tmp_path / "fast.zion", [text], level="default").trailer
-    assert told.sparse.level is None
-    assert told.packed_as == "zion+zstd"
+    reported = sdb.append(tmp_path / "fast.zion", [text], level="small").trailer
+    assert reported.sparse.level == 12
+    assert reported.packed_as == "zion+zstd, level small"
+    reported = sdb.append(tmp_path / "fast.zion", [text], level="default").trailer
+    assert reported.sparse.level is None
+    assert reported.packed_as == "zion+zstd"
 
 
 def test_joined_packfiles_keep_a_level_that_all_have(text: Path, tmp_path: Path) -> None:

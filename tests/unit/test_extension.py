@@ -67,6 +67,7 @@ def test_what_is_stored_is_read() -> None:
         Extension(None, (ONE, TWO)),
         Extension(SUMMARY, (b"", TWO)),
         Extension(many, (ONE, TWO), "", b"presence", b"provenance"),
+        Extension(SUMMARY, identities=b"identities"),
     ):
         value = ion.loads(ion.dumps(extension.encode())) if extension.encode() else None
         assert Extension.read(value, 2) == extension
@@ -83,9 +84,12 @@ def test_what_is_stored_is_read() -> None:
         (stored(version="1"), "it is not a struct with a version"),
         (stored(rows=None), "the list of row counts is not a list of integers"),
         (stored(rows=[1]), "1 row counts for 2 blocks"),
-        (stored(rows=[1, -2]), "the summary has a negative number of rows"),
+        (stored(rows=[1, -2]), "invalid number of rows in the summary: it is negative"),
         (stored(types=[{"path": ["a"], "mask": 1}] * 2), "the summary has a twice"),
-        (stored(complete=1), "whether the summary is complete is no truth value"),
+        (
+            stored(complete=1),
+            "invalid member complete of the summary: expected true or false, got 1",
+        ),
         (stored(digests="?"), "the digests are not a blob"),
         (stored(digests=bytes(39)), "39 bytes of digests for 2 blocks"),
     ],
@@ -115,10 +119,10 @@ def test_a_flawed_extension_makes_no_file_unreadable(source: Path) -> None:
 
 
 def test_every_block_has_its_digest_whatever_the_threads(source: Path) -> None:
-    one, four = pack(source, "one.zion", threads=1), pack(source, "four.zion", threads=4)
-    assert one.read_bytes() == four.read_bytes()
-    assert len(digests(one)) > 3
-    assert digests(one) == made_again(one)
+    packfile, four = pack(source, "one.zion", threads=1), pack(source, "four.zion", threads=4)
+    assert packfile.read_bytes() == four.read_bytes()
+    assert len(digests(packfile)) > 3
+    assert digests(packfile) == made_again(packfile)
 
 
 @pytest.mark.parametrize("align", [4096, 1 << 20])
@@ -160,15 +164,15 @@ def test_damage_that_no_reader_would_notice_is_found(source: Path) -> None:
         at = opened.blocks[1].offset
     data = bytearray(path.read_bytes())
     flipped = 0
-    for place in range(at + 100, at + 3000, 7):
-        data[place] ^= 1
+    for item in range(at + 100, at + 3000, 7):
+        data[item] ^= 1
         path.write_bytes(data)
         with sdb.open(path) as opened, pytest.raises(CorruptError) as caught:
             opened.read_block(1)
         assert caught.value.offset is not None
         assert caught.value.offset >= at
         flipped += sdb.validate(path).findings[0].block == 1
-        data[place] ^= 1
+        data[item] ^= 1
     assert flipped == len(range(at + 100, at + 3000, 7))
 
 
@@ -188,7 +192,7 @@ def test_the_original_skips_the_whole_field(source: Path) -> None:
 @pytest.mark.parametrize("value", [1, "a", [[]], [["a"], 1], [["a"]] * 5, [[None]], [], None])
 def test_what_rows_are_sorted_by_is_a_hint(value: object) -> None:
     """No answer depends on it: what makes no sense tells nothing, and all else stays good."""
-    found = Extension.read(stored(clustered=value), 2)
-    assert (found.flaw, found.clustered, found.summary) == ("", (), SUMMARY)
+    content = Extension.read(stored(clustered=value), 2)
+    assert (content.flaw, content.clustered, content.summary) == ("", (), SUMMARY)
     known = Extension(SUMMARY, clustered=(("a", "b"), ("c",)))
     assert Extension.read(known.encode(), 2) == known

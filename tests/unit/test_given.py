@@ -37,15 +37,15 @@ FORMS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_one_or_many(tmp_path: Path, form: str) -> None:
     target = tmp_path / "x.zion"
-    given = FORMS[form]()
-    assert sdb.pack(given, target).rows == 1000
-    if hasattr(given, "read"):
-        assert not given.closed
-        given.close()
-    given = FORMS[form]()
-    assert sdb.append(target, given).rows_total == 2000
-    if hasattr(given, "read"):
-        given.close()
+    given_value = FORMS[form]()
+    assert sdb.pack(given_value, target).rows == 1000
+    if hasattr(given_value, "read"):
+        assert not given_value.closed
+        given_value.close()
+    given_value = FORMS[form]()
+    assert sdb.append(target, given_value).rows_total == 2000
+    if hasattr(given_value, "read"):
+        given_value.close()
 
 
 def test_rows(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_one_packfile_as_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("value", "expected"),
     [
         (7, "an input cannot be a int"),
         (b"a.json", "an input cannot be a bytes"),
@@ -77,23 +77,22 @@ def test_one_packfile_as_text(tmp_path: Path) -> None:
         ([], "no inputs"),
     ],
 )
-def test_what_cannot_be_one(tmp_path: Path, given: Any, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        sdb.pack(given, tmp_path / "x.zion")
+def test_what_cannot_be_one(tmp_path: Path, value: Any, expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        sdb.pack(value, tmp_path / "x.zion")
     assert not (tmp_path / "x.zion").exists()
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "expected"),
     [
         ([1], "row 1 is a list, and not a dict"),
-        ({"a": {1, 2}}, "row 1: .*set"),
-        ({"t": dt.datetime(2024, 5, 1)}, "row 1: .*time zone"),  # noqa: DTZ001
+        ({"a": 1j}, "row 1: field a: values of the type complex"),
         ({"a": 1 << 64}, "row 1: .*integer"),
     ],
 )
-def test_rows_that_cannot_be_packed(tmp_path: Path, row: Any, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_rows_that_cannot_be_packed(tmp_path: Path, row: Any, expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
         sdb.pack([{"a": 1}, row], tmp_path / "x.zion")
     assert not (tmp_path / "x.zion").exists()
 

@@ -13,7 +13,7 @@ NASTY = '<script>alert("x")</script>&\x00\x1b'
 
 
 class Checker(HTMLParser):
-    """Insists that elements nest, and collects what they refer to."""
+    """Checks that elements nest, and collects what they refer to."""
 
     def __init__(self) -> None:
         super().__init__()

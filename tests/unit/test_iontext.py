@@ -138,13 +138,13 @@ def test_packfile_as_text_and_as_ion(tmp_path: Path, algorithm: str) -> None:
     sdb.pack([source], tmp_path / "x.zion", algorithm=algorithm, block_bytes=1 << 20)
     with io.BytesIO() as file:
         sdb.unpack([tmp_path / "x.zion"], file, fmt="ion-text")
-        found = read(file.getvalue())
+        content = read(file.getvalue())
     with sdb.open(tmp_path / "x.zion") as pack:
         rows = list(pack.rows())
-    assert len(found) == len(rows) == 1001
-    assert all(map(same, rows, found))
+    assert len(content) == len(rows) == 1001
+    assert all(map(same, rows, content))
     _, stored = plain_zion.read((tmp_path / "x.zion").read_bytes())
-    assert [plain(row) for row in found] == [plain(row) for row in stored]
+    assert [plain(row) for row in content] == [plain(row) for row in stored]
 
 
 def plain(value: Any) -> Any:
@@ -167,5 +167,5 @@ def test_rows_of_queries(tmp_path: Path) -> None:
     for what, wanted in queries.items():
         with sdb.sql(f"SELECT {what} FROM '{tmp_path}/x.zion'") as result, io.BytesIO() as file:
             result.write(file, "ion-text")
-            (found,) = read(file.getvalue())
-        assert same(wanted or {"count": 1}, found)
+            (actual,) = read(file.getvalue())
+        assert same(wanted or {"count": 1}, actual)

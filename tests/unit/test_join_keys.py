@@ -13,14 +13,14 @@ from sdb.packfile.prune import inlist, prune
 from sdb.packfile.prune.inlist import SortedValues
 from sdb.packfile.prune.predicate import Compare, Instant, OneOf
 from sdb.packfile.trailer.zonemap import Zone
-from sdb.query.exec import joinkeys
+from sdb.query import joinkeys
 from sdb.query.result.reading import facts
 from sdb.table.packfiles import lazy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import TableConnection
+    from sdb.query.connected import Connection
 
 ROWS = 8000
 
@@ -151,8 +151,8 @@ def test_keys_that_leave_out_nothing_are_not_read(
         ("n IN (SELECT k FROM {small} WHERE k < 3)", [inlist.MOST_FILTERED + 1], (0.01, 0.5)),
     ):
         limits.clear()
-        found, read, blocks = asked(tmp_path, f"n FROM {{large}} WHERE {text}")
-        assert found == asked(tmp_path, f"n FROM {{large}} WHERE {text}", prune=False)[0]
+        actual, read, blocks = asked(tmp_path, f"n FROM {{large}} WHERE {text}")
+        assert actual == asked(tmp_path, f"n FROM {{large}} WHERE {text}", prune=False)[0]
         assert limits == most, text
         assert shares[0] * (blocks - 1) <= read <= shares[1] * blocks, text
 
@@ -160,13 +160,13 @@ def test_keys_that_leave_out_nothing_are_not_read(
 def test_each_time_and_constant_is_asked_for(tmp_path: Path) -> None:
     days = [datetime(2026, 1, day, 0, 0, 1, tzinfo=UTC) for day in (2, 5, 7)]
     keys = [Instant(int(day.timestamp()) * 1_000_000) for day in days]
-    place = tmp_path / "a.zion"
+    path = tmp_path / "a.zion"
     rows = list(map(large, range(ROWS)))
-    sdb.pack(rows, place, stats="off", constants={"c": 7}, **OPTIONS)
-    with sdb.open(place) as pack:
-        one = [pack.pruned(Compare(("t",), "=", key)) for key in keys]
+    sdb.pack(rows, path, stats="off", constants={"c": 7}, **OPTIONS)
+    with sdb.open(path) as pack:
+        item = [pack.pruned(Compare(("t",), "=", key)) for key in keys]
         several = pack.pruned(OneOf(("t",), (*keys, "text", 1)))
-        assert several == prune.union(interval for intervals in one for interval in intervals)
+        assert several == prune.union(interval for intervals in item for interval in intervals)
         assert len(several) == 3
         assert pack.pruned(OneOf(("c",), (6, 7, 8)))
         assert not pack.pruned(OneOf(("c",), (6, 8)))
@@ -176,10 +176,10 @@ def test_plans_tell_of_keys(folder: Path) -> None:
     names = [f"read_file('{folder / name}.zion')" for name in ("large", "small")]
     text = "SELECT a.n FROM {} a JOIN {} b ON a.n = b.m WHERE b.g = 1".format(*names)
     with sdb.sql(text) as result:
-        found = facts(result)
-    assert found["blocks"] == 2 < found["all_blocks"]
-    tables = [next(one["reasons"] for one in table["files"]) for table in found["tables"]]
-    shown = [(one["condition"], one["source"]) for reasons in tables for one in reasons]
+        actual = facts(result)
+    assert actual["blocks"] == 2 < actual["all_blocks"]
+    tables = [next(reason["reasons"] for reason in table["files"]) for table in actual["tables"]]
+    shown = [(reason["condition"], reason["source"]) for reasons in tables for reason in reasons]
     assert ("n IN (6 keys)", "zone map") in shown
 
 
@@ -213,15 +213,15 @@ def test_sorted_values_find_what_bounds_reach(most: int, monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableConnection:
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Connection:
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
     monkeypatch.setattr(lazy, "MOST_PLAIN_BYTES", 0)
-    found = sdb.connect(str(tmp_path / "lake"))
-    found.execute("CREATE TABLE web.t; CREATE TABLE web.s")
+    connection = sdb.connect(str(tmp_path / "lake"))
+    connection.execute("CREATE TABLE web.t; CREATE TABLE web.s")
     rows = list(map(large, range(ROWS)))
-    found.append("web.t", rows, stats="id,n,user.id", **OPTIONS)
-    found.append("web.s", list(map(small, range(30))))
-    return found
+    connection.append("web.t", rows, stats="id,n,user.id", **OPTIONS)
+    connection.append("web.s", list(map(small, range(30))))
+    return connection
 
 
 STATEMENTS = {
@@ -243,7 +243,7 @@ STATEMENTS = {
 
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_statements_find_their_rows_by_statistics(
-    db: TableConnection, text: str, monkeypatch: pytest.MonkeyPatch
+    db: Connection, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed, most = STATEMENTS[text]
     scans: list[Any] = []

@@ -13,7 +13,7 @@ import pytest
 import sdb
 from sdb import _core
 from sdb.errors import CorruptError
-from sdb.query.plan.tablescan import PackfileScan
+from sdb.query.catalog.tablescan import PackfileScan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ def stored(pack: Packfile) -> list[Any]:
 
 
 def outcome(sources: list[Any], lanes: list[Any], **more: Any) -> pa.Table | str:
-    """Give the rows, or what is wrong with them."""
+    """Return the rows, or what is wrong with them."""
     scan = _core.LaneScan(sources, lanes, threads=4, **more)
     try:
         return pa.table(scan)
@@ -99,20 +99,20 @@ def test_damage_beside_what_is_read_does_not_matter(tmp_path: Path) -> None:
     path.write_bytes(data)
     with sdb.open(path) as pack:
         assert outcome(stored(pack), SMALL).column(0).to_pylist() == list(range(ROWS))
-        told = outcome(stored(pack), [(0, ["noise"], "s")])
-    assert isinstance(told, str)
-    assert told.startswith(f"{path}: block 1 at byte ")
-    assert start <= int(told.split("at byte ")[1].split(":")[0].replace(",", "")) < stop
+        reported = outcome(stored(pack), [(0, ["noise"], "s")])
+    assert isinstance(reported, str)
+    assert reported.startswith(f"{path}: block 1 at byte ")
+    assert start <= int(reported.split("at byte ")[1].split(":")[0].replace(",", "")) < stop
 
 
 def segments(data: bytes, frame: int) -> dict[int, int]:
-    """Give the places of the segments of a chunk, and their lengths."""
-    at, found = frame + 5 + 8, {}
+    """Return the places of the segments of a chunk, and their lengths."""
+    at, results = frame + 5 + 8, {}
     for _ in range(17):
         length = int.from_bytes(data[at : at + 3], "little")
-        found[at + 3] = length
+        results[at + 3] = length
         at += 3 + length
-    return found
+    return results
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -129,10 +129,10 @@ def test_damage_is_told_as_for_bytes_in_memory(tmp_path: Path, algorithm: str) -
         path.write_bytes(data)
         with sdb.open(path) as pack:
             lanes = chance.choice([LANES, SMALL])
-            told = outcome(stored(pack), lanes)
+            reported = outcome(stored(pack), lanes)
         # The digest of a whole block would be compared before its frames are looked at.
         with sdb.open(path, verify=False) as pack:
-            assert told == outcome(held(pack), lanes)
+            assert reported == outcome(held(pack), lanes)
 
 
 def test_a_file_that_became_shorter(tmp_path: Path) -> None:
@@ -140,9 +140,9 @@ def test_a_file_that_became_shorter(tmp_path: Path) -> None:
     with sdb.open(path) as pack:
         start, stop = pack.trailer.block_range(1)
         os.truncate(path, (start + stop) // 2)
-        told = outcome(stored(pack), SMALL)
-        assert isinstance(told, str)
-        assert told.startswith(f"{path}: block 1 at byte ")
+        reported = outcome(stored(pack), SMALL)
+        assert isinstance(reported, str)
+        assert reported.startswith(f"{path}: block 1 at byte ")
         with pytest.raises(CorruptError, match="the file ends before the block does"):
             _core.LaneScan(stored(pack), []).count()
 

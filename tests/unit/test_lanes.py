@@ -55,11 +55,11 @@ def sources(*packs: Packfile) -> list[Any]:
 
 def table(*packs: Packfile, lanes: list[Any], **more: Any) -> pa.Table:
     scan = _core.LaneScan(sources(*packs), lanes, **more)
-    found = pa.table(scan)
-    found.validate(full=True)
-    assert found.schema == pa.schema(scan)
-    assert _core.LaneScan(sources(*packs), lanes, **more).count() == len(found)
-    return found
+    arrow = pa.table(scan)
+    arrow.validate(full=True)
+    assert arrow.schema == pa.schema(scan)
+    assert _core.LaneScan(sources(*packs), lanes, **more).count() == len(arrow)
+    return arrow
 
 
 def columns(*packs: Packfile, lanes: list[Any], **more: Any) -> list[list[Any]]:
@@ -137,7 +137,7 @@ def bit(value: Any) -> int:
 
 
 def shown(value: Any, letter: str) -> Any:
-    """Give what a lane has to show of a value."""
+    """Return what a lane has to show of a value."""
     if letter == "t":
         return bit(value)
     if value is MISSING:
@@ -171,15 +171,15 @@ def plain(value: Any) -> Any:
     return value
 
 
-def same(expected: Any, letter: str, found: Any) -> bool:
+def same(expected: Any, letter: str, actual: Any) -> bool:
     if letter == "j" and isinstance(expected, dict) and "" in expected:
         # The JSON of rows has the number of the symbol in place of an empty name.
-        return bool(found)
+        return bool(actual)
     if letter == "j":
-        return (expected is MISSING) == (found is None) and (
-            found is None or json.loads(found) == plain(expected)
+        return (expected is MISSING) == (actual is None) and (
+            actual is None or json.loads(actual) == plain(expected)
         )
-    return bool(shown(expected, letter) == found)
+    return bool(shown(expected, letter) == actual)
 
 
 def paths_of(value: Any, depth: int = 3) -> Iterator[tuple[Any, ...]]:
@@ -196,8 +196,8 @@ def check(pack: Packfile, values: list[Any]) -> None:
     """Compare all lanes of the paths that occur with what the reader of rows says."""
     paths = sorted({path for value in values for path in paths_of(value)}, key=repr)[:200]
     lanes = [(0, list(path), letter) for path in paths for letter in LETTERS]
-    found = columns(pack, lanes=lanes)
-    for (_, path, letter), column in zip(lanes, found, strict=True):
+    actual = columns(pack, lanes=lanes)
+    for (_, path, letter), column in zip(lanes, actual, strict=True):
         for value, cell in zip(values, column, strict=True):
             assert same(follow(value, path), letter, cell), (path, letter, value, cell)
 
@@ -223,8 +223,8 @@ def test_lanes_show_the_rows(folder: Path) -> None:
         values = [value for value, _ in zip(opened.rows(), range(2000), strict=False)]
         paths = sorted({path for value in values[:50] for path in paths_of(value, 2)}, key=repr)
         lanes = [(0, list(path), letter) for path in paths[:30] for letter in LETTERS]
-        found = columns(opened, lanes=lanes, limit=len(values))
-    for (_, path_, letter), column in zip(lanes, found, strict=True):
+        actual = columns(opened, lanes=lanes, limit=len(values))
+    for (_, path_, letter), column in zip(lanes, actual, strict=True):
         assert all(
             same(follow(value, path_), letter, cell)
             for value, cell in zip(values, column, strict=True)
@@ -301,20 +301,20 @@ def test_lists_are_unnested(mixed: Packfile) -> None:
         [3, 1],
     ]
     both = [(0, ["list"], "list"), (0, ["list"], "list")]
-    found = columns(mixed, lanes=[(1, [], "k"), (2, [], "k")], explode=both)
+    actual = columns(mixed, lanes=[(1, [], "k"), (2, [], "k")], explode=both)
     lists = [value.get("list") or [] for value in mixed.rows()]
     pairs = [(key(a), key(b)) for items in lists for a in items for b in items]
-    assert list(zip(*found, strict=True)) == pairs
+    assert list(zip(*actual, strict=True)) == pairs
 
 
 def test_rows_are_unpivoted(mixed: Packfile) -> None:
     lanes = [(1, [], "name"), (1, [], "j"), (0, [], "r"), (1, ["a"], "t")]
-    found = columns(mixed, lanes=lanes, explode=[(0, [], "struct")])
+    actual = columns(mixed, lanes=lanes, explode=[(0, [], "struct")])
     members = [item for value in mixed.rows() for item in value.items()]
-    assert list(zip(found[0], map(json.loads, found[1]), strict=True)) == [
+    assert list(zip(actual[0], map(json.loads, actual[1]), strict=True)) == [
         (name, plain(value)) for name, value in members
     ]
-    assert found[3] == [bit(follow(value, ["a"])) for _, value in members]
+    assert actual[3] == [bit(follow(value, ["a"])) for _, value in members]
 
 
 def test_rows_are_numbered(pack: Packfile) -> None:
@@ -364,8 +364,8 @@ PREDICATES: list[tuple[Any, list[int]]] = [
 @pytest.mark.parametrize(("predicate", "expected"), PREDICATES)
 def test_rows_are_chosen(mixed: Packfile, predicate: Any, expected: list[int]) -> None:
     values = list(mixed.rows())
-    (found,) = columns(mixed, lanes=[(0, [], "j")], predicate=predicate)
-    assert [json.loads(text) for text in found] == [plain(values[at]) for at in expected]
+    (actual,) = columns(mixed, lanes=[(0, [], "j")], predicate=predicate)
+    assert [json.loads(text) for text in actual] == [plain(values[at]) for at in expected]
 
 
 def test_predicates_know_that_what_is_missing_is_neither(mixed: Packfile) -> None:
@@ -395,11 +395,11 @@ def test_only_what_is_needed_is_read(pack: Packfile) -> None:
 
 @pytest.mark.parametrize("limit", [0, 1, 150, 999, 1000, 5000])
 def test_limits(pack: Packfile, limit: int) -> None:
-    (found,) = columns(pack, lanes=[(0, ["n"], "x")], limit=limit)
-    assert found == [*range(min(limit, 1000))]
+    (actual,) = columns(pack, lanes=[(0, ["n"], "x")], limit=limit)
+    assert actual == [*range(min(limit, 1000))]
     explode = [(0, ["nested", "list"], "list")]
-    (found,) = columns(pack, lanes=[(1, [], "n")], explode=explode, limit=limit)
-    assert len(found) == min(limit, 3000)
+    (actual,) = columns(pack, lanes=[(1, [], "n")], explode=explode, limit=limit)
+    assert len(actual) == min(limit, 3000)
 
 
 def test_batches_have_the_size_that_was_asked_for(pack: Packfile) -> None:

@@ -30,6 +30,7 @@ def test_exit_codes_are_fixed() -> None:
         "AccessError": 7,
         "UnsupportedError": 8,
         "UncertainError": 9,
+        "ExhaustedError": 1,
     }
 
 

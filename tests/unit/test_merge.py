@@ -4,10 +4,10 @@ from sdb.packfile.build.indexbuilder import (
     MAX_INDICES,
     Range,
     Span,
+    build_index,
     choose_paths,
     gather,
     join,
-    merge,
 )
 from sdb.packfile.trailer.sparseindex import MAX_SUMMARY_PATHS, Path, Summary
 
@@ -17,7 +17,7 @@ TS = ("ts",)
 def span(
     chunks: int, rows: int = 9, *, offset: int = 0, complete: bool = True, **ranges: Range
 ) -> Span:
-    times: dict[Path, Range] = {(name,): found for name, found in ranges.items()}
+    times: dict[Path, Range] = {(name,): actual for name, actual in ranges.items()}
     return Span(offset, chunks, rows, times, complete)
 
 
@@ -33,7 +33,9 @@ def test_parts_fill_blocks() -> None:
 
 def test_one_third_in_one_block_indexes_every_block() -> None:
     parts = [span(1, ts=(5, 9, 3)), span(1, ts=(2, 20, 1)), span(1), span(1, u=(1, 1, 2))]
-    blocks, sparse = merge(parts, align_bytes=1, block_bytes=1, types={TS: 64}, types_complete=True)
+    blocks, sparse = build_index(
+        parts, align_bytes=1, block_bytes=1, types={TS: 64}, types_complete=True
+    )
     assert list(sparse.indices) == [TS]
     assert [sparse.indices[TS].known_range(n) for n in range(4)] == [
         (2, 9),
@@ -85,5 +87,5 @@ def test_the_summary_is_bounded_shallow_paths_first() -> None:
 
 
 def test_no_parts_no_blocks() -> None:
-    blocks, sparse = merge([], align_bytes=1, block_bytes=1, types={}, types_complete=True)
+    blocks, sparse = build_index([], align_bytes=1, block_bytes=1, types={}, types_complete=True)
     assert (blocks, sparse.blocks, sparse.indices) == ((), 0, {})

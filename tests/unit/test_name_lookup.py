@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdb.query.analyze.check import check
+from sdb.query.catalog.catalog import Catalog
 from sdb.query.exec import engine
-from sdb.query.exec.catalog import Catalog
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse
 from tests.engines import Blind

@@ -12,7 +12,7 @@ from sdb.errors import UsageError
 
 
 def call(name: str, *args: pa.Array) -> list[object]:
-    values: list[object] = pa.array(_core.native_call(name, *args)).to_pylist()
+    values: list[object] = pa.array(_core.call_function(name, *args)).to_pylist()
     return values
 
 
@@ -55,9 +55,9 @@ def test_times() -> None:
 )
 def test_wrong_calls(name: str, args: list[pa.Array]) -> None:
     with pytest.raises(UsageError):
-        _core.native_call(name, *args)
+        _core.call_function(name, *args)
 
 
 def test_what_is_no_array() -> None:
     with pytest.raises(AttributeError):
-        _core.native_call("sdb_lower", "a")
+        _core.call_function("sdb_lower", "a")

@@ -70,9 +70,9 @@ CONDITIONS = {
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_queries_read_few_blocks(packed: Path, condition: str) -> None:
     query = f"n FROM read_file('{{}}') WHERE {condition}"
-    found, blocks = asked(packed, query)
+    actual, blocks = asked(packed, query)
     everything, all_blocks = asked(packed, query, prune=False)
-    assert found == everything
+    assert actual == everything
     assert all_blocks >= 10
     assert blocks <= CONDITIONS[condition]
 
@@ -96,13 +96,13 @@ def test_blocks_of_which_all_rows_have_a_value(tmp_path: Path) -> None:
             "NOT (s.a IS NOT NULL)",
             "NOT (n IS NOT MISSING) OR n = 5",
         ):
-            found, blocks = asked(path, f"* FROM read_file('{{}}') WHERE {condition}")
+            actual, blocks = asked(path, f"* FROM read_file('{{}}') WHERE {condition}")
             whole, everything = asked(
                 path, f"* FROM read_file('{{}}') WHERE {condition}", prune=False
             )
-            assert found == whole
+            assert actual == whole
             assert len(whole) <= 2 * blocks < everything, condition
-        found, blocks = asked(path, "l FROM read_file('{}') WHERE l[0] IS MISSING")
+        actual, blocks = asked(path, "l FROM read_file('{}') WHERE l[0] IS MISSING")
         assert blocks == everything
 
     sdb.pack(rows(0, 400, 210), path, block_bytes=4096, **options)
@@ -117,17 +117,17 @@ def test_plans_tell_what_left_out_blocks(packed: Path) -> None:
     query = f"SELECT n FROM read_file('{packed}') WHERE id = '00c8-{'x' * 40}' AND n < 300"
     with sdb.sql(query) as result:
         reasons = facts(result)["tables"][0]["files"][0]["reasons"]
-    found = [(reason["condition"].split()[0], reason["source"]) for reason in reasons]
-    assert found == [("id", "filter"), ("n", "zone map")]
+    actual = [(reason["condition"].split()[0], reason["source"]) for reason in reasons]
+    assert actual == [("id", "filter"), ("n", "zone map")]
 
 
 TOTALS = "COUNT(*), COUNT(error), MIN(n), MAX(f), MIN(f), EARLIEST(late), LATEST(t), MAX(user)"
 
 
 def test_totals_take_no_rows(packed: Path) -> None:
-    found, blocks = asked(packed, TOTALS + " FROM read_file('{}')")
+    actual, blocks = asked(packed, TOTALS + " FROM read_file('{}')")
     rows, all_blocks = asked(packed, TOTALS + " FROM read_file('{}') WHERE n IS NOT MISSING")
-    assert found == rows
+    assert actual == rows
     assert (blocks, all_blocks >= 10) == (0, True)
 
 
@@ -137,15 +137,15 @@ def test_damaged_statistics_are_told_and_ignored(packed: Path, tmp_path: Path) -
         stored = pack.trailer.sparse.stored_statistics
     assert stored is not None
     at = data.rindex(stored.body)
-    for place in range(at, at + len(stored.body), 7):
-        data[place] ^= 0xFF
+    for item in range(at, at + len(stored.body), 7):
+        data[item] ^= 0xFF
     path = tmp_path / "damaged.zion"
     path.write_bytes(data)
-    told: list[str] = []
-    notes.listen(told.append)
-    found, _ = asked(path, "n FROM read_file('{}') WHERE n = 123")
-    assert found == [{"n": 123}]
-    assert any("statistics are ignored" in line for line in told)
+    reports: list[str] = []
+    notes.listen(reports.append)
+    actual, _ = asked(path, "n FROM read_file('{}') WHERE n = 123")
+    assert actual == [{"n": 123}]
+    assert any("statistics are ignored" in line for line in reports)
 
 
 ORDERS = ["n", "n DESC", "f DESC", "id", "id DESC", "error", "error DESC NULLS LAST", "late DESC"]
@@ -154,9 +154,9 @@ ORDERS = ["n", "n DESC", "f DESC", "id", "id DESC", "error", "error DESC NULLS L
 @pytest.mark.parametrize("order", ORDERS)
 def test_first_rows_are_looked_for_where_they_may_be(packed: Path, order: str) -> None:
     query = f"n FROM read_file('{{}}') ORDER BY {order} LIMIT 2"
-    found, blocks = asked(packed, query)
+    actual, blocks = asked(packed, query)
     everything, all_blocks = asked(packed, query, prune=False)
-    assert found == everything
+    assert actual == everything
     assert all_blocks >= 10
     assert blocks <= (all_blocks if "id" in order else 4 if "late" in order else 2)
 
@@ -174,9 +174,9 @@ UNNESTED = {
 def test_conditions_on_elements_leave_out_blocks(packed: Path, condition: str) -> None:
     query = f"a.n, e.k AS k FROM read_file('{{}}') AS a, a.tags AS e WHERE {condition}"
     for some in (query, f"DISTINCT {query}"):
-        found, blocks = asked(packed, some)
+        actual, blocks = asked(packed, some)
         everything, _ = asked(packed, some, prune=False)
-        assert sorted(map(str, found)) == sorted(map(str, everything))
+        assert sorted(map(str, actual)) == sorted(map(str, everything))
         assert blocks <= UNNESTED[condition]
 
 
@@ -190,7 +190,9 @@ def test_packfiles_of_tables_are_asked_when_that_costs_less_than_their_rows(
     for start in range(0, ROWS, 100):
         numbers = range(start, start + 100)
         db.append(
-            "d.t", [{"n": one, "text": dice.randbytes(150).hex()} for one in numbers], stats="n"
+            "d.t",
+            [{"n": number, "text": dice.randbytes(150).hex()} for number in numbers],
+            stats="n",
         )
     with db.sql("SELECT n FROM d.t WHERE n = 250") as result:
         assert list(result) == [{"n": 250}]

@@ -12,7 +12,7 @@ import sdb
 from sdb import _core, ion
 from sdb.errors import CorruptError
 from sdb.packfile.trailer.extension import Summary
-from sdb.packfile.trailer.fieldcounts import FieldCount, Presence, field_name, join
+from sdb.packfile.trailer.fieldcounts import FieldCount, FieldCounts, field_name, join
 from sdb.packfile.trailer.provenance import Origin, Provenance, follow
 from sdb.records import replace
 
@@ -22,7 +22,7 @@ GITHUB, CLOUDTRAIL = DATA / "gh2015_1k.json.gz", DATA / "cloudtrail_sneller.json
 
 def counted(rows: Any) -> dict[tuple[str | None, ...], int]:
     """Count rows in Python, the slow way."""
-    found: dict[tuple[str | None, ...], int] = {}
+    results: dict[tuple[str | None, ...], int] = {}
 
     def walk(value: object, path: tuple[str | None, ...], seen: set[Any]) -> None:
         if path:
@@ -38,11 +38,11 @@ def counted(rows: Any) -> dict[tuple[str | None, ...], int]:
         seen: set[Any] = set()
         walk(row, (), seen)
         for path in seen:
-            found[path] = found.get(path, 0) + 1
-    return found
+            results[path] = results.get(path, 0) + 1
+    return results
 
 
-def told(path: Path) -> Presence:
+def told(path: Path) -> FieldCounts:
     with sdb.open(path) as pack:
         presence = pack.trailer.sparse.presence()
     assert presence is not None
@@ -56,7 +56,7 @@ def origins(path: Path) -> Provenance:
     return provenance
 
 
-def check(path: Path) -> Presence:
+def check(path: Path) -> FieldCounts:
     presence = told(path)
     with sdb.open(path) as pack:
         expected = counted(pack.rows())
@@ -105,15 +105,15 @@ def test_append_and_concat_join_what_is_known(tmp_path: Path, align: int) -> Non
         else:
             sdb.pack([source], path, align_bytes=align, block_bytes=16 * align)
         check(path)
-    found = origins(path)
-    assert [(one.first, one.rows) for one in found.origins] == [
+    actual = origins(path)
+    assert [(origin.first, origin.rows) for origin in actual.origins] == [
         (n, 300) for n in range(0, 3000, 300)
     ]
-    assert found.complete
+    assert actual.complete
     both = tmp_path / "both.zion"
     sdb.concat([path, path], both)
     check(both)
-    assert [one.first for one in origins(both).origins] == list(range(0, 6000, 300))
+    assert [origin.first for origin in origins(both).origins] == list(range(0, 6000, 300))
 
 
 def test_constants_are_fields_of_every_row(tmp_path: Path) -> None:
@@ -142,9 +142,9 @@ def test_what_a_file_does_not_tell_its_longer_one_does_not_either(tmp_path: Path
     for file, first in ((path, 1000), (tmp_path / "both.zion", 0)):
         with sdb.open(file) as pack:
             assert pack.trailer.sparse.presence() is None
-        found = origins(file)
-        assert [(one.first, one.rows) for one in found.origins] == [(first, 1000)]
-        assert not found.complete
+        actual = origins(file)
+        assert [(origin.first, origin.rows) for origin in actual.origins] == [(first, 1000)]
+        assert not actual.complete
         assert sdb.validate(file).ok
 
 
@@ -157,19 +157,19 @@ def test_inputs_are_known_by_their_bytes_however_they_come(tmp_path: Path) -> No
 
     piped = replace(recognise(source), file=None)
     digests = set()
-    for one in (source, piped):
-        sdb.pack([one], path, overwrite=True)
-        (found,) = origins(path).origins
-        assert (found.name, found.size_bytes, found.rows) == (str(source), len(text), 80_000)
-        digests.add(found.digest)
+    for item in (source, piped):
+        sdb.pack([item], path, overwrite=True)
+        (actual,) = origins(path).origins
+        assert (actual.name, actual.size_bytes, actual.rows) == (str(source), len(text), 80_000)
+        digests.add(actual.digest)
     digester = _core.ContentDigester()
     for start in range(0, len(text), 77_777):
         digester.update(text[start : start + 77_777])
     assert digests == {digester.finish()}
     # Where the end of a part is guessed wrong, the rest is fed.
     source.write_bytes(text.replace(b"\n", b"\n\n") + b'[{"n":1},\n{"n":2}]\n' * 100_000)
-    for one in (source, piped):
-        sdb.pack([one], path, overwrite=True)
+    for item in (source, piped):
+        sdb.pack([item], path, overwrite=True)
         digests.add(origins(path).origins[0].digest)
     assert len(digests) == 2
 
@@ -211,7 +211,7 @@ def test_false_numbers_are_findings(tmp_path: Path) -> None:
     presence = told(path)
     other = presence.fields | {("payload", "size"): FieldCount(1 << 2, 595)}
     del other["actor", "url"]
-    stored = Presence(other, complete=True).encode(sparse.summary)
+    stored = FieldCounts(other, complete=True).encode(sparse.summary)
     changed = replace(trailer, sparse=replace(sparse, stored_presence=stored))
     path.write_bytes(path.read_bytes()[: trailer.offset] + changed.encode())
     assert [finding.text for finding in sdb.validate(path).findings] == [
@@ -239,9 +239,9 @@ def test_what_is_malformed_is_ignored_and_reported(tmp_path: Path) -> None:
 
 
 def test_parts_that_may_lack_a_path_leave_it_out() -> None:
-    one = Presence({("a",): FieldCount(4, 2), ("b",): FieldCount(4, 1)}, complete=True)
-    two = Presence({("a",): FieldCount(8, 3)}, complete=False)
-    assert join([one, two]) == Presence({("a",): FieldCount(12, 5)}, complete=False)
+    counts = FieldCounts({("a",): FieldCount(4, 2), ("b",): FieldCount(4, 1)}, complete=True)
+    two = FieldCounts({("a",): FieldCount(8, 3)}, complete=False)
+    assert join([counts, two]) == FieldCounts({("a",): FieldCount(12, 5)}, complete=False)
     known = Provenance((Origin("x", 1, b"", 0, 2),), complete=True)
     assert follow([(known, 2), (None, 3), (known, 2)]).origins[1].first == 5
     assert not follow([(known, 2), (None, 3)]).complete
@@ -266,10 +266,10 @@ def test_parts_that_may_lack_a_path_leave_it_out() -> None:
 def test_presence_that_makes_no_sense_is_refused(member: int, value: object) -> None:
     summary = Summary((10,), {("a",): 4, ("b",): 4}, complete=True)
     members: list[object] = [True, [1, 1], [0, 1], [4, 4], [0, 5]]
-    assert len(Presence.decode(_core.zstd_compress(ion.dumps(members)), summary).fields) == 2
+    assert len(FieldCounts.decode(_core.zstd_compress(ion.dumps(members)), summary).fields) == 2
     members[member] = value
     with pytest.raises(CorruptError):
-        Presence.decode(_core.zstd_compress(ion.dumps(members)), summary)
+        FieldCounts.decode(_core.zstd_compress(ion.dumps(members)), summary)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdb.query.analyze.binder import output_names
-from sdb.query.syntax import ast, precedence, printer
+from sdb.query.syntax import ast, operators, printer
+from sdb.query.syntax.outputnames import output_names
 from sdb.query.syntax.parser import parse
 
 
@@ -16,7 +16,7 @@ def expr(text: str) -> ast.Expr:
 @pytest.mark.parametrize(
     ("text", "normal"),
     [
-        ("upper(a)||'x/y'", r"CONCAT(UPPER(a), 'x\/y')"),
+        ("upper(a)||'x/y'", r"UPPER(a) || 'x\/y'"),
         ("not a", "!(a)"),
         ("date_trunc(day, t)", "DATE_TRUNC_DAY(t)"),
         ("date_trunc(week(friday), t)", "DATE_TRUNC(WEEK(FRIDAY), t)"),
@@ -34,7 +34,7 @@ def expr(text: str) -> ast.Expr:
         ("`2021-03-04T07:06:07+02:00`", "`2021-03-04T05:06:07Z`"),
         (
             "rank() over (partition by a order by b desc)",
-            "RANK() OVER (PARTITION BY a ORDER BY b DESC NULLS FIRST)",
+            "RANK() OVER (PARTITION BY a ORDER BY b DESC)",
         ),
         (
             "count(distinct a) filter (where b)",
@@ -79,7 +79,7 @@ CONSTANTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
     st.integers(-(2**55), 2**57).map(ast.Instant),
 )
-PLAIN_OPS = sorted(precedence.LEVELS.keys() - precedence.ASSOCIATIVE)
+PLAIN_OPS = sorted(operators.LEVELS.keys() - operators.ASSOCIATIVE)
 
 
 def trees(below: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
@@ -96,7 +96,7 @@ def trees(below: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
         paths,
         st.builds(ast.Unary, st.sampled_from(["NOT", "-", "~"]), below),
         st.builds(ast.Binary, st.sampled_from(PLAIN_OPS), below, below),
-        st.builds(chain, st.sampled_from(sorted(precedence.ASSOCIATIVE)), below, below),
+        st.builds(chain, st.sampled_from(sorted(operators.ASSOCIATIVE)), below, below),
         st.builds(ast.Between, below, below, below),
         st.builds(ast.In, below, some),
         st.builds(ast.Is, below, st.sampled_from(["NULL", "TRUE", "MISSING"]), st.booleans()),
@@ -120,9 +120,11 @@ def trees(below: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
 
 
 def chain(op: str, left: ast.Expr, right: ast.Expr) -> ast.Expr:
-    return precedence.balanced(op, precedence.operands(left, op) + precedence.operands(right, op))
+    return operators.balanced(op, operators.operands(left, op) + operators.operands(right, op))
 
 
+# A backspace is printed as \b, of which a query that is written by hand is warned.
+@pytest.mark.filterwarnings("ignore:.*where it says:sdb.errors.SdbWarning")
 @settings(max_examples=600, deadline=None)
 @given(st.recursive(CONSTANTS.map(ast.Literal) | st.just(ast.Missing()), trees, max_leaves=12))
 def test_what_is_printed_reads_the_same(tree: ast.Expr) -> None:

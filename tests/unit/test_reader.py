@@ -11,7 +11,7 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.packfile.build.indexbuilder import Span, merge
+from sdb.packfile.build.indexbuilder import Span, build_index
 from sdb.packfile.prune import selection
 from sdb.packfile.trailer.sparseindex import SparseIndex
 from sdb.packfile.trailer.trailer import Block, Trailer
@@ -68,7 +68,7 @@ def make(
             for span in spans
         ]
     types, complete = packer.types
-    blocks, sparse = merge(
+    blocks, sparse = build_index(
         spans,
         align_bytes=ALIGN,
         block_bytes=2 * ALIGN,
@@ -194,7 +194,9 @@ def test_constants_must_be_those_of_the_rows(tmp_path: Path) -> None:
 def test_time_fields_are_guessed_only_when_obvious() -> None:
     def trailer(*paths: tuple[str, ...]) -> Trailer:
         span = Span(0, 1, 9, dict.fromkeys(paths, (0, 10, 9)))
-        blocks, sparse = merge([span], align_bytes=1, block_bytes=1, types={}, types_complete=True)
+        blocks, sparse = build_index(
+            [span], align_bytes=1, block_bytes=1, types={}, types_complete=True
+        )
         return Trailer(1, 10, "zstd", 12, blocks, sparse)
 
     assert selection.time_path(trailer(("a", "b"))) == ("a", "b")

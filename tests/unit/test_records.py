@@ -38,7 +38,7 @@ def test_records_are_dataclasses() -> None:
     assert repr(Point(1)) == "Point(x=1, y=1.0, note='')"
     assert dataclasses.is_dataclass(Point)
     assert dataclasses.asdict(Point(1)) == {"x": 1, "y": 1.0, "note": ""}
-    assert [one.name for one in dataclasses.fields(Point(1))] == ["x", "y", "note"]
+    assert [field.name for field in dataclasses.fields(Point(1))] == ["x", "y", "note"]
     assert dataclasses.replace(Point(1, note="n"), x=2).note == "n"
     assert str(inspect.signature(Point)) == "(x, y=1.0, *, note='')"
     match Point(4, 5.0):
@@ -49,17 +49,17 @@ def test_records_are_dataclasses() -> None:
 def test_copies() -> None:
     assert replace(Point(1, note="n"), x=2).note == "n"
     assert field_names(Point) == ("x", "y", "note")
-    for one in (copy.deepcopy(Point(3)), pickle.loads(pickle.dumps(Point(3)))):  # noqa: S301
-        assert one == Point(3)
+    for item in (copy.deepcopy(Point(3)), pickle.loads(pickle.dumps(Point(3)))):  # noqa: S301
+        assert item == Point(3)
 
 
 def test_a_frozen_record_never_changes() -> None:
-    one = Point(1)
-    assert not hasattr(one, "__dict__")
+    point = Point(1)
+    assert not hasattr(point, "__dict__")
     with pytest.raises(AttributeError, match="'x' of Point never changes"):
-        one.x = 2  # type: ignore[misc]
+        point.x = 2  # type: ignore[misc]
     with pytest.raises(AttributeError, match="'x' of Point never changes"):
-        del one.x
+        del point.x
 
 
 @changing_record
@@ -72,14 +72,14 @@ class Basket:
 
 
 def test_records_that_change() -> None:
-    one, other = Basket(), Basket()
-    one.things.append(1)
-    one.count += 1
+    basket, other = Basket(), Basket()
+    basket.things.append(1)
+    basket.count += 1
     assert (other.things, other.count) == ([], 0)
     assert Basket([2]).count == 1
     assert Basket([2]) == Basket([2])
     with pytest.raises(TypeError, match="unhashable"):
-        hash(one)
+        hash(basket)
 
 
 @record

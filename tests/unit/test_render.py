@@ -25,8 +25,8 @@ def lines(stream: object, columns: list[tuple[str, dict[str, int]]]) -> list[str
 
 def one(letter: str, *values: Any, type: pa.DataType | None = None) -> list[str]:  # noqa: A002
     table = pa.table({"c0": pa.array(values, type)})
-    found = lines(table, [("v", {letter: 0})])
-    return [line[6:-1] if line.startswith('{"v": ') else line for line in found]
+    actual = lines(table, [("v", {letter: 0})])
+    return [line[6:-1] if line.startswith('{"v": ') else line for line in actual]
 
 
 def test_numbers() -> None:
@@ -111,14 +111,14 @@ def test_rows_are_printed_as_they_are_unpacked(tmp_path: Path) -> None:
         lanes = [(0, [name], letter) for name in names for letter in "tnxsbuj"]
         parts = _core.LaneScan(sources(opened), lanes)
         columns = [
-            (name, {letter: 7 * number + place for place, letter in enumerate("tnxsbuj")})
+            (name, {letter: 7 * number + item for item, letter in enumerate("tnxsbuj")})
             for number, name in enumerate(names)
         ]
         texts = pa.table(whole)["c0"].to_pylist()
-        found = lines(parts, columns)
-    assert len(found) == len(texts) == 5007
+        actual = lines(parts, columns)
+    assert len(actual) == len(texts) == 5007
     # Integers beyond int64 have become doubles.
-    assert [json.loads(line, parse_int=float) for line in found] == [
+    assert [json.loads(line, parse_int=float) for line in actual] == [
         json.loads(line, parse_int=float) for line in texts
     ]
 

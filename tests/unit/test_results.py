@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import sdb
 from sdb import errors, ion
 from sdb.query.analyze import types
+from sdb.query.exec.execution import Execution as Rows
 from sdb.query.plan.columns import Column
-from sdb.query.plan.columns import Execution as Rows
 from sdb.query.result.lines import Number, cells, lines, parse, text
 from sdb.query.result.replay import Replay
 from sdb.query.result.result import Result
@@ -41,7 +41,7 @@ def result(table: pa.Table, *columns: Column) -> Result:
 
 
 def typed(value: Any) -> str:
-    """Give the typed text of a value, which lanes have."""
+    """Return the typed text of a value, which lanes have."""
     match value:
         case None:
             return "z"
@@ -160,7 +160,7 @@ values = st.recursive(
 def whole(value: Any) -> Any:
     """Make whole numbers integers, as they are in rows."""
     match value:
-        case float() if value.is_integer() and -(2**63) <= value < 2**63:
+        case float() if value.is_integer() and -(2**63) <= value < 2**64:
             return int(value)
         case list():
             return [whole(inner) for inner in value]
@@ -395,9 +395,9 @@ def test_29_11_rows_that_ended_with_an_error_do_not_end_without_it_later() -> No
         yield pa.record_batch([[1, 2]], schema=schema)
         raise ValueError("broken")
 
-    kept = Replay(pa.RecordBatchReader.from_batches(schema, batches()))
+    replay = Replay(pa.RecordBatchReader.from_batches(schema, batches()))
     for _ in range(2):
-        found = []
+        results = []
         with pytest.raises(ValueError, match="broken"):
-            found.extend(batch.num_rows for batch in kept)
-        assert found in ([2], [])
+            results.extend(batch.num_rows for batch in replay)
+        assert results in ([2], [])

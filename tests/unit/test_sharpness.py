@@ -1,4 +1,4 @@
-"""Sharpness of paths: what is told is what queries read."""
+"""Selectivity of paths: the numbers are what queries read."""
 
 from __future__ import annotations
 
@@ -42,44 +42,44 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def by_name(path: Path) -> dict[str, PathSharpness]:
     with open_packfile(path) as pack:
-        return {one.name: one for one in sharpness([pack]).paths}
+        return {item.name: item for item in sharpness([pack]).paths}
 
 
 def test_what_is_told_is_what_queries_read(packed: Path) -> None:
-    found = by_name(packed)
-    assert next(iter(found)) in {"at", "number"}, "the sharpest first"
+    actual = by_name(packed)
+    assert next(iter(actual)) in {"at", "number"}, "the sharpest first"
     with open_packfile(packed) as pack:
         blocks = len(pack.blocks)
         assert blocks > 10
-        assert found["kind"].read == 1
-        assert found["number"].read <= 2 / blocks
-        assert found["at"].read <= 2 / blocks
+        assert actual["kind"].read == 1
+        assert actual["number"].read <= 2 / blocks
+        assert actual["at"].read <= 2 / blocks
         for name in ("number", "user", "kind"):
             rows = list(pack.rows(fields=[name]))
             tests = [Compare((name,), "=", row[name]) for row in rows[::97]]
             read = [sum(b - a for a, b in pack.pruned(test)) for test in tests]
-            assert abs(sum(read) / len(read) / blocks - found[name].read) < 0.15, name
-        assert found["odd"].present < 1
-        assert found["items[].id"].clustered is None
+            assert abs(sum(read) / len(read) / blocks - actual[name].read) < 0.15, name
+        assert actual["odd"].present < 1
+        assert actual["items[].id"].clustered is None
 
 
 def test_what_clustering_would_bring(packed: Path) -> None:
     with open_packfile(packed) as pack:
-        told = sharpness([pack])
+        reported = sharpness([pack])
         blocks = len(pack.blocks)
-    assert "user" in [one.name for one in told.advised]
-    assert not {"at", "number", "kind"}.intersection(one.name for one in told.advised)
-    found = {one.name: one for one in told.paths}
-    assert found["user"].clustered is not None
-    assert 1 / blocks <= found["user"].clustered < 0.1 < found["user"].read
-    assert found["kind"].clustered is not None
-    assert 0.3 < found["kind"].clustered < 0.7, "half of the rows are half of the blocks"
-    assert told.statistics_bytes > 0
-    assert told.as_dict()["cluster_by"] == [one.name for one in told.advised]
+    assert "user" in [item.name for item in reported.advised]
+    assert not {"at", "number", "kind"}.intersection(item.name for item in reported.advised)
+    actual = {item.name: item for item in reported.paths}
+    assert actual["user"].clustered is not None
+    assert 1 / blocks <= actual["user"].clustered < 0.1 < actual["user"].read
+    assert actual["kind"].clustered is not None
+    assert 0.3 < actual["kind"].clustered < 0.7, "half of the rows are half of the blocks"
+    assert reported.statistics_bytes > 0
+    assert reported.as_dict()["cluster_by"] == [item.name for item in reported.advised]
 
 
 def test_one_block_and_no_packfile(tmp_path: Path) -> None:
     sdb.pack([{"a": 1}, {"a": None}], tmp_path / "a.zion")
-    (one,) = by_name(tmp_path / "a.zion").values()
-    assert (one.present, one.read, one.clustered) == (1.0, 1, 1)
+    (item,) = by_name(tmp_path / "a.zion").values()
+    assert (item.present, item.read, item.clustered) == (1.0, 1, 1)
     assert sharpness([]).paths == ()

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdb.errors import CorruptError
-from sdb.packfile.trailer.ribbon import MembershipFilter
+from sdb.packfile.trailer.ribbon import RibbonFilter
 from sdb.packfile.trailer.ribbonslices import SlicedFilter, encode_filter
 
 
 class Stored:
     """A filter as it is stored, and what is read of its slices."""
 
-    def __init__(self, known: MembershipFilter) -> None:
+    def __init__(self, known: RibbonFilter) -> None:
         self.head, self.slices = encode_filter(known)
         self.blocks = len(known.sets)
         self.reads: list[int] = []
@@ -33,14 +33,14 @@ class Stored:
         )
 
 
-def of(counts: list[int | None], *, planes: int = 8) -> MembershipFilter:
+def of(counts: list[int | None], *, planes: int = 8) -> RibbonFilter:
     """A filter of blocks with so many different numbers each; None: nothing is known of it."""
-    starts = [sum(one or 0 for one in counts[:at]) for at in range(len(counts))]
+    starts = [sum(item or 0 for item in counts[:at]) for at in range(len(counts))]
     blocks = [
         None if count is None else range(start, start + count)
         for start, count in zip(starts, counts, strict=True)
     ]
-    return MembershipFilter.of(blocks, is_text=False).with_planes(planes)
+    return RibbonFilter.of(blocks, is_text=False).with_planes(planes)
 
 
 COUNTS = st.lists(st.none() | st.integers(0, 40) | st.integers(0, 20_000), max_size=12)
@@ -64,35 +64,35 @@ def test_a_question_reads_little() -> None:
     """Two slices of about 32 KiB; of many values all, once."""
     stored = Stored(of([10_000] * 100))
     assert len(stored.slices) > 900_000
-    found = stored.filter()
-    assert found.blocks(5)[0]
+    actual = stored.filter()
+    assert actual.blocks(5)[0]
     assert stored.reads == [pytest.approx(64 << 10, rel=0.5)]
-    assert any(found.blocks(999_999))
-    assert len([*found.blocks_of_each(range(100))]) == 100
-    assert next(found.blocks_of_each(range(100, 200)))[0]
+    assert any(actual.blocks(999_999))
+    assert len([*actual.blocks_of_each(range(100))]) == 100
+    assert next(actual.blocks_of_each(range(100, 200)))[0]
     assert len(stored.reads) == 3
     assert stored.reads[-1] == len(stored.slices)
     assert len(stored.head) < 6_000
 
 
 def test_damaged_slices_tell_nothing() -> None:
-    """Whoever asks the others gets an answer."""
+    """Questions to the others get an answer."""
     stored = Stored(of([60_000, 60_000]))
     values = [*range(120_000, 120_050)]
     whole = stored.filter()
-    told = [whole.blocks(value) for value in values]
-    assert sum(map(any, told)) < 10
+    reported = [whole.blocks(value) for value in values]
+    assert sum(map(any, reported)) < 10
     data = bytearray(stored.slices)
     data[len(data) // 3] ^= 4
     stored.slices = bytes(data)
     damaged = stored.filter()
-    found = [damaged.blocks(value) for value in values]
-    unknown = [one == (True, True) for one in found]
+    actual = [damaged.blocks(value) for value in values]
+    unknown = [item == (True, True) for item in actual]
     assert 0 < sum(unknown) < len(values)
     assert all(
-        one == before or is_unknown
-        for one, before, is_unknown in zip(found, told, unknown, strict=True)
+        item == before or is_unknown
+        for item, before, is_unknown in zip(actual, reported, unknown, strict=True)
     )
     assert [*damaged.blocks_of_each(values)] == [(True, True)] * len(values)
-    with pytest.raises(CorruptError, match="a slice of a membership filter is damaged"):
+    with pytest.raises(CorruptError, match="a slice of a filter is damaged"):
         damaged.whole()

@@ -49,9 +49,9 @@ def written(root: Path, query: str, fmt: str) -> bytes:
 
 @pytest.mark.parametrize("name", ["u", "w", "f"])
 def test_values_of_python(root: Path, name: str) -> None:
-    found = [row[name] for row in ask(root, f"SELECT {name} FROM read_file('t.zion')")]
-    assert found == [row[name] for row in ROWS]
-    assert all(isinstance(value, (int, float)) for value in found)
+    actual = [row[name] for row in ask(root, f"SELECT {name} FROM read_file('t.zion')")]
+    assert actual == [row[name] for row in ROWS]
+    assert all(isinstance(value, (int, float)) for value in actual)
 
 
 @pytest.mark.parametrize(
@@ -179,5 +179,35 @@ def test_rows_with_chosen_fields(root: Path) -> None:
     assert table["w"].to_pylist() == [Decimal(row["w"]) for row in ROWS]
     out = io.BytesIO()
     unpack([str(root / "t.zion")], out, fields=["u"])
-    found = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert found == [{"u": row["u"]} for row in ROWS]
+    rows = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert rows == [{"u": row["u"]} for row in ROWS]
+
+
+def test_sums_of_integers_and_constants_are_rounded_once(root: Path) -> None:
+    query = (
+        "SELECT SUM({0} + 1) AS a, SUM(2 + {0} - 7) AS b, AVG({0} - 2) AS c, SUM({0}) AS d FROM t"
+    )
+    for name in ("i", "u", "w"):
+        values = [int(row[name]) for row in ROWS]
+        assert ask(root, query.format(name)) == [
+            {
+                "a": float(sum(values) + 4),
+                "b": float(sum(values) - 20),
+                "c": (sum(values) - 8) / 4,
+                "d": pytest.approx(sum(values)),
+            }
+        ]
+    by = "SELECT i, SUM(w + 1) FILTER (WHERE i < 2) AS a FROM t GROUP BY i ORDER BY i LIMIT 3"
+    assert [row["a"] for row in ask(root, by)] == [2.0**64, 0, None]
+    assert ask(root, "SELECT SUM(w + 1) AS a FROM t WHERE i > 9") == [{"a": None}]
+    running = "SELECT SUM(i + 1) OVER (ORDER BY i) AS a FROM t ORDER BY i"
+    assert [row["a"] for row in ask(root, running)] == [1, 3, 6, 10]
+
+
+def test_sums_of_computed_doubles_lose_nothing(tmp_path: Path) -> None:
+    values = [1e300, 0.25, -1e300, 1e31, 2, 0.5, -1e31, 3e20]
+    (tmp_path / "t.json").write_text("".join(json.dumps({"x": x}) + "\n" for x in values))
+    query = "SELECT SUM(x * 1) AS a, AVG(x * 1) AS b, SUM(x * 0.5) AS c FROM 't.json'"
+    assert ask(tmp_path, query) == [{"a": 3e20, "b": 3e20 / 8, "c": 1.5e20}]
+    small = ask(tmp_path, "SELECT SUM(x * 1) AS a FROM 't.json' WHERE x < 1e20 AND x > -1e20")
+    assert small == [{"a": 2.75}]

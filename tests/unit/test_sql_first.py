@@ -62,13 +62,13 @@ def test_few_blocks_are_read(
     tmp_path: Path, algorithm: str, query: str, expected: list[int], most: int
 ) -> None:
     make(tmp_path / "t.zion", rows(), algorithm=algorithm)
-    found, result = asked(query, tmp_path)
-    assert [row["id"] for row in found] == list(expected)
+    actual, result = asked(query, tmp_path)
+    assert [row["id"] for row in actual] == list(expected)
     reading = result.reading
     assert reading.all_blocks >= 33
     assert reading.blocks == (reading.all_blocks if most == 33 else most)
-    found, result = asked(query, tmp_path, prune=False)
-    assert [row["id"] for row in found] == list(expected)
+    actual, result = asked(query, tmp_path, prune=False)
+    assert [row["id"] for row in actual] == list(expected)
     assert result.reading.blocks == result.reading.all_blocks
 
 
@@ -99,21 +99,21 @@ def test_values_in_front_of_times_are_looked_for(
     made[0 if "DESC" in order else -1] |= stray
     make(tmp_path / "t.zion", made)
     query = f"SELECT id, at FROM 't.zion'{where} ORDER BY at {order} LIMIT 3"
-    found, result = asked(query, tmp_path)
+    actual, result = asked(query, tmp_path)
     of_engine = Answers(tmp_path, query).lines(native=False)
-    assert found == [json.loads(line) for line in of_engine]
+    assert actual == [json.loads(line) for line in of_engine]
     assert (result.reading.blocks < 3) is (is_enough or bool(where))
 
 
 def test_other_fields_are_decompressed_for_the_rows_that_come_out(tmp_path: Path) -> None:
     with sdb.open(make(tmp_path / "t.zion", rows())) as pack:
-        given = [
+        argument = [
             (pack.place_block, [block.chunks for block in pack.blocks], "zion+zstd", 4096, None)
         ]
-        keys = _core.LaneScan(given, [(0, ["s"], "t")])
+        keys = _core.LaneScan(argument, [(0, ["s"], "t")])
         numbers, blocks = keys.first([(0, True, False)], 3, [[None] * len(pack.blocks)]) or ([], [])
         assert len(blocks) == len(pack.blocks)
-        whole = _core.LaneScan(given, [(0, [], "j"), (0, ["id"], "x"), (0, [], "r")])
+        whole = _core.LaneScan(argument, [(0, [], "j"), (0, ["id"], "x"), (0, [], "r")])
         table = pa.table(whole.pick(numbers))
         assert table["c1"].to_pylist() == [COUNT - 1, COUNT - 2, COUNT - 3]
         assert table["c2"].to_pylist() != sorted(numbers)

@@ -16,8 +16,8 @@ from sdb import _core
 from sdb.errors import CorruptError, UsageError
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
+from sdb.query.catalog.catalog import Catalog
 from sdb.query.exec import engine, native
-from sdb.query.exec.catalog import Catalog
 from sdb.query.plan.choice import choose
 from sdb.query.plan.operations import HashAggregate, TopK
 from sdb.query.result.lines import lines
@@ -29,7 +29,7 @@ from tests.unit.test_reader import make
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.plan.columns import Execution
+    from sdb.query.exec.execution import Execution
 
 
 KINDS = [None, True, 7, 7.5, "seven", "", "2021-01-02T03:04:05Z", ["x"], {"y": 1}]
@@ -59,12 +59,12 @@ def test_groups_of_many_blocks(tmp_path: Path, algorithm: str, threads: int) -> 
         group[0] += 1
         group[1] += row["n"]["v"]
         group[2] = row["id"]
-    found = [
+    rows = [
         json.loads(line) for line in Answers(tmp_path, GROUPED).lines(native=True, threads=threads)
     ]
     # In the order in which they are met.
-    assert [row["kind"] for row in found] == KINDS
-    assert {json.dumps(row["kind"]): [row[name] for name in "csm"] for row in found} == expected
+    assert [row["kind"] for row in rows] == KINDS
+    assert {json.dumps(row["kind"]): [row[name] for name in "csm"] for row in rows} == expected
 
 
 @pytest.mark.parametrize("algorithm", ["zion+zstd", "zstd"])
@@ -117,10 +117,10 @@ def few(query: str, root: Path, most_bytes: int) -> tuple[list[bytes], list[str]
         return engine.run(statement, datasets=catalog, typed=False, native=False)
 
     result = native.run(chosen, instead, memory_bytes=most_bytes)
-    found = sorted(b"".join(lines(result.reader, result.columns)).splitlines())
+    names = sorted(b"".join(lines(result.reader, result.columns)).splitlines())
     result.close()
     catalog.close()
-    return found, asked
+    return names, asked
 
 
 @pytest.mark.parametrize("call", ["COUNT(*)", "COUNT(DISTINCT id)"])

@@ -61,9 +61,9 @@ BOTH = 'TABLE_GLOB("[ab]")'
     ],
 )
 def test_rows_know_where_they_stand(root: Path, rest: str, ids: Any) -> None:
-    found = asked(f"SELECT id, _file, _row FROM {BOTH} {rest}", root)
-    assert [row["id"] for row in found] == list(ids)
-    for row in found:
+    actual = asked(f"SELECT id, _file, _row FROM {BOTH} {rest}", root)
+    assert [row["id"] for row in actual] == list(ids)
+    for row in actual:
         assert row["_row"] == row["id"] % COUNT
         assert row["_file"] == f"{root}/{'ab'[row['id'] // COUNT]}.zion"
 
@@ -71,17 +71,17 @@ def test_rows_know_where_they_stand(root: Path, rest: str, ids: Any) -> None:
 def test_blocks_that_are_not_read_count(root: Path) -> None:
     text = "SELECT _row, id FROM 'a.zion' WHERE at >= `1970-01-01T01:05:00Z`"
     with sdb.sql(text, root=str(root)) as result:
-        found = list(result)
+        items = list(result)
         assert result.reading.blocks < result.reading.all_blocks / 2
-    assert [(row["_row"], row["id"]) for row in found] == [(at, at) for at in range(3900, COUNT)]
+    assert [(row["_row"], row["id"]) for row in items] == [(at, at) for at in range(3900, COUNT)]
     cut = asked("SELECT _row FROM 'a.zion'", root, since="1970-01-01T01:05:00Z", time_field="at")
     assert [row["_row"] for row in cut] == list(range(3900, COUNT))
 
 
 def test_they_are_keys_and_operands(root: Path) -> None:
     query = f"SELECT _file, COUNT(*) n, MAX(_row) m, SUM(id - _row) d FROM {BOTH} GROUP BY _file"
-    found = sorted(asked(query, root), key=lambda row: row["_file"])
-    assert [(row["n"], row["m"], row["d"]) for row in found] == [
+    names = sorted(asked(query, root), key=lambda row: row["_file"])
+    assert [(row["n"], row["m"], row["d"]) for row in names] == [
         (COUNT, COUNT - 1, 0),
         (COUNT, COUNT - 1, COUNT * COUNT),
     ]
@@ -137,8 +137,8 @@ def test_rows_that_no_writer_counted_are_counted(root: Path) -> None:
         trailer = pack.trailer
     bare = replace(trailer, sparse=replace(trailer.sparse, summary=None))
     path.write_bytes(path.read_bytes()[: trailer.offset] + bare.encode())
-    found = asked("SELECT id, _row FROM 'b.zion' WHERE at >= `1970-01-01T02:10:00Z`", root)
-    assert [(row["_row"], row["id"]) for row in found] == [
+    actual = asked("SELECT id, _row FROM 'b.zion' WHERE at >= `1970-01-01T02:10:00Z`", root)
+    assert [(row["_row"], row["id"]) for row in actual] == [
         (at - COUNT, at) for at in range(7800, 2 * COUNT)
     ]
 

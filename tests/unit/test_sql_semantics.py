@@ -183,7 +183,7 @@ def test_rows(folder: Path, query: str) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("SELECT id FROM @a AS t", 'reference to undefined variable "id"'),
+        ("SELECT q.id FROM @a AS t", 'reference to undefined variable "q"'),
         ("SELECT t FROM @a AS t", "cannot reference raw table"),
         ("SELECT id, COUNT(*) FROM @a", "path id references an unbound variable"),
         ("SELECT id FROM @a WHERE COUNT(*) > 1", "not allowed in WHERE"),
@@ -208,17 +208,13 @@ def test_what_makes_no_sense_is_rejected(folder: Path, query: str, message: str)
     ("query", "hint"),
     [
         ("SELECT UPER(name) FROM @b", "did you mean UPPER?"),
-        ("SELECT SUBSTR(name, 1) FROM @b", "did you mean SUBSTRING?"),
+        ("SELECT SUBSTRNG(name, 1) FROM @b", "did you mean SUBSTRING?"),
         ("SELECT name FORM @b", "did you mean FROM instead of FORM?"),
-        ("SELECT name FROM @b WHERE id == 1", "one = compares"),
         ("SELECT id:INTEGER FROM @b", "CAST(value AS type) converts"),
         ("SELECT CAST(id AS BLOB) FROM @b", "the types are BOOLEAN, "),
         ("SELECT name FROM @b LIMIT 1 ORDER BY id", "clauses come in this order"),
-        ("SELECT DATE_DIFF('day', id, id) FROM @b", "without quotes"),
-        ("SELECT DATE_TRUNC('week', id) FROM @b", "WEEK(MONDAY)"),
         ("SELECT DATE_TRUNC(EON, id) FROM @b", "the parts are DAY, "),
         ("SELECT name, COUNT(*) FROM @b", "put it into GROUP BY"),
-        ("SELECT name FROM @b AS p", "fields stand behind an alias: p.name"),
         ("SELECT $x", "--param x="),
     ],
 )

@@ -14,8 +14,8 @@ import sdb
 from sdb import errors, ion
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
+from sdb.query.catalog.catalog import Catalog
 from sdb.query.exec import engine
-from sdb.query.exec.catalog import Catalog
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse
 
@@ -71,9 +71,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def asked(query: str, folder: Path, *, native: bool) -> Result:
     catalog = Catalog(str(folder))
     statement = check(bind(parse(query), {}))
-    found = engine.run(statement, datasets=catalog, native=native, threads=1)
-    found.on_close(catalog.close)
-    return Result(query, found, catalog.tables)
+    result = engine.run(statement, datasets=catalog, native=native, threads=1)
+    result.on_close(catalog.close)
+    return Result(query, result, catalog.tables)
 
 
 @pytest.mark.parametrize("native", [True, False])

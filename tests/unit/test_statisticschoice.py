@@ -44,8 +44,8 @@ def rows(first: int, count: int = PART) -> list[dict[str, Any]]:
     """Make rows with random ids, so many that nothing makes them much smaller."""
     dice = random.Random(first)
     return [
-        {"n": one, "id": dice.randbytes(12).hex(), "pad": dice.randbytes(60).hex()}
-        for one in range(first, first + count)
+        {"n": item, "id": dice.randbytes(12).hex(), "pad": dice.randbytes(60).hex()}
+        for item in range(first, first + count)
     ]
 
 
@@ -117,9 +117,9 @@ def test_29_16_what_is_asked_for_is_written(tmp_path: Path, stats: str) -> None:
         assert blocks_read(path, "id = 'ffff'")[1] == (1 if stats == "n" else 0)
     # It goes on, however small the packfile is.
     sdb.append(path, rows(100, 100))
-    found = statistics(path)
-    assert found is not None
-    assert found.paths
+    actual = statistics(path)
+    assert actual is not None
+    assert actual.paths
     sdb.concat([path], tmp_path / "b.zion")
     assert statistics(tmp_path / "b.zion") is not None
 
@@ -127,9 +127,9 @@ def test_29_16_what_is_asked_for_is_written(tmp_path: Path, stats: str) -> None:
 def check_large(path: Path, count: int) -> None:
     """Look for ids of each part, and for one that is not there."""
     assert sdb.validate(path).ok
-    found = statistics(path)
-    assert found is not None
-    assert {(("id",), TEXTS), (("n",), ZONES)} <= found.sizes.keys()
+    actual = statistics(path)
+    assert actual is not None
+    assert {(("id",), TEXTS), (("n",), ZONES)} <= actual.sizes.keys()
     with sdb.open(path) as pack:
         blocks = len(pack.blocks)
     for part in range(count):
@@ -179,7 +179,7 @@ def test_29_16_tables_that_are_compacted_know_all_rows(
     for part in range(parts):
         db.append("d.t", rows(part * PART))
     compact_table(table_root(tmp_path), "d", "t")
-    (path,) = [one for one in (tmp_path / "db/d/t").rglob("*.zion") if is_whole(one, parts)]
+    (path,) = [item for item in (tmp_path / "db/d/t").rglob("*.zion") if is_whole(item, parts)]
     check_large(path, parts)
 
 

@@ -27,11 +27,11 @@ def test_ranges_are_read_whole(tmp_path: Path) -> None:
 
 def test_what_is_no_packfile_store(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for place in (tmp_path, tmp_path / "pipe", "-", "", "/dev/null"):
+    for item in (tmp_path, tmp_path / "pipe", "-", "", "/dev/null"):
         with pytest.raises(errors.UsageError):
-            url.open_read(place)
+            url.open_read(item)
     with pytest.raises(errors.NotFoundError):
         url.open_read(tmp_path / "none")
-    for place in ("s3://bucket", "s3://bucket/folder/", "s3://b!/key"):
+    for item in ("s3://bucket", "s3://bucket/folder/", "s3://b!/key"):
         with pytest.raises(errors.UsageError):
-            url.open_read(place)
+            url.open_read(item)

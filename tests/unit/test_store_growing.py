@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import stat
 import threading
@@ -14,7 +15,7 @@ from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError, 
 from sdb.store.base import read_pieces
 from sdb.store.local import growing
 from sdb.store.local.files import LocalReader, open_read
-from sdb.store.url import grow, locked
+from sdb.store.url import create_from_prefix, locked
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -30,30 +31,32 @@ def old(tmp_path: Path) -> Path:
     return path
 
 
-def extend(source: Path, kept: int, target: Path, tail: bytes = b"new", **options: bool) -> str:
+def extend(
+    source: Path, kept_count: int, target: Path, tail: bytes = b"new", **options: bool
+) -> str:
     reader = open_read(str(source))
     try:
-        with grow(reader, kept, target, **options) as draft:
+        with create_from_prefix(reader, kept_count, target, **options) as draft:
             draft.write(tail[:1])
             draft.write(tail[1:])
-            assert (draft.copied_bytes, draft.written_bytes) == (kept, len(tail))
+            assert (draft.copied_bytes, draft.written_bytes) == (kept_count, len(tail))
         return draft.kept_by
     finally:
         reader.close()
 
 
-@pytest.mark.parametrize("kept", [0, 1, 4096, len(OLD)])
-def test_in_place_and_elsewhere(old: Path, kept: int) -> None:
+@pytest.mark.parametrize("kept_count", [0, 1, 4096, len(OLD)])
+def test_in_place_and_elsewhere(old: Path, kept_count: int) -> None:
     other = old.with_name("other")
-    assert extend(old, kept, other) in {"reflink", "copy"}
-    assert other.read_bytes() == OLD[:kept] + b"new"
+    assert extend(old, kept_count, other) in {"reflink", "copy"}
+    assert other.read_bytes() == OLD[:kept_count] + b"new"
     assert old.read_bytes() == OLD
     with pytest.raises(ExistsError):
-        extend(old, kept, other)
+        extend(old, kept_count, other)
     extend(old, 0, other, b"again", overwrite=True)
     assert other.read_bytes() == b"again"
-    extend(old, kept, old)
-    assert old.read_bytes() == OLD[:kept] + b"new"
+    extend(old, kept_count, old)
+    assert old.read_bytes() == OLD[:kept_count] + b"new"
     assert sorted(old.parent.iterdir()) == [old, other]
 
 
@@ -89,7 +92,7 @@ class Elsewhere:
 
 
 def test_a_source_of_another_store_is_read(tmp_path: Path) -> None:
-    with grow(Elsewhere(), 3_000, tmp_path / "here") as draft:
+    with create_from_prefix(Elsewhere(), 3_000, tmp_path / "here") as draft:
         draft.write(b"new")
     assert (tmp_path / "here").read_bytes() == OLD[:3000] + b"new"
 
@@ -98,14 +101,14 @@ def test_a_failure_leaves_nothing(old: Path) -> None:
     reader = open_read(str(old))
 
     def fail(error: type[BaseException]) -> None:
-        with grow(reader, 10, old) as draft:
+        with create_from_prefix(reader, 10, old) as draft:
             draft.write(b"x")
             raise error
 
     for error in (KeyboardInterrupt, ValueError):
         with pytest.raises(error):
             fail(error)
-    with pytest.raises(CorruptError), grow(reader, len(OLD) + 1, old):
+    with pytest.raises(CorruptError), create_from_prefix(reader, len(OLD) + 1, old):
         pass
     reader.close()
     assert list(old.parent.iterdir()) == [old]
@@ -128,7 +131,7 @@ def test_who_comes_second_gives_up(old: Path, change: str, moment: str) -> None:
         disturb()
 
     def second() -> None:
-        with grow(reader, 10, old) as draft:
+        with create_from_prefix(reader, 10, old) as draft:
             draft.write(b"x")
             disturb()
 
@@ -152,7 +155,10 @@ def test_links_and_permissions_stay(old: Path) -> None:
         extend(old, 1, old.parent)
 
 
-def test_whoever_has_the_lock_keeps_the_others_waiting(old: Path) -> None:
+def test_whoever_has_the_lock_keeps_the_others_waiting(
+    old: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "sdb")
     order = []
 
     def second() -> None:
@@ -167,6 +173,8 @@ def test_whoever_has_the_lock_keeps_the_others_waiting(old: Path) -> None:
         extend(old, 10, old)
     thread.join(10)
     assert order == [b"1st", b"new"], "the second one has the lock of the new file"
+    waits = f"{old}: waiting for another process that has locked it"
+    assert [record.getMessage() for record in caplog.records] == [waits]
     with pytest.raises(NotFoundError), locked(old.with_name("none")):
         pass
 

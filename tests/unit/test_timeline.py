@@ -96,10 +96,10 @@ def test_it_always_fits(spans: list[tuple[int, int] | None], columns: int) -> No
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**63), st.integers(1, 20))
 def test_ticks_lie_within(first: int, width: int, most: int) -> None:
     last = min(first + width, 2**63 - 1)
-    found = [tick.us for tick in ticks(first, last, most)]
-    assert found == sorted(set(found))
-    assert all(first <= us <= last for us in found)
-    assert len(found) <= most + 2
+    actual = [tick.us for tick in ticks(first, last, most)]
+    assert actual == sorted(set(actual))
+    assert all(first <= us <= last for us in actual)
+    assert len(actual) <= most + 2
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_ticks_lie_within(first: int, width: int, most: int) -> None:
     ],
 )
 def test_labels_are_round(first: str, last: str, labels: list[str]) -> None:
-    found = [tick.label for tick in ticks(instants.parse(first), instants.parse(last), 4)]
-    assert set(labels) <= set(found)
+    actual = [tick.label for tick in ticks(instants.parse(first), instants.parse(last), 4)]
+    assert set(labels) <= set(actual)
 
 
 def test_table_leaves_out_what_does_not_fit() -> None:

@@ -6,13 +6,13 @@ import pytest
 
 import sdb
 from sdb.errors import CorruptError, SdbWarning
-from sdb.packfile.build import choosengrams
+from sdb.packfile.build import choose
 from sdb.packfile.build.newstats import BlockFacts
 from sdb.packfile.prune import ngrams
 from sdb.packfile.prune.predicate import Anywhere, Both, Either, TextWords
 from sdb.packfile.read.search import search
 from sdb.packfile.trailer.blockstats import WORDS, ZONES, BlockStatistics, store_sections
-from sdb.packfile.trailer.ribbon import MembershipFilter, ValueSet
+from sdb.packfile.trailer.ribbon import RibbonFilter, ValueSet
 from sdb.packfile.trailer.ribbonslices import encode_filter
 
 if TYPE_CHECKING:
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 PATH = ("message",)
 
 
-def found(place: Path, pattern: str) -> tuple[int, int]:
-    """Give the rows that a search finds, and the blocks that it reads."""
-    with sdb.open(place) as pack:
+def found(path: Path, pattern: str) -> tuple[int, int]:
+    """Return the rows that a search finds, and the blocks that it reads."""
+    with sdb.open(path) as pack:
         blocks = search(pattern).selection(pack).blocks
-    return len([*sdb.grep(pattern, place)]), len(blocks)
+    return len([*sdb.grep(pattern, path)]), len(blocks)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def path(tmp_path: Path) -> Path:
     names = ("timeouts", "refusals", "checksum", "mimikatz")
     lines = [f'{{"n": {n}, "message": "{names[n // 100]} no. {n}"}}\n' for n in range(400)]
     (tmp_path / "a.json").write_text("".join(lines))
@@ -44,9 +44,9 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_what_a_pattern_needs() -> None:
-    one = TextWords(PATH, ("timeout",), "~ 'x'")
-    assert ngrams.wanted(PATH, ["timeout"], words="~ 'x'") == one
-    assert str(one) == "message ~ 'x'"
+    word = TextWords(PATH, ("timeout",), "~ 'x'")
+    assert ngrams.wanted(PATH, ["timeout"], words="~ 'x'") == word
+    assert str(word) == "message ~ 'x'"
     assert ngrams.wanted(PATH, ["short", "timeout"]) == Anywhere()
     either = ngrams.wanted(PATH, ["timeout.*refused", "checksum"])
     assert isinstance(either, Either)
@@ -70,16 +70,16 @@ def test_what_stands_for_other_bytes_is_not_looked_for() -> None:
 def test_filters_have_fewer_planes_until_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = [BlockFacts(sets={(PATH, WORDS): (ValueSet(9, b"\x01" * 256, 8),)})] * 4
     for most, size in ((1024, 1024), (1023, 896), (384, 384)):
-        monkeypatch.setattr(choosengrams, "MAX_BYTES", most)
-        (kept,) = choosengrams.choose_words(facts).values()
-        assert kept.size_bytes == size
-    monkeypatch.setattr(choosengrams, "MAX_BYTES", 383)
+        monkeypatch.setattr(choose, "NGRAM_BYTES", most)
+        (remaining,) = choose.choose_ngrams(facts).values()
+        assert remaining.size_bytes == size
+    monkeypatch.setattr(choose, "NGRAM_BYTES", 383)
     with pytest.warns(SdbWarning, match="filters of words are left out"):
-        assert choosengrams.choose_words(facts) == {}
+        assert choose.choose_ngrams(facts) == {}
 
 
 def test_only_words_are_of_the_row() -> None:
-    made = encode_filter(MembershipFilter.of([[1]], is_text=False))
+    made = encode_filter(RibbonFilter.of([[1]], is_text=False))
     stored = store_sections({((), WORDS): made})
     assert stored is not None
     known = BlockStatistics.decode(stored, 1)
@@ -87,14 +87,14 @@ def test_only_words_are_of_the_row() -> None:
     assert known.words(()) is not None
     stored = store_sections({((), ZONES): made})
     assert stored is not None
-    with pytest.raises(CorruptError, match="a path that makes no sense"):
+    with pytest.raises(CorruptError, match="invalid depth of a path"):
         BlockStatistics.decode(stored, 1)
 
 
-def test_damaged_words_are_ignored(place: Path) -> None:
-    rows, blocks = found(place, "mimikatz")
+def test_damaged_words_are_ignored(path: Path) -> None:
+    rows, blocks = found(path, "mimikatz")
     assert rows == 100
-    with sdb.open(place) as pack:
+    with sdb.open(path) as pack:
         count = len(pack.blocks)
         statistics = pack.known[1]
         stored = pack.trailer.sparse.stored_statistics
@@ -103,10 +103,10 @@ def test_damaged_words_are_ignored(place: Path) -> None:
     assert stored is not None
     section = statistics.section((), WORDS)
     assert section is not None
-    data = place.read_bytes()
+    data = path.read_bytes()
     at = data.index(section) + len(section) // 2
-    place.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-    assert found(place, "mimikatz") == (100, count)
-    with sdb.open(place) as pack:
+    path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    assert found(path, "mimikatz") == (100, count)
+    with sdb.open(path) as pack:
         assert pack.known[1] is not None
         assert pack.known[1].zone(("n",)) is not None

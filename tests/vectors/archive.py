@@ -51,12 +51,12 @@ def source() -> Path:
 
 def files(folder: Path) -> dict[str, bytes]:
     """Read the files of a folder that belong into the archives, by name."""
-    found = {
+    actual = {
         path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()
     }
     return {
         name: path.read_bytes()
-        for name, path in sorted(found.items())
+        for name, path in sorted(actual.items())
         if "/" in name and not any(fnmatchcase(name, pattern) for pattern in LEFT_OUT)
     }
 
@@ -64,12 +64,12 @@ def files(folder: Path) -> dict[str, bytes]:
 def contents(stored: Path = STORED) -> dict[str, str]:
     """Read the hash of each file that is checked in, by name."""
     pairs = (line.split("  ", 1) for line in (stored / CONTENTS).read_text().splitlines())
-    return {name: found for found, name in pairs}
+    return {name: pair for pair, name in pairs}
 
 
-def hashes(found: dict[str, bytes]) -> dict[str, str]:
+def hashes(facts: dict[str, bytes]) -> dict[str, str]:
     """Return the hash of each file by name."""
-    return {name: hashlib.sha256(data).hexdigest() for name, data in found.items()}
+    return {name: hashlib.sha256(data).hexdigest() for name, data in facts.items()}
 
 
 def differences(folder: Path, stored: Path = STORED) -> list[str]:
@@ -97,21 +97,21 @@ def refresh(folder: Path, stored: Path = STORED) -> list[str]:
     An archive with the same files stays as it is, since another release of the compressor may
     write other bytes, and each change of an archive stays in the history of the repository.
     """
-    found = files(folder)
-    if not found:
+    actual = files(folder)
+    if not actual:
         raise VectorsError(f"no vectors in {folder}: set SDB_VECTORS to their folder")
-    now = hashes(found)
+    now = hashes(actual)
     old = contents(stored) if (stored / CONTENTS).exists() else {}
     stored.mkdir(exist_ok=True)
     written = []
-    tops = {name.split("/")[0] for name in found}
+    tops = {name.split("/")[0] for name in actual}
     for top in sorted(tops):
-        inside = {name for name in found if name.startswith(f"{top}/")}
+        inside = {name for name in actual if name.startswith(f"{top}/")}
         target = stored / f"{top}.tar.xz"
         before = {name: known for name, known in old.items() if name.startswith(f"{top}/")}
         if target.exists() and before == {name: now[name] for name in inside}:
             continue
-        target.write_bytes(packed({name: found[name] for name in inside}))
+        target.write_bytes(packed({name: actual[name] for name in inside}))
         written.append(target.name)
     for path in stored.glob("*.tar.xz"):
         if path.name.removesuffix(".tar.xz") not in tops:
@@ -121,11 +121,11 @@ def refresh(folder: Path, stored: Path = STORED) -> list[str]:
     return written
 
 
-def packed(found: dict[str, bytes]) -> bytes:
+def packed(facts: dict[str, bytes]) -> bytes:
     """Return files as an archive, of which nothing depends on who makes it and when."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for name, data in sorted(found.items()):
+        for name, data in sorted(facts.items()):
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
@@ -179,9 +179,9 @@ def _extract(path: Path, folder: Path) -> None:
                 file = archive.extractfile(member)
                 if member.name not in known or file is None:
                     raise VectorsError(f"{path} has {member.name}, which {CONTENTS} does not")
-                place = folder / member.name
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(file.read())
+                location = folder / member.name
+                location.parent.mkdir(parents=True, exist_ok=True)
+                location.write_bytes(file.read())
     except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
         raise VectorsError(f"{path} is damaged: {error}") from None
 

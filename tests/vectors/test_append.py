@@ -27,8 +27,8 @@ CORRUPT = json_lines("packfile/corrupt/expect.jsonl")
 
 
 def facts(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "meta.json").read_text())
-    return found
+    summary: dict[str, Any] = json.loads((folder / "meta.json").read_text())
+    return summary
 
 
 def key(row: dict[str, Any]) -> str:
@@ -45,13 +45,13 @@ def test_golden(folder: Path, tmp_path: Path) -> None:
     result = sdb.append(grown, sources, block_bytes=meta["flushmeta"], format="json")
     number = folder.name[:3]
     with sdb.open(grown) as ours, sdb.open(folder / meta["pack"]) as theirs:
-        found, expected = list(ours.rows()), list(theirs.rows())
+        answers, expected = list(ours.rows()), list(theirs.rows())
         order: Any = key if number in REORDERED else None
-        assert (sorted(found, key=order) if order else found) == (
+        assert (sorted(answers, key=order) if order else answers) == (
             sorted(expected, key=order) if order else expected
         )
         with sdb.open(base / facts(base)["pack"]) as old:
-            assert result.rows_added == len(found) - sum(1 for _ in old.rows())
+            assert result.rows_added == len(answers) - sum(1 for _ in old.rows())
             assert set(old.time_indexes) <= set(ours.time_indexes)
         if number not in RECODED:
             assert ours.blocks[:-1] == theirs.blocks[:-1] or number == "a15"
@@ -64,7 +64,7 @@ def test_golden(folder: Path, tmp_path: Path) -> None:
 
 
 def _lines(path: Path) -> list[str]:
-    """Give the description without the sizes: the compression effort is ours."""
+    """Return the description without the sizes: the compression effort is ours."""
     text = describe.text(describe.describe([path.name], root=str(path.parent)))
     return [line for line in text.splitlines() if "index" in line or "total blocks" in line]
 

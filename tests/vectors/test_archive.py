@@ -21,16 +21,16 @@ def folder(tmp_path: Path) -> Path:
     """Make vectors of two formats."""
     made = tmp_path / "made"
     for name in ("sql/a.jsonl", "sql/deep/b.json", "zion/c.bin"):
-        place = made / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(name * 1000)
+        path = made / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name * 1000)
     return made
 
 
 def test_29_15_the_vectors_are_in_the_checkout_and_small() -> None:
-    found = archive.unpacked()
-    assert archive.differences(found) == []
-    assert {path.name for path in found.iterdir()} == {"packfile", "sql", "table", "zion"}
+    actual = archive.unpacked()
+    assert archive.differences(actual) == []
+    assert {path.name for path in actual.iterdir()} == {"packfile", "sql", "table", "zion"}
     assert sum(path.stat().st_size for path in STORED.iterdir()) <= MOST_BYTES
 
 
@@ -41,13 +41,13 @@ def test_29_15_the_vectors_are_those_that_they_come_from() -> None:
 
 
 def test_29_15_archives_depend_on_their_files_alone(folder: Path, tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    assert archive.refresh(folder, one) == ["sql.tar.xz", "zion.tar.xz"]
+    item, other = tmp_path / "one", tmp_path / "other"
+    assert archive.refresh(folder, item) == ["sql.tar.xz", "zion.tar.xz"]
     for path in folder.rglob("*"):
         path.touch()
         path.chmod(0o700)
     archive.refresh(folder, other)
-    assert [path.read_bytes() for path in sorted(one.iterdir())] == [
+    assert [path.read_bytes() for path in sorted(item.iterdir())] == [
         path.read_bytes() for path in sorted(other.iterdir())
     ]
 
@@ -96,11 +96,11 @@ def test_29_15_many_processes_unpack_once(folder: Path, tmp_path: Path) -> None:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     with ThreadPoolExecutor(4) as pool:
-        (found,) = set(pool.map(run, range(4)))
-    assert found != str(old)
-    assert [str(path) for path in cache.iterdir()] == [found]
-    assert (Path(found) / "sql/a.jsonl").read_text() == "changed"
-    assert archive.differences(Path(found), stored) == []
+        (actual,) = set(pool.map(run, range(4)))
+    assert actual != str(old)
+    assert [str(path) for path in cache.iterdir()] == [actual]
+    assert (Path(actual) / "sql/a.jsonl").read_text() == "changed"
+    assert archive.differences(Path(actual), stored) == []
 
 
 @pytest.mark.parametrize("name", ["sql.tar.xz", "contents.txt"])

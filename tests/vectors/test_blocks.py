@@ -65,7 +65,7 @@ def load(folder: Path) -> Pack:
 
 @pytest.fixture(params=golden(), ids=lambda folder: folder.name)
 def folder(request: pytest.FixtureRequest) -> Any:
-    """Give the folder of a golden packfile that this build can read."""
+    """Return the folder of a golden packfile that this build can read."""
     trailer = json.loads((request.param / "trailer.json").read_bytes())
     try:
         _core.Unpacker(trailer["algo"], 1 << trailer["blockshift"])
@@ -124,13 +124,13 @@ def test_findings_are_those_of_the_original(folder: Path) -> None:
     ]
     assert [report.chunks for report in reports] == [chunks for _, chunks in pack.blocks]
     assert sum(report.rows for report in reports) == pack.meta["rows"]
-    found = sum(len(report.findings) + report.dropped for report in reports)
-    told = [line for line in pack.meta["validate_head"] if line.startswith("symbol")]
+    total = sum(len(report.findings) + report.dropped for report in reports)
+    reported = [line for line in pack.meta["validate_head"] if line.startswith("symbol")]
     if folder.name in {"s20-csv", "s21-tsv"}:
         # Integers stored as floats: the original writes them and does not notice.
         assert all("float" in text for report in reports for *_, text in report.findings)
     else:
-        assert found == (pack.meta["validate_lines"] if told else 0)
+        assert total == (pack.meta["validate_lines"] if reported else 0)
 
 
 def test_time_ranges_are_exact(folder: Path) -> None:
@@ -163,10 +163,10 @@ def test_fields_and_times_choose_rows(folder: Path) -> None:
     assert text.count(b"\n") == len(chosen)
     assert list(pack.rows(time_filter=window)) == chosen
     for fields in (["name", "id"], ["ts", "l"], []):
-        kept = [{name: row[name] for name in row if name in fields} for row in chosen]
-        assert list(pack.rows(fields=fields, time_filter=window)) == kept
+        remaining = [{name: row[name] for name in row if name in fields} for row in chosen]
+        assert list(pack.rows(fields=fields, time_filter=window)) == remaining
         lines = pack.unpack(fields=fields, time_filter=window).splitlines()
-        assert [list(json.loads(line)) for line in lines] == [list(row) for row in kept]
+        assert [list(json.loads(line)) for line in lines] == [list(row) for row in remaining]
         chunks = pack.unpack(fields=fields, time_filter=window, format="ion")
         assert len(chunks) % pack.align == 0
 

@@ -17,9 +17,9 @@ def spans(case: dict[str, Any]) -> list[Span]:
     ranges = case["ranges"] or [[]] * len(case["chunks"])
     out = []
     offset = 0
-    for chunks, found in zip(case["chunks"], ranges, strict=True):
+    for chunks, chunk in zip(case["chunks"], ranges, strict=True):
         times: dict[tuple[str, ...], Range] = {
-            tuple(entry["path"]): (entry["min_us"], entry["max_us"], 1) for entry in found
+            tuple(entry["path"]): (entry["min_us"], entry["max_us"], 1) for entry in chunk
         }
         out.append(Span(offset, chunks, 1, times))
         offset += 100

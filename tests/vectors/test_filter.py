@@ -9,7 +9,7 @@ import pytest
 from sdb import ion
 from sdb.packfile.prune.prune import blocks
 from sdb.packfile.trailer.trailer import Trailer
-from sdb.query.plan.reduction import reduce
+from sdb.query.catalog.reduction import reduce
 from sdb.query.syntax import ast
 from tests.conftest import json_lines
 
@@ -80,8 +80,8 @@ def test_blocks_that_a_condition_needs(name: str) -> None:
         if case["index"] != name:
             continue
         got = blocks(reduce(expression(case["pred"])), index)
-        kept = {block for start, stop in got for block in range(start, stop)}
-        assert kept.issuperset(case["must"]), case["id"]
+        remaining = {block for start, stop in got for block in range(start, stop)}
+        assert remaining.issuperset(case["must"]), case["id"]
         if name == "noindex" and "time_extra_ns" in str(case["pred"]):
             continue  # no index is needed to know that no time is equal to such a constant
         assert [list(span) for span in got] == case["expect"], (case["id"], case["text"])

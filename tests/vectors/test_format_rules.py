@@ -62,8 +62,8 @@ def with_trailer(path: Path, **changes: object) -> None:
     length = int.from_bytes(data[-4:], "little")
     value: Any = ion.loads(data[-4 - length : -4])
     value |= changes
-    kept = {name: field for name, field in value.items() if field is not None}
-    path.write_bytes(craft.closed(data[: -4 - length], ion.dumps(kept)))
+    remaining = {name: field for name, field in value.items() if field is not None}
+    path.write_bytes(craft.closed(data[: -4 - length], ion.dumps(remaining)))
 
 
 @pytest.fixture
@@ -243,12 +243,12 @@ def document_index(blocks: list[tuple[int, int] | None]) -> tuple[list[Any], lis
     """Section 9, "Building", word by word, for one path."""
     lower: list[tuple[int, int]] = []
     upper: list[tuple[int, int]] = []
-    for n, found in enumerate(blocks):
-        if found is None:
+    for n, block in enumerate(blocks):
+        if block is None:
             if upper:
                 upper[-1] = (upper[-1][0], upper[-1][1] + 1)
             continue
-        lo, hi = found
+        lo, hi = block
         start = n if lower else 0
         while lower and lower[-1][0] >= lo:
             start = lower.pop()[1]
@@ -334,9 +334,9 @@ def listed(folder: Path, content: object) -> manifest.Manifest | None:
 
 
 def test_members_of_a_manifest_that_may_be_missing(tmp_path: Path) -> None:
-    found = listed(tmp_path, {"version": 1, "files": [FILE | {"more": 1}], "more": 1})
-    assert found is not None
-    assert (found.jobs, found.files[0].etag, found.names) == ((), "", {FILE["name"]})
+    actual = listed(tmp_path, {"version": 1, "files": [FILE | {"more": 1}], "more": 1})
+    assert actual is not None
+    assert (actual.jobs, actual.files[0].etag, actual.names) == ((), "", {FILE["name"]})
 
 
 @pytest.mark.parametrize("missing", ["version", "files", "name", "size_bytes", "rows", "job"])
@@ -356,11 +356,11 @@ def test_adding_and_replacing_in_a_folder_of_jobs(tmp_path: Path) -> None:
     ]
     for job, file, mode in zip(jobs, files, ("fail", "append", "overwrite"), strict=True):
         manifest.publish(tmp_path, [file], mode=mode, job=job)
-        found = manifest.read(tmp_path)
-        assert found is not None
-        assert found.jobs == tuple(jobs[: len(found.jobs)])
+        content = manifest.read(tmp_path)
+        assert content is not None
+        assert content.jobs == tuple(jobs[: len(content.jobs)])
         expected = {"fail": files[:1], "append": files[:2], "overwrite": files[2:]}[mode]
-        assert [one.name for one in found.files] == [one.name for one in expected]
+        assert [item.name for item in content.files] == [item.name for item in expected]
     (tmp_path / "plain.zion").write_bytes(b"")
     with pytest.raises(SdbError, match="no job wrote"):
         manifest.publish(tmp_path, [], mode="overwrite", job="3" * 32)

@@ -26,7 +26,7 @@ by_name = pytest.mark.parametrize("folder", GOLDEN, ids=lambda folder: folder.na
 
 
 def readable(folder: Path) -> Path:
-    """Give the packfile, or skip the test when this build lacks its codec."""
+    """Return the packfile, or skip the test when this build lacks its codec."""
     pack = pack_of(folder)
     with sdb.open(pack) as opened:
         try:
@@ -120,12 +120,14 @@ def test_corrupt_files(case: dict[str, Any]) -> None:
 
 def test_errors_of_blocks_say_where(vectors: Path) -> None:
     path = vectors / "packfile" / "corrupt" / "r05-payload-flip.zion"
-    with pytest.raises(CorruptError, match=r"r05-payload-flip.zion: block 0 at byte \d+: ") as one:
+    with pytest.raises(
+        CorruptError, match=r"r05-payload-flip.zion: block 0 at byte \d+: "
+    ) as raised:
         unpacked(path)
     with sdb.open(path) as pack, pytest.raises(CorruptError) as other:
         list(pack)
-    assert str(one.value) == str(other.value)
-    assert one.value.hint == f"sdb validate-file {path}"
+    assert str(raised.value) == str(other.value)
+    assert raised.value.hint == f"sdb validate-file {path}"
 
 
 def test_size_and_ratio_texts(vectors: Path) -> None:

@@ -43,10 +43,10 @@ def test_rows_and_time_indexes(vectors: Path, tmp_path: Path, name: str) -> None
     )
     golden = folder / meta["pack"]
     assert rows(ours) == rows(golden)
-    with sdb.open(ours) as one, sdb.open(golden) as two:
-        assert one.time_indexes.keys() == two.time_indexes.keys()
+    with sdb.open(ours) as first, sdb.open(golden) as two:
+        assert first.time_indexes.keys() == two.time_indexes.keys()
         for path, index in two.time_indexes.items():
-            assert (one.time_indexes[path].first_us, one.time_indexes[path].last_us) == (
+            assert (first.time_indexes[path].first_us, first.time_indexes[path].last_us) == (
                 index.first_us,
                 index.last_us,
             )

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # What we do not do as the original does; docs/sql.md says so too.
 DIFFERENT = {
     "aggregate-052": "MIN and MAX of times are the earliest and the latest here",
+    "aggregate-006": "MIN and MAX of texts are the first and the last here",
+    "math-046": "LEAST and GREATEST take texts, times and booleans here",
+    "subquery-036": "MIN and MAX of texts are the first and the last here",
     "unpivot-014": "MIN and MAX of times are the earliest and the latest here",
     "geo-011": "near antipodes the original is 4e-7 off",
     "math-023": "the original's LN1P overflows at the largest double",
@@ -86,15 +89,15 @@ def test_columns_of_scans_are_those_of_the_engine(packed: Path, *, blind: bool) 
     for vector in vectors_of_queries():
         for typed in (False, True):
             answers = Answers(packed, vector["sql"], typed=typed, blind=blind)
-            found = answers.columns(native=True)
-            if found is None:
+            lanes = answers.columns(native=True)
+            if lanes is None:
                 continue
             alone += 1
             of_engine = answers.columns(native=False)
             assert of_engine is not None
-            counted = all(column[1:] == (["x"], types.INTEGER) for column in found)
-            assert counted or found == of_engine, vector["sql"]
-            assert [column[0] for column in found] == [column[0] for column in of_engine]
+            counted = all(column[1:] == (["x"], types.INTEGER) for column in lanes)
+            assert counted or lanes == of_engine, vector["sql"]
+            assert [column[0] for column in lanes] == [column[0] for column in of_engine]
     assert alone >= 2 * (BY_SCANS_BLIND if blind else BY_SCANS)
 
 
@@ -118,10 +121,10 @@ def _same_rows(rows: list[Any], expected: list[Any], *, ordered: bool, rtol: flo
         return all(_same(*pair, rtol) for pair in zip(rows, expected, strict=True))
     left = list(expected)
     for row in rows:
-        place = next((i for i, other in enumerate(left) if _same(row, other, rtol)), None)
-        if place is None:
+        item = next((i for i, other in enumerate(left) if _same(row, other, rtol)), None)
+        if item is None:
             return False
-        del left[place]
+        del left[item]
     return True
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 WORKERS = 2
+# Accepted on purpose once the file is open: `SELECT *, name` takes its fields.
+OPENED = {"error-192"}
 
 
 def _run(folder: Path, query: str) -> subprocess.CompletedProcess[bytes]:
@@ -58,7 +60,7 @@ def test_rejections(packed: Path) -> None:  # noqa: F811 - the fixture
     rejected = [
         vector
         for vector in json_lines("sql/errors.jsonl")
-        if vector["kind"] != "limit" and vector["id"] not in EXTENSIONS
+        if vector["kind"] != "limit" and vector["id"] not in EXTENSIONS | OPENED
     ]
     with ThreadPoolExecutor(WORKERS) as pool:
         done = list(pool.map(lambda vector: _run(packed, vector["sql"]), rejected))

@@ -32,7 +32,7 @@ def lake(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows(text: str, root: Path) -> Counter[str]:
-    """Give the rows of a query with their types, whatever their order."""
+    """Return the rows of a query with their types, whatever their order."""
     stream = io.BytesIO()
     with sdb.sql(text, root=str(root), threads=1) as result:
         result.write(stream, "ion-text")
@@ -55,7 +55,7 @@ def test_ctas_and_its_source_are_equal(
             continue
         table = f"v.{stem.replace('-', '_')}_{number}"
         sdb.execute(f"CREATE TABLE {table} AS {vector['sql']}", root=str(lake), threads=1)
-        found, wanted = rows(f"SELECT * FROM {table}", lake), rows(vector["sql"], lake)
-        if found != wanted:
-            different.append((vector["id"], vector["sql"], found - wanted, wanted - found))
+        actual, wanted = rows(f"SELECT * FROM {table}", lake), rows(vector["sql"], lake)
+        if actual != wanted:
+            different.append((vector["id"], vector["sql"], actual - wanted, wanted - actual))
     assert not different, different[:3]

@@ -26,7 +26,7 @@ FILE = re.compile(r"read_file\('(\w+)\.zion'\)", re.IGNORECASE)
 
 
 def _wrong(folder: Path, variant: Callable[[str], str], *, ordered: bool) -> list[str]:
-    found = []
+    results = []
     for vector in vectors_of_queries():
         if vector["id"] in DIFFERENT:
             continue
@@ -34,8 +34,8 @@ def _wrong(folder: Path, variant: Callable[[str], str], *, ordered: bool) -> lis
         with sdb.sql(query, root=str(folder), threads=1, typed=False) as result:
             rows = rows_of(b"".join(result.lines()).decode().splitlines())
         if not is_answer(rows, vector | {"ordered": ordered and vector["ordered"]}):
-            found.append(f"{vector['id']}: {query}\n{rows}")
-    return found
+            results.append(f"{vector['id']}: {query}\n{rows}")
+    return results
 
 
 def _nested(query: str) -> str:

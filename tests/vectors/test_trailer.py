@@ -23,7 +23,7 @@ GOLDEN = golden()
 
 
 def plain(value: object) -> object:
-    """Give a constant the way the vectors show it."""
+    """Return a constant the way the vectors show it."""
     us = ion.instant_to_us(value)
     if us is not None:
         return instants.text(us)

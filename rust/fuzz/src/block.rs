@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use zion::Result;
 use zion::block::frame_header;
+use zion::block::rows::TimeFilter;
 use zion::codec::Algorithm;
-use zion::rows::TimeFilter;
 use zion::unpack::{Block, Form, Format, Job, Request, Worker};
 
 use super::zion_chunk;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use zion::block::BlockReader;
+use zion::block::rows::Rows;
 use zion::codec::Algorithm;
-use zion::inflate::Compression;
 use zion::pack::OnError;
+use zion::pack::inflate::Compression;
 use zion::pack::{Constants, Format, Options, Packer, Run, Stop};
-use zion::rows::Rows;
 use zion::{Error, Result};
 
 const ALIGN: usize = 1 << 9;
@@ -26,8 +26,11 @@ pub fn check(data: &[u8]) -> Result<()> {
         threads: 2,
         on_error: OnError::Fail,
         time_paths: Arc::default(),
-        statistics: zion::statistics::Choice::Auto(Arc::default()),
-        words: std::sync::Arc::from([zion::statistics::words::WordPath { path: vec![], is_prefixes: false }]),
+        statistics: zion::index::statistics::Choice::Auto(Arc::default()),
+        ngrams: std::sync::Arc::from([zion::index::statistics::ngrams::NgramPath {
+            path: vec![],
+            is_prefixes: false,
+        }]),
     };
     let fed = packed(text, options.clone(), false);
     assert_eq!(fed, packed(text, options, true), "a file is packed in another way than a pipe");

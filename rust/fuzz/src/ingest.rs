@@ -1,6 +1,6 @@
 //! From text to chunks, whole and in parts.
 
-use zion::chunker::{Chunk, Sink, Stream};
+use zion::chunk::{Chunk, Sink, Stream};
 use zion::ion::value::{Value, loads};
 use zion::pack::{PartContext, PartParser, Rejects, Splitter};
 use zion::{Error, Result};

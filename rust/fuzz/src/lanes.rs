@@ -8,12 +8,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use zion::Result;
 use zion::aggregate::{Call, Function, Groups, Key, Summary};
-use zion::number::Number;
-use zion::runs::{Block, Form, Next, Runs};
+use zion::block::runs::{Block, Form, Next, Runs};
 use zion::scan::{
     Constant, First, Inside, Lane, Letter, Op, Path, Pattern, Picks, Plan, Predicate, Ranking, Request, Sort,
     Step, Unnest, Watch, arranged,
 };
+use zion::value::number::Number;
 
 use super::block;
 

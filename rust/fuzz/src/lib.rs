@@ -11,6 +11,7 @@ mod ingest;
 pub mod ion;
 pub mod json;
 pub mod lanes;
+pub mod logs;
 pub mod resume;
 mod rows;
 pub mod vectors;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use zion::Result;
 use zion::block::BlockReader;
-use zion::inflate::Compression;
+use zion::block::rows::Rows;
 use zion::pack::OnError;
+use zion::pack::inflate::Compression;
 use zion::pack::{Constants, Format, Options, Packer, Stop};
-use zion::rows::Rows;
 
 use super::block;
 
@@ -28,8 +28,11 @@ pub fn check(data: &[u8]) -> Result<()> {
         threads: 1,
         on_error: OnError::Fail,
         time_paths: Arc::default(),
-        statistics: zion::statistics::Choice::Auto(Arc::default()),
-        words: std::sync::Arc::from([zion::statistics::words::WordPath { path: vec![], is_prefixes: false }]),
+        statistics: zion::index::statistics::Choice::Auto(Arc::default()),
+        ngrams: std::sync::Arc::from([zion::index::statistics::ngrams::NgramPath {
+            path: vec![],
+            is_prefixes: false,
+        }]),
     };
     let Ok((kept, rows, packed)) = resumed(&whole, options) else { return Ok(()) };
     whole.truncate(kept);

@@ -7,17 +7,17 @@ use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use zion::block::rows::TimeFilter;
+use zion::block::runs::{Form, Runs};
 use zion::codec::Algorithm;
-use zion::rows::TimeFilter;
-use zion::runs::{Form, Runs};
 use zion::scan::typed::{Layout, Misfit, Request, Seen};
 use zion::{Error, Result};
 
-use crate::asked::{boxed, names};
 use crate::capsule;
-use crate::errors::to_py;
+use crate::convert::{boxed, names};
+use crate::errors::{no_arrow, to_py};
 use crate::feed::{Batches, Feed, Source};
-use crate::foreign;
+use crate::ffi;
 
 /// Rows of blocks that are wanted as Arrow data.
 #[pyclass(module = "sdb._core", frozen)]
@@ -119,7 +119,7 @@ impl ArrowTypes {
     #[pyo3(signature = (schema, *, lenient=false))]
     fn wanted(schema: &Bound<'_, PyAny>, lenient: bool) -> PyResult<Self> {
         let misfit = if lenient { Misfit::Null } else { Misfit::Error };
-        let layout = Layout::wanted(foreign::schema(schema)?, misfit).map_err(to_py)?;
+        let layout = Layout::wanted(ffi::schema(schema)?, misfit).map_err(to_py)?;
         Ok(Self { rows: 0, seen: Seen::default(), fields: None, wanted: Some(layout) })
     }
 
@@ -215,7 +215,7 @@ impl ArrowBatch {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         drop(requested_schema);
         let data = StructArray::from(self.batch.clone()).into_data();
-        let (array, _) = to_ffi(&data).map_err(|error| capsule::failed(&error))?;
+        let (array, _) = to_ffi(&data).map_err(|error| no_arrow(&error))?;
         let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
         Ok((capsule::schema(py, &self.batch.schema())?, array))
     }

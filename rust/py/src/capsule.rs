@@ -9,14 +9,13 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use zion::Error;
 
-use crate::errors::to_py;
-use crate::foreign::attached;
+use crate::errors::no_arrow;
+use crate::ffi::attached;
 
 /// A schema for a consumer.
 pub fn schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
-    let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| failed(&error))?;
+    let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| no_arrow(&error))?;
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
@@ -27,11 +26,6 @@ where
 {
     let reader = Reader { schema, next: Some(next) };
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
-}
-
-/// The exception for data that cannot be handed over.
-pub fn failed(error: &ArrowError) -> PyErr {
-    to_py(Error::argument(format!("no Arrow data: {error}")))
 }
 
 /// What a consumer pulls at; `next` is there until the end.

@@ -7,14 +7,14 @@ use pyo3::types::PyBytes;
 use zion::ingest::columns;
 
 use crate::errors;
-use crate::foreign;
+use crate::ffi;
 
 /// Encodes the rows of a batch as a stream of its own: version marker, symbol table, a list of structs.
 #[pyfunction]
 #[pyo3(signature = (batch, /, *, keep_nulls))]
 pub fn dump_batch<'py>(batch: &Bound<'py, PyAny>, keep_nulls: bool) -> PyResult<Bound<'py, PyBytes>> {
     let py = batch.py();
-    let array = foreign::array(batch)?;
+    let array = ffi::array(batch)?;
     let Some(rows) = array.as_struct_opt() else {
         return Err(PyTypeError::new_err(format!(
             "a record batch was expected, this is a {}",

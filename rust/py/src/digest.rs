@@ -3,9 +3,10 @@
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use zion::{content, digest};
+use zion::block::digest;
+use zion::pack::content;
 
-use crate::asked::backed;
+use crate::convert::backed;
 use crate::errors::to_py;
 
 /// The digest of a block, from the hashes of its frames.

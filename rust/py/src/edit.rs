@@ -2,10 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use zion::block::edit::{Changes, Editor};
 use zion::codec::Algorithm;
-use zion::edit::{Changes, Editor};
 
-use crate::asked::{backed, names};
+use crate::convert::{backed, names};
 use crate::errors::to_py;
 
 /// Goes over the chunks of a block and gives their rows with the changes, as streams of Ion.

@@ -1,5 +1,6 @@
 //! Errors of `zion` as the exceptions of `sdb.errors`.
 
+use arrow_schema::ArrowError;
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -56,4 +57,9 @@ pub fn refused(py: Python<'_>, message: &str) -> PyErr {
 fn raised(py: Python<'_>, class: &str, text: &str, more: Option<&Bound<'_, PyDict>>) -> PyResult<PyErr> {
     let class = py.import("sdb.errors")?.getattr(class)?;
     Ok(PyErr::from_value(class.call((text,), more)?))
+}
+
+/// The exception for data that cannot be handed over.
+pub fn no_arrow(error: &ArrowError) -> PyErr {
+    to_py(Error::argument(format!("no Arrow data: {error}")))
 }

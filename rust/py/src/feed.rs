@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
-use zion::runs::{Failure, Form, Next, Runs};
+use zion::block::runs::{Failure, Form, Next, Runs};
 
 use crate::errors::to_py;
-use crate::place::{self, Meter};
+use crate::source::{self, Meter};
 
 /// How long a wait lasts before signals are looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Where blocks of one packfile come from.
 pub struct Source {
-    /// Gives a block: `read(number)`, see [`place::block`].
+    /// Gives a block: `read(number)`, see [`source::block`].
     pub read: Py<PyAny>,
     /// Makes an exception say where it comes from: `blame(exception, number)`.
     pub blame: Option<Py<PyAny>>,
@@ -27,7 +27,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// What Python is told of a failure in one of its blocks.
+    /// What Python learns of a failure in one of its blocks.
     pub fn exception(&self, py: Python<'_>, (number, error): Failure) -> PyErr {
         let exception = to_py(error);
         let Some(blame) = &self.blame else { return exception };
@@ -104,7 +104,7 @@ impl<R: Send + 'static> Feed<R> {
         self.queue.pop_front();
         let Some(source) = self.sources.get(next.0) else { return Ok(()) };
         let chunks = source.chunks.get(next.1).copied();
-        let block = place::block(source.read.call1(py, (next.1,))?.bind(py), &self.meter)?;
+        let block = source::block(source.read.call1(py, (next.1,))?.bind(py), &self.meter)?;
         let pushed = py.detach(|| self.runs.push(block, source.form, chunks));
         pushed.map_err(|error| source.exception(py, (next.1, error)))?;
         self.read.push(next);

@@ -12,8 +12,8 @@ use zion::aggregate::{Groups, Summary};
 use zion::profile::Shaped;
 use zion::scan::Letter;
 
-use crate::asked::{AnySort, sorts};
 use crate::capsule;
+use crate::convert::{AnySort, sorts};
 use crate::errors::to_py;
 use crate::feed::Feed;
 
@@ -28,14 +28,14 @@ pub struct Ask {
 
 impl Ask {
     /// The groups as a table.
-    fn table(&self, groups: Groups) -> Result<Table> {
+    fn table(&self, groups: Groups) -> Result<ArrowTable> {
         let lane = |(place, letter): &(usize, String)| Ok((*place, Letter::from_name(letter)?));
         let mut answer = groups.finish();
         let most = self.limit.map_or(usize::MAX, |limit| limit.saturating_add(self.offset));
         answer.sort(&sorts(self.sort.clone()), most);
         let lanes = self.lanes.iter().map(lane).collect::<Result<Vec<_>>>()?;
         let (schema, batches) = answer.batches(&lanes, self.offset)?;
-        Ok(Table { schema, batches })
+        Ok(ArrowTable { schema, batches })
     }
 
     /// Joins the groups of all runs; none when they take too much memory.
@@ -45,7 +45,7 @@ impl Ask {
         mut groups: Groups,
         mut feed: Feed<Option<Groups>>,
         stopped: &AtomicBool,
-    ) -> PyResult<Option<Table>> {
+    ) -> PyResult<Option<ArrowTable>> {
         while let Some(more) = feed.next(py)? {
             if stopped.load(Ordering::Relaxed) {
                 return Err(PyKeyboardInterrupt::new_err("the scan was stopped"));
@@ -67,7 +67,7 @@ pub fn shape(
     mut feed: Feed<Option<Shaped>>,
     letters: &[String],
     stopped: &AtomicBool,
-) -> PyResult<Table> {
+) -> PyResult<ArrowTable> {
     let mut shaped = Shaped::new();
     while let Some(more) = feed.next(py)? {
         if stopped.load(Ordering::Relaxed) {
@@ -77,23 +77,23 @@ pub fn shape(
             py.detach(|| shaped.join(&more));
         }
     }
-    let table = || -> Result<Table> {
+    let table = || -> Result<ArrowTable> {
         let letters = letters.iter().map(|letter| Letter::from_name(letter)).collect::<Result<Vec<_>>>()?;
         let batch = shaped.table(&letters)?;
-        Ok(Table { schema: batch.schema(), batches: vec![batch] })
+        Ok(ArrowTable { schema: batch.schema(), batches: vec![batch] })
     };
     py.detach(table).map_err(to_py)
 }
 
 /// Rows that are all there.
 #[pyclass(module = "sdb._core", frozen)]
-pub struct Table {
+pub struct ArrowTable {
     pub schema: SchemaRef,
     pub batches: Vec<RecordBatch>,
 }
 
 #[pymethods]
-impl Table {
+impl ArrowTable {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         capsule::schema(py, &self.schema)
     }

@@ -10,11 +10,12 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 use zion::Error;
 use zion::ion::SymbolTable;
 use zion::ion::symtab::FIRST_USER;
-use zion::ion::value::{self, MAX_DEPTH, Name, Value};
-use zion::key::{self, Key};
+use zion::ion::value::{self, Name, Value};
+use zion::limits::{MAX_KEY_DEPTH, MAX_TREE_DEPTH};
+use zion::value::key::{self, Key};
 
 use crate::errors::to_py;
-use crate::foreign;
+use crate::ffi;
 
 /// Encodes a value as a stream of its own: version marker, symbol table, value.
 #[pyfunction]
@@ -88,11 +89,11 @@ fn texts(table: &SymbolTable, from: u32) -> Vec<String> {
     (from..table.max_id()).filter_map(text).collect()
 }
 
-/// The values of a lane of typed texts: `missing` where there is none, `None` for NULL.
+/// The values of a lane of typed texts: `missing` for absent ones, `None` for NULL.
 #[pyfunction]
 #[pyo3(signature = (lane, missing, /))]
 pub fn values<'py>(lane: &Bound<'py, PyAny>, missing: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
-    let (py, array) = (lane.py(), foreign::array(lane)?);
+    let (py, array) = (lane.py(), ffi::array(lane)?);
     let wrong = || to_py(Error::argument(format!("a lane of {}, not of text", array.data_type())));
     let texts = array.as_string_opt::<i32>().ok_or_else(wrong)?;
     let types = Types::import(py)?;
@@ -124,8 +125,8 @@ impl<'py> Types<'py> {
 
     /// The value that a key stands for.
     fn value(&self, text: &str, depth: usize) -> PyResult<Bound<'py, PyAny>> {
-        if depth > key::MAX_DEPTH {
-            let message = format!("values nested deeper than {} levels", key::MAX_DEPTH);
+        if depth > MAX_KEY_DEPTH {
+            let message = format!("values nested deeper than {MAX_KEY_DEPTH} levels");
             return Err(to_py(Error::unsupported(message)));
         }
         let py = self.py;
@@ -154,8 +155,10 @@ impl<'py> Types<'py> {
     }
 
     fn to_ion(&self, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Value> {
-        if depth > MAX_DEPTH {
-            return Err(PyValueError::new_err(format!("a value is nested deeper than {MAX_DEPTH} levels")));
+        if depth > MAX_TREE_DEPTH {
+            return Err(PyValueError::new_err(format!(
+                "a value is nested deeper than {MAX_TREE_DEPTH} levels"
+            )));
         }
         if value.is_none() {
             Ok(Value::Null)

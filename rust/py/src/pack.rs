@@ -3,27 +3,28 @@
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PySet, PyTuple};
+use zion::chunk::paths::Path;
 use zion::codec::Algorithm;
-use zion::inflate::Compression;
+use zion::index::statistics::ngrams::NgramPaths;
 use zion::ion::SymbolTable;
 use zion::ion::value::{self, Value};
 use zion::pack::OnError;
-use zion::pack::{Constants, Format, InputError, Options, Stop, Taken};
-use zion::paths::Path;
-use zion::statistics::words::WordPaths;
+use zion::pack::inflate::Compression;
+use zion::pack::{Constants, Fields, Format, InputError, Options, Stop, Taken};
 use zion::{Error, Result};
 
-use crate::census;
 use crate::errors::{to_py, to_py_in};
-use crate::place;
+use crate::field_counts;
+use crate::ngrams;
 use crate::rejected::RejectedBatch;
+use crate::source;
 use crate::statistics::{self, AnyStatPath};
-use crate::words;
 
 /// Decompressed text of a part: what one thread parses at a time. Each has to learn the names and paths anew,
 /// which takes as long as half a mebibyte of text; one that is fed lies in memory.
@@ -38,8 +39,12 @@ pub struct Packer {
     inner: Option<zion::pack::Packer>,
     /// Frames that were taken from it.
     ready: VecDeque<Vec<u8>>,
+    /// Those of its inputs that are lines of a log.
+    logs: Vec<Format>,
+    /// What rows of its inputs get where they lack it.
+    defaults: Vec<Arc<Constants>>,
     /// Paths of which there are words or prefixes.
-    words: WordPaths,
+    ngrams: NgramPaths,
 }
 
 #[pymethods]
@@ -47,7 +52,7 @@ impl Packer {
     #[new]
     #[pyo3(signature = (*, algorithm, align=1 << 20, block_bytes=50 << 20, threads=0, level=3, constants=None,
                         skip_errors=false, part_bytes=PART_BYTES, time_paths=vec![], stats=false, stats_paths=vec![],
-                        words_paths=vec![], prefixes_paths=vec![]))]
+                        ngram_paths=vec![], prefix_paths=vec![]))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -62,14 +67,14 @@ impl Packer {
         time_paths: Vec<Vec<String>>,
         stats: bool,
         stats_paths: Vec<AnyStatPath>,
-        words_paths: Vec<AnyStatPath>,
-        prefixes_paths: Vec<AnyStatPath>,
+        ngram_paths: Vec<AnyStatPath>,
+        prefix_paths: Vec<AnyStatPath>,
     ) -> PyResult<Self> {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        let words = words::paths(words_paths, prefixes_paths)?;
+        let ngrams = ngrams::paths(ngram_paths, prefix_paths)?;
         let options = Options {
             algorithm: Algorithm::from_name(algorithm).map_err(to_py)?,
             level,
@@ -81,11 +86,12 @@ impl Packer {
             on_error: if skip_errors { OnError::Skip } else { OnError::Fail },
             time_paths: time_paths.into_iter().map(names).collect(),
             statistics: statistics::choice(stats_paths, stats)?,
-            words: Arc::clone(&words),
+            ngrams: Arc::clone(&ngrams),
         };
-        let constants = constants.map_or_else(|| Ok(Constants::default()), fields).map_err(to_py)?;
+        let fields = constants.map_or_else(|| Ok(vec![]), fields).map_err(to_py)?;
+        let constants = Constants { fields, ..Constants::default() };
         let inner = py.detach(|| zion::pack::Packer::new(options, constants)).map_err(to_py)?;
-        Ok(Self { inner: Some(inner), ready: VecDeque::new(), words })
+        Ok(Self { inner: Some(inner), ready: VecDeque::new(), logs: vec![], defaults: vec![], ngrams })
     }
 
     /// Goes on with a block: gives how many of its chunks and bytes stay, how many rows are packed again, and the
@@ -104,16 +110,47 @@ impl Packer {
         Ok((resumed.chunks, resumed.bytes, resumed.rows, PyBytes::new(py, &resumed.hashes)))
     }
 
-    /// Begins an input.
-    fn begin(&mut self, name: &str, format: &str, compression: &str, hints: Option<&[u8]>) -> PyResult<()> {
+    /// Begins an input. With `defaults`, a struct of Ion, its rows get the fields of it that they lack.
+    #[pyo3(signature = (name, format, compression, hints, defaults=None))]
+    fn begin(
+        &mut self,
+        name: &str,
+        format: &str,
+        compression: &str,
+        hints: Option<&[u8]>,
+        defaults: Option<&[u8]>,
+    ) -> PyResult<()> {
         let compression = match compression {
             "none" => Compression::None,
             "gzip" => Compression::Gzip,
             "zstd" => Compression::Zstd,
             other => return Err(to_py(Error::argument(format!("unknown compression \"{other}\"")))),
         };
+        // What tells of a guess is asked for in the end; a pattern has nothing to tell, and much memory.
+        let guesses = format.starts_with("syslog");
         let format = Format::new(format, hints).map_err(to_py)?;
-        self.inner()?.begin(name, format, compression).map_err(to_py)
+        if guesses {
+            self.logs.push(format.clone());
+        }
+        let defaults = defaults.map_or_else(|| Ok(vec![]), fields).map_err(to_py)?;
+        let has_defaults = !defaults.is_empty();
+        let constants = self.inner()?.begin_with(name, format, compression, defaults).map_err(to_py)?;
+        if has_defaults {
+            self.defaults.push(constants);
+        }
+        Ok(())
+    }
+
+    /// Whether a row had a field of its own where its input has a default.
+    #[getter]
+    fn is_overridden(&self) -> bool {
+        self.defaults.iter().any(|constants| constants.is_overridden.load(Ordering::Relaxed))
+    }
+
+    /// Whether times of an input had no year, so that one was guessed.
+    #[getter]
+    fn has_guessed_year(&self) -> bool {
+        self.logs.iter().any(Format::has_guessed)
     }
 
     /// Takes bytes of the current input; waits while the threads have enough to do.
@@ -126,7 +163,7 @@ impl Packer {
     /// Takes the current input from an open file of so many bytes, as far as its threads can read it by
     /// themselves; `advance` goes on with it.
     fn store(&mut self, fd: RawFd, size: usize) -> PyResult<()> {
-        let file = place::whole(fd, size)?;
+        let file = source::whole(fd, size)?;
         self.inner()?.store(file);
         Ok(())
     }
@@ -239,11 +276,11 @@ impl Packer {
         Ok((types, complete))
     }
 
-    /// The fields in the order in which they came up, see `census::listed`, and whether none is missing.
+    /// The fields in the order in which they came up, see `field_counts::listed`, and whether none is missing.
     #[getter]
     fn fields<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, bool)> {
         let fields = self.inner()?.fields.fields();
-        Ok((census::listed(py, &fields)?, fields.complete))
+        Ok((field_counts::listed(py, &fields)?, fields.complete))
     }
 
     /// Rows, size in bytes, digest and size of the text of each input so far.
@@ -268,9 +305,9 @@ impl Packer {
     /// What is known of the values in each block, once all was taken, see `statistics::listed`.
     #[getter]
     fn statistics<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let words = Arc::clone(&self.words);
+        let ngrams = Arc::clone(&self.ngrams);
         let inner = self.inner()?;
-        statistics::listed(py, py.detach(|| inner.statistics()), &words)
+        statistics::listed(py, py.detach(|| inner.statistics()), &ngrams)
     }
 
     /// Paths of which the values were too many to be kept in mind: they have no filters.
@@ -327,11 +364,11 @@ fn path_tuple<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyTuple>
 }
 
 /// The constants of a struct in a stream of its own.
-fn fields(data: &[u8]) -> Result<Constants> {
+fn fields(data: &[u8]) -> Result<Fields> {
     let Value::Struct(fields) = value::loads(data)? else {
         return Err(Error::argument("constants are the fields of a struct"));
     };
-    let fields = fields
+    fields
         .into_iter()
         .map(|(name, value)| {
             if matches!(value, Value::Struct(_) | Value::List(_) | Value::Symbol(_) | Value::Blob(_)) {
@@ -342,6 +379,5 @@ fn fields(data: &[u8]) -> Result<Constants> {
             out.drain(..SymbolTable::new().apply(&out)?);
             Ok((name.as_bytes().into(), out))
         })
-        .collect::<Result<_>>()?;
-    Ok(Constants { fields })
+        .collect()
 }

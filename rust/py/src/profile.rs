@@ -9,8 +9,8 @@ use zion::profile::{Field, Limits, Profile, Scalar, Stats, profiles, sample};
 
 use crate::errors::to_py;
 use crate::feed::Feed;
-use crate::lanes::{AnySource, source};
-use crate::place::{self, Meter};
+use crate::lane_scan::{self, AnySource};
+use crate::source::{self, Meter};
 
 /// What is in the fields of the rows that were added.
 #[pyclass(module = "sdb._core")]
@@ -28,7 +28,8 @@ impl FieldProfile {
     /// Adds all rows of sources, see `LaneScan`.
     #[pyo3(signature = (sources, *, threads=0))]
     fn scan(&mut self, py: Python<'_>, sources: Vec<AnySource>, threads: usize) -> PyResult<()> {
-        let sources = sources.into_iter().map(source).collect::<zion::Result<Vec<_>>>().map_err(to_py)?;
+        let sources =
+            sources.into_iter().map(lane_scan::source).collect::<zion::Result<Vec<_>>>().map_err(to_py)?;
         let runs = py.detach(|| profiles(Limits::STATISTICS, threads)).map_err(to_py)?;
         let mut feed = Feed::new(Arc::new(sources), Arc::default(), runs);
         while let Some(more) = feed.next(py)? {
@@ -38,11 +39,11 @@ impl FieldProfile {
     }
 
     /// Adds how large the fields at the top of rows are in the first chunks of some blocks of a source.
-    fn sample(&mut self, py: Python<'_>, given: AnySource, blocks: Vec<usize>) -> PyResult<()> {
-        let source = source(given).map_err(to_py)?;
+    fn sample(&mut self, py: Python<'_>, source: AnySource, blocks: Vec<usize>) -> PyResult<()> {
+        let source = lane_scan::source(source).map_err(to_py)?;
         let meter = Arc::new(Meter::default());
         for number in blocks {
-            let block = place::block(source.read.call1(py, (number,))?.bind(py), &meter)?;
+            let block = source::block(source.read.call1(py, (number,))?.bind(py), &meter)?;
             let more = py.detach(|| sample(Limits::SIZES, block, source.form, 1));
             let more = more.map_err(|error| source.exception(py, (number, error)))?;
             py.detach(|| self.profile.join(&more));

@@ -12,7 +12,7 @@ use zion::json::sink::Sink;
 use zion::scan::{IonRows, Letter, Member, Page, Renderer};
 
 use crate::errors::to_py;
-use crate::foreign;
+use crate::ffi;
 
 /// Pieces of text have at least so many bytes.
 const PIECE_BYTES: usize = 1 << 20;
@@ -91,7 +91,7 @@ fn render(stream: &Bound<'_, PyAny>, columns: Columns, output: Output) -> PyResu
     };
     let members = columns.into_iter().map(member).collect::<Result<Vec<_>>>().map_err(to_py)?;
     let renderer = Renderer::new(&members).map_err(to_py)?;
-    let state = State { stream: foreign::stream(stream)?, renderer, page: None, output, failure: None };
+    let state = State { stream: ffi::stream(stream)?, renderer, page: None, output, failure: None };
     Ok(RenderedRows { state: Mutex::new(state) })
 }
 

@@ -5,15 +5,16 @@ use std::collections::HashMap;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString};
+use zion::block::rows::{Rows, TimeFilter};
 use zion::block::{BlockReader, Chunk, Codecs, Position};
 use zion::codec::Algorithm;
-use zion::ion::{self, Header, MAX_NESTING, SymbolTable, kind, timestamp, varuint};
+use zion::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
 use zion::json::print::float;
-use zion::rows::{Rows, TimeFilter};
+use zion::limits::MAX_NESTING;
 use zion::search::Search;
 use zion::{Error, Result};
 
-use crate::asked::{backed, names};
+use crate::convert::{backed, names};
 use crate::errors::to_py;
 use crate::search::Matcher;
 

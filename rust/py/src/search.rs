@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use crate::asked::names;
+use crate::convert::names;
 use crate::errors::to_py;
 
 /// Rows in which a text value matches one of several patterns, or those without one.

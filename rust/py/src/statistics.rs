@@ -7,25 +7,26 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use zion::codec::Algorithm;
-use zion::membership::{self, MAX_PLANES, Set};
-use zion::statistics::words::WordPath;
-use zion::statistics::{self, BlockStatistics, Choice, KnownPath, MAX_DEPTH, PathStatistics, StatPath, Zone};
+use zion::index::ribbon::{self, MAX_PLANES, Ribbon};
+use zion::index::statistics::ngrams::NgramPath;
+use zion::index::statistics::{self, BlockStatistics, Choice, KnownPath, PathStatistics, StatPath, Zone};
+use zion::limits::MAX_STATISTICS_DEPTH;
 
-use crate::asked::backed;
+use crate::convert::backed;
 use crate::errors::to_py;
-use crate::membership::{AnySet, ValueHashes, sets};
+use crate::ribbon::{AnyRibbon, ValueHashes, sets};
 
 /// Names from the row on; None stands for the elements of a list.
 pub type AnyStatPath = Vec<Option<String>>;
 /// A path, and the sets that all of its texts and of its integers should be in.
-type Expected = (AnyStatPath, Option<Vec<AnySet>>, Option<Vec<AnySet>>);
+type Expected = (AnyStatPath, Option<Vec<AnyRibbon>>, Option<Vec<AnyRibbon>>);
 /// The zone of a path, and how many of its texts and of its integers are missing in the sets.
 type Found<'py> = (Option<Bound<'py, PyTuple>>, u64, u64);
 
 /// A path of names from the row on.
 pub fn path(names: AnyStatPath) -> PyResult<StatPath> {
-    if names.len() > MAX_DEPTH {
-        return Err(PyValueError::new_err(format!("a path has at most {MAX_DEPTH} names")));
+    if names.len() > MAX_STATISTICS_DEPTH {
+        return Err(PyValueError::new_err(format!("a path has at most {MAX_STATISTICS_DEPTH} names")));
     }
     Ok(names.into_iter().map(|name| name.map(|name| name.into_bytes().into())).collect())
 }
@@ -63,7 +64,7 @@ pub fn choice(wanted: Vec<AnyStatPath>, is_auto: bool) -> PyResult<Choice> {
 pub fn listed<'py>(
     py: Python<'py>,
     blocks: &[BlockStatistics],
-    words: &[WordPath],
+    ngrams: &[NgramPath],
 ) -> PyResult<Bound<'py, PyList>> {
     let blocks = blocks.iter().map(|block| {
         let paths = block.paths.iter().map(|KnownPath { path, zone, texts, integers }| {
@@ -71,12 +72,12 @@ pub fn listed<'py>(
             (names(py, path)?, bounds(py, zone)?, texts, integers).into_pyobject(py)
         });
         let paths = paths.collect::<PyResult<Vec<_>>>()?;
-        let words = words.iter().zip(&block.words).filter_map(|(one, set)| Some((one, set.as_ref()?)));
-        let words = words.map(|(one, set)| {
+        let ngrams = ngrams.iter().zip(&block.ngrams).filter_map(|(one, set)| Some((one, set.as_ref()?)));
+        let ngrams = ngrams.map(|(one, set)| {
             (names(py, &one.path)?, one.is_prefixes, PyBytes::new(py, set), MAX_PLANES).into_pyobject(py)
         });
-        let words = words.collect::<PyResult<Vec<_>>>()?;
-        (block.offset, block.rows, PyList::new(py, paths)?, PyList::new(py, words)?).into_pyobject(py)
+        let ngrams = ngrams.collect::<PyResult<Vec<_>>>()?;
+        (block.offset, block.rows, PyList::new(py, paths)?, PyList::new(py, ngrams)?).into_pyobject(py)
     });
     PyList::new(py, blocks.collect::<PyResult<Vec<_>>>()?)
 }
@@ -111,7 +112,7 @@ pub fn measure_block<'py>(
     let (names, given): (Vec<_>, Vec<_>) =
         expected.into_iter().map(|(names, texts, integers)| (names, [texts, integers])).unzip();
     let wanted = paths(names)?;
-    let known: Vec<[Option<Vec<Set<'_>>>; 2]> = given
+    let known: Vec<[Option<Vec<Ribbon<'_>>>; 2]> = given
         .iter()
         .map(|[texts, integers]| {
             let [texts, integers] = [texts, integers].map(|given| given.as_deref().map(sets).transpose());
@@ -136,6 +137,6 @@ pub fn measure_block<'py>(
     told.collect()
 }
 
-fn missing(hashes: Option<&Vec<u32>>, sets: Option<&[Set<'_>]>) -> u64 {
-    hashes.zip(sets).map_or(0, |(hashes, sets)| membership::missing(hashes, sets))
+fn missing(hashes: Option<&Vec<u32>>, sets: Option<&[Ribbon<'_>]>) -> u64 {
+    hashes.zip(sets).map_or(0, |(hashes, sets)| ribbon::missing(hashes, sets))
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use zion::block::rows::TimeFilter;
 use zion::codec::Algorithm;
-use zion::rows::TimeFilter;
 use zion::unpack::{Format, Request, Unpack};
 use zion::{Error, Result};
 
-use crate::asked::{backed, names};
+use crate::convert::{backed, names};
 use crate::errors::to_py;
 use crate::search::Matcher;
 

@@ -2,14 +2,14 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use zion::chunk::paths::{Path, Range};
 use zion::codec::Algorithm;
 use zion::ion::{self, timestamp};
-use zion::paths::{Path, Range};
 use zion::verify::{self, Checks, Constant, Report};
 
-use crate::asked::backed;
-use crate::census;
+use crate::convert::backed;
 use crate::errors::to_py;
+use crate::field_counts;
 
 /// What a block holds and what is wrong with it.
 #[pyclass(module = "sdb._core", frozen)]
@@ -90,11 +90,11 @@ impl BlockReport {
         self.report.fields.complete
     }
 
-    /// The fields in the order in which they came up, see `census::listed`, and whether none is missing.
+    /// The fields in the order in which they came up, see `field_counts::listed`, and whether none is missing.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, bool)> {
         let fields = &self.report.fields;
-        Ok((census::listed(py, fields)?, fields.complete && fields.lists_complete))
+        Ok((field_counts::listed(py, fields)?, fields.complete && fields.lists_complete))
     }
 }
 

@@ -73,6 +73,11 @@ fn xsv() -> Result<()> {
 }
 
 #[test]
+fn logs() -> Result<()> {
+    replay("logs", fuzz::logs::check)
+}
+
+#[test]
 fn resume() -> Result<()> {
     // The same blocks as those of `block`, and some of its own.
     replay("resume", fuzz::resume::check)?;

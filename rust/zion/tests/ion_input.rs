@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use common::folder;
 use proptest::prelude::*;
-use zion::chunker::{BlockInfo, Chunk, Sink, Stream};
+use zion::block::rows::Rows;
+use zion::chunk::{BlockInfo, Chunk, Sink, Stream};
 use zion::ingest::ion::IonInput;
 use zion::ion::{SymbolTable, put_header, put_string};
 use zion::json::print::Printer;
 use zion::json::sink;
 use zion::pack::OnError;
 use zion::pack::{Constants, PartContext, PartParser, Rejects, Splitter};
-use zion::rows::Rows;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -80,7 +80,7 @@ fn rows(text: &str) -> serde_json::Result<Vec<serde_json::Value>> {
 fn constants() -> Constants {
     let mut value = vec![];
     put_string(&mut value, b"one");
-    Constants { fields: vec![(b"k".as_slice().into(), value)] }
+    Constants { fields: vec![(b"k".as_slice().into(), value)], ..Constants::default() }
 }
 
 fn wrapped(kind: u8, content: &[u8]) -> Vec<u8> {

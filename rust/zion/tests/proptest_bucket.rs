@@ -4,11 +4,11 @@ use std::error::Error;
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
+use zion::block::rows::{Rows, put_kept};
 use zion::block::{BlockReader, frame_header};
 use zion::bucket::{Decoder, Encoder};
 use zion::codec::Algorithm;
 use zion::ion::{self, SymbolTable, kind, pad, varuint};
-use zion::rows::{Rows, put_kept};
 
 const ALIGN: usize = 1 << 20;
 

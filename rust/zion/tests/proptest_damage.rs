@@ -5,10 +5,10 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use zion::block::frame_header;
+use zion::block::rows::TimeFilter;
 use zion::bucket::{Encoder, choose_selector};
 use zion::codec::Algorithm;
 use zion::ion::{self, SymbolTable, kind, pad, timestamp};
-use zion::rows::TimeFilter;
 use zion::unpack::{Form, Format, Job, Request, Worker};
 use zion::verify::{Checks, Constant, verify_block};
 

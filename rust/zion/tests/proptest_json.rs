@@ -10,14 +10,14 @@ use std::sync::Arc;
 use common::Collect;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
-use zion::chunker::Stream;
+use zion::block::rows::Rows;
+use zion::chunk::Stream;
 use zion::ingest::json::parse::JsonParser;
 use zion::ion::SymbolTable;
 use zion::json::print::Printer;
 use zion::json::sink::Sink as JsonSink;
 use zion::pack::OnError;
 use zion::pack::{PartContext, PartParser, Rejects};
-use zion::rows::Rows;
 
 /// Text that is indexed at once.
 const WINDOW: usize = 32 << 10;

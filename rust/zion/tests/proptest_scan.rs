@@ -13,9 +13,8 @@ use serde_json::{Map, Value, json};
 use zion::ion::{self, SymbolTable, kind, timestamp};
 use zion::json::print::Printer;
 use zion::json::sink::Sink;
-use zion::scan::typed::{
-    Builder, ENCODING, Layout, MAX_DEPTH, MAX_FIELDS, MAX_NODES, Misfit, Observer, Seen, Type,
-};
+use zion::limits::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_FIELDS, MAX_SCHEMA_NODES};
+use zion::scan::typed::{Builder, ENCODING, Layout, Misfit, Observer, Seen, Type};
 use zion::{Error, Result};
 
 /// A value that is to be stored.
@@ -304,7 +303,7 @@ fn types_are_as_narrow_as_the_values_allow() -> Result<()> {
 #[test]
 fn what_is_deep_or_wide_becomes_text() -> Result<()> {
     let mut deep = Any::Int(1);
-    for _ in 0..=MAX_DEPTH + 5 {
+    for _ in 0..=MAX_SCHEMA_DEPTH + 5 {
         deep = Any::List(vec![deep]);
     }
     let mut found = &type_of(&[deep])?;
@@ -312,10 +311,10 @@ fn what_is_deep_or_wide_becomes_text() -> Result<()> {
     while let Type::List(item) = found {
         (found, depth) = (item, depth + 1);
     }
-    assert_eq!((found, depth), (&Type::Json, MAX_DEPTH));
+    assert_eq!((found, depth), (&Type::Json, MAX_SCHEMA_DEPTH));
 
     let mut table = SymbolTable::new();
-    let rows: Vec<_> = (0..=MAX_FIELDS)
+    let rows: Vec<_> = (0..=MAX_SCHEMA_FIELDS)
         .map(|number| {
             let id = table.intern(format!("k{number}").as_bytes());
             let mut inner = vec![];
@@ -338,7 +337,7 @@ fn what_is_deep_or_wide_becomes_text() -> Result<()> {
 fn too_many_columns_are_refused() {
     let mut table = SymbolTable::new();
     let mut body = vec![];
-    for number in 0..=MAX_NODES {
+    for number in 0..=MAX_SCHEMA_NODES {
         ion::varuint::put(&mut body, table.intern(format!("k{number}").as_bytes()).into());
         body.push(ion::TRUE);
     }

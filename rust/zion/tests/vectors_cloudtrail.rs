@@ -8,8 +8,8 @@ use std::sync::Arc;
 use common::folder;
 use serde_json::Value;
 use zion::codec::Algorithm;
-use zion::inflate::Compression;
 use zion::pack::OnError;
+use zion::pack::inflate::Compression;
 use zion::pack::{Constants, Format, Options, Packer, Stop};
 
 /// Packs a text and counts its rows.
@@ -24,8 +24,8 @@ fn rows(text: &[u8], format: &str, piece: usize, part_bytes: usize) -> Result<u6
         threads: 2,
         on_error: OnError::Fail,
         time_paths: Arc::default(),
-        statistics: zion::statistics::Choice::Off,
-        words: std::sync::Arc::default(),
+        statistics: zion::index::statistics::Choice::Off,
+        ngrams: std::sync::Arc::default(),
     };
     let never = &mut || false;
     let mut packer = Packer::new(options, Constants::default())?;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use common::{Result, folder, items, number, sha256, text};
 use serde_json::Value;
+use zion::block::rows::Rows;
 use zion::block::{BlockReader, FRAME_HEADER, Position};
 use zion::codec::Algorithm;
 use zion::ion::{self, SymbolTable};
-use zion::rows::Rows;
 use zion::unpack::{Form, Format, Job, Request, Worker};
 
 struct Golden {
@@ -191,7 +191,7 @@ fn filtered(data: &[u8], rows_at: usize, table: &SymbolTable, names: &[Box<[u8]>
     }
     let mut out = data[..rows_at].to_vec();
     for row in Rows::new(data, rows_at) {
-        zion::rows::put_kept(data, row?.1, &keep, &mut vec![], &mut out)?;
+        zion::block::rows::put_kept(data, row?.1, &keep, &mut vec![], &mut out)?;
     }
     Ok(out)
 }

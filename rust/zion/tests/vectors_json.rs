@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use common::{Collect, folder, hex};
 use serde_json::Value;
-use zion::chunker::{BlockInfo, Stream};
+use zion::block::rows::Rows;
+use zion::chunk::{BlockInfo, Stream};
 use zion::ingest::json::hints::Hints;
 use zion::ingest::json::parse::JsonParser;
 use zion::ion::{self, SymbolTable, timestamp};
@@ -16,7 +17,6 @@ use zion::json::print::Printer;
 use zion::json::sink::Sink as JsonSink;
 use zion::pack::OnError;
 use zion::pack::{Constants, PartContext, PartParser, Rejects};
-use zion::rows::Rows;
 
 type Outcome<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -108,7 +108,7 @@ fn constants(case: &Value) -> Constants {
         }
         fields.push((constant["name"].as_str().unwrap_or_default().as_bytes().into(), out));
     }
-    Constants { fields }
+    Constants { fields, ..Constants::default() }
 }
 
 fn check(case: &Value) -> Outcome<Option<String>> {

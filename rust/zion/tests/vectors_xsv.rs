@@ -9,7 +9,7 @@ use std::sync::Arc;
 use common::folder;
 use proptest::prelude::*;
 use serde_json::Value;
-use zion::chunker::{Chunk, Sink, Stream, Summary};
+use zion::chunk::{Chunk, Sink, Stream, Summary};
 use zion::ingest::xsv::{Kind, Xsv};
 use zion::pack::OnError;
 use zion::pack::{Constants, PartContext, PartParser, Rejects, Splitter};
@@ -102,7 +102,7 @@ fn constants(vector: &Value) -> Outcome<Constants> {
         fields.push((constant["name"].as_str().ok_or("no name")?.as_bytes().into(), value));
     }
     fields.sort();
-    Ok(Constants { fields })
+    Ok(Constants { fields, ..Constants::default() })
 }
 
 /// The paths that the original reports: those that a third of the rows have.

@@ -1,4 +1,7 @@
-"""One file a command; each has a function `command` and the `EXAMPLES` of its help."""
+"""A folder for each group of `sdb --help`, and in it a file for each command.
+
+Each file has a function `command` and the `EXAMPLES` of its help.
+"""
 
 from __future__ import annotations
 
@@ -6,64 +9,87 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-COMMANDS = (
-    "pack",
-    "append",
-    "concat",
-    "unpack",
-    "head",
-    "tail",
-    "grep",
-    "query",
-    "shell",
-    "fields",
-    "describe-file",
-    "validate-file",
-    "create",
-    "sync",
-    "insert",
-    "exec",
-    "tables",
-    "describe",
-    "inputs",
-    "def",
-    "log",
-    "show",
-    "diff",
-    "restore",
-    "tag",
-    "branch",
-    "merge",
-    "fork",
-    "push",
-    "compact",
-    "expire",
-    "gc",
-    "purge",
-    "validate",
-    "fetch",
-    "show-config",
-    "spark",
-    "doctor",
-    "cache",
-    "completion",
-    "version",
-)
-"""Their names, in the order of the help."""
+ROOMS = {
+    "packfiles": (
+        "pack",
+        "append",
+        "concat",
+        "unpack",
+        "head",
+        "tail",
+        "grep",
+        "query",
+        "shell",
+        "fields",
+        "describe-file",
+        "validate-file",
+    ),
+    "tables": (
+        "create",
+        "sync",
+        "insert",
+        "exec",
+        "ls",
+        "tables",
+        "views",
+        "cp",
+        "rename",
+        "drop",
+        "undrop",
+        "describe",
+        "inputs",
+        "def",
+    ),
+    "versions": (
+        "log",
+        "show",
+        "diff",
+        "restore",
+        "tag",
+        "branch",
+        "merge",
+        "fork",
+        "push",
+    ),
+    "upkeep": ("status", "maintain", "compact", "expire", "gc", "purge", "validate"),
+    "tools": (
+        "fetch",
+        "show-config",
+        "config",
+        "spark",
+        "serve",
+        "token",
+        "query-store",
+        "doctor",
+        "cache",
+        "functions",
+        "completion",
+        "help",
+        "version",
+    ),
+}
+"""The groups of the help, and their commands in its order."""
 
+COMMANDS = tuple(name for names in ROOMS.values() for name in names)
+"""The names of all commands."""
 
 GROUPS = {"spark": ("env", "pack")}
 """Those that have commands of their own."""
+
+_ROOM = {name: room for room, names in ROOMS.items() for name in names}
 
 
 def leaves() -> list[str]:
     """Name the commands that do something, as in ``spark env``."""
     return [
-        f"{name} {one}" if one else name for name in COMMANDS for one in GROUPS.get(name, ("",))
+        f"{name} {inner}" if inner else name
+        for name in COMMANDS
+        for inner in GROUPS.get(name, ("",))
     ]
 
 
 def load(name: str) -> Any:  # noqa: ANN401 - the module of a command
     """Load the module of a command; `importlib` takes as long to load as the command itself."""
+    room = _ROOM[name.partition(" ")[0]]
     module = name.replace("-", "_").replace(" ", "_")
-    return __import__(f"{__name__}.{module}", fromlist=["command"])
+    return __import__(f"{__name__}.{room}.{module}", fromlist=["command"])

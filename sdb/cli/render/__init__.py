@@ -5,9 +5,13 @@
 ``grep``       rows of ``grep``
 ``query``      answers of ``query``
 ``pack``       summaries of ``pack`` and ``append``, malformed records
+``merge``      merges, and what is in conflict
 ``exec``       what ``exec`` has done
 ``sharpness``  sharpness of paths, for ``--stats``
 ``collected``  what ``gc`` has deleted, and what keeps the rest
 ``purged``     what ``purge`` has erased
+``tables``     tables: with rows, without any, and dropped
+``fitting``    inputs that the patterns of a new table find
+``safecells``  CSV that no spreadsheet executes
 =============  =======================================================
 """

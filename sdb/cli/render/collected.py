@@ -25,44 +25,34 @@ _KEEPERS = {
 }
 
 
-def lines_of(found: Collected, grace: str, *, is_dry: bool) -> Iterator[str]:
-    """Go over the lines that say what was deleted, and what keeps the rest.
-
-    Parameters
-    ----------
-    found : Collected
-        What the collection came to.
-    grace : str
-        The grace time, as it was asked for.
-    is_dry : bool
-        Whether nothing was deleted.
-    """
-    held = sum(one.size_bytes for one in found.held)
-    if found.garbage:
+def lines_of(collected: Collected, grace: str, *, is_dry: bool) -> Iterator[str]:
+    """Go over the lines that say what was deleted, and what keeps the rest."""
+    held = sum(kept_object.size_bytes for kept_object in collected.held)
+    if collected.garbage:
         verb = "would be deleted" if is_dry else "deleted"
-        gone = f"{len(found.garbage):,} of {found.objects:,} objects"
-        yield f"{gone} {verb}, {sizes.human(found.size_bytes)}"
-    elif found.held:
-        count = f"of {_objects(found.objects)} {len(found.held):,} are held"
+        gone = f"{len(collected.garbage):,} of {collected.objects:,} objects"
+        yield f"{gone} {verb}, {sizes.human(collected.size_bytes)}"
+    elif collected.held:
+        count = f"of {_objects(collected.objects)} {len(collected.held):,} are held"
         yield f"nothing to delete yet: {count}, {sizes.human(held)}"
     else:
-        yield f"nothing to delete: {_objects(found.objects)}, all in use"
-    for group in found.groups:
+        yield f"nothing to delete: {_objects(collected.objects)}, all in use"
+    for group in collected.groups:
         size = sizes.human(group.size_bytes)
         yield f"held {_keeper(group, grace)}: {_objects(group.objects)}, {size}"
 
 
-def explained(found: Collected, grace: str) -> Iterator[str]:
+def explained(collected: Collected, grace: str) -> Iterator[str]:
     """Go over the objects that stay, each with what keeps it."""
-    for one in found.held:
-        yield f"{one.key} is held {_keeper(one, grace)}"
+    for kept_object in collected.held:
+        yield f"{kept_object.key} is held {_keeper(kept_object, grace)}"
 
 
-def _keeper(one: HeldObject | HeldGroup, grace: str) -> str:
-    text = _KEEPERS[one.reason].format(name=one.name, grace=grace)
-    if not one.until_us:
+def _keeper(held: HeldObject | HeldGroup, grace: str) -> str:
+    text = _KEEPERS[held.reason].format(name=held.name, grace=grace)
+    if not held.until_us:
         return text
-    seconds = -(-one.until_us // _SECOND_US)  # not a moment too early
+    seconds = -(-held.until_us // _SECOND_US)  # not a moment too early
     return f"{text} until {instants.text(seconds * _SECOND_US, fraction=False)}"
 
 

@@ -1,15 +1,19 @@
-"""Tells what statements have done to tables, a line for each."""
+"""Shows what statements have done to tables, a line for each."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdb import sizes
+from sdb import notes, sizes
+from sdb.cli.asking import agreed, can_ask
 from sdb.query.writes.effects import Effect
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sdb.query.writes.transaction import Executed
     from sdb.query.writes.vacuuming import Vacuumed
+    from sdb.table.catalog.root import TableRoot
 
 _DONE = {
     "insert": ("rows_inserted", "inserted {} into {}"),
@@ -19,75 +23,79 @@ _DONE = {
     "truncate": ("rows_deleted", "deleted {}, all of {}"),
     "drop": ("rows_deleted", "dropped {1} with {0}"),
     "undrop": ("rows_inserted", "brought {1} back"),
+    "create_view": ("rows_inserted", "made the view {1}"),
+    "replace_view": ("rows_inserted", "replaced the view {1}"),
+    "drop_view": ("rows_inserted", "dropped the view {1}"),
+    "undrop_view": ("rows_inserted", "brought the view {1} back"),
 }
 
 
+def is_meant(text: str, params: Mapping[str, object], root: TableRoot | None, *, yes: bool) -> bool:
+    """Say how many rows each UPDATE without WHERE changes, and ask on a terminal."""
+    from sdb.query.writes.execute import unconditional
+
+    for table, rows in unconditional(text, params, root):
+        what = "all rows" if rows is None else f"all {sizes.counted(rows, 'row')}"
+        line = f"UPDATE {table} has no WHERE: it changes {what}"
+        if yes or not can_ask():
+            notes.warn(line)
+        elif not agreed(f"{line}. Go on?"):
+            notes.warn("nothing was changed")
+            return False
+    return True
+
+
 def lines_of(done: Executed, *, verbose: bool) -> list[str]:
-    """Tell what a transaction did.
-
-    Parameters
-    ----------
-    done : Executed
-        The transaction.
-    verbose : bool
-        Whether to tell of blocks, too.
-
-    Returns
-    -------
-    list of str
-        A line for each statement.
-    """
+    """Report what a transaction did."""
     if not done.effects and done.commit:
         return [f"{done.commit} is {_versions(done)} already: nothing changed"]
     if not done.effects:
         return [f"{done.table} is there already"]
-    texts = [_text(one) for one in done.effects]
+    texts = [_text(text) for text in done.effects]
     if done.is_dry:
         return [
-            f"would have {one}{_more(two)}" for one, two in zip(texts, done.effects, strict=True)
+            f"would have {text}{_more(two)}" for text, two in zip(texts, done.effects, strict=True)
         ]
     if not done.is_new:
-        return [f"{one}: nothing changed" for one in texts]
+        return [f"{text}: nothing changed" for text in texts]
     if verbose:
-        texts = [f"{one}{_more(two)}" for one, two in zip(texts, done.effects, strict=True)]
+        texts = [f"{text}{_more(two)}" for text, two in zip(texts, done.effects, strict=True)]
     texts[-1] += f": {_versions(done)}" if done.versions else f": version {done.version}"
     return texts
 
 
 def _versions(done: Executed) -> str:
-    """Tell the versions that a transaction made."""
+    """Report the versions that a transaction made."""
     made = done.versions or {done.table: done.version}
     return " and ".join(f"version {number} of {table}" for table, number in made.items())
 
 
-def _text(one: Effect | Vacuumed) -> str:
-    if not isinstance(one, Effect):
-        expired = f"{_counted(one.versions_expired, 'version')} expired, {one.versions_kept:,} kept"
-        size = sizes.human(one.deleted_bytes)
-        gone = f"{one.objects_deleted:,} of {_counted(one.objects, 'object')} deleted, {size}"
-        return f"vacuumed {one.table}: {expired}; {gone}"
-    if one.operation == "merge":
+def _text(effect: Effect | Vacuumed) -> str:
+    if not isinstance(effect, Effect):
+        versions = sizes.counted(effect.versions_expired, "version")
+        expired = f"{versions} expired, {effect.versions_kept:,} kept"
+        size = sizes.human(effect.deleted_bytes)
+        objects = sizes.counted(effect.objects, "object")
+        gone = f"{effect.objects_deleted:,} of {objects} deleted, {size}"
+        return f"vacuumed {effect.table}: {expired}; {gone}"
+    if effect.operation == "merge":
         return (
-            f"merged into {one.table}: {one.rows_updated:,} updated, "
-            f"{one.rows_deleted:,} deleted, {one.rows_inserted:,} inserted"
+            f"merged into {effect.table}: {effect.rows_updated:,} updated, "
+            f"{effect.rows_deleted:,} deleted, {effect.rows_inserted:,} inserted"
         )
-    name, text = _DONE[one.operation]
-    return text.format(_counted(int(getattr(one, name)), "row"), one.table)
+    name, text = _DONE[effect.operation]
+    return text.format(sizes.counted(int(getattr(effect, name)), "row"), effect.table)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _more(one: Effect | Vacuumed) -> str:
-    """Tell what becomes of packfiles and blocks."""
-    if not isinstance(one, Effect) or not one.packfiles_removed:
+def _more(effect: Effect | Vacuumed) -> str:
+    """Report what becomes of packfiles and blocks."""
+    if not isinstance(effect, Effect) or not effect.packfiles_removed:
         return ""
     text = (
-        f" ({one.packfiles_removed:,} of its packfiles; of their blocks "
-        f"{one.blocks_rewritten:,} rewritten, {one.blocks_kept:,} copied"
+        f" ({effect.packfiles_removed:,} of its packfiles; of their blocks "
+        f"{effect.blocks_rewritten:,} rewritten, {effect.blocks_kept:,} copied"
     )
-    if one.written_bytes or one.copied_bytes:
-        written, copied = map(sizes.human, (one.written_bytes, one.copied_bytes))
+    if effect.written_bytes or effect.copied_bytes:
+        written, copied = map(sizes.human, (effect.written_bytes, effect.copied_bytes))
         text += f"; {written} written, {copied} copied"
     return text + ")"

@@ -41,34 +41,34 @@ class Escaped:
 
 
 def target(*, is_laid_out: bool) -> Any:  # noqa: ANN401 - what lines can be written to
-    """Give the file that rows go to."""
+    """Return the file that rows go to."""
     if not sys.stdout.isatty():
         return output.binary()
     return Screen() if is_laid_out else Escaped()
 
 
-def counts(found: Iterable[tuple[str, int]], *, with_names: bool) -> int:
+def counts(counted_files: Iterable[tuple[str, int]], *, with_names: bool) -> int:
     """Print the number of rows of each file; gives that of all."""
     rows = 0
-    for name, count in found:
+    for name, count in counted_files:
         rows += count
         output.say(output.plain(f"{name}:{count}" if with_names else str(count)))
     return rows
 
 
-def names(found: Iterable[tuple[str, int]]) -> int:
+def names(counted_files: Iterable[tuple[str, int]]) -> int:
     """Print the names of the files that have rows; gives their number."""
     files = 0
-    for name, count in found:
+    for name, count in counted_files:
         if count:
             files += 1
             output.say(output.plain(name))
     return files
 
 
-def facts(found: Iterable[tuple[str, int]], *, counted: bool) -> int:
+def facts(counted_files: Iterable[tuple[str, int]], *, counted: bool) -> int:
     """Print the files that have rows as JSON, or all with their numbers of rows."""
-    listed = [(name, count) for name, count in found if counted or count]
+    listed = [(name, count) for name, count in counted_files if counted or count]
     rows = sum(count for _, count in listed)
     files = [{"path": name, "rows": count} if counted else {"path": name} for name, count in listed]
     output.say_json({"rows": rows, "files": files} if counted else {"files": files})

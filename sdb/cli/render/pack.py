@@ -27,18 +27,9 @@ _MOST_INDEXES = 5
 class Rejects:
     """A context manager that keeps, counts or refuses malformed records.
 
-    Parameters
-    ----------
-    mode : str
-        ``fail``, ``skip`` or ``quarantine:FILE``.
-    overwrite : bool
-        Whether that file may be replaced.
-    verbose : bool
-        Whether to tell of each record.
-    apart_from : iterable of str or None
-        What the command reads and writes, which that file must not be; ``-`` is standard input.
-    writes_out : bool
-        Whether it writes to standard output too.
+    * ``mode``: ``fail``, ``skip`` or ``quarantine:FILE``.
+    * ``apart_from``: What the command reads and writes, which that file must not be; ``-`` is
+      standard input.
 
     Raises
     ------
@@ -123,16 +114,16 @@ class Rejects:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Let the file appear, unless packing failed."""
+        """Publish the file, unless packing failed."""
         if self._opened is not None:
             self._opened.__exit__(kind, value, traceback)
 
 
 def _check_free(path: str, taken: Iterable[str | None], *, writes_out: bool) -> None:
-    from sdb.store.apart import same
+    from sdb.store.aliasing import same
 
-    places: list[str | int] = [0 if place == "-" else place for place in taken if place is not None]
-    if any(same(path, place) for place in [*places, *([1] if writes_out else [])]):
+    places: list[str | int] = [0 if other == "-" else other for other in taken if other is not None]
+    if any(same(path, other) for other in [*places, *([1] if writes_out else [])]):
         raise UsageError(
             f"--on-error {_QUARANTINE}{path} is a file that the command reads or writes",
             path=path,
@@ -153,20 +144,10 @@ def report(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """Tell what packing came to.
+    """Report what packing came to.
 
-    Parameters
-    ----------
-    result : PackResult
-        What it came to.
-    rejects : Rejects
-        What became of malformed records.
-    seconds : float
-        How long it took.
-    as_json : bool
-        Whether to print the facts as JSON on standard output.
-    quiet, verbose : bool
-        Whether to print no summary, or to print it even when nobody is watching.
+    * ``as_json``: Whether to print the facts as JSON on standard output.
+    * ``quiet, verbose``: Whether to print no summary, or to print it even when nobody is watching.
     """
     _tell_skipped(rejects, result.rejected, quiet=quiet)
     if as_json:
@@ -176,18 +157,9 @@ def report(
 
 
 def report_append(result: AppendResult, rejects: Rejects, *, as_json: bool, quiet: bool) -> None:
-    """Tell what appending came to, and what it saved.
+    """Report what appending came to, and what it saved.
 
-    Parameters
-    ----------
-    result : AppendResult
-        What it came to.
-    rejects : Rejects
-        What became of malformed records.
-    as_json : bool
-        Whether to print the facts as JSON on standard output.
-    quiet : bool
-        Whether to print no summary.
+    * ``as_json``: Whether to print the facts as JSON on standard output.
     """
     _tell_skipped(rejects, result.rejected, quiet=quiet)
     if as_json:
@@ -203,7 +175,7 @@ def _tell_skipped(rejects: Rejects, count: int, *, quiet: bool) -> None:
 
 
 def index_facts(trailer: Trailer) -> list[dict[str, object]]:
-    """Give the time indexes of a packfile for JSON."""
+    """Return the time indexes of a packfile for JSON."""
     return [
         {
             "path": list(path),

@@ -11,36 +11,31 @@ if TYPE_CHECKING:
     from sdb.query.writes.purged import Purged, PurgedBranch
 
 
-def lines_of(found: Purged, *, verbose: bool) -> Iterator[str]:
+def lines_of(purged: Purged, *, verbose: bool) -> Iterator[str]:
     """Go over the lines that say what went, what is left, and what no purge can reach.
 
-    Parameters
-    ----------
-    found : Purged
-        What the purge came to.
-    verbose : bool
-        Whether to name each packfile that had such rows.
+    * ``verbose``: Whether to name each packfile that had such rows.
     """
-    for one in found.branches:
-        yield from _branch(one, is_dry=found.is_dry)
-    count = _count(len(found.packfiles), "packfile")
-    if found.is_dry:
+    for branch in purged.branches:
+        yield from _branch(branch, is_dry=purged.is_dry)
+    count = _count(len(purged.packfiles), "packfile")
+    if purged.is_dry:
         yield f"{count} with such rows would be deleted, and all that describes them"
-    elif found.objects:
-        size = f"{_count(found.objects, 'object')} deleted, {sizes.human(found.size_bytes)}"
+    elif purged.objects:
+        size = f"{_count(purged.objects, 'object')} deleted, {sizes.human(purged.size_bytes)}"
         yield f"{size}: {count} with such rows, and what described them"
     if verbose:
-        yield from (f"it had such rows: {key}" for key in found.packfiles)
-    yield from _proof(found)
-    yield from (f"not reached: {line}" for line in found.beyond)
+        yield from (f"it had such rows: {key}" for key in purged.packfiles)
+    yield from _proof(purged)
+    yield from (f"not reached: {line}" for line in purged.beyond)
 
 
-def _branch(one: PurgedBranch, *, is_dry: bool) -> Iterator[str]:
-    name = one.table if one.branch == "main" else f"{one.table}@{one.branch}"
+def _branch(changed: PurgedBranch, *, is_dry: bool) -> Iterator[str]:
+    name = changed.table if changed.branch == "main" else f"{changed.table}@{changed.branch}"
     verb = "would be " if is_dry else ""
-    if one.rows:
-        yield f"{name}: {_count(one.rows, 'row')} {verb}deleted"
-    gone = one.forgotten
+    if changed.rows:
+        yield f"{name}: {_count(changed.rows, 'row')} {verb}deleted"
+    gone = changed.forgotten
     leave = "would leave" if is_dry else "left"
     if gone.versions:
         count = len(gone.versions)
@@ -55,15 +50,19 @@ def _branch(one: PurgedBranch, *, is_dry: bool) -> Iterator[str]:
         yield f"{name}: can no longer be merged with what it had of {branches}"
 
 
-def _proof(found: Purged) -> Iterator[str]:
-    where = f"{_count(found.scanned, 'packfile')} of {_count(found.versions, 'version')}"
-    for one in found.left:
-        what = "cannot be read" if one.rows is None else f"has {_count(one.rows, 'such row')}"
-        yield f"left: {one.key} {what}: {one.reason}"
-    if found.is_dry:
+def _proof(purged: Purged) -> Iterator[str]:
+    where = f"{_count(purged.scanned, 'packfile')} of {_count(purged.versions, 'version')}"
+    for packfile in purged.left:
+        what = (
+            "cannot be read"
+            if packfile.rows is None
+            else f"has {_count(packfile.rows, 'such row')}"
+        )
+        yield f"left: {packfile.key} {what}: {packfile.reason}"
+    if purged.is_dry:
         return
-    rows = sum(one.rows or 0 for one in found.left)
-    if found.ok:
+    rows = sum(packfile.rows or 0 for packfile in purged.left)
+    if purged.ok:
         yield f"proof: 0 rows match in {where}"
     else:
         yield f"no proof: {_count(rows, 'row')} match, looked for in {where}"

@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 from sdb import formats, sizes
 from sdb.cli import output
+from sdb.cli.settings import terminal_format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,28 +23,18 @@ if TYPE_CHECKING:
 
 TABLE = "table"
 VERTICAL = "vertical"
-_TEXTS = frozenset({"json", "csv", "tsv", "markdown", "ion-text", TABLE, VERTICAL})
-_FORMATS = (*sorted(_TEXTS), "ion", "arrow", "parquet")
+_FORMATS = formats.written_by("shown")
 _MOST_ROWS = 100
+_LEAST_PATH = 24
+_SLOW_SECONDS = 1.0
 _MOST_FILES = 1 << 16
 
 
 def form(fmt: str | None, target: str) -> tuple[str, str]:
     """Choose the format.
 
-    Parameters
-    ----------
-    fmt : str or None
-        What the user says.
-    target : str
-        Where the rows go.
-
-    Returns
-    -------
-    str
-        That, or what the suffix says, or a table on a terminal and JSON elsewhere.
-    str
-        How the file is compressed.
+    Returns: That, or what the suffix says; else on a terminal that of the settings, or a table, and
+    JSON elsewhere.
 
     Raises
     ------
@@ -52,7 +43,9 @@ def form(fmt: str | None, target: str) -> tuple[str, str]:
     """
     if target != "-":
         return formats.written(target, fmt, _FORMATS, "json")
-    return formats.written(None, fmt, _FORMATS, TABLE if sys.stdout.isatty() else "json")
+    if not sys.stdout.isatty():
+        return formats.written(None, fmt, _FORMATS, "json")
+    return formats.written(None, fmt or terminal_format(), _FORMATS, TABLE)
 
 
 def allow_many_files() -> None:
@@ -74,27 +67,18 @@ def write(
     force: bool,
     compression: str = "none",
     follow: Follow = lambda _: nullcontext(),
+    safety: str = "",
 ) -> None:
     """Write rows to a file or standard output.
 
-    Parameters
-    ----------
-    result : Result or Lines
-        The rows.
-    form : str
-        The format.
-    target : str
-        Where they go; ``-`` is standard output.
-    force : bool
-        Whether an existing file may be replaced, or a terminal get binary data.
-    compression : {"none", "gzip", "zstd"}
-        How a file is compressed.
-    follow : callable
-        Shows how far a result is, as long as its rows do not come to a terminal.
+    * ``target``: Where they go; ``-`` is standard output.
+    * ``force``: Whether an existing file may be replaced, or a terminal get binary data.
+    * ``follow``: Shows how far a result is, as long as its rows do not come to a terminal.
+    * ``safety``: See :func:`sdb.cli.output.csv_safety`.
     """
     is_shown = target == "-" and sys.stdout.isatty()
     with output.opened(
-        target, force=force, is_text=form in _TEXTS, compression=compression
+        target, force=force, is_text=form in formats.TEXTS, compression=compression
     ) as file:
         if form == TABLE:
             with follow(result):
@@ -107,8 +91,11 @@ def write(
             for lines in chain(first, blocks):
                 file.write(lines.encode(_encoding(target), "replace"))
         else:
-            with nullcontext() if is_shown else follow(result):
-                result.write(file, form, indent=is_shown)
+            with (
+                output.made_safe(file, safety) as safe_file,
+                nullcontext() if is_shown else follow(result),
+            ):
+                result.write(safe_file, form, indent=is_shown)
     say_notes(result)
 
 
@@ -151,32 +138,48 @@ def _vertical(result: Result | Lines) -> Iterator[str]:
     yield from map(output.plain, vertical(rows, rule="─" if output.can_draw() else "-"))
 
 
-def explain(result: Result, *, as_json: bool) -> None:
+def say_advice(result: Result, seconds: float, root: str) -> None:
+    """Say what would have helped a slow query."""
+    if seconds > _SLOW_SECONDS:
+        from sdb.query.result.advice import slow_advice
+
+        for line in slow_advice(result, root=root):
+            output.say(output.plain(line), to=sys.stderr)
+
+
+def explain(result: Result, *, as_json: bool, root: str = "") -> None:
     """Show what a query would read.
 
-    Parameters
-    ----------
-    result : Result
-        The result; its rows are not asked for.
-    as_json : bool
-        Whether to print JSON.
+    * ``result``: The result; its rows are not asked for.
     """
     from sdb.query.result.reading import facts
 
-    found = facts(result)
+    explained = facts(result, root)
     if as_json:
-        output.say_json(found)
+        output.say_json(explained)
         return
-    for table in found["tables"]:
+    for table in explained["tables"]:
         output.say(output.plain("".join(f"{line}\n" for line in _explained(table)).rstrip("\n")))
     output.say(
-        f"total: {found['blocks']:,} of {found['all_blocks']:,} blocks, "
-        f"{sizes.human(found['stored_bytes'])} of {sizes.human(found['all_stored_bytes'])}"
+        f"total: {explained['blocks']:,} of {explained['all_blocks']:,} blocks, "
+        f"{sizes.human(explained['stored_bytes'])} of {sizes.human(explained['all_stored_bytes'])}"
     )
-    if found["order"]:
-        output.say(f"they are read {found['order']}")
-    for note in found["notes"]:
+    if explained["order"]:
+        output.say(f"they are read {explained['order']}")
+    if explained["missing"] == "keep":
+        output.say("missing = keep: rows without a key are kept")
+    for note in explained["notes"]:
         output.say(output.plain(note))
+
+
+def _cut_last(head: list[str], rows: list[list[str]]) -> None:
+    """Cut the start of paths, the last cells, so that lines fit a terminal."""
+    widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)][:-1]
+    room = output.columns() - sum(widths) - 2 * (len(widths) + 1)
+    room = max(room, _LEAST_PATH)
+    for row in rows:
+        if len(row[-1]) > room:
+            row[-1] = f"...{row[-1][3 - room :]}"
 
 
 def _explained(table: dict[str, Any]) -> Iterable[str]:
@@ -204,6 +207,7 @@ def _explained(table: dict[str, Any]) -> Iterable[str]:
     if not rows:
         yield "  no block has to be read"
         return
+    _cut_last(head, rows)
     lines = drawn(head, rows, columns=1 << 16).splitlines()
     yield f"  {lines[0]}"
     for line, file in zip(lines[1:], table["files"], strict=True):

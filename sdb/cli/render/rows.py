@@ -6,30 +6,28 @@ import sys
 
 from sdb import formats
 from sdb.cli import output
+from sdb.cli.settings import terminal_format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-FORMATS = ("json", "csv", "tsv", "markdown", "table", "vertical", "ion-text")
-METAVAR = "json|csv|tsv|markdown|table|vertical|ion-text"
+FORMATS = formats.written_by("rows")
+METAVAR = formats.metavar("rows")
 
 
 def form(fmt: str | None) -> str:
-    """Choose the format: that of the user, or JSON."""
+    """Choose the format: that of the option, on a terminal that of the settings, or JSON."""
+    if fmt is None and sys.stdout.isatty():
+        fmt = terminal_format()
     return formats.written(None, fmt, FORMATS, "json")[0]
 
 
 class Lines:
     """Rows as lines of JSON, with what :mod:`sdb.cli.render.query` asks a result for.
 
-    Parameters
-    ----------
-    lines : sequence of bytes
-        The rows, each with a line end.
-    columns : sequence of str, optional
-        Their columns; those that occur if not given.
+    * ``columns``: Their columns; those that occur if not given.
     """
 
     is_plan = False
@@ -53,17 +51,7 @@ class Lines:
 
 
 def show(lines: Sequence[bytes], fmt: str, columns: Sequence[str] | None) -> None:
-    """Show rows in one of the formats.
-
-    Parameters
-    ----------
-    lines : sequence of bytes
-        The rows as lines of JSON.
-    fmt : str
-        One of `FORMATS`, but not Ion text.
-    columns : sequence of str, optional
-        The columns of a table.
-    """
+    """Show rows in one of the formats."""
     if fmt != "json":
         from sdb.cli.render.query import write
 
@@ -85,7 +73,7 @@ def say(lines: Iterable[str]) -> None:
 
 
 def select(
-    place: str,
+    location: str,
     where: str,
     rows: int,
     fmt: str,
@@ -97,35 +85,20 @@ def select(
 ) -> None:
     """Show the first rows for which a condition is true.
 
-    Parameters
-    ----------
-    place : str
-        The packfile.
-    where : str
-        The condition, in SQL.
-    rows : int
-        How many rows.
-    fmt : str
-        One of `FORMATS`.
-    fields : sequence of str, optional
-        Only these fields.
-    times : tuple
-        What ``--since``, ``--until`` and ``--time-field`` say.
-    root : str
-        Folder or URL where relative paths start; the current folder when empty.
-    strict : bool
-        Whether a field that no row has is an error.
+    * ``times``: What ``--since``, ``--until`` and ``--time-field`` say.
+    * ``root``: Folder or URL where relative paths start; the current folder when empty.
+    * ``strict``: Whether a field that no row has is an error.
     """
     from sdb.query.selected import selected
 
     since, until, time_field = times
     with selected(
-        [place],
+        [location],
         where,
         root=root,
         fields=fields,
         limit=rows,
-        typed=fmt == "ion-text",
+        typed=fmt in formats.TYPED,
         strict=strict,
         since=since,
         until=until,

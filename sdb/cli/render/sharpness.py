@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from sdb.packfile.inspect.selectivity import Sharpness
 
 
-def show_sharpness(found: Sharpness) -> None:
+def show_sharpness(sharpness: Sharpness) -> None:
     """Show what `--stats` has found out, below the description."""
     from sdb.view.sharpnesstable import sharpness_text
 
-    text = sharpness_text(found, columns=output.columns())
+    text = sharpness_text(sharpness, columns=output.columns())
     output.say(output.plain(f"\n{text.removesuffix(chr(10))}"))

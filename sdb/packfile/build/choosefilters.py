@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from sdb import notes
 from sdb.packfile.prune.selectivity import share_read
 from sdb.packfile.trailer.blockstats import PREFIXES, TEXTS, WORDS
-from sdb.packfile.trailer.ribbon import MAX_PLANES, HashedSet, MembershipFilter
+from sdb.packfile.trailer.ribbon import MAX_PLANES, HashedSet, RibbonFilter
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -49,37 +49,23 @@ def choose_filters(
     *,
     asked: Collection[FieldPath],
     had: Collection[_Key],
-) -> dict[_Key, MembershipFilter]:
+) -> dict[_Key, RibbonFilter]:
     """Make filters as far as there is room, of those that leave out most first.
 
     A path has seven planes, or what is left of the room if that is three at least; and then the
     eighth: for few more false answers as many paths as possible have a filter.
 
-    Parameters
-    ----------
-    facts : sequence of BlockFacts
-        The facts of each block.
-    zones : mapping
-        Their zones by path.
-    budget : int
-        How many bytes there are.
-    asked : collection of path
-        Paths that have all planes, as far as `ASKED_BYTES` go: then all of them have fewer.
-    had : collection
-        Path and kind of the filters that come first.
-
-    Returns
-    -------
-    dict
-        The filters by path and kind, the best first.
+    * ``asked``: Paths that have all planes, as far as `ASKED_BYTES` go: then all of them have
+      fewer.
+    * ``had``: Path and kind of the filters that come first.
     """
     ranked = _ranked(facts, zones, asked, had)
     planes = _asked_planes(ranked)
-    others = [(at, one) for at, one in enumerate(ranked) if one.group != _ASKED]
+    others = [(at, candidate) for at, candidate in enumerate(ranked) if candidate.group != _ASKED]
     for enough in (_ENOUGH_PLANES, MAX_PLANES):
-        for at, one in others:
-            most = enough if one.group > _HAD else MAX_PLANES
-            costs = one.costs()[planes.get(at, 0) : most]
+        for at, candidate in others:
+            most = enough if candidate.group > _HAD else MAX_PLANES
+            costs = candidate.costs()[planes.get(at, 0) : most]
             count = len([cost for cost in accumulate(costs) if cost <= budget])
             if at in planes or count >= min(_LEAST_PLANES, len(costs)):
                 planes[at] = planes.get(at, 0) + count
@@ -88,8 +74,10 @@ def choose_filters(
 
 
 def _asked_planes(ranked: Sequence[_Candidate]) -> dict[int, int]:
-    """Give the planes of those that are asked for, by number."""
-    asked = {at: one.costs() for at, one in enumerate(ranked) if one.group == _ASKED}
+    """Return the planes of those that are asked for, by number."""
+    asked = {
+        at: candidate.costs() for at, candidate in enumerate(ranked) if candidate.group == _ASKED
+    }
     for planes in range(MAX_PLANES, _LEAST_PLANES - 1, -1):
         if sum(sum(costs[:planes]) for costs in asked.values()) <= ASKED_BYTES:
             return dict.fromkeys(asked, planes)
@@ -100,7 +88,7 @@ def _asked_planes(ranked: Sequence[_Candidate]) -> dict[int, int]:
 
 
 def section_bytes(path: FieldPath, data_bytes: int) -> int:
-    """Give about how many bytes a section takes, its entry in the head included."""
+    """Return about how many bytes a section takes, its entry in the head included."""
     return HEAD_BYTES + sum(len(name or "") for name in path) // 2 + data_bytes
 
 
@@ -110,43 +98,33 @@ _ASKED, _HAD, _PLAIN, _LONG = range(4)
 
 @record
 class _Candidate:
-    """The sets of values at a path, which may become a filter.
+    """The sets of values at a path, which may become a filter."""
 
-    Attributes
-    ----------
-    key : tuple
-        The path, and the kind of the filter.
-    sets : tuple
-        The sets of each block.
-    group : int
-        Lower ones are served first.
-    gain : float
-        The share of the blocks that they leave out.
-    """
-
-    key: _Key
-    sets: _Sets
-    group: int
-    gain: float
+    key: _Key  # the path, and the kind of the filter
+    sets: _Sets  # the sets of each block
+    group: int  # lower ones are served first
+    gain: float  # the share of the blocks that they leave out
 
     def costs(self) -> list[int]:
-        """Give about how many bytes each plane takes, as long as any set has it."""
+        """Return about how many bytes each plane takes, as long as any set has it."""
         costs = [0] * MAX_PLANES
         count = 0
-        for one in chain.from_iterable(found or () for found in self.sets):
-            costs[one.planes - 1] += one.plane_bytes
+        for value_set in chain.from_iterable(sets or () for sets in self.sets):
+            costs[value_set.planes - 1] += value_set.plane_bytes
             count += 1
         costs = [*accumulate(reversed(costs))][::-1]
         costs[0] = section_bytes(self.key[0], costs[0] + _SET_BYTES * count)
         return [*filter(None, costs)]
 
-    def made(self, planes: int) -> MembershipFilter:
+    def made(self, planes: int) -> RibbonFilter:
         """Make the filter, with so many planes."""
         sets = [
-            None if found is None else tuple([one.with_planes(planes) for one in found])
-            for found in self.sets
+            None
+            if sets_of_block is None
+            else tuple([value_set.with_planes(planes) for value_set in sets_of_block])
+            for sets_of_block in self.sets
         ]
-        return MembershipFilter(self.key[1] == TEXTS, tuple(sets))
+        return RibbonFilter(self.key[1] == TEXTS, tuple(sets))
 
 
 def _ranked(
@@ -163,53 +141,59 @@ def _ranked(
             continue
         sets = tuple([fact.sets.get(key) for fact in facts])
         is_sure = path in asked or key in had
-        if not is_sure and not any(one.plane_bytes for found in sets for one in found or ()):
+        if not is_sure and not any(
+            value_set.plane_bytes for block in sets for value_set in block or ()
+        ):
             continue
         share = _share_held(sets)
-        known = zones.get(path, (None,))
-        gain = max(0.0, share_read(known) - share) * _share_filled(known, sets)
+        zones_of_path = zones.get(path, (None,))
+        gain = max(0.0, share_read(zones_of_path) - share) * _share_filled(zones_of_path, sets)
         if (share > _MOST_READ or gain < _LEAST_FILTER_GAIN) and not is_sure:
             continue
-        is_long = kind == TEXTS and (_begin_alike(known) or _are_sentences(known))
+        is_long = kind == TEXTS and (_begin_alike(zones_of_path) or _are_sentences(zones_of_path))
         group = _ASKED if path in asked else _HAD if is_sure else _LONG if is_long else _PLAIN
         order = (group, -round(gain, 1), len(path), at)
         ranked.append((order, _Candidate(key, sets, group, gain)))
-    ranked.sort(key=lambda one: one[0])
-    return [one for _, one in ranked]
+    ranked.sort(key=lambda scored: scored[0])
+    return [scored for _, scored in ranked]
 
 
 def _share_filled(zones: Sequence[Zone | None], sets: _Sets) -> float:
-    """Give the share of rows that have a value, as far as it is known."""
+    """Return the share of rows that have a value, as far as it is known."""
     values = rows = 0
-    for zone, found in zip(zones, sets, strict=False):
-        if zone is not None and found is not None:
+    for zone, block in zip(zones, sets, strict=False):
+        if zone is not None and block is not None:
             values += zone.values - zone.nulls
-            rows += sum(one.rows for one in found)
+            rows += sum(value_set.rows for value_set in block)
     return min(1.0, values / rows) if rows else 1.0
 
 
 def _share_held(sets: _Sets) -> float:
-    """Give the share of other blocks that may have a value of a block, on average."""
-    known = {at: found[0] for at, found in enumerate(sets) if found and len(found) == 1}
-    packed = [(at, one.hashes) for at, one in known.items() if isinstance(one, HashedSet)]
-    asked = [*known.items()][:: max(1, len(known) // _ASKED_BLOCKS)]
+    """Return the share of other blocks that may have a value of a block, on average."""
+    single = {at: block[0] for at, block in enumerate(sets) if block and len(block) == 1}
+    packed = [
+        (at, value_set.hashes)
+        for at, value_set in single.items()
+        if isinstance(value_set, HashedSet)
+    ]
+    asked = [*single.items()][:: max(1, len(single) // _ASKED_BLOCKS)]
     tried = held = 0
     for at, hashes in packed[:: max(1, len(packed) // _PROBED_BLOCKS)]:
         for number in hashes.sample()[:_PROBES]:
-            found = [one.may_have(number) for other, one in asked if other != at]
-            held += sum(found)
-            tried += len(found)
+            block = [value_set.may_have(number) for other, value_set in asked if other != at]
+            held += sum(block)
+            tried += len(block)
     return held / tried if tried else 0.0
 
 
 def _begin_alike(zones: Iterable[Zone | None]) -> bool:
-    """Tell whether all texts begin alike, as URLs do, whose ends are mostly there by themselves."""
+    """Check whether all texts begin alike, as URLs do, so that their ends mostly suffice."""
     pairs = [zone.texts for zone in zones if zone is not None and zone.texts is not None]
     starts = {text[:_PREFIX_BYTES] for pair in pairs for text in pair if text is not None}
     return len(starts) == 1
 
 
 def _are_sentences(zones: Iterable[Zone | None]) -> bool:
-    """Tell whether texts are of several words, of which hardly anybody looks for the whole."""
+    """Return whether texts are of several words, of which hardly anybody looks for the whole."""
     pairs = [zone.texts for zone in zones if zone is not None and zone.texts is not None]
     return any(b" " in text for pair in pairs for text in pair if text is not None)

@@ -22,8 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from sdb.packfile.build.retained import Kept
-    from sdb.packfile.trailer.fieldcounts import Presence
+    from sdb.packfile.build.retained import RetainedPrefix
+    from sdb.packfile.trailer.fieldcounts import FieldCounts
     from sdb.packfile.trailer.provenance import Provenance
 
 MAX_INDICES = 256
@@ -34,29 +34,15 @@ Range = tuple[int, int, int]
 
 @record
 class Span:
-    """Chunks that follow each other; the first one has a full symbol table.
+    """Chunks that follow each other; the first one has a full symbol table."""
 
-    Attributes
-    ----------
-    offset : int
-        Where the first frame starts in the file, in bytes.
-    chunks : int
-        Number of chunks.
-    rows : int
-        Number of rows.
-    ranges : dict
-        For each path that has timestamps their range and number.
-    complete : bool
-        Whether a path that is missing in `ranges` has no timestamps.
-    hashes : bytes
-        The hashes of its frames, one after the other, of which its digest is made.
-    """
-
-    offset: int
-    chunks: int
-    rows: int
+    offset: int  # where the first frame starts in the file, in bytes
+    chunks: int  # number of chunks
+    rows: int  # number of rows
+    # For each path that has timestamps their range and number
     ranges: dict[Path, Range] = field(default_factory=dict)
-    complete: bool = True
+    complete: bool = True  # whether a path that is missing in `ranges` has no timestamps
+    # The hashes of its frames, one after the other, of which its digest is made
     hashes: bytes = b""
 
     @property
@@ -71,7 +57,7 @@ class Span:
 
 
 def union(first: Range, second: Range) -> Range:
-    """Give the range that includes two others."""
+    """Return the range that includes two others."""
     return min(first[0], second[0]), max(first[1], second[1]), first[2] + second[2]
 
 
@@ -81,8 +67,8 @@ def join(spans: Sequence[Span]) -> Span:
         return spans[0]
     ranges: dict[Path, Range] = {}
     for span in spans:
-        for path, found in span.ranges.items():
-            ranges[path] = union(ranges[path], found) if path in ranges else found
+        for path, times in span.ranges.items():
+            ranges[path] = union(ranges[path], times) if path in ranges else times
     partial = [span for span in spans if not span.complete]
     # Where one part may have overlooked timestamps, the range of the others is not the whole's.
     for path in [path for path in ranges if any(path not in span.ranges for span in partial)]:
@@ -100,17 +86,7 @@ def join(spans: Sequence[Span]) -> Span:
 def gather(parts: Iterable[Span], chunks: int) -> list[Span]:
     """Join parts until each block has at least `chunks` chunks.
 
-    Parameters
-    ----------
-    parts : iterable of Span
-        What the packer delivers, in the order of the file.
-    chunks : int
-        How many chunks make a block full.
-
-    Returns
-    -------
-    list of Span
-        The blocks; the last one may have fewer chunks.
+    * ``parts``: What the packer delivers, in the order of the file.
     """
     blocks: list[Span] = []
     waiting: list[Span] = []
@@ -129,18 +105,8 @@ def gather(parts: Iterable[Span], chunks: int) -> list[Span]:
 def coalesce(blocks: Sequence[Span], min_chunks: int) -> list[Span]:
     """Merge small blocks with their neighbours.
 
-    Parameters
-    ----------
-    blocks : sequence of Span
-        The blocks, in the order of the file.
-    min_chunks : int
-        Blocks with fewer chunks are merged with those that follow; when all that follow have
-        fewer together, they are merged too.
-
-    Returns
-    -------
-    list of Span
-        The blocks that go into the block list.
+    * ``min_chunks``: Blocks with fewer chunks are merged with those that follow; when all that
+      follow have fewer together, they are merged too.
 
     Examples
     --------
@@ -168,32 +134,21 @@ def choose_paths(
     time_fields: Collection[Path] = (),
     constants: Collection[str] = (),
     hidden: Collection[Path] = (),
-    kept: Kept | None = None,
+    prefix: RetainedPrefix | None = None,
 ) -> list[Path]:
     """Choose the paths that get a time index.
 
     A path is worth one when in at least one block no fewer than a third of the rows have a
     timestamp there.
 
-    Parameters
-    ----------
-    blocks : sequence of Span
-        The blocks as they were before :func:`coalesce`.
-    time_fields : collection of path
-        Paths that are indexed as soon as they have any timestamp.
-    constants : collection of str
-        Names of constants: they need no index.
-    hidden : collection of path
-        Paths with timestamps that are in no range.
-    kept : Kept, optional
-        What stays of a file that grows. Its indexes go on.
+    * ``blocks``: The blocks as they were before :func:`coalesce`.
+    * ``time_fields``: Paths that are indexed as soon as they have any timestamp.
+    * ``constants``: Names of constants: they need no index.
+    * ``prefix``: What stays of a file that grows. Its indexes go on.
 
-    Returns
-    -------
-    list of path
-        Sorted; at most 256, the fullest ones, beside those that were asked for.
+    Returns: Sorted; at most 256, the fullest ones, beside those that were asked for.
     """
-    old = kept.paths if kept else set()
+    old = prefix.paths if prefix else set()
     worthy: set[Path] = set()
     counts: dict[Path, int] = {}
     for block in blocks:
@@ -212,11 +167,11 @@ def choose_paths(
         path
         for path in (counts.keys() | old) - unsafe - set(hidden)
         if path[0] not in constants and len(path) <= MAX_COMPONENTS
-        if kept is None or kept.admits(path)
+        if prefix is None or prefix.admits(path)
     }
     asked = usable.intersection(old.union(time_fields))
-    found = sorted((usable & worthy) - asked, key=lambda path: (-counts[path], path))
-    return sorted(asked | set(found[:MAX_INDICES]))
+    best = sorted((usable & worthy) - asked, key=lambda path: (-counts[path], path))
+    return sorted(asked | set(best[:MAX_INDICES]))
 
 
 def build_sparse(
@@ -225,40 +180,26 @@ def build_sparse(
     *,
     constants: Mapping[str, object] | None = None,
     summary: Summary | None = None,
-    kept: Kept | None = None,
+    prefix: RetainedPrefix | None = None,
 ) -> SparseIndex:
     """Make the sparse index of a file.
 
-    Parameters
-    ----------
-    blocks : sequence of Span
-        The blocks of the block list, save those that stay as they are.
-    paths : collection of path
-        The paths to index, see :func:`choose_paths`.
-    constants : mapping, optional
-        Fields that have the same value in every row.
-    summary : Summary, optional
-        Row counts and types.
-    kept : Kept, optional
-        What stays of a file that grows.
-
-    Returns
-    -------
-    SparseIndex
-        With the exact range of every block at every path.
+    * ``blocks``: The blocks of the block list, save those that stay as they are.
+    * ``paths``: The paths to index, see :func:`choose_paths`.
+    * ``constants``: Fields that have the same value in every row.
     """
     wanted = set(paths)
     ranges = (
-        {path: found[:2] for path, found in block.ranges.items() if path in wanted}
+        {path: times[:2] for path, times in block.ranges.items() if path in wanted}
         for block in blocks
     )
-    before = kept.full_blocks if kept else 0
-    indices = build_indices(ranges, kept.indices(wanted) if kept else None, before)
+    before = prefix.full_blocks if prefix else 0
+    indices = build_indices(ranges, prefix.indices(wanted) if prefix else None, before)
     return SparseIndex(before + len(blocks), dict(constants or {}), indices, summary)
 
 
 def _kind(value: object) -> int:
-    """Give the Ion type that a constant is stored as."""
+    """Return the Ion type that a constant is stored as."""
     match value:
         case None:
             return 0
@@ -275,11 +216,11 @@ def _kind(value: object) -> int:
 
 
 def typed(constants: Mapping[str, object]) -> dict[str, tuple[int, object]]:
-    """Give constants in a form in which 1, 1.5 and true are not the same."""
+    """Return constants in a form in which 1, 1.5 and true are not the same."""
     return {name: (_kind(value), value) for name, value in constants.items()}
 
 
-def merge(  # noqa: PLR0913 - all that the trailer is made of
+def build_index(  # noqa: PLR0913 - all that the trailer is made of
     parts: Iterable[Span],
     *,
     align_bytes: int,
@@ -289,62 +230,43 @@ def merge(  # noqa: PLR0913 - all that the trailer is made of
     time_fields: Collection[Path] = (),
     constants: Mapping[str, object] | None = None,
     hidden: Collection[Path] = (),
-    kept: Kept | None = None,
-    presence: Presence | None = None,
+    prefix: RetainedPrefix | None = None,
+    presence: FieldCounts | None = None,
     provenance: Provenance | None = None,
 ) -> tuple[tuple[Block, ...], SparseIndex]:
     """Make the block list and the sparse index out of the packer's parts.
 
-    Parameters
-    ----------
-    parts : iterable of Span
-        What the packer delivers, in the order of the file.
-    align_bytes : int
-        Size of a decompressed chunk.
-    block_bytes : int
-        Decompressed size that makes a block full.
-    types : mapping
-        For each path the Ion types that occur there, as a bit mask; constants need not be listed.
-    types_complete : bool
-        Whether `types` has every path that occurs.
-    time_fields : collection of path
-        Paths that are indexed as soon as they have any timestamp.
-    constants : mapping, optional
-        Fields that have the same value in every row: null, truth values, numbers, text or times.
-    hidden : collection of path
-        Paths with timestamps that are in no range.
-    kept : Kept, optional
-        What stays of a file that grows: the parts follow it.
-    presence : Presence, optional
-        In how many of the rows that are new each field is; constants need not be listed.
-    provenance : Provenance, optional
-        Which inputs the rows that are new came from.
-
-    Returns
-    -------
-    tuple
-        The blocks and the sparse index of the trailer.
+    * ``parts``: What the packer delivers, in the order of the file.
+    * ``types``: For each path the Ion types that occur there, as a bit mask; constants need not be
+      listed.
+    * ``time_fields``: Paths that are indexed as soon as they have any timestamp.
+    * ``constants``: Fields that have the same value in every row: null, truth values, numbers, text
+      or times.
+    * ``prefix``: What stays of a file that grows: the parts follow it.
+    * ``presence``: In how many of the rows that are new each field is; constants need not be
+      listed.
+    * ``provenance``: Which inputs the rows that are new came from.
     """
-    continued = kept.span() if kept else None
+    continued = prefix.span() if prefix else None
     all_parts = [continued, *parts] if continued else parts
     full = gather(all_parts, max(1, -(-block_bytes // align_bytes)))
     paths = choose_paths(
-        full, time_fields=time_fields, constants=constants or (), hidden=hidden, kept=kept
+        full, time_fields=time_fields, constants=constants or (), hidden=hidden, prefix=prefix
     )
     blocks = coalesce(full, block_bytes // (2 * align_bytes))
     rows = [block.rows for block in blocks]
     seen = dict(types)
     for name, value in (constants or {}).items() if blocks else ():
         seen[name,] = seen.get((name,), 0) | 1 << _kind(value)
-    summarize = kept.summary if kept else Summary.bounded
+    summarize = prefix.summary if prefix else Summary.bounded
     summary = summarize(rows, seen, complete=types_complete)
-    sparse = build_sparse(blocks, paths, constants=constants, summary=summary, kept=kept)
-    digests = (*(kept.digests if kept else ()), *(block.digest for block in blocks))
+    sparse = build_sparse(blocks, paths, constants=constants, summary=summary, prefix=prefix)
+    digests = (*(prefix.digests if prefix else ()), *(block.digest for block in blocks))
     sparse = replace(sparse, digests=digests if any(digests) else ())
     if summary is not None:
-        if kept is not None:
-            presence = kept.presence(presence)
-            provenance = kept.provenance(provenance, sum(summary.rows))
+        if prefix is not None:
+            presence = prefix.presence(presence)
+            provenance = prefix.provenance(provenance, sum(summary.rows))
         kinds = {name: _kind(value) for name, value in (constants or {}).items()}
         if presence is not None:
             presence = presence.with_constants(kinds, sum(summary.rows))
@@ -353,4 +275,4 @@ def merge(  # noqa: PLR0913 - all that the trailer is made of
             stored_presence=presence.encode(summary) if presence and blocks else b"",
             stored_provenance=provenance.encode() if provenance and provenance.origins else b"",
         )
-    return (*(kept.blocks if kept else ()), *(block.block for block in blocks)), sparse
+    return (*(prefix.blocks if prefix else ()), *(block.block for block in blocks)), sparse

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from sdb._core import Packer, ValueHashes
-    from sdb.packfile.build.retained import Kept
+    from sdb.packfile.build.retained import RetainedPrefix
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.packfile.trailer.sparseindex import SparseIndex
     from sdb.packfile.trailer.trailer import Block
@@ -30,7 +30,7 @@ SMALL_BYTES = 1 << 20
 """Of packfiles of up to so many bytes tables ask no statistics: their rows are read as quickly."""
 
 FEW_BLOCKS = 4
-"""Small packfiles with fewer blocks have statistics only if these tell the blocks apart."""
+"""Small packfiles with fewer blocks have statistics only if these distinguish the blocks."""
 
 MAX_SETS = 64
 """A block that came to more sets at a path is one of which nothing is known there."""
@@ -38,18 +38,12 @@ MAX_SETS = 64
 
 @record
 class BlockFacts:
-    """The statistics of one block.
+    """The statistics of one block."""
 
-    Attributes
-    ----------
-    zones : dict
-        The zone of each path of which it is known.
-    sets : dict
-        The sets of values by path and kind, as in :mod:`sdb.packfile.trailer.blockstats`; those of
-        rows that were just packed are made once it is known which of them are stored.
-    """
-
+    # The zone of each path of which it is known
     zones: dict[FieldPath, Zone] = field(default_factory=dict)
+    # The sets of values by path and kind, as in :mod:`sdb.packfile.trailer.blockstats`; those of
+    # rows that were just packed are made once it is known which of them are stored
     sets: dict[tuple[FieldPath, int], tuple[AnySet, ...]] = field(default_factory=dict)
 
 
@@ -62,7 +56,7 @@ def is_small(blocks: int, size_bytes: int) -> bool:
 
 
 def join_facts(parts: Sequence[BlockFacts]) -> BlockFacts:
-    """Give the facts of blocks that become one, in the order of their rows."""
+    """Return the facts of blocks that become one, in the order of their rows."""
     first, *others = parts
     if not others:
         return first
@@ -77,9 +71,9 @@ def join_facts(parts: Sequence[BlockFacts]) -> BlockFacts:
     sets = {}
     for key in first.sets:
         if all(key in part.sets for part in others):
-            found = tuple([one for part in parts for one in part.sets[key]])
-            if len(found) <= MAX_SETS:
-                sets[key] = found
+            value_sets = tuple([value_set for part in parts for value_set in part.sets[key]])
+            if len(value_sets) <= MAX_SETS:
+                sets[key] = value_sets
     return BlockFacts(zones, sets)
 
 
@@ -107,71 +101,48 @@ def facts_of(sparse: SparseIndex) -> list[BlockFacts]:
 
 
 def without_last_rows(facts: BlockFacts, rows: int, again: int) -> BlockFacts:
-    """Give the facts of a block whose last rows are packed again.
+    """Return the facts of a block whose last rows are packed again.
 
-    Parameters
-    ----------
-    facts : BlockFacts
-        Those of the block as it was.
-    rows : int
-        How many rows it had.
-    again : int
-        How many of them are packed again. The zones still cover them, and count them.
-
-    Returns
-    -------
-    BlockFacts
-        Without sets that were of these rows alone.
+    * ``again``: How many of them are packed again. The zones still cover them, and count them.
     """
-    kept = rows - again
+    left_rows = rows - again
     sets = {}
-    for key, found in facts.sets.items():
-        if sum(one.rows for one in found) == rows:
+    for key, value_sets in facts.sets.items():
+        if sum(value_set.rows for value_set in value_sets) == rows:
             left, before = [], 0
-            for one in found:
-                if before < kept:
-                    left.append(replace(one, rows=min(one.rows, kept - before)))
-                before += one.rows
+            for value_set in value_sets:
+                if before < left_rows:
+                    left.append(replace(value_set, rows=min(value_set.rows, left_rows - before)))
+                before += value_set.rows
             sets[key] = tuple(left)
     return BlockFacts(facts.zones, sets)
 
 
 def facts_of_blocks(
-    packer: Packer, blocks: Sequence[Block], rows: Sequence[int], kept: Kept | None = None
+    packer: Packer,
+    blocks: Sequence[Block],
+    rows: Sequence[int],
+    prefix: RetainedPrefix | None = None,
 ) -> list[BlockFacts]:
-    """Give the facts of the blocks of a packfile that was packed, or that grew.
+    """Return the facts of the blocks of a packfile that was packed, or that grew.
 
-    Parameters
-    ----------
-    packer : Packer
-        The packer, which is done.
-    blocks : sequence of Block
-        All blocks.
-    rows : sequence of int
-        Number of rows of each.
-    kept : Kept, optional
-        What stays of a packfile that grew.
-
-    Returns
-    -------
-    list of BlockFacts
-        Those of each block; nothing where the packer divided the rows in another way.
+    Returns: Those of each block; nothing where the packer divided the rows in another way.
     """
-    packed = {one.offset: one for one in packed_facts(packer)}
-    if kept is None or kept.is_nothing:
+    packed = {facts_of_run.offset: facts_of_run for facts_of_run in packed_facts(packer)}
+    if prefix is None or prefix.is_nothing:
         pairs = zip(blocks, rows, strict=True)
         return [_matching(packed.get(block.offset), count) for block, count in pairs]
-    old = kept.facts()
-    facts = old[: kept.full_blocks]
-    summary = kept.trailer.sparse.summary
-    for number in range(kept.full_blocks, len(blocks)):
-        if number == kept.full_blocks and kept.chunks and summary is not None:
+    old = prefix.facts()
+    facts = old[: prefix.full_blocks]
+    summary = prefix.trailer.sparse.summary
+    for number in range(prefix.full_blocks, len(blocks)):
+        if number == prefix.full_blocks and prefix.chunks and summary is not None:
             count = summary.rows[number]
-            before = without_last_rows(old[number], count, kept.rows_again)
-            new = _matching(packed.get(0), rows[number] - count + kept.rows_again)
+            before = without_last_rows(old[number], count, prefix.rows_again)
+            new = _matching(packed.get(0), rows[number] - count + prefix.rows_again)
             facts.append(join_facts([before, new]))
         else:
-            new = _matching(packed.get(blocks[number].offset - kept.size_bytes), rows[number])
+            new = _matching(packed.get(blocks[number].offset - prefix.size_bytes), rows[number])
             facts.append(new)
     return facts
 
@@ -182,21 +153,11 @@ def _matching(packed: PackedFacts | None, rows: int) -> BlockFacts:
 
 @record
 class PackedFacts:
-    """The facts of a block that was packed, or of the new part of one.
+    """The facts of a block that was packed, or of the new part of one."""
 
-    Attributes
-    ----------
-    offset : int
-        Where its first frame is among what was packed.
-    rows : int
-        Number of its rows.
-    facts : BlockFacts
-        The facts.
-    """
-
-    offset: int
-    rows: int
-    facts: BlockFacts
+    offset: int  # where its first frame is among what was packed
+    rows: int  # number of its rows
+    facts: BlockFacts  # the facts
 
 
 def packed_facts(packer: Packer) -> list[PackedFacts]:
@@ -225,7 +186,7 @@ def _facts(
 
 
 def zone_of(bounds: tuple[Any, ...]) -> Zone:
-    """Make a zone of what the core tells, see `_core.measure_block`."""
+    """Make a zone of what `_core.measure_block` returns."""
     (types, values, nulls), (booleans, has_nan), whole, floats, texts, times = bounds
     pairs = [pair for pair in (whole, floats) if pair is not None]
     numbers = (min(p[0] for p in pairs), max(p[1] for p in pairs)) if pairs else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import CorruptError, UsageError
-from sdb.packfile.prune.unknownfields import tell
+from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer.blockstats import INTEGERS, MAX_DEPTH, PREFIXES, TEXTS, WORDS
 from sdb.records import record, replace
 
@@ -18,24 +18,13 @@ if TYPE_CHECKING:
 
 @record
 class StatisticsChoice:
-    """The paths that shall have statistics.
+    """The paths that shall have statistics."""
 
-    Attributes
-    ----------
-    is_auto : bool
-        Whether those are chosen that are worth it.
-    paths : tuple of path
-        These have them in any case.
-    words : tuple of path
-        Of these there are filters of words; the path without a name is the row.
-    prefixes : tuple of path
-        Of these there are filters of the prefixes of addresses.
-    """
-
-    is_auto: bool
-    paths: tuple[FieldPath, ...] = ()
+    is_auto: bool  # whether those are chosen that are worth it
+    paths: tuple[FieldPath, ...] = ()  # these have them in any case
+    # Of these there are filters of words; the path without a name is the row
     words: tuple[FieldPath, ...] = ()
-    prefixes: tuple[FieldPath, ...] = ()
+    prefixes: tuple[FieldPath, ...] = ()  # of these there are filters of the prefixes of addresses
 
     @classmethod
     def of(
@@ -43,17 +32,10 @@ class StatisticsChoice:
     ) -> StatisticsChoice:
         """Read what users write.
 
-        Parameters
-        ----------
-        value : str or iterable of path
-            ``off``, or any of ``auto``, paths, ``words:PATH`` and ``prefixes:PATH``, with commas
-            between them. Paths are texts like ``actor.id`` and ``items[].id``, or tuples of names,
-            in which None stands for the elements of a list. ``words`` alone is of the whole row.
-
-        Returns
-        -------
-        StatisticsChoice
-            What is meant.
+        * ``value``: ``off``, or any of ``auto``, paths, ``words:PATH`` and ``prefixes:PATH``, with
+          commas between them. Paths are texts like ``actor.id`` and ``items[].id``, or tuples of
+          names, in which None stands for the elements of a list. ``words`` alone is of the whole
+          row.
 
         Raises
         ------
@@ -71,40 +53,40 @@ class StatisticsChoice:
         """
         if isinstance(value, StatisticsChoice):
             return value
-        given = value.split(",") if isinstance(value, str) else [*value]
-        named = [_named(one) for one in given if one not in ("auto", "off")]
+        entries = value.split(",") if isinstance(value, str) else [*value]
+        named = [_named(entry) for entry in entries if entry not in ("auto", "off")]
         is_sound = all(
             len(path) <= MAX_DEPTH and "" not in path and (path or kind == "words")
             for kind, path in named
         )
-        if not is_sound or "words:" in given or ("off" in given and len(given) > 1):
+        if not is_sound or "words:" in entries or ("off" in entries and len(entries) > 1):
             raise UsageError(
-                f"{value!r} tells no paths for statistics",
+                f"invalid paths for statistics: {value!r}",
                 hint="off, or auto, paths like actor.id,items[].id, words:message and prefixes:ip",
             )
-        found = [
+        paths = [
             tuple(dict.fromkeys(path for kind, path in named if kind == wanted))
             for wanted in ("", "words", "prefixes")
         ]
-        return cls("auto" in given, *found)
+        return cls("auto" in entries, *paths)
 
 
-def _named(given: str | Sequence[str | None]) -> tuple[str, FieldPath]:
-    """Give what is wanted of a path, and the path."""
-    if given == "words":
+def _named(entry: str | Sequence[str | None]) -> tuple[str, FieldPath]:
+    """Return what is wanted of a path, and the path."""
+    if entry == "words":
         return "words", ()
-    if isinstance(given, str):
-        kind, colon, name = given.partition(":")
+    if isinstance(entry, str):
+        kind, colon, name = entry.partition(":")
         if colon and kind in ("words", "prefixes"):
             return kind, _path(name)
-    return "", _path(given)
+    return "", _path(entry)
 
 
-def _path(given: str | Sequence[str | None]) -> FieldPath:
-    if not isinstance(given, str):
-        return tuple(given)
+def _path(path: str | Sequence[str | None]) -> FieldPath:
+    if not isinstance(path, str):
+        return tuple(path)
     names: list[str | None] = []
-    for name in given.split(".") if given else ():
+    for name in path.split(".") if path else ():
         plain = name.rstrip("[]")
         names += [plain, *[None] * name[len(plain) :].count("[]")]
     return tuple(names)
@@ -113,33 +95,26 @@ def _path(given: str | Sequence[str | None]) -> FieldPath:
 AUTO = StatisticsChoice(is_auto=True)
 
 
-def tell_absent(asked: str, name: str, trailer: Trailer) -> None:
+def warn_absent_paths(asked: str, name: str, trailer: Trailer) -> None:
     """Warn of paths that statistics were asked for and that no row has.
 
-    Parameters
-    ----------
-    asked : str
-        What the user has written, see :meth:`StatisticsChoice.of`.
-    name : str
-        Name of the packfile.
-    trailer : Trailer
-        Its trailer.
+    * ``asked``: What the user has written, see :meth:`StatisticsChoice.of`.
     """
     choice = StatisticsChoice.of(asked)
-    tell([*choice.paths, *choice.words, *choice.prefixes], [(name, trailer)])
+    warn_unknown([*choice.paths, *choice.words, *choice.prefixes], [(name, trailer)])
 
 
 def followed(choice: StatisticsChoice, sparse: SparseIndex) -> StatisticsChoice:
-    """Give the choice for rows that a packfile grows by: where it has filters they go on."""
+    """Return the choice for rows that a packfile grows by: where it has filters they go on."""
     try:
-        known = sparse.statistics() if choice.is_auto else None
+        statistics = sparse.statistics() if choice.is_auto else None
     except CorruptError:
-        known = None
-    if known is None:
+        statistics = None
+    if statistics is None:
         return choice
     chosen = ((choice.paths, (TEXTS, INTEGERS)), (choice.words, (WORDS,)))
     paths, words, prefixes = (
-        tuple(dict.fromkeys([*own, *(path for path, kind in known.sizes if kind in kinds)]))
+        tuple(dict.fromkeys([*own, *(path for path, kind in statistics.sizes if kind in kinds)]))
         for own, kinds in (*chosen, (choice.prefixes, (PREFIXES,)))
     )
     return replace(choice, paths=paths, words=words, prefixes=prefixes)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from sdb.packfile.build.newstats import BlockFacts
-    from sdb.packfile.trailer.fieldcounts import Presence
+    from sdb.packfile.trailer.fieldcounts import FieldCounts
     from sdb.packfile.trailer.provenance import Provenance
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.packfile.trailer.timeindex import TimeIndex
@@ -30,34 +30,16 @@ _TIMES_OF_A_RANGE = 2
 
 
 @record
-class Kept:
-    """The part of a packfile that stays.
+class RetainedPrefix:
+    """The part of a packfile that stays."""
 
-    Attributes
-    ----------
-    trailer : Trailer
-        What the packfile says of itself.
-    full_blocks : int
-        How many blocks stay as they are.
-    chunks : int
-        How many chunks stay of the block after them.
-    size_bytes : int
-        How many bytes all of this takes.
-    rows_again : int
-        Rows of that block that are packed again.
-    hashes : bytes
-        The hashes of the frames of the chunks that stay of that block.
-    facts : callable
-        Returns the facts of each block as it was.
-    """
-
-    trailer: Trailer
-    full_blocks: int
-    facts: Callable[[], list[BlockFacts]]
-    chunks: int = 0
-    size_bytes: int = 0
-    rows_again: int = 0
-    hashes: bytes = b""
+    trailer: Trailer  # what the packfile says of itself
+    full_blocks: int  # how many blocks stay as they are
+    facts: Callable[[], list[BlockFacts]]  # returns the facts of each block as it was
+    chunks: int = 0  # how many chunks stay of the block after them
+    size_bytes: int = 0  # how many bytes all of this takes
+    rows_again: int = 0  # rows of that block that are packed again
+    hashes: bytes = b""  # the hashes of the frames of the chunks that stay of that block
 
     @property
     def is_nothing(self) -> bool:
@@ -80,16 +62,16 @@ class Kept:
         return set(self.trailer.sparse.indices)
 
     def admits(self, path: Path) -> bool:
-        """Tell whether a path may get a time index: each time there in what stays is known."""
+        """Return whether a path may get a time index: each time there in what stays is known."""
         return self.is_nothing or path in self.paths or self.trailer.sparse.is_without_times(path)
 
     def indices(self, paths: Collection[Path]) -> dict[Path, TimeIndex]:
-        """Give the time indexes of the full blocks."""
-        known = self.trailer.sparse.indices
-        return {path: known[path].trim(0, self.full_blocks) for path in paths if path in known}
+        """Return the time indexes of the full blocks."""
+        indices = self.trailer.sparse.indices
+        return {path: indices[path].trim(0, self.full_blocks) for path in paths if path in indices}
 
     def span(self) -> Span | None:
-        """Give the chunks of the block that is continued as a part of the file that grows.
+        """Return the chunks of the block that is continued as a part of the file that grows.
 
         Their range is that of the whole block: which times were in the last chunk is not known.
 
@@ -103,9 +85,9 @@ class Kept:
         sparse = self.trailer.sparse
         ranges = {}
         for path in self.paths:
-            found = sparse.indices[path].known_range(self.full_blocks)
-            if found is not None:
-                ranges[path] = (*found, _TIMES_OF_A_RANGE)
+            times = sparse.indices[path].known_range(self.full_blocks)
+            if times is not None:
+                ranges[path] = (*times, _TIMES_OF_A_RANGE)
         rows = 0
         if sparse.summary is not None:
             rows = sparse.summary.rows[self.full_blocks] - self.rows_again
@@ -122,19 +104,10 @@ class Kept:
     ) -> Summary | None:
         """Continue the summary.
 
-        Parameters
-        ----------
-        rows : sequence of int
-            Number of rows of each block after the full ones.
-        types : mapping
-            Types of what is new, see :func:`sdb.packfile.build.indexbuilder.merge`.
-        complete : bool
-            Whether `types` has every path that occurs there.
+        * ``rows``: Number of rows of each block after the full ones.
+        * ``types``: Types of what is new, see :func:`sdb.packfile.build.indexbuilder.build_index`.
 
-        Returns
-        -------
-        Summary or None
-            None when the packfile has none, and something of it stays.
+        Returns: None when the packfile has none, and something of it stays.
         """
         if self.is_nothing:
             return Summary.bounded(rows, types, complete=complete)
@@ -144,18 +117,12 @@ class Kept:
         joined, all_known = join_types([(old.types, old.complete), (types, complete)])
         return Summary.bounded([*old.rows[: self.full_blocks], *rows], joined, complete=all_known)
 
-    def presence(self, new: Presence | None) -> Presence | None:
+    def presence(self, new: FieldCounts | None) -> FieldCounts | None:
         """Continue the presence of fields.
 
-        Parameters
-        ----------
-        new : Presence or None
-            That of the rows that are new; and of all, if nothing stays.
+        * ``new``: That of the rows that are new; and of all, if nothing stays.
 
-        Returns
-        -------
-        Presence or None
-            None when the packfile has none, or a malformed one, and something of it stays.
+        Returns: None when the packfile has none, or a malformed one, and something of it stays.
         """
         if self.is_nothing or new is None:
             return new
@@ -167,20 +134,7 @@ class Kept:
         return None if old is None else join([old, new])
 
     def provenance(self, new: Provenance | None, rows: int) -> Provenance | None:
-        """Continue the provenance of rows.
-
-        Parameters
-        ----------
-        new : Provenance or None
-            That of the rows that are new.
-        rows : int
-            Number of rows of the packfile now.
-
-        Returns
-        -------
-        Provenance or None
-            None when nothing is known of any row.
-        """
+        """Continue the provenance of rows."""
         if new is None:
             return None
         try:

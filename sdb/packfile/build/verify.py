@@ -10,7 +10,6 @@ from sdb.packfile.trailer.blockstats import (
     TEXTS,
     WORDS,
     ZONES,
-    tell_old_filters,
 )
 from sdb.packfile.trailer.fieldcounts import field_name
 from sdb.packfile.trailer.zonemap import decode_zones
@@ -18,7 +17,7 @@ from sdb.packfile.trailer.zonemap import decode_zones
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.packfile.trailer.fieldcounts import FieldPath
-    from sdb.packfile.trailer.ribbon import MembershipFilter, ValueSet
+    from sdb.packfile.trailer.ribbon import RibbonFilter, ValueSet
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.packfile.trailer.zonemap import Zone
 
@@ -35,44 +34,32 @@ _COMPARED = {
 
 
 class StatisticsCheck:
-    """The statistics of a packfile, to be compared with its blocks.
-
-    Parameters
-    ----------
-    trailer : Trailer
-        The trailer of the packfile.
-
-    Attributes
-    ----------
-    flaws : list of str
-        What is damaged of them.
-    """
+    """The statistics of a packfile, to be compared with its blocks."""
 
     def __init__(self, trailer: Trailer) -> None:
         self.flaws: list[str] = []
         self._trailer = trailer
         self._zones: dict[FieldPath, tuple[Zone | None, ...]] = {}
-        self._filters: dict[tuple[FieldPath, int], MembershipFilter] = {}
+        self._filters: dict[tuple[FieldPath, int], RibbonFilter] = {}
         self._paths: list[FieldPath] = []
         try:
-            found = trailer.sparse.statistics()
-            if found is not None:
-                found.load()
+            statistics = trailer.sparse.statistics()
+            if statistics is not None:
+                statistics.load()
         except CorruptError as error:
             self.flaws.append(f"the statistics are ignored: {error.message}")
             return
-        tell_old_filters(found)
         blocks = len(trailer.blocks)
-        if found is None:
+        if statistics is None:
             return
-        for path, kind in found.sizes:
+        for path, kind in statistics.sizes:
             try:
                 if kind == ZONES:
-                    self._zones[path] = decode_zones(found.section(path, kind) or b"", blocks)
+                    self._zones[path] = decode_zones(statistics.section(path, kind) or b"", blocks)
                 elif kind in (TEXTS, INTEGERS, WORDS, PREFIXES):
-                    known = found.filter(path, kind)
-                    if known is not None:
-                        self._filters[path, kind] = known.whole()
+                    values = statistics.filter(path, kind)
+                    if values is not None:
+                        self._filters[path, kind] = values.whole()
             except CorruptError as error:
                 name = _words_of(path) if kind == WORDS else f"statistics of {field_name(path)}"
                 self.flaws.append(f"{name}: {error.message}")
@@ -80,19 +67,9 @@ class StatisticsCheck:
         self._paths += dict.fromkeys([*self._zones, *plain])
 
     def compare(self, number: int, block: bytes) -> list[str]:
-        """Compare what is told of a block with its rows.
+        """Compare the statistics of a block with its rows.
 
-        Parameters
-        ----------
-        number : int
-            The block, counted from 0.
-        block : bytes
-            All its frames.
-
-        Returns
-        -------
-        list of str
-            What is wrong.
+        * ``number``: The block, counted from 0.
         """
         if not self._zones and not self._filters:
             return []
@@ -107,28 +84,28 @@ class StatisticsCheck:
             measured = _core.measure_block(block, algorithm, align_bytes, expected)
         except CorruptError:
             return []  # what is wrong with the rows themselves is found by others
-        found: list[str] = []
+        findings: list[str] = []
         for path, (bounds, texts, integers) in zip(self._paths, measured, strict=True):
             if bounds is None:
                 continue
             name = f"path {field_name(path)}"
-            told = self._zones.get(path, (None,) * (number + 1))[number]
-            if told is not None:
-                found += [f"{name}: {text}" for text in _differences(told, zone_of(bounds))]
+            stored = self._zones.get(path, (None,) * (number + 1))[number]
+            if stored is not None:
+                findings += [f"{name}: {text}" for text in _differences(stored, zone_of(bounds))]
             for what, count in (("texts", texts), ("integers", integers)):
                 if count:
-                    found.append(f"{name}: {count:,} {what} are not in its filter")
-        return found + self._words(number, block)
+                    findings.append(f"{name}: {count:,} {what} are not in its filter")
+        return findings + self._words(number, block)
 
     def _words(self, number: int, block: bytes) -> list[str]:
         """Compare the filters of words and prefixes with the rows of a block."""
         from sdb import _core
 
         keys = [(path, kind) for path, kind in self._filters if kind in (WORDS, PREFIXES)]
-        known = [(path, kind == PREFIXES, self._bits(path, kind, number)) for path, kind in keys]
-        expected = [(path, is_of, bits) for path, is_of, bits in known if bits is not None]
+        filters = [(path, kind == PREFIXES, self._bits(path, kind, number)) for path, kind in keys]
+        expected = [(path, is_of, bits) for path, is_of, bits in filters if bits is not None]
         algorithm, align_bytes = self._trailer.algorithm, self._trailer.align_bytes
-        missing = _core.missing_pieces(block, algorithm, align_bytes, expected)
+        missing = _core.missing_ngrams(block, algorithm, align_bytes, expected)
         return [
             f"prefixes of {field_name(path)}: {count:,} are not in their filter"
             if is_prefixes
@@ -138,19 +115,19 @@ class StatisticsCheck:
         ]
 
     def _bits(self, path: FieldPath, kind: int, number: int) -> list[tuple[bytes, int]] | None:
-        known = self._filters.get((path, kind))
-        sets: tuple[ValueSet, ...] | None = known.sets[number] if known is not None else None
-        return None if sets is None else [(one.bits, one.planes) for one in sets]
+        values = self._filters.get((path, kind))
+        sets: tuple[ValueSet, ...] | None = values.sets[number] if values is not None else None
+        return None if sets is None else [(value_set.bits, value_set.planes) for value_set in sets]
 
 
 def _words_of(path: FieldPath) -> str:
     return f"words of {field_name(path) if path else 'the row'}"
 
 
-def _differences(told: Zone, found: Zone) -> list[str]:
-    """Tell what a zone says that is not so."""
+def _differences(stored: Zone, actual: Zone) -> list[str]:
+    """Report what a zone says that is not so."""
     return [
-        f"its zone has the {name} {getattr(told, key)!r}, the rows have {getattr(found, key)!r}"
+        f"its zone has the {name} {getattr(stored, key)!r}, the rows have {getattr(actual, key)!r}"
         for key, name in _COMPARED.items()
-        if getattr(told, key) != getattr(found, key)
+        if getattr(stored, key) != getattr(actual, key)
     ]

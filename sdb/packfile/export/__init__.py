@@ -2,7 +2,6 @@
 
 ==============  ==================================================
 ``iontext``     rows as Ion text
-``csvcolumns``  columns of CSV and TSV
 ``arrowfiles``  Arrow IPC streams and Parquet
 ``tail``        last rows of packfiles
 ``unpack``      packfiles to JSON, CSV, TSV, Ion, Arrow or Parquet

@@ -42,22 +42,10 @@ def write(
 ) -> None:
     """Write rows as an Arrow IPC stream or a Parquet file.
 
-    Parameters
-    ----------
-    selected : iterable of (Packfile, Selection)
-        Which blocks of which open files.
-    output : binary file
-        Where the bytes go; it is not closed.
-    fmt : {"arrow", "parquet"}
-        What is written.
-    fields : sequence of str, optional
-        Names of the top-level fields; the others are left out.
-    limit : int, optional
-        At most so many rows.
-    threads : int, optional
-        How many threads decode; without it one for each processor.
-    meter : callable, optional
-        Called with numbers of bytes whose sum is, at the end, that of the selected blocks.
+    * ``output``: Where the bytes go; it is not closed.
+    * ``fields``: Names of the top-level fields; the others are left out.
+    * ``threads``: How many threads decode; without it one for each processor.
+    * ``meter``: Called with numbers of bytes whose sum is, at the end, that of the selected blocks.
 
     Raises
     ------
@@ -78,12 +66,7 @@ def write(
 def write_arrow(scan: Batches, output: BinaryIO) -> None:
     """Write an Arrow IPC stream.
 
-    Parameters
-    ----------
-    scan : Scan or other Batches
-        The rows.
-    output : binary file
-        Where the bytes go; it is not closed.
+    * ``output``: Where the bytes go; it is not closed.
     """
     import pyarrow as pa
 
@@ -95,12 +78,7 @@ def write_arrow(scan: Batches, output: BinaryIO) -> None:
 def write_parquet(scan: Batches, output: BinaryIO) -> None:
     """Write a Parquet file, compressed with zstd, a row group at a time.
 
-    Parameters
-    ----------
-    scan : Scan or other Batches
-        The rows.
-    output : binary file
-        Where the bytes go; it is not closed.
+    * ``output``: Where the bytes go; it is not closed.
 
     Raises
     ------

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import groupby, islice
 
-from sdb import notes
+from sdb import formats, notes
 from sdb import progress as progress_
-from sdb.errors import UsageError
 from sdb.packfile.export.unpack import RowWriter
-from sdb.packfile.prune.unknownfields import tell_of
-from sdb.packfile.read.reader import open_packfile
+from sdb.packfile.prune.unknownfields import warn_unknown_fields
 from sdb.packfile.read.resolve import resolve
 from sdb.packfile.read.search import search
 
@@ -21,18 +19,14 @@ if TYPE_CHECKING:
 
     from sdb.packfile.prune.selection import Selection
     from sdb.packfile.read.reader import Packfile
-    from sdb.packfile.read.resolve import PackfileReference
+    from sdb.packfile.read.resolve import Located, PackfileReference
     from sdb.packfile.read.search import Search
-    from sdb.packfile.trailer.trailer import Trailer
     from sdb.progress import Progress
-    from sdb.store.base import Location
-
-FORMATS = ("json", "ion-text")
 
 
 def grep(  # noqa: PLR0913 - the command's options, by name
     patterns: str | Iterable[str],
-    paths: Location | Iterable[Location],
+    paths: Located | Iterable[Located],
     *,
     fields: Sequence[str] | None = None,
     fixed: bool = False,
@@ -44,7 +38,7 @@ def grep(  # noqa: PLR0913 - the command's options, by name
     limit: int | None = None,
     strict: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    r"""Go over the rows in which a text matches.
+    r"""Iterate over the rows in which a text matches.
 
     Only the texts of values are searched, at any depth: neither names of fields nor numbers and
     times.
@@ -52,17 +46,17 @@ def grep(  # noqa: PLR0913 - the command's options, by name
     Parameters
     ----------
     patterns : str or iterable of str
-        Regular expressions of RE2, as queries have them. Any of them has to match.
+        Regular expressions of RE2, as in queries. A row matches if any of them does.
     paths : path or str, or iterable of these
         The packfiles.
     fields : sequence of str, optional
-        Names of the top-level fields to search; rows come out whole.
+        Names of the top-level fields to search; rows are returned whole.
     fixed : bool
-        Whether the patterns are texts to be found as they are.
+        Whether the patterns are literal texts.
     ignore_case : bool
         Whether upper and lower case are the same.
     invert : bool
-        Whether the other rows are wanted: those without a match.
+        Whether to return the rows without a match.
     since, until : str or datetime, optional
         Only rows with a time from `since` on and before `until`; blocks that the time index
         rules out are not read.
@@ -81,14 +75,15 @@ def grep(  # noqa: PLR0913 - the command's options, by name
     Raises
     ------
     UsageError
-        A pattern that is no regular expression, or no pattern.
+        An invalid regular expression, or no pattern.
     CorruptError, NotFoundError, AccessError
         A packfile cannot be read.
 
     Examples
     --------
-    >>> for row in sdb.grep(r"time\s?out", "logs/*.zion", since="2021-01-02"):  # doctest: +SKIP
-    ...     print(row)
+    >>> for row in sdb.grep(r"fix\w* (typo|bug)", "events.zion", ignore_case=True, limit=1):
+    ...     print(row["type"], row["repo"]["name"])
+    PushEvent dpastoor/PKPDmisc
     """
     wanted = search(
         patterns,
@@ -102,14 +97,16 @@ def grep(  # noqa: PLR0913 - the command's options, by name
         limit=limit,
         strict=strict,
     )
-    opened = _opened(wanted, resolve(paths))
+    references = resolve(paths)
+    _check_fields(wanted, references)
+    opened = _opened(wanted, references)
     rows = (row for _, pack, selection in opened for row in pack.selected_rows(selection))
     return islice(rows, wanted.limit)
 
 
 def write(
     search: Search,
-    found: Sequence[PackfileReference],
+    files: Sequence[PackfileReference],
     output: BinaryIO,
     *,
     fmt: str = "json",
@@ -119,34 +116,19 @@ def write(
 ) -> int:
     """Write the rows that match, in order.
 
-    Parameters
-    ----------
-    search : Search
-        What to look for.
-    found : sequence of PackfileReference
-        The packfiles.
-    output : binary file
-        Where the rows go.
-    fmt : {"json", "ion-text"}
-        The format; see :func:`sdb.packfile.export.unpack.unpack`.
-    indent : bool
-        Whether each member has a line of its own in ``ion-text``.
-    with_names : bool
-        Whether each row has the name of its file in front, and a colon.
-    progress : Progress, optional
-        Called with the compressed bytes that were read, and their total.
+    * ``fmt``: The format; see :func:`sdb.packfile.export.unpack.unpack`.
+    * ``indent``: Whether each member has a line of its own in ``ion-text``.
+    * ``with_names``: Whether each row has the name of its file in front, and a colon.
+    * ``progress``: Called with the compressed bytes that were read, and their total.
 
-    Returns
-    -------
-    int
-        Zero when no row matches; else their number, or less when they are very long.
+    Returns: Zero when no row matches; else their number, or less when they are very long.
     """
-    if fmt not in FORMATS:
-        raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
+    formats.check("grep", fmt)
     rows, left = 0, search.limit
-    meter = _Meter(found, progress)
-    for one, pack, selection in _opened(search, found):
-        target: Any = _Named(output, one.name) if with_names else output
+    meter = _Meter(files, progress)
+    _check_fields(search, files)
+    for file, pack, selection in _opened(search, files):
+        target: Any = _Named(output, file.name) if with_names else output
         if fmt == "ion-text":
             written = _write_text(pack, selection, target, left, indent=indent)
             left = None if left is None else left - written
@@ -162,62 +144,55 @@ def write(
 
 def counts(
     search: Search,
-    found: Sequence[PackfileReference],
+    files: Sequence[PackfileReference],
     *,
     most: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, int]]:
-    """Count the rows that match.
+    """Count the rows that match, of each file, or of each table if the files are those of tables.
 
-    Parameters
-    ----------
-    search : Search
-        What to look for.
-    found : sequence of PackfileReference
-        The packfiles.
-    most : int, optional
-        How many rows of each file are enough.
-    progress : Progress, optional
-        Called with the compressed bytes that were read, and their total.
+    * ``most``: How many rows of one are enough.
+    * ``progress``: Called with the compressed bytes that were read, and their total.
 
-    Yields
-    ------
-    str
-        Name of a packfile.
-    int
-        Number of its rows that match. When the limit is reached, no more files come.
+    Yields: Number of its rows that match. When the limit is reached, no more files come.
     """
     left = search.limit
-    meter = _Meter(found, progress)
-    for one, pack, selection in _opened(search, found):
-        wanted = min((few for few in (left, most) if few is not None), default=None)
-        writer = RowWriter(None, "count", None, wanted, search.threads or 0, meter.add)
-        writer.write([(pack, selection)])
-        yield one.name, writer.rows
-        if left is not None:
-            left -= writer.rows
-            if left == 0:
+    meter = _Meter(files, progress)
+    _check_fields(search, files)
+    for name, group in groupby(files, key=lambda file: file.name):
+        rows = 0
+        for _, pack, selection in _opened(search, group):
+            limits = (left, None if most is None else most - rows)
+            wanted = min((few for few in limits if few is not None), default=None)
+            writer = RowWriter(None, "count", None, wanted, search.threads or 0, meter.add)
+            writer.write([(pack, selection)])
+            rows += writer.rows
+            left = None if left is None else left - writer.rows
+            if left == 0 or rows == most:
                 break
+        yield name, rows
+        if left == 0:
+            break
+
+
+def _check_fields(search: Search, references: Sequence[PackfileReference]) -> None:
+    """Warn of fields that no row has."""
+    if search.fields is not None or search.time_field is not None:
+        files = [(reference.name, reference.trailer()) for reference in references]
+        warn_unknown_fields(files, search.fields, search.time_field, strict=search.strict)
 
 
 def _opened(
-    search: Search, found: Sequence[PackfileReference]
+    search: Search, references: Iterable[PackfileReference]
 ) -> Iterator[tuple[PackfileReference, Packfile, Selection]]:
     """Open one packfile after the other; of thousands one at a time is open."""
-    if search.fields is not None or search.time_field is not None:
-        files = [(one.name, _trailer(one)) for one in found]
-        tell_of(files, search.fields, search.time_field, strict=search.strict)
-    for one in found:
-        with open_packfile(one.location) as pack:
+    for reference in references:
+        with reference.open() as pack:
             selection = search.selection(pack)
-            read, known = len(selection.blocks), len(pack.blocks)
-            notes.tell(f"{one.name}: {read:,} of {known:,} blocks may have a match")
-            yield one, pack, selection
-
-
-def _trailer(one: PackfileReference) -> Trailer:
-    with open_packfile(one.location) as pack:
-        return pack.trailer
+            read, blocks = len(selection.blocks), len(pack.blocks)
+            name = pack.path if reference.is_of_table else reference.name
+            notes.tell(f"{name}: {read:,} of {blocks:,} blocks may have a match")
+            yield reference, pack, selection
 
 
 def _write_text(
@@ -243,14 +218,14 @@ def _write_text(
 
 
 class _Meter:
-    """Tells how many bytes were read of those that all files have."""
+    """Report how many bytes of all files were read."""
 
-    def __init__(self, found: Sequence[PackfileReference], progress: Progress | None) -> None:
+    def __init__(self, files: Sequence[PackfileReference], progress: Progress | None) -> None:
         self._progress = progress or progress_.silent
         self._done = 0
-        sizes = [one.size_bytes for one in found]
-        known = [size for size in sizes if size is not None]
-        self._total = sum(known) if len(known) == len(sizes) else None
+        sizes = [file.size_bytes for file in files]
+        known_sizes = [size for size in sizes if size is not None]
+        self._total = sum(known_sizes) if len(known_sizes) == len(sizes) else None
 
     def add(self, read_bytes: int) -> None:
         self._done += read_bytes

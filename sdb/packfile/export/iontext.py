@@ -31,18 +31,11 @@ _LENGTH_FOLLOWS = 14
 def text(row: object, *, indent: bool = False) -> str:
     r"""Print a row as a line of Ion text, or as several.
 
-    Parameters
-    ----------
-    row : object
-        The row, of values as :meth:`sdb.packfile.read.reader.Packfile.rows` gives them.
-    indent : bool
-        Whether each member has a line of its own.
+    * ``row``: The row, of values as :meth:`sdb.packfile.read.reader.Packfile.rows` returns them.
+    * ``indent``: Whether each member has a line of its own.
 
-    Returns
-    -------
-    str
-        The text, without a line end. Times in the year 0 and beyond 9999, which Ion text does not
-        have, are strings.
+    Returns: The text, without a line end. Times in the year 0 and beyond 9999, which Ion text does
+    not have, are strings.
 
     Raises
     ------
@@ -65,14 +58,7 @@ def text(row: object, *, indent: bool = False) -> str:
 def write(rows: Iterable[object], output: BinaryIO, *, indent: bool = False) -> None:
     """Write rows as Ion text.
 
-    Parameters
-    ----------
-    rows : iterable of object
-        The rows.
-    output : binary file
-        Where the text goes.
-    indent : bool
-        Whether each member has a line of its own.
+    * ``indent``: Whether each member has a line of its own.
     """
     output.writelines(f"{text(row, indent=indent)}\n".encode() for row in rows)
 
@@ -80,15 +66,7 @@ def write(rows: Iterable[object], output: BinaryIO, *, indent: bool = False) -> 
 def values(pieces: Iterable[bytes]) -> Iterator[object]:
     """Decode rows that come as streams of Ion, each with a full symbol table.
 
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The streams: a version marker alone, or a table and the rows that need it.
-
-    Yields
-    ------
-    object
-        A row.
+    * ``pieces``: The streams: a version marker alone, or a table and the rows that need it.
     """
     for piece in pieces:
         if piece != _MARKER:
@@ -181,4 +159,4 @@ def _quoted(string: str) -> str:
     from json.encoder import encode_basestring
 
     quoted: str = encode_basestring(string)
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)

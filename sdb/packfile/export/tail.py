@@ -8,9 +8,8 @@ from functools import partial
 from typing import cast
 
 from sdb import instants
-from sdb.packfile.export.unpack import write_lines
-from sdb.packfile.prune.unknownfields import tell_of
-from sdb.packfile.read.reader import open_packfile
+from sdb.packfile.export.unpack import opened_files, write_lines
+from sdb.packfile.prune.unknownfields import warn_unknown_fields
 from sdb.packfile.read.resolve import resolve
 from sdb.packfile.read.tailscan import last
 
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
 
     from sdb.packfile.prune.selection import Selection
     from sdb.packfile.read.reader import Packfile
-    from sdb.store.base import Location
+    from sdb.packfile.read.resolve import Located
 
     Row = TypeVar("Row")
 
 
 def last_lines(
-    location: Location,
+    location: Located | Iterable[Located],
     rows: int,
     *,
     fields: Sequence[str] | None = None,
@@ -37,21 +36,13 @@ def last_lines(
     time_field: str | Sequence[str] | None = None,
     strict: bool = False,
 ) -> list[bytes]:
-    """Give the last rows that are asked for as lines of JSON.
+    """Return the last rows that are asked for as lines of JSON.
 
-    Parameters
-    ----------
-    location : path, URL, pattern or folder
-        The packfiles; the last rows are those of the last one.
-    rows : int
-        How many.
-    fields, since, until, time_field, strict
-        As for :func:`sdb.packfile.export.unpack.unpack`.
+    * ``location``: The packfiles; the last rows are those of the last one.
+    * ``fields, since, until, time_field, strict``: As for
+      :func:`sdb.packfile.export.unpack.unpack`.
 
-    Returns
-    -------
-    list of bytes
-        The lines with their ends, in the order of the file.
+    Returns: The lines with their ends, in the order of the file.
 
     Raises
     ------
@@ -60,9 +51,9 @@ def last_lines(
     """
 
     def of_block(pack: Packfile, selection: Selection) -> deque[bytes]:
-        kept: deque[bytes] = deque(maxlen=rows)
-        write_lines(pack, selection, cast("BinaryIO", _Lines(kept)), fields)
-        return kept
+        lines: deque[bytes] = deque(maxlen=rows)
+        write_lines(pack, selection, cast("BinaryIO", _Lines(lines)), fields)
+        return lines
 
     with ExitStack() as stack:
         packs = _opened(stack, location, fields, time_field, strict=strict)
@@ -70,7 +61,7 @@ def last_lines(
 
 
 def last_rows(
-    location: Location,
+    location: Located | Iterable[Located],
     rows: int,
     *,
     fields: Sequence[str] | None = None,
@@ -79,18 +70,20 @@ def last_rows(
     time_field: str | Sequence[str] | None = None,
     strict: bool = False,
 ) -> list[dict[str, Any]]:
-    """Give the last rows as dicts; see :func:`last_lines`."""
+    """Return the last rows as dicts; see :func:`last_lines`."""
     with ExitStack() as stack:
         packs = _opened(stack, location, fields, time_field, strict=strict)
         times = (since, until, time_field)
-        return _last(packs, rows, times, lambda pack, one: pack.selected_rows(one, fields))
+        return _last(
+            packs, rows, times, lambda pack, selection: pack.selected_rows(selection, fields)
+        )
 
 
 class _Lines:
     """A file that keeps the last lines of what is written to it, whole lines at a time."""
 
-    def __init__(self, kept: deque[bytes]) -> None:
-        self._kept = kept
+    def __init__(self, lines: deque[bytes]) -> None:
+        self._kept = lines
 
     def write(self, lines: bytes) -> int:
         self._kept.extend(lines.splitlines(keepends=True))
@@ -99,16 +92,15 @@ class _Lines:
 
 def _opened(
     stack: ExitStack,
-    location: Location,
+    location: Located | Iterable[Located],
     fields: Sequence[str] | None,
     time_field: str | Sequence[str] | None,
     *,
     strict: bool,
 ) -> list[Packfile]:
     """Open packfiles, and warn of fields that none of them has."""
-    packs = [stack.enter_context(closing(open_packfile(one.location))) for one in resolve(location)]
-    trailers = [(pack.path, pack.trailer) for pack in packs]
-    tell_of(trailers, fields, time_field, strict=strict)
+    packs = [stack.enter_context(closing(reference.open())) for reference in resolve(location)]
+    warn_unknown_fields(opened_files(packs, fields), fields, time_field, strict=strict)
     return packs
 
 
@@ -119,9 +111,9 @@ def _last(
     of_block: Callable[[Packfile, Selection], Iterable[Row]],
 ) -> list[Row]:
     since, until = instants.fixed(times[0]), instants.fixed(times[1])
-    found: list[Row] = []
+    tail: list[Row] = []
     for pack in reversed(packs):
-        if len(found) < rows:
+        if len(tail) < rows:
             selection = pack.select(since=since, until=until, time_field=times[2])
-            found[:0] = last(selection, rows - len(found), partial(of_block, pack))
-    return found
+            tail[:0] = last(selection, rows - len(tail), partial(of_block, pack))
+    return tail

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from sdb import bounds, instants
+from sdb import bounds, formats, instants
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
-from sdb.packfile.prune.unknownfields import tell_of
-from sdb.packfile.read.reader import Packfile, open_packfile
+from sdb.packfile.prune.unknownfields import has, warn_unknown_fields
 from sdb.packfile.read.resolve import resolve
 from sdb.records import replace
 
@@ -22,16 +21,17 @@ if TYPE_CHECKING:
     from sdb._core import Unpacker
     from sdb.packfile.prune.selection import Selection
     from sdb.packfile.read.arrow import Selected
+    from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.read.resolve import Located
+    from sdb.packfile.trailer.trailer import Trailer
     from sdb.progress import Progress
-    from sdb.store.base import Location
 
-FORMATS = ("json", "csv", "tsv", "ion", "ion-text", "arrow", "parquet")
-TEXTS = frozenset({"json", "csv", "tsv", "ion-text"})
 _MOST_OPEN_FILES = 200
+_SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
 def unpack(  # noqa: PLR0913 - the command's options, by name
-    paths: Location | Iterable[Location],
+    paths: Located | Iterable[Located],
     output: BinaryIO,
     *,
     fmt: str = "json",
@@ -49,39 +49,23 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
 ) -> None:
     """Write the rows of packfiles, in order.
 
-    Parameters
-    ----------
-    paths : path or str, or iterable of these
-        The packfiles. All of them are opened before anything is written.
-    output : binary file
-        Where the rows go; it is not closed.
-    fmt : {"json", "csv", "tsv", "ion", "ion-text", "arrow", "parquet"}
-        ``json``: one row a line. ``csv``, ``tsv``: a line of names and one for each row; without
-        `fields` the rows are read twice, first for the names. ``ion``: the decompressed chunks.
-        ``ion-text``: Ion for people, one row a line. ``arrow``: an Arrow IPC stream. ``parquet``: a
-        Parquet file.
-    fields : sequence of str, optional
-        Names of the top-level fields to write; the others are left out.
-    since, until : str or datetime, optional
-        Only rows with a time from `since` on and before `until`; blocks that the time index
-        rules out are not read.
-    time_field : str or sequence of str, optional
-        Path of that time; without it the obvious one of each file.
-    blocks : str or sequence of int, optional
-        Only these blocks of each file, as in ``"0,3-5"``.
-    limit : int, optional
-        At most so many rows.
-    threads : int, optional
-        How many threads decode; without it one for each processor.
-    strict : bool
-        Whether `fields` or a `time_field` that no row has is an error; else a warning.
-    indent : bool
-        Whether each member has a line of its own in ``ion-text``.
-    verify : bool
-        Whether a wrong checksum is an error. Turn it off only to rescue what is left of a damaged
-        packfile: values may be wrong then.
-    progress : Progress, optional
-        Called with the compressed bytes that were read, and their total.
+    * ``paths``: The packfiles. All of them are opened before anything is written.
+    * ``output``: Where the rows go; it is not closed.
+    * ``fmt``: ``json``: one row a line. ``csv``, ``tsv``: a line of names and one for each row;
+      without `fields` the rows are read twice, first for the names. ``ion``: the decompressed
+      chunks. ``ion-text``: Ion for people, one row a line. ``arrow``: an Arrow IPC stream.
+      ``parquet``: a Parquet file.
+    * ``fields``: Names of the top-level fields to write; the others are left out.
+    * ``since, until``: Only rows with a time from `since` on and before `until`; blocks that the
+      time index rules out are not read.
+    * ``time_field``: Path of that time; without it the obvious one of each file.
+    * ``blocks``: Only these blocks of each file, as in ``"0,3-5"``.
+    * ``threads``: How many threads decode; without it one for each processor.
+    * ``strict``: Whether `fields` or a `time_field` that no row has is an error; else a warning.
+    * ``indent``: Whether each member has a line of its own in ``ion-text``.
+    * ``verify``: Whether a wrong checksum is an error. Turn it off only to rescue what is left of a
+      damaged packfile: values may be wrong then.
+    * ``progress``: Called with the compressed bytes that were read, and their total.
 
     Raises
     ------
@@ -95,22 +79,22 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     >>> with open("rows.ndjson", "wb") as output:       # doctest: +SKIP
     ...     sdb.unpack(["events.zion"], output, since="2021-01-02", limit=100)
     """
-    if fmt not in FORMATS:
-        raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
+    formats.check("unpack", fmt)
     bounds.ROWS.check(limit)
     bounds.THREADS.check(threads)
     since, until = instants.fixed(since), instants.fixed(until)  # the same for each file
     packs: list[Packfile] = []
+    open_files = 0
     try:
         selected: list[Selected] = []
-        for one in resolve(paths):
-            packs.append(pack := open_packfile(one.location, verify=verify))
+        for reference in resolve(paths):
+            packs.append(pack := reference.open(verify=verify))
+            open_files += not reference.is_of_table
             selection = pack.select(since=since, until=until, time_field=time_field, blocks=blocks)
             selected.append((pack, selection))
-            if len(selected) > _MOST_OPEN_FILES:
+            if open_files > _MOST_OPEN_FILES:
                 raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
-        opened = [(pack.path, pack.trailer) for pack in packs]
-        tell_of(opened, fields, time_field, strict=strict)
+        warn_unknown_fields(opened_files(packs, fields), fields, time_field, strict=strict)
         meter = _Meter(selected, progress or progress_.silent)
         if fmt in {"arrow", "parquet"}:
             from sdb.packfile.export import arrowfiles
@@ -129,16 +113,61 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
 
             iontext.write(_rows(selected, fields, limit, meter), output, indent=indent)
         elif fmt in {"csv", "tsv"}:
-            from sdb.packfile.export import csvcolumns
-
-            names, meter_one = csvcolumns.names(selected, fields, limit, threads, meter.add)
-            output.write(csvcolumns.head(names, fmt))
+            names, meter_one = _columns(selected, fields, limit, threads, meter.add)
+            output.write(_header(names, fmt))
             RowWriter(output, fmt, names, limit, threads or 0, meter_one).write(selected)
         else:
             RowWriter(output, fmt, fields, limit, threads or 0, meter.add).write(selected)
     finally:
         for pack in packs:
             pack.close()
+
+
+def opened_files(
+    packs: Iterable[Packfile], fields: Iterable[str] | None
+) -> list[tuple[str, Trailer]]:
+    """Return the names and trailers of packfiles, for `warn_unknown_fields`.
+
+    Those of tables are read whole only where the index does not know every field.
+    """
+    files = [(pack.path, pack.trailer) for pack in packs]
+    paths = [(name,) for name in fields or ()]
+    if all(any(has(trailer, path) for _, trailer in files) for path in paths):
+        return files
+    return [(pack.path, pack.whole_trailer()) for pack in packs]
+
+
+def _columns(
+    selected: Sequence[Selected],
+    fields: Sequence[str] | None,
+    limit: int | None,
+    threads: int | None,
+    meter: Callable[[int], None],
+) -> tuple[list[str], Callable[[int], None]]:
+    """Find the columns of CSV and TSV: rows have no schema, so they are found before writing.
+
+    * ``fields``: Names of the columns; without them all rows are gone over.
+    * ``limit, threads``: As of :func:`unpack`.
+
+    Returns: The names, in the order in which they first occur, or that of `fields`.
+    Returns: What to call with the bytes of the blocks that are written then.
+    """
+    if fields is not None:
+        return list(dict.fromkeys(fields)), meter
+    from sdb.packfile.read.arrow import Scan
+
+    columns = Scan(selected, limit=limit, threads=threads, meter=meter).schema.names
+    return list(columns), lambda read_bytes: meter((read_bytes + 1) // 2)
+
+
+def _header(columns: Sequence[str], fmt: str) -> bytes:
+    """Write the line of names."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    csv.writer(out, delimiter=_SEPARATORS[fmt], lineterminator="\n").writerow(columns or [""])
+    return out.getvalue().encode()
 
 
 def write_lines(
@@ -164,7 +193,7 @@ def _rows(
 
 
 class _Meter:
-    """Tells how many bytes were read of those that are wanted."""
+    """Shows how many of the wanted bytes were read."""
 
     def __init__(self, selected: list[Selected], progress: Progress) -> None:
         self._progress = progress
@@ -183,27 +212,11 @@ class _Meter:
 class RowWriter:
     """Feeds blocks to the decoder and writes what comes out.
 
-    Parameters
-    ----------
-    output : binary file or None
-        Where it goes; None where rows are only counted.
-    fmt : str
-        The format; ``count`` only counts.
-    fields : sequence of str, optional
-        Names of the top-level fields to write.
-    limit : int, optional
-        At most so many rows.
-    threads : int
-        How many threads decode; 0: one for each processor.
-    meter : callable
-        Called with the bytes of each block that is read.
-
-    Attributes
-    ----------
-    rows : int
-        How many rows were written, as far as they are counted: of very long ones not all.
-    left : int or None
-        How many rows may still be written.
+    * ``output``: Where it goes; None where rows are only counted.
+    * ``fmt``: The format; ``count`` only counts.
+    * ``threads``: How many threads decode; 0: one for each processor.
+    * ``meter``: Called with the bytes of each block that is read.
+    * ``rows``: How many rows were written, as far as they are counted: of very long ones not all.
     """
 
     def __init__(
@@ -299,6 +312,6 @@ class RowWriter:
                 alone.feed(pack.read_block(number), pack.blocks[number].chunks)
                 while alone.take(wait=True):
                     pass
-            except CorruptError as found:
-                return pack.blame(found, number)
+            except CorruptError as damage:
+                return pack.blame(damage, number)
         return error.within(pack.path, path=pack.path)

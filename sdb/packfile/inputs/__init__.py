@@ -3,10 +3,14 @@
 ==============  ===============================================
 ``sniff``       format and compression, by first bytes and name
 ``streams``     bytes of inputs, piece by piece
+``lines``       lines of a pipe that goes on, in batches
 ``spool``       inputs that can be read only once, kept
 ``arrowrows``   Arrow record batches as Ion rows
+``rowvalues``   Python objects as values of rows
+``frames``      tables of Arrow and data frames as input
 ``parquet``     Parquet files as input
 ``duplicates``  inputs that a packfile took before
+``folders``     fields that folders name, as ``day=2026-11-01``
 ``inputs``      files, pipes and standard input, opened
 ``arguments``   the ``inputs=`` argument of programs
 ==============  ===============================================

@@ -1,4 +1,4 @@
-"""Inputs as programs give them: paths, URLs, open files and rows, one or many."""
+"""The ``inputs`` argument of programs: paths, URLs, open files, tables and rows, one or many."""
 
 from __future__ import annotations
 
@@ -8,70 +8,114 @@ from itertools import chain
 from sdb import ion, notes
 from sdb.errors import InputError, NotFoundError, UsageError, text_of
 from sdb.packfile.inputs.inputs import Input
+from sdb.packfile.inputs.rowvalues import is_frame, is_row, members, plain
 from sdb.store.url import store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
-    from typing import Any, TypeAlias, TypeGuard
+    from typing import Any, Literal, Protocol, TypeAlias, TypeGuard
 
-    from sdb.packfile.inputs.inputs import One
+    from sdb.packfile.inputs.inputs import InputSource
     from sdb.store.base import Location
 
-    Inputs: TypeAlias = One | Iterable[One] | Iterable[Mapping[str, object]]
+    class ArrowStream(Protocol):
+        """Any object with Arrow data: tables, readers, data frames, relations of DuckDB."""
+
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+            """Return a capsule with the stream."""
+
+    Rows: TypeAlias = Iterable[Mapping[str, Any]] | Iterable[object]
+    Inputs: TypeAlias = InputSource | ArrowStream | Iterable[InputSource | ArrowStream] | Rows
+    Nulls: TypeAlias = Literal["null", "missing"]
 
 ROWS = "the rows"
 _PIECE_BYTES = 1 << 16
 
 
-def listed(given: Inputs) -> list[One]:
-    """Give inputs as a list of what can be recognised.
+def normalize_inputs(inputs: Inputs, nulls: Nulls = "null") -> list[InputSource]:
+    """Return inputs as a list of what can be recognised.
 
-    Parameters
-    ----------
-    given : path, URL, binary file, Input, iterable of these, or iterable of dict
-        Dicts are rows, and all of them one input.
-
-    Returns
-    -------
-    list of path, URL, binary file or Input
-        In the same order.
+    * ``inputs``: Dicts and dataclasses are rows, and all of them one input; so is a table.
+    * ``nulls``: Whether fields of rows and tables that are null are NULL, or MISSING.
 
     Raises
     ------
     UsageError
         Something else.
     """
-    if _is_one(given):
-        return _expanded([given])
-    if not hasattr(given, "__iter__") or isinstance(given, bytes) or _is_row(given):
-        raise _unfit(given)
-    everything: Any = given
+    keep_nulls = keeps_nulls(nulls)
+    if (source := _source(inputs, keep_nulls=keep_nulls)) is not None:
+        return _without_folders([source])
+    if not hasattr(inputs, "__iter__") or isinstance(inputs, bytes) or is_row(inputs):
+        raise _not_an_input(inputs)
+    everything: Any = inputs
     many: Iterator[Any] = iter(everything)
     first = next(many, None)
-    if _is_row(first):
-        once = not isinstance(given, list | tuple)
-        rows: Any = chain([first], many) if once else given
-        return [Input(ROWS, "ion", once=once, source=lambda: encoded_rows(rows))]
-    found = [] if first is None else [first, *many]
-    for one in found:
-        if not _is_one(one):
-            raise _unfit(one)
-    return _expanded(found)
+    if is_row(first):
+        once = not isinstance(inputs, list | tuple)
+        rows: Any = chain([first], many) if once else inputs
+        source = Input(
+            ROWS, "ion", once=once, source=lambda: encoded_rows(rows, keep_nulls=keep_nulls)
+        )
+        return [source]
+    sources = []
+    for item in [] if first is None else [first, *many]:
+        source = _source(item, keep_nulls=keep_nulls)
+        if source is None:
+            raise _not_an_input(item)
+        sources.append(source)
+    return _without_folders(sources)
 
 
-def _expanded(inputs: Iterable[One]) -> list[One]:
+def keeps_nulls(nulls: Nulls) -> bool:
+    """Return whether nulls are to be written.
+
+    Raises
+    ------
+    UsageError
+        Neither ``null`` nor ``missing``.
+    """
+    if nulls not in {"null", "missing"}:
+        raise UsageError(f"invalid nulls: {nulls!r}", hint="'null' or 'missing'")
+    return nulls == "null"
+
+
+def _source(value: Any, *, keep_nulls: bool) -> InputSource | None:  # noqa: ANN401
+    """Return an input that is not made of single rows, or None."""
+    if _is_source(value):
+        return value
+    if hasattr(value, "_as_input"):  # results, packfiles and tables of `sdb`
+        own: InputSource = value._as_input()  # noqa: SLF001
+        return own
+    if not is_frame(value):
+        return None
+    from sdb.packfile.inputs.frames import is_read_once, rows_of
+
+    return Input(
+        ROWS,
+        "ion",
+        once=is_read_once(value),
+        source=lambda: rows_of(value, keep_nulls=keep_nulls),
+    )
+
+
+def _without_folders(inputs: Iterable[InputSource]) -> list[InputSource]:
     """Put the files of folders, at any depth, in their place."""
-    found: list[One] = []
-    for one in inputs:
-        if isinstance(one, str | os.PathLike) and one != "-" and store_of(one).is_folder(one):
-            found += _files(one)
+    files: list[InputSource] = []
+    for source in inputs:
+        if (
+            isinstance(source, str | os.PathLike)
+            and source != "-"
+            and store_of(source).is_folder(source)
+        ):
+            files += _files(source)
         else:
-            found.append(one)
-    return found
+            files.append(source)
+    return files
 
 
-def _files(folder: Location) -> list[One]:
+def _files(folder: Location) -> list[InputSource]:
     """List the files of a folder, sorted; names with . or _ in front hide theirs."""
     from glob import escape
 
@@ -91,54 +135,55 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith((".", "_")) for part in name.split("/"))
 
 
-def locations(inputs: Iterable[One]) -> list[Location | int]:
-    """Give paths and URLs of inputs, and the descriptors of open files; not those of rows."""
-    found: list[Location | int] = []
-    for one in inputs:
-        if isinstance(one, str | os.PathLike):
-            found.append(one)
-        elif not isinstance(one, Input):
+def locations(inputs: Iterable[InputSource]) -> list[Location | int]:
+    """Return paths and URLs of inputs, and the descriptors of open files; not those of rows."""
+    places: list[Location | int] = []
+    for source in inputs:
+        if isinstance(source, str | os.PathLike):
+            places.append(source)
+        elif not isinstance(source, Input):
             try:
-                found.append(one.fileno())
+                places.append(source.fileno())
             except (OSError, AttributeError):
                 continue  # a file in memory
-    return found
+    return places
 
 
-def _is_one(given: object) -> TypeGuard[One]:
-    return isinstance(given, str | os.PathLike | Input) or hasattr(given, "read")
+def _is_source(source: object) -> TypeGuard[InputSource]:
+    return isinstance(source, str | os.PathLike | Input) or hasattr(source, "read")
 
 
-def _is_row(given: object) -> bool:
-    return hasattr(given, "keys")
-
-
-def _unfit(given: object) -> UsageError:
+def _not_an_input(value: object) -> UsageError:
     return UsageError(
-        f"an input cannot be a {type(given).__name__}",
-        hint="a path, a URL, a binary file, a list of rows as dicts, or several of the first three",
+        f"an input cannot be a {type(value).__name__}",
+        hint="a path, a URL, a binary file, a data frame or table of Arrow, a list of these, "
+        "or a list of rows as dicts",
     )
 
 
-def encoded_rows(rows: Iterable[Mapping[str, object]]) -> Generator[bytes]:
+def encoded_rows(rows: Iterable[object], *, keep_nulls: bool = True) -> Generator[bytes]:
     """Encode rows, a stream each.
 
-    Yields
-    ------
-    bytes
-        Some of them.
+    * ``keep_nulls``: Whether members that are null are written as such, or left out.
 
     Raises
     ------
     InputError
-        A row that is none, or has a value that no row can have.
+        A row that is no dict, or has a value that no row can have.
     """
     piece = bytearray()
+    is_plain = keep_nulls
     for number, row in enumerate(rows):
-        if not _is_row(row):
+        if not is_row(row):
             raise InputError(f"row {number:,} is a {type(row).__name__}, and not a dict", path=ROWS)
         try:
-            piece += ion.dumps(dict(row))
+            if is_plain:
+                try:
+                    piece += ion.dumps(members(row))
+                except (TypeError, ValueError):
+                    is_plain = False  # other values are converted first, from now on
+            if not is_plain:
+                piece += ion.dumps(plain(members(row), keep_nulls=keep_nulls))
         except (TypeError, ValueError) as error:
             raise InputError(f"row {number:,}: {error}", path=ROWS) from error
         if len(piece) >= _PIECE_BYTES:

@@ -20,17 +20,9 @@ _PART_BYTES = 1 << 20
 def encoded(batches: Iterable[pa.RecordBatch], *, keep_nulls: bool) -> Generator[bytes]:
     """Encode rows for a packer, see "Parquet" in docs/inputs.md.
 
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch
-        The rows.
-    keep_nulls : bool
-        Whether fields that are null are written as such, or left out, at any depth.
+    * ``keep_nulls``: Whether fields that are null are written as such, or left out, at any depth.
 
-    Yields
-    ------
-    bytes
-        An Ion stream of some rows, made of about a mebibyte of columns.
+    Yields: An Ion stream of some rows, made of about a mebibyte of columns.
 
     Raises
     ------

@@ -17,17 +17,7 @@ if TYPE_CHECKING:
 def repeated(sources: Sequence[Input], trailer: Trailer) -> list[Input]:
     """Find the inputs that a packfile has the rows of.
 
-    Parameters
-    ----------
-    sources : sequence of Input
-        The inputs. Only those of a known name and size are read.
-    trailer : Trailer
-        The trailer of the packfile.
-
-    Returns
-    -------
-    list of Input
-        Those whose name, size and digest are in the trailer.
+    * ``sources``: The inputs. Only those of a known name and size are read.
     """
     try:
         provenance = trailer.sparse.provenance()
@@ -35,20 +25,24 @@ def repeated(sources: Sequence[Input], trailer: Trailer) -> list[Input]:
         return []
     if provenance is None:
         return []
-    known = {(one.name, one.size_bytes, one.digest) for one in provenance.origins if one.digest}
+    identities = {
+        (origin.name, origin.size_bytes, origin.digest)
+        for origin in provenance.origins
+        if origin.digest
+    }
     sizes: dict[str, set[int]] = {}
-    for name, size, _ in known:
+    for name, size, _ in identities:
         sizes.setdefault(name, set()).add(size)
     return [
         source
         for source in sources
         if source.name in sizes and source.name != ROWS
-        if _identity(source, sizes[source.name]) in known
+        if _identity(source, sizes[source.name]) in identities
     ]
 
 
 def _identity(source: Input, sizes: set[int]) -> tuple[str, int, bytes]:
-    """Give name, size and digest; no digest where the size tells already."""
+    """Return name, size and digest; no digest where the size decides already."""
     if source.stored is not None:
         return (source.name, *source.stored())
     if source.size_bytes is not None and source.size_bytes not in sizes:

@@ -9,10 +9,12 @@ CSV and TSV have no such mark, so their names decide; `format` decides before ev
 from __future__ import annotations
 
 import os
+import time
 from itertools import groupby
 
+from sdb import formats
 from sdb.errors import ConflictError, CorruptError, UsageError
-from sdb.packfile.inputs.sniff import HEAD_BYTES, IN_PLACE, named_format, sniff, trailer_offset
+from sdb.packfile.inputs.sniff import HEAD_BYTES, STRICT, sniff, trailer_offset
 from sdb.packfile.inputs.streams import (
     Unclosed,
     content_digest,
@@ -37,59 +39,33 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.store.base import Location, Reader
 
-    One: TypeAlias = "Location | BinaryIO | Input"
-
-_CORE_FORMATS = {"parquet": "rows", "packfile": "rows"}
-_WITH_HINTS = {"json", "csv", "tsv"}
+    InputSource: TypeAlias = "Location | BinaryIO | Input"
 
 
 @record
 class Input:
-    """One input, ready to be read.
+    """One input, ready to be read."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in messages.
-    format : str
-        What the packer is told: ``json``, ``cloudtrail``, ``csv``, ``tsv``, ``ion`` or ``rows``.
-    compression : str
-        ``none``, ``gzip`` or ``zstd``.
-    hints : bytes or None
-        The text of the hints that apply.
-    size_bytes : int or None
-        Sum of the lengths of its pieces in bytes, if it is known before they are read.
-    once : bool
-        Whether it can be read only once, like a pipe.
-    is_packfile : bool
-        Whether it is a packfile, whose rows are packed again.
-    source : callable
-        Begins to read, and gives the pieces.
-    file : callable, optional
-        Opens the local file whose bytes are those of the pieces.
-    stored : callable, optional
-        Tells size and digest of the file itself, where the pieces are rows of it; the digest is
-        empty where it would have to be transferred once more.
-    """
-
-    name: str
+    name: str  # its name in messages
+    # The parser of the core, as the registry of formats names it, or ``cloudtrail-strict``
     format: str
-    compression: str = "none"
-    hints: bytes | None = None
+    compression: str = "none"  # ``none``, ``gzip`` or ``zstd``
+    hints: bytes | None = None  # the text of the hints that apply
+    # Sum of the lengths of its pieces in bytes, if it is known before they are read
     size_bytes: int | None = None
-    once: bool = False
-    is_packfile: bool = False
+    once: bool = False  # whether it can be read only once, like a pipe
+    is_packfile: bool = False  # whether it is a packfile, whose rows are packed again
+    defaults: bytes | None = None  # fields that its rows get where they lack them, a struct of Ion
+    # Begins to read, and yields the pieces
     source: Callable[[], Generator[bytes]] = field(kw_only=True, repr=False)
+    # Opens the local file whose bytes are those of the pieces
     file: Callable[[], Reader] | None = field(default=None, kw_only=True, repr=False)
+    # Tells size and digest of the file itself, where the pieces are rows of it; the digest is empty
+    # where it would have to be transferred once more
     stored: Callable[[], tuple[int, bytes]] | None = field(default=None, kw_only=True, repr=False)
 
     def pieces(self) -> Generator[bytes]:
-        """Give the bytes of the input, piece by piece; a pipe can be read only once.
-
-        Returns
-        -------
-        generator of bytes
-            Close it to release the file early.
+        """Return the bytes of the input, piece by piece; a pipe can be read only once.
 
         Raises
         ------
@@ -102,7 +78,7 @@ class Input:
 
 
 def recognise(
-    source: One,
+    source: InputSource,
     format: str | None = None,  # noqa: A002 - the word users know
     *,
     hints: bytes | None = None,
@@ -111,25 +87,14 @@ def recognise(
 ) -> Input:
     """Find out what an input is.
 
-    Parameters
-    ----------
-    source : path, URL, binary file or Input
-        The input; ``-`` is standard input. An open file is read on from where it is, and left open.
-        An `Input` is given back as it is.
-    format : str, optional
-        What it is, instead of finding out: a name as ``-f`` takes it, or a suffix like
-        ``.json.gz``.
-    hints : bytes, optional
-        A hints file; JSON, CSV and TSV take one.
-    verify : bool
-        Whether a wrong checksum in a packfile is an error.
-    version : str
-        The version that is meant, as :meth:`sdb.store.base.Store.version` gave it; any if empty.
-
-    Returns
-    -------
-    Input
-        What to read, and how.
+    * ``source``: The input; ``-`` is standard input. An open file is read on from where it is, and
+      left open. An `Input` is given back as it is.
+    * ``format``: What it is, instead of finding out: a name as ``-f`` takes it, or a suffix like
+      ``.json.gz``.
+    * ``hints``: A hints file; JSON, CSV and TSV take one.
+    * ``verify``: Whether a wrong checksum in a packfile is an error.
+    * ``version``: The version that is meant, as :meth:`sdb.store.base.Store.version` gave it; any
+      if empty.
 
     Raises
     ------
@@ -151,56 +116,67 @@ def recognise(
     """
     if isinstance(source, Input):
         return source
-    forced = None if format is None else named_format(format)
+    forced = None if format is None else formats.input_named(format)
     if not isinstance(source, str | os.PathLike):
         name = getattr(source, "name", None)
         called = name if isinstance(name, str) else "the open file"
-        return _Found(called, forced, hints).stream(Unclosed(source))
+        return _NamedInput(called, forced, hints).stream(Unclosed(source))
     name = os.fspath(source)
     if name == "-":
-        return _Found("standard input", forced, hints).stream(standard_input())
+        return _NamedInput("standard input", forced, hints).stream(standard_input())
     path = store_of(source).path_of(source)
     if path is not None and is_stream(path):
-        return _Found(name, forced, hints).stream(open_stream(path))
-    return _Found(name, forced, hints, verify, version).file(source)
+        return _NamedInput(name, forced, hints).stream(open_stream(path))
+    return _NamedInput(name, forced, hints, verify, version).file(source)
 
 
 def recognise_all(
-    sources: Iterable[One],
+    sources: Iterable[InputSource],
     format: str | None = None,  # noqa: A002 - the word users know
     *,
     hints: bytes | None = None,
     verify: bool = True,
+    hive: bool | None = False,
 ) -> list[Input]:
     """Find out what inputs are, and which ones patterns of S3 stand for.
 
-    Parameters
-    ----------
-    sources : iterable of path, URL, binary file or Input
-        The inputs; ``s3://bucket/2026/*.json.gz`` stands for all objects that it matches.
-    format, hints, verify
-        See :func:`recognise`.
+    * ``sources``: The inputs; ``s3://bucket/2026/*.json.gz`` stands for all objects that it
+      matches.
+    * ``format, hints, verify``: See :func:`recognise`.
+    * ``hive``: Whether folders like ``day=2026-11-01`` in their names are fields of their rows;
+      None: they are, and a note says so.
 
-    Returns
-    -------
-    list of Input
-        In the order of `sources`; what a pattern matches is sorted by name.
+    Returns: In the order of `sources`; what a pattern matches is sorted by name.
 
     Raises
     ------
     NotFoundError
         Nothing matches a pattern; others as :func:`recognise`.
     """
-    found: list[One] = []
+    resolved: list[InputSource] = []
     for is_named, run in groupby(sources, lambda source: isinstance(source, str | os.PathLike)):
-        some: list[Any] = list(run)
-        found += [one.name for one in resolve(some, folders=False)] if is_named else some
-    return [recognise(source, format, hints=hints, verify=verify) for source in found]
+        run_sources: list[Any] = list(run)
+        resolved += (
+            [reference.name for reference in resolve(run_sources, folders=False)]
+            if is_named
+            else run_sources
+        )
+    recognised = [recognise(source, format, hints=hints, verify=verify) for source in resolved]
+    if hive is False or not any("=" in source.name for source in recognised):
+        return recognised
+    from sdb.packfile.inputs.folders import say_folder_fields, with_folder_fields
+
+    for number, source in enumerate(resolved):
+        if isinstance(source, str | os.PathLike):
+            recognised[number] = with_folder_fields(recognised[number])
+            if hive is None:
+                say_folder_fields(recognised[number])
+    return recognised
 
 
 @record
-class _Found:
-    """An input, as far as its name and options tell."""
+class _NamedInput:
+    """An input by its name and options, not yet opened."""
 
     name: str
     forced: tuple[str, str] | None
@@ -222,18 +198,18 @@ class _Found:
         finally:
             reader.close()
         kind, compression = sniff(
-            head, self.name, forced=self.forced, known="packfile" if trailer else None
+            head, self.name, forced=self.forced, seen="packfile" if trailer else None
         )
         if kind == "parquet":
             from sdb.packfile.inputs.parquet import rows
 
             return self._rows(kind, compression, lambda: rows(reader.reopen(), self.name), reader)
         if kind == "packfile":
-            found = trailer or self._read_trailer(reader)
+            packfile_trailer = trailer or self._read_trailer(reader)
             packed = self._rows(
                 kind,
                 compression,
-                lambda: unpacked(reader.reopen(), found, self.name, verify=self.verify),
+                lambda: unpacked(reader.reopen(), packfile_trailer, self.name, verify=self.verify),
                 reader,
             )
             return replace(packed, is_packfile=True)
@@ -245,12 +221,10 @@ class _Found:
         head = b""
         while len(head) < HEAD_BYTES and (piece := read_some(file, self.name)):
             head += piece
-        kind, compression = sniff(head, self.name, forced=self.forced, known=None)
-        if kind in IN_PLACE:
-            what = "a Parquet file" if kind == "parquet" else "a packfile"
-            raise UsageError(
-                f"{self.name}: {what} is read at any position, so it must be a file and not a pipe"
-            )
+        kind, compression = sniff(head, self.name, forced=self.forced, seen=None)
+        if kind != STRICT and (form := formats.get(kind)).at_any_position:
+            message = f"{form.title} is read at any position, so it must be a file and not a pipe"
+            raise UsageError(f"{self.name}: {message}")
         read = self._input(kind, compression, lambda: rest(head, file, self.name), None)
         return replace(read, once=True)
 
@@ -261,22 +235,36 @@ class _Found:
         source: Callable[[], Generator[bytes]],
         size_bytes: int | None,
     ) -> Input:
-        if self.hints is not None and kind not in _WITH_HINTS:
-            raise UsageError(f"{self.name}: hints apply to JSON, CSV and TSV, this is {kind}")
-        core = _CORE_FORMATS.get(kind, kind)
-        return Input(self.name, core, compression, self.hints, size_bytes, source=source)
+        form = formats.get("cloudtrail" if kind == STRICT else kind)
+        if self.hints is not None and not form.takes_hints:
+            *others, last = [other.title for other in formats.FORMATS if other.takes_hints]
+            titles = f"{', '.join(others)} and {last}"
+            raise UsageError(f"{self.name}: hints apply to {titles}, this is {form.title}")
+        if form.name == "syslog":
+            parser = f"{form.parser}:{self._written_at()}"
+        else:
+            parser = kind if kind == STRICT or form.name == formats.PATTERN else form.parser
+        return Input(self.name, parser, compression, self.hints, size_bytes, source=source)
+
+    def _written_at(self) -> int:
+        """Return about when the input was written: times without a year are not later."""
+        now = int(time.time())
+        try:
+            return min(now, int(os.stat(self.name).st_mtime))  # noqa: PTH116 - a plain string
+        except (OSError, ValueError):
+            return now  # a pipe, or an object of S3
 
     def _rows(
         self, kind: str, compression: str, source: Callable[[], Generator[bytes]], reader: Reader
     ) -> Input:
-        """Give an input whose pieces are made of what the file holds."""
-        found = self._input(kind, compression, source, None)
+        """Return an input whose pieces are made of what the file holds."""
+        recognised = self._input(kind, compression, source, None)
         size, is_file = reader.size_bytes, reader.descriptor is not None
 
         def stored() -> tuple[int, bytes]:
             return size, content_digest(whole(reader.reopen()))[1] if is_file else b""
 
-        return replace(found, stored=stored)
+        return replace(recognised, stored=stored)
 
     def _trailer(self, reader: Reader, head: bytes) -> Trailer | None:
         """Read the trailer, if the object looks like a packfile."""

@@ -18,19 +18,9 @@ _BUFFER_BYTES = 1 << 20
 
 
 def rows(reader: Reader, name: str) -> Generator[bytes]:
-    """Give the rows of a Parquet file as Ion streams of lists of structs.
+    """Yield the rows of a Parquet file as Ion streams of lists of structs.
 
-    Parameters
-    ----------
-    reader : Reader
-        The file; it is closed in the end.
-    name : str
-        Its name in messages.
-
-    Yields
-    ------
-    bytes
-        An Ion stream of some rows, about a mebibyte.
+    * ``reader``: The file; it is closed in the end.
 
     Raises
     ------

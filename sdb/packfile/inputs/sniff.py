@@ -9,71 +9,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.store.base import Reader
 
-FORMATS = ("json", "cloudtrail", "csv", "tsv", "ion", "parquet", "packfile")
-IN_PLACE = {"parquet", "packfile"}
 HEAD_BYTES = 64 << 10
 
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_ION = b"\xe0\x01\x00\xea"
-_PARQUET = b"PAR1"
+_ION = formats.get("ion").magic
 _FRAME = b"\xae"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SPACE = b" \t\n\r\v\f"
 _CLOUDTRAIL = rb'[\s]*\{[\s]*"Records":[\s]*[\[{]'
-
-
-def named_format(text: str) -> tuple[str, str]:
-    """Give the format and compression that ``-f`` names.
-
-    Parameters
-    ----------
-    text : str
-        One of `FORMATS`, or a suffix like ``.json.gz``.
-
-    Returns
-    -------
-    tuple of str
-        Format and compression.
-
-    Raises
-    ------
-    UsageError
-        There is no such format.
-    """
-    suffix = "." + text.lower().removeprefix(".")
-    kind, compression = _of_name(suffix)
-    if suffix in {".cloudtrail", ".cloudtrail" + formats.suffix_of(compression)}:
-        kind = "cloudtrail"
-    elif suffix == ".packfile":
-        kind = "packfile"
-    if kind is None:
-        known = ", ".join(FORMATS)
-        raise UsageError(f"unknown format {text!r}", hint=f"known formats: {known}", expected=known)
-    return kind, compression
+_LOGS = {
+    "combined": rb'^\S+ .*\[\d\d/[A-Z][a-z]{2}/\d{4}:[\d:]{8} [+-]\d{4}\] "',
+    "syslog": rb"^(<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d [\d:]{8} |(1 )?\d{4}-\d\d-\d\dT\S+ \S+ \S+)",
+    "logfmt": rb'^\w+=("(\\.|[^"\\])*"|\S*)( +[\w.]+(=("(\\.|[^"\\])*"|\S*))?)+$',
+}
+STRICT = "cloudtrail-strict"  # what only looks like CloudTrail must end behind its list
 
 
 def sniff(
-    head: bytes, name: str, *, forced: tuple[str, str] | None, known: str | None
+    head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str | None
 ) -> tuple[str, str]:
     """Decide on the format and compression of an input.
 
-    Parameters
-    ----------
-    head : bytes
-        Its first bytes, `HEAD_BYTES` of them if it has so many.
-    name : str
-        Its name, which decides where the content cannot.
-    forced : tuple of str, optional
-        The format and compression that the user named.
-    known : str, optional
-        The format that other places of the input showed.
-
-    Returns
-    -------
-    tuple of str
-        Format and compression.
+    * ``head``: Its first bytes, `HEAD_BYTES` of them if it has so many.
+    * ``seen``: The format that other places of the input showed.
 
     Raises
     ------
@@ -86,14 +44,16 @@ def sniff(
     compression = _compression(head)
     if compression != "none":
         head = _inflated(head, compression)
-    elif known is None and not _is_plain(head):
+    elif seen is None and not _is_plain(head):
         compression = named
-    kind = (suffix if forced else known) or _by_content(head, suffix, name)
-    if kind in {"json", "cloudtrail"} and head.startswith(_UTF8_MARK):
+    kind = (suffix if forced else seen) or _by_content(head, suffix, name)
+    if kind == STRICT:
+        return kind, compression
+    form = formats.get(kind)
+    is_marked = head.startswith(_UTF8_MARK) and not form.takes_mark
+    if form.encoding and (is_marked or _is_utf16(head)):
         raise _marked(head, name)
-    if kind in {"json", "cloudtrail", "csv", "tsv"} and _is_utf16(head):
-        raise _marked(head, name)
-    if kind in IN_PLACE and compression != "none":
+    if form.at_any_position and compression != "none":
         raise UsageError(f"{name}: a {kind} inside {compression} cannot be read; unpack it first")
     return kind, compression
 
@@ -101,18 +61,8 @@ def sniff(
 def trailer_offset(reader: Reader, head: bytes) -> int | None:
     """Find the trailer of what looks like a packfile from both ends.
 
-    Parameters
-    ----------
-    reader : Reader
-        The open object.
-    head : bytes
-        Its first bytes.
-
-    Returns
-    -------
-    int or None
-        Where the trailer begins; 0 in a packfile without blocks, which a file of Ion can look like.
-        None: this is no packfile.
+    Returns: Where the trailer begins; 0 in a packfile without blocks, which a file of Ion can look
+    like. None: this is no packfile.
     """
     size = reader.size_bytes
     if not head.startswith((_FRAME, _ION)) or size < 8:  # noqa: PLR2004 - marker and length
@@ -124,20 +74,20 @@ def trailer_offset(reader: Reader, head: bytes) -> int | None:
 
 
 def _of_name(name: str) -> tuple[str | None, str]:
-    """Give the format that a name tells, if it can be packed, and the compression."""
+    """Return the format of a name's suffix, if it can be packed, and the compression."""
     kind, compression = formats.of_name(name)
-    return (kind if kind in FORMATS else None), compression
+    return (kind if kind in formats.INPUTS else None), compression
 
 
 def _by_content(head: bytes, suffix: str | None, name: str) -> str:
-    for marker, kind in ((_PARQUET, "parquet"), (_ION, "ion")):
-        if head.startswith(marker):
-            return kind
-    if suffix in {"csv", "tsv", "cloudtrail"}:
+    for form in formats.FORMATS:
+        if form.magic and head.startswith(form.magic):
+            return form.name
+    if suffix is not None and formats.get(suffix).by_name:
         return suffix
     start = head.lstrip(_SPACE)[:1]
     if start in {b"{", b"["}:
-        return "cloudtrail-strict" if _is_cloudtrail(head) else "json"
+        return STRICT if _is_cloudtrail(head) else "json"
     if suffix is not None:
         return suffix
     if not start:
@@ -145,11 +95,22 @@ def _by_content(head: bytes, suffix: str | None, name: str) -> str:
     if head.startswith((_UTF8_MARK, *_UTF16_MARKS)):
         raise _marked(head, name)
     raise InputError(
-        f"{name}: neither its content nor its name tells the format",
-        hint=f"name it with -f: {', '.join(FORMATS)}",
+        f"{name}: unknown format: neither its content nor its name tells it",
+        hint=_looks_like(head) or f"name it with -f: {', '.join(formats.INPUTS)}",
         path=name,
         offset=0,
     )
+
+
+def _looks_like(head: bytes) -> str:
+    """Return a hint with the form of log that the first line has; empty: it is no known one."""
+    import re
+
+    line = head.split(b"\n", 1)[0]
+    for kind, form in _LOGS.items():
+        if re.search(form, line):
+            return f"its first line looks like {formats.get(kind).title}: -f {kind}"
+    return ""
 
 
 def _marked(head: bytes, name: str) -> InputError:
@@ -163,19 +124,23 @@ def _marked(head: bytes, name: str) -> InputError:
 
 
 def _is_utf16(head: bytes) -> bool:
-    """Tell whether a text is UTF-16, by its mark or by the first of its many zero bytes."""
+    """Return whether a text is UTF-16, by its mark or by the first of its many zero bytes."""
     return head.startswith(_UTF16_MARKS) or b"\0" in head[:2]
 
 
 def _compression(head: bytes) -> str:
-    if head.startswith(_GZIP):
-        return "gzip"
-    return "zstd" if head.startswith(_ZSTD) else "none"
+    fitting = (
+        compression.name
+        for compression in formats.COMPRESSIONS
+        if head.startswith(compression.magic)
+    )
+    return next(fitting, "none")
 
 
 def _is_plain(head: bytes) -> bool:
-    """Tell whether a text that claims to be compressed shows that it is not."""
-    return head.startswith((_ION, _PARQUET)) or head.lstrip(_SPACE)[:1] in {b"{", b"["}
+    """Return whether a text that claims to be compressed shows that it is not."""
+    magics = tuple(form.magic for form in formats.FORMATS if form.magic)
+    return head.startswith(magics) or head.lstrip(_SPACE)[:1] in {b"{", b"["}
 
 
 def _is_cloudtrail(head: bytes) -> bool:
@@ -187,7 +152,7 @@ def _is_cloudtrail(head: bytes) -> bool:
 
 
 def _inflated(head: bytes, compression: str) -> bytes:
-    """Give the first bytes of the text; none when they are malformed: the packer will tell."""
+    """Return the first bytes of the text; nothing if they are malformed: the packer reports it."""
     if compression == "gzip":
         import zlib
 

@@ -20,10 +20,7 @@ _PIECE_BYTES = 1 << 20
 class Spool:
     """Keeps what was read of an input, in memory and then in a temporary file.
 
-    Parameters
-    ----------
-    source : Input
-        The input. It is read no further than it was asked for.
+    * ``source``: The input. It is read no further than it was asked for.
     """
 
     def __init__(self, source: Input) -> None:
@@ -33,7 +30,7 @@ class Spool:
         self.input = replace(source, once=False, source=self._pieces, file=None)
 
     def _pieces(self) -> Generator[bytes]:
-        """Give what was read before, and then what comes."""
+        """Yield what was read before, and then what comes."""
         at = 0
         while at < self._size_bytes:
             self._kept.seek(at)

@@ -22,7 +22,7 @@ _PIECE_BYTES = 1 << 20
 
 
 def is_stream(path: str) -> bool:
-    """Tell whether a path can be read only once: a pipe, a device, or a file that tells no size.
+    """Return whether a path can be read only once: a pipe, a device, or a file without a size.
 
     Files such as those of ``/proc`` say that they are empty, whatever comes when they are read.
     """
@@ -41,11 +41,11 @@ def _has_bytes(path: str) -> bool:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a plain string
             return bool(file.read(1))
     except OSError:
-        return False  # whoever opens it next will say why
+        return False  # opening it later reports why
 
 
 def standard_input() -> BinaryIO:
-    """Give standard input as bytes.
+    """Return standard input as bytes.
 
     Raises
     ------
@@ -81,21 +81,15 @@ def read_some(file: Readable, name: str) -> bytes:
 
 
 class Unclosed:
-    """A file of someone else, which is read and left open.
-
-    Parameters
-    ----------
-    file : binary file
-        The file.
-    """
+    """A file of the caller, which is read and left open."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def read(self, most_bytes: int) -> bytes:
         """Read what there is, at most so many bytes; nothing only at the end."""
-        one = getattr(self._file, "read1", self._file.read)
-        piece = one(most_bytes)
+        read_some_bytes = getattr(self._file, "read1", self._file.read)
+        piece = read_some_bytes(most_bytes)
         if not isinstance(piece, bytes | None):
             name = getattr(self._file, "name", "the open file")
             raise UsageError(f"{name} is open as text", hint='open it with mode "rb"')
@@ -106,7 +100,7 @@ class Unclosed:
 
 
 def rest(head: bytes, file: Readable, name: str) -> Generator[bytes]:
-    """Give what was read of a stream, and then what is left of it."""
+    """Yield what was read of a stream, and then what is left of it."""
     try:
         if head:
             yield head
@@ -118,7 +112,7 @@ def rest(head: bytes, file: Readable, name: str) -> Generator[bytes]:
 
 
 def whole(reader: Reader) -> Generator[bytes]:
-    """Give all of an object, and close it."""
+    """Yield all of an object, and close it."""
     try:
         yield from reader.pieces(0, reader.size_bytes)
     finally:
@@ -126,7 +120,7 @@ def whole(reader: Reader) -> Generator[bytes]:
 
 
 def content_digest(pieces: Generator[bytes]) -> tuple[int, bytes]:
-    """Give size and digest of all pieces of an input together, by which it is known again."""
+    """Return size and digest of all pieces of an input together, by which it is known again."""
     from sdb._core import ContentDigester
 
     digester = ContentDigester()
@@ -140,23 +134,7 @@ def content_digest(pieces: Generator[bytes]) -> tuple[int, bytes]:
 def unpacked(
     reader: Reader, trailer: Trailer, name: str, *, verify: bool = True
 ) -> Generator[bytes]:
-    """Give the rows of a packfile as an Ion stream, and close it.
-
-    Parameters
-    ----------
-    reader : Reader
-        The open packfile.
-    trailer : Trailer
-        Its trailer.
-    name : str
-        Its name in messages.
-    verify : bool
-        Whether a wrong checksum is an error.
-
-    Yields
-    ------
-    bytes
-        Some decompressed chunks.
+    """Yield the rows of a packfile as an Ion stream, and close it.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from sdb.packfile.inspect.records import (
     IndexDescription,
 )
 from sdb.packfile.read.fields import inventory
-from sdb.packfile.read.resolve import resolve
+from sdb.packfile.read.resolve import PackfileReference, resolve
 from sdb.packfile.trailer.fieldcounts import field_name, type_names
 from sdb.packfile.trailer.read import read_trailer
 from sdb.store import url
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from sdb.packfile.inspect.largestfields import LargestFields
     from sdb.packfile.read.fields import Inventory
-    from sdb.packfile.read.resolve import PackfileReference
+    from sdb.packfile.read.resolve import Located
     from sdb.packfile.trailer.trailer import Trailer
-    from sdb.store.base import Location, Reader
+    from sdb.store.base import Reader
 
 
 def describe(
-    paths: Location | Iterable[Location], *, root: str | None = None, largest: bool = False
+    paths: Located | Iterable[Located], *, root: str | None = None, largest: bool = False
 ) -> Description:
     """Read the trailers of packfiles.
 
@@ -42,7 +42,7 @@ def describe(
     root : str, optional
         Folder that the paths are relative to.
     largest : bool
-        Whether to read a few chunks of local files, for the fields that take most of them.
+        Whether to read a few chunks of local files, to find the fields that take most bytes.
 
     Returns
     -------
@@ -54,25 +54,26 @@ def describe(
     NotFoundError, AccessError, UsageError
         A file cannot be opened.
     CorruptError
-        A file is no packfile, or a damaged one.
+        A file is no packfile, or is damaged.
 
     Examples
     --------
-    >>> print(text(describe([])), end="")
-    total blocks:       0
-    total compressed:   0
-    total decompressed: 0 (NaNx)
+    >>> file = sdb.describe("events.zion").files[0]
+    >>> file.rows, file.indexes[0].name
+    (1000, 'created_at')
     """
-    found = list(resolve(paths, root=root))
+    references = list(resolve(paths, root=root))
     most_chunks = 0
-    if largest and found:
+    if largest and references:
         from sdb.packfile.inspect.largestfields import MOST_CHUNKS
 
-        most_chunks = MOST_CHUNKS // len(found)
-    return Description(tuple(_describe(one, most_chunks) for one in found))
+        most_chunks = MOST_CHUNKS // len(references)
+    return Description(tuple(_describe(reference, most_chunks) for reference in references))
 
 
 def _describe(reference: PackfileReference, most_chunks: int) -> FileDescription:
+    if reference.is_of_table:
+        return _describe_opened(reference, most_chunks)
     path = errors.text_of(reference.name)
     reader = url.open_read(reference.location)
     try:
@@ -84,6 +85,17 @@ def _describe(reference: PackfileReference, most_chunks: int) -> FileDescription
     return FileDescription(
         path, url.shown(path), reader.etag, reader.size_bytes, trailer, indexes, largest
     )
+
+
+def _describe_opened(reference: PackfileReference, most_chunks: int) -> FileDescription:
+    """Describe a packfile of a table, whose name is that of the table."""
+    path = reference.location
+    with reference.open() as pack:
+        trailer = pack.whole_trailer()
+        largest = _largest(path, pack.reader, trailer, most_chunks) if most_chunks else None
+        etag, size_bytes = pack.etag, pack.size_bytes
+    indexes = index_descriptions(trailer)
+    return FileDescription(path, url.shown(path), etag, size_bytes, trailer, indexes, largest)
 
 
 def index_descriptions(trailer: Trailer) -> tuple[IndexDescription, ...]:
@@ -105,7 +117,7 @@ def _largest(path: str, reader: Reader, trailer: Trailer, most_chunks: int) -> L
 
 
 def fields(
-    paths: Location | Iterable[Location], *, match: str | None = None, root: str | None = None
+    paths: Located | Iterable[Located], *, match: str | None = None, root: str | None = None
 ) -> Inventory:
     """List the fields of packfiles: their paths, types, and in how many rows they are.
 
@@ -130,46 +142,38 @@ def fields(
     NotFoundError, AccessError, UsageError
         A packfile cannot be opened.
     CorruptError
-        One is no packfile, or a damaged one.
+        One of them is no packfile, or is damaged.
 
     Examples
     --------
-    >>> [field.name for field in sdb.fields("events.zion").fields]      # doctest: +SKIP
-    ['id', 'type', 'actor', 'actor.login']
+    >>> [field.name for field in sdb.fields("events.zion", match="actor.*").fields][:3]
+    ['actor.id', 'actor.login', 'actor.gravatar_id']
     """
-    places = [paths] if isinstance(paths, str | os.PathLike) else paths
+    places = [paths] if isinstance(paths, str | os.PathLike | PackfileReference) else paths
     trailers = []
     for reference in resolve(places, root=root):
+        if reference.is_of_table:
+            trailers.append((reference.location, reference.trailer()))
+            continue
         name = errors.text_of(reference.name)
         reader = url.open_read(reference.location)
         try:
             trailers.append((name, read_trailer(reader, name)))
         finally:
             reader.close()
-    found = inventory(trailers)
-    return found if match is None else found.matching(match)
+    report = inventory(trailers)
+    return report if match is None else report.matching(match)
 
 
 def text(description: Description) -> str:
-    """Write the text of `describe-file`, the same as that of the original.
-
-    Parameters
-    ----------
-    description : Description
-        The facts.
-
-    Returns
-    -------
-    str
-        Lines, each with its end.
-    """
+    """Write the text of `describe-file`, the same as that of the original."""
     lines = [line for file in description.files for line in file_lines(file)]
     lines += total_lines(description)
     return "".join(f"{line}\n" for line in lines)
 
 
 def file_lines(file: FileDescription, *, remark: str = "") -> Iterable[str]:
-    """Give the lines about one packfile; a remark is one of its own below its name."""
+    """Yield the lines about one packfile; a remark is one of its own below its name."""
     trailer = file.trailer
     ratio = sizes.ratio(file.decompressed_bytes, file.size_bytes)
     yield f"{file.url} {file.etag} {sizes.human(file.size_bytes)}"
@@ -183,7 +187,7 @@ def file_lines(file: FileDescription, *, remark: str = "") -> Iterable[str]:
 
 
 def total_lines(description: Description) -> Iterable[str]:
-    """Give the lines about all packfiles together."""
+    """Yield the lines about all packfiles together."""
     ratio = sizes.ratio(description.decompressed_bytes, description.size_bytes)
     yield f"total blocks:       {description.block_count}"
     yield f"total compressed:   {sizes.human(description.size_bytes)}"
@@ -194,31 +198,21 @@ def _index_lines(indexes: tuple[IndexDescription, ...]) -> Iterable[str]:
     by_path = {index.path: index for index in indexes}
     for index in indexes:
         # The original looks a path up by its dotted name; one with a dot inside gets lost.
-        found = by_path.get(tuple(index.name.split(".")))
-        if found is not None:
+        times = by_path.get(tuple(index.name.split(".")))
+        if times is not None:
             first, last = (
-                instants.text(us, fraction=False) for us in (found.first_us, found.last_us)
+                instants.text(us, fraction=False) for us in (times.first_us, times.last_us)
             )
             yield (
-                f"\tindex {index.name} {found.left} left {found.right} right [{first} to {last}]"
+                f"\tindex {index.name} {times.left} left {times.right} right [{first} to {last}]"
             )
 
 
 def as_dict(description: Description, *, blocks: bool = False) -> dict[str, object]:
-    """Give the facts as plain values with stable names, for JSON.
+    """Return the facts as plain values with stable names, for JSON.
 
-    Parameters
-    ----------
-    description : Description
-        The facts.
-    blocks : bool
-        Whether to list every block.
-
-    Returns
-    -------
-    dict
-        Only dicts, lists, text, numbers, truth values and None. Sizes are in bytes, times in
-        RFC 3339.
+    Returns: Only dicts, lists, text, numbers, truth values and None. Sizes are in bytes, times in
+    RFC 3339.
     """
     return {
         "files": [
@@ -241,24 +235,24 @@ def statistics_dict(trailer: Trailer) -> dict[str, int] | None:
 
     stored = trailer.sparse.stored_statistics
     try:
-        known = trailer.sparse.statistics()
+        statistics = trailer.sparse.statistics()
     except errors.CorruptError:
-        known = None
-    if known is None or stored is None:
+        statistics = None
+    if statistics is None or stored is None:
         return None
-    zones = sum(kind == ZONES for _, kind in known.sizes)
+    zones = sum(kind == ZONES for _, kind in statistics.sizes)
     return {
-        "fields": sum(bool(path) for path in known.paths),
+        "fields": sum(bool(path) for path in statistics.paths),
         "zones": zones,
-        "filters": len(known.sizes) - zones,
-        "words_bytes": known.bytes_of(WORDS),
-        "prefixes_bytes": known.bytes_of(PREFIXES),
+        "filters": len(statistics.sizes) - zones,
+        "words_bytes": statistics.bytes_of(WORDS),
+        "prefixes_bytes": statistics.bytes_of(PREFIXES),
         "size_bytes": stored.size_bytes,
     }
 
 
 def file_dict(file: FileDescription, *, blocks: bool = False) -> dict[str, object]:
-    """Give the facts of one packfile as plain values; see :func:`as_dict`."""
+    """Return the facts of one packfile as plain values; see :func:`as_dict`."""
     trailer = file.trailer
     summary = trailer.sparse.summary
     facts: dict[str, object] = {
@@ -335,7 +329,7 @@ def _block_dict(block: BlockDescription) -> dict[str, object]:
 
 
 def plain(value: object) -> object:
-    """Give an Ion value as JSON can write it."""
+    """Return an Ion value as JSON can write it."""
     us = ion.instant_to_us(value)
     if us is not None:
         return instants.text(us)

@@ -8,29 +8,28 @@ from contextlib import ExitStack
 from sdb import bounds, instants, ion
 from sdb.packfile.inspect.describe import plain
 from sdb.packfile.read.fieldstats import scan
-from sdb.packfile.read.reader import open_packfile
-from sdb.packfile.read.resolve import resolve
+from sdb.packfile.read.resolve import PackfileReference, resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sdb.packfile.read.fieldstats import FieldStatistics, SeenValue, Statistics
+    from sdb.packfile.read.resolve import Located
     from sdb.progress import Progress
-    from sdb.store.base import Location
 
 
 def field_stats(
-    paths: Location | Iterable[Location],
+    paths: Located | Iterable[Located],
     *,
     match: str | None = None,
     threads: int | None = None,
     root: str | None = None,
     progress: Progress | None = None,
 ) -> Statistics:
-    """Find out what is in the fields of packfiles.
+    """Summarise the values of the fields of packfiles.
 
-    All rows are read once, in memory that has a bound.
+    All rows are read once, in bounded memory.
 
     Parameters
     ----------
@@ -39,7 +38,7 @@ def field_stats(
     match : str, optional
         Only fields whose names match this pattern, see :meth:`Inventory.matching`.
     threads : int, optional
-        How many threads decode; without it one for each processor.
+        Number of threads that decode; one for each processor if not given.
     root : str, optional
         Folder that the paths are relative to.
     progress : Progress, optional
@@ -48,67 +47,68 @@ def field_stats(
     Returns
     -------
     Statistics
-        Of each field types, distinct and frequent values, least and greatest, and bytes.
+        For each field its types, distinct and frequent values, minimum and maximum, and bytes.
 
     Raises
     ------
     NotFoundError, AccessError, UsageError
         A packfile cannot be opened.
     CorruptError
-        One is no packfile, or a damaged one.
+        One of them is no packfile, or is damaged.
 
     Examples
     --------
-    >>> for field in sdb.field_stats("events.zion").largest(3):         # doctest: +SKIP
-    ...     print(field.name, field.compressed_bytes)
+    >>> field = sdb.field_stats("events.zion", match="type").fields[0]
+    >>> field.name, field.rows, field.distinct
+    ('type', 1000, 13)
     """
     bounds.THREADS.check(threads)
-    places = [paths] if isinstance(paths, str | os.PathLike) else paths
+    places = [paths] if isinstance(paths, str | os.PathLike | PackfileReference) else paths
     with ExitStack() as stack:
-        opened = [open_packfile(one.location) for one in resolve(places, root=root)]
+        opened = [reference.open() for reference in resolve(places, root=root)]
         for pack in opened:
             stack.enter_context(pack)
-        found = scan(opened, threads=threads, progress=progress)
-    return found if match is None else found.matching(match)
+        report = scan(opened, threads=threads, progress=progress)
+    return report if match is None else report.matching(match)
 
 
 def as_facts(statistics: Statistics) -> dict[str, object]:
-    """Give statistics as plain values with stable names, for JSON."""
+    """Return statistics as plain values with stable names, for JSON."""
     return {
         "rows": statistics.rows,
         "complete": statistics.complete,
         "compressed_bytes": statistics.compressed_bytes,
-        "fields": [_field_facts(one) for one in statistics.fields],
+        "fields": [_field_facts(field) for field in statistics.fields],
     }
 
 
-def _field_facts(one: FieldStatistics) -> dict[str, object]:
+def _field_facts(field: FieldStatistics) -> dict[str, object]:
     return {
-        "name": one.name,
-        "path": list(one.path),
-        "types": list(one.types),
-        "rows": one.rows,
-        "values": one.values,
-        "nulls": one.nulls,
-        "distinct": one.distinct,
-        "distinct_exact": one.is_distinct_exact,
+        "name": field.name,
+        "path": list(field.path),
+        "types": list(field.types),
+        "rows": field.rows,
+        "values": field.values,
+        "nulls": field.nulls,
+        "distinct": field.distinct,
+        "distinct_exact": field.is_distinct_exact,
         "ranges": [
             {"type": low.type, "min": plain_value(low), "max": plain_value(high)}
-            for low, high in one.ranges
+            for low, high in field.ranges
         ],
         "frequent": [
-            {"value": plain_value(value), "count": count} for value, count in one.frequent
+            {"value": plain_value(value), "count": count} for value, count in field.frequent
         ],
-        "uncounted": one.uncounted,
-        "decompressed_bytes": one.decompressed_bytes,
-        "compressed_bytes": one.compressed_bytes,
+        "uncounted": field.uncounted,
+        "decompressed_bytes": field.decompressed_bytes,
+        "compressed_bytes": field.compressed_bytes,
     }
 
 
 def plain_value(value: SeenValue) -> object:
-    """Give a value as JSON can write it; one that is cut ends in an ellipsis."""
-    found = plain(value.value)
-    return f"{found}…" if value.is_cut else found
+    """Return a value as JSON can write it; one that is cut ends in an ellipsis."""
+    text = plain(value.value)
+    return f"{text}…" if value.is_cut else text
 
 
 def text_of(value: SeenValue) -> str:

@@ -44,18 +44,10 @@ class LargestFields:
 def largest_fields(pack: BlockReader, *, most_chunks: int = MOST_CHUNKS) -> LargestFields | None:
     """Estimate which fields take most, from the first chunks of blocks all over a local packfile.
 
-    Parameters
-    ----------
-    pack : BlockReader
-        The packfile. Of its blocks nothing else is read.
-    most_chunks : int
-        Number of chunks to decode at most.
+    * ``pack``: The packfile. Of its blocks nothing else is read.
 
-    Returns
-    -------
-    LargestFields or None
-        The fields; None where that cannot be told: the packfile is not local, has no rows, chunks
-        that are too large, or is damaged, which notes say.
+    Returns: The fields; None where that cannot be measured: the packfile is not local, has no rows,
+    chunks that are too large, or is damaged, which notes say.
     """
     count = len(pack.blocks)
     if pack.reader.descriptor is None or not count or not most_chunks:
@@ -86,10 +78,10 @@ def _read(pack: BlockReader, number: int) -> LargestFields | None:
         raise errors.UnsupportedError(f"{pack.path} has rows of too many fields")
     size = sum(stop - start for start, stop in map(trailer.block_range, range(count)))
     scale = size / profile.compressed_bytes
-    found = [
-        (field_name(one["path"]), round(one["compressed_bytes"] * scale))
-        for one in profile.fields(0)
+    fields = [
+        (field_name(field["path"]), round(field["compressed_bytes"] * scale))
+        for field in profile.fields(0)
     ]
-    found.sort(key=lambda one: -one[1])
+    fields.sort(key=lambda named: -named[1])
     is_exact = number == count and max(chunks) == 1
-    return LargestFields(tuple(found[:_MOST_FIELDS]), size, number, is_exact)
+    return LargestFields(tuple(fields[:_MOST_FIELDS]), size, number, is_exact)

@@ -82,7 +82,7 @@ class FileDescription:
     url : str
         The same as it is shown: with ``file://`` in front of local paths.
     etag : str
-        What tells one version from another; empty for local files.
+        What identifies its version; empty for local files.
     size_bytes : int
         Size of the whole file.
     trailer : Trailer
@@ -90,7 +90,7 @@ class FileDescription:
     indexes : tuple of IndexDescription
         The time indexes, in the order of the file.
     largest : LargestFields or None
-        The fields that take most of it, when that was asked for and can be told.
+        The fields that take most of it, when that was asked for and can be measured.
     """
 
     path: str
@@ -113,7 +113,7 @@ class FileDescription:
 
     @property
     def text_bytes(self) -> int | None:
-        """Size of the text that all rows came from, when the packfile tells it."""
+        """Size of the text that all rows came from, if the packfile has it."""
         try:
             provenance = self.trailer.sparse.provenance()
         except errors.CorruptError:
@@ -174,5 +174,5 @@ class Description:
     def rows(self) -> int | None:
         """Number of rows of all files, when all writers counted them."""
         counts = [file.rows for file in self.files]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
+        counted = [count for count in counts if count is not None]
+        return sum(counted) if len(counted) == len(counts) else None

@@ -11,7 +11,7 @@ from itertools import islice
 
 from sdb import ion
 from sdb.packfile.prune.predicate import Compare, Instant
-from sdb.packfile.trailer.blockstats import ELEMENT, ZONES, tell_old_filters
+from sdb.packfile.trailer.blockstats import ELEMENT, ZONES
 from sdb.packfile.trailer.fieldcounts import field_name
 from sdb.records import record
 
@@ -39,31 +39,18 @@ _MOST_ADVISED = 3
 
 @record
 class PathSharpness:
-    """The sharpness of a path.
+    """The sharpness of a path."""
 
-    Attributes
-    ----------
-    path : path
-        The path; None in it stands for the elements of a list.
-    present : float
-        Share of the sampled rows that have a value there.
-    read : float
-        Expected share of the blocks that are read for the rows with one value, if it is that of a
-        row taken at random.
-    clustered : float or None
-        The same after each packfile was clustered by this path alone, estimated; None where it
-        cannot be, as for what is in lists.
-    repeats : bool
-        Whether sampled rows have the same value.
-    zone_bytes, filter_bytes : int
-        Size of the statistics of the path.
-    """
-
-    path: FieldPath
-    present: float
+    path: FieldPath  # the path; None in it stands for the elements of a list
+    present: float  # share of the sampled rows that have a value there
+    # Expected share of the blocks that are read for the rows with one value, if it is that of a row
+    # taken at random
     read: float
+    # The same after each packfile was clustered by this path alone, estimated; None where it cannot
+    # be, as for what is in lists
     clustered: float | None
-    repeats: bool
+    repeats: bool  # whether sampled rows have the same value
+    # Size of the statistics of the path
     zone_bytes: int
     filter_bytes: int
 
@@ -73,7 +60,7 @@ class PathSharpness:
         return field_name(self.path)
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "path": list(self.path),
             "name": self.name,
@@ -87,59 +74,39 @@ class PathSharpness:
 
 @record
 class Sharpness:
-    """The sharpness of the paths of packfiles.
+    """The sharpness of the paths of packfiles."""
 
-    Attributes
-    ----------
-    packfiles, blocks : int
-        How many were asked.
-    sampled_rows : int
-        Number of rows whose values were looked for.
-    size_bytes, statistics_bytes : int
-        Size of the packfiles, and of their statistics.
-    paths : tuple of PathSharpness
-        The paths, the sharpest first.
-    advised : tuple of PathSharpness
-        Those by which to cluster would bring most: few, and none of packfiles that are clustered.
-    clustered : tuple of path
-        What packfiles with several blocks are clustered by, if it is the same for all.
-    """
-
+    # How many were asked
     packfiles: int
     blocks: int
-    sampled_rows: int
+    sampled_rows: int  # number of rows whose values were looked for
+    # Size of the packfiles, and of their statistics
     size_bytes: int
     statistics_bytes: int
-    paths: tuple[PathSharpness, ...]
+    paths: tuple[PathSharpness, ...]  # the paths, the sharpest first
+    # Those by which to cluster would bring most: few, and none of packfiles that are clustered
     advised: tuple[PathSharpness, ...]
+    # What packfiles with several blocks are clustered by, if it is the same for all
     clustered: tuple[Path, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "packfiles": self.packfiles,
             "blocks": self.blocks,
             "sampled_rows": self.sampled_rows,
             "size_bytes": self.size_bytes,
             "statistics_bytes": self.statistics_bytes,
-            "paths": [one.as_dict() for one in self.paths],
+            "paths": [report.as_dict() for report in self.paths],
             "clustered_by": [field_name(path) for path in self.clustered],
-            "cluster_by": [one.name for one in self.advised],
+            "cluster_by": [report.name for report in self.advised],
         }
 
 
 def sharpness(packs: Sequence[Packfile]) -> Sharpness:
     """Find out how sharp the paths of packfiles are.
 
-    Parameters
-    ----------
-    packs : sequence of Packfile
-        The packfiles, open. The first rows of at most `MOST_BLOCKS` blocks are read.
-
-    Returns
-    -------
-    Sharpness
-        What was found; of at most 256 paths.
+    * ``packs``: The packfiles, open. The first rows of at most `MOST_BLOCKS` blocks are read.
 
     Raises
     ------
@@ -150,42 +117,53 @@ def sharpness(packs: Sequence[Packfile]) -> Sharpness:
     values, rows = _sampled(packs, blocks)
     sizes, statistics_bytes = _sizes(packs)
     probes = min(_MOST_PROBES, max(2, _MOST_TRIED // max(1, len(values) * blocks)))
-    found = [
+    paths = [
         _of_path(packs, path, held, rows, probes, sizes.get(path, (0, 0)))
         for path, held in values.items()
     ]
-    found.sort(key=lambda one: (one.read, -one.present, len(one.path), one.name))
+    paths.sort(key=lambda report: (report.read, -report.present, len(report.path), report.name))
     times = {path for pack in packs for path in pack.trailer.sparse.indices}
     ways = {pack.trailer.sparse.clustered for pack in packs if len(pack.blocks) > 1}
     clustered = ways.pop() if len(ways) == 1 else ()
-    advised = [one for one in found if _is_worth(one) and one.path not in times and not clustered]
+    advised = [
+        report
+        for report in paths
+        if _is_worth(report) and report.path not in times and not clustered
+    ]
     # Rows that share a value are asked for together; one row alone a filter finds as well.
-    advised.sort(key=lambda one: (not one.repeats, _gain_in_steps(one), len(one.path), one.name))
+    advised.sort(
+        key=lambda report: (
+            not report.repeats,
+            _gain_in_steps(report),
+            len(report.path),
+            report.name,
+        )
+    )
     return Sharpness(
         len(packs),
         blocks,
         rows,
         sum(pack.size_bytes for pack in packs),
         statistics_bytes,
-        tuple(found),
+        tuple(paths),
         tuple(advised[:_MOST_ADVISED]),
         clustered,
     )
 
 
-def _is_worth(one: PathSharpness) -> bool:
-    """Tell whether most rows have a value, and one of them would be found in far fewer blocks."""
+def _is_worth(path: PathSharpness) -> bool:
+    """Return whether most rows have a value, and one of them would be found in far fewer blocks."""
     return (
-        one.clustered is not None
-        and one.present >= 1 / 2
-        and one.read - one.clustered >= _LEAST_GAIN
-        and one.read >= _LEAST_FACTOR * one.clustered
+        path.clustered is not None
+        and path.present >= 1 / 2
+        and path.read - path.clustered >= _LEAST_GAIN
+        and path.read >= _LEAST_FACTOR * path.clustered
     )
 
 
-def _gain_in_steps(one: PathSharpness) -> int:
+def _gain_in_steps(path: PathSharpness) -> int:
     """Order by the gain, of which small differences are chance."""
-    return -round(10 * (one.read - (one.clustered or 0)))
+    return -round(10 * (path.read - (path.clustered or 0)))
 
 
 def _sampled(packs: Sequence[Packfile], blocks: int) -> tuple[dict[FieldPath, list[Constant]], int]:
@@ -210,7 +188,7 @@ def _rows_of(pack: Packfile, number: int) -> Iterator[dict[str, object]]:
 
 
 def _scalars(path: FieldPath, value: object) -> Iterator[tuple[FieldPath, Constant]]:
-    """Give the values in a row that a condition can compare with; of lists the first ones."""
+    """Yield the values in a row that a condition can compare with; of lists the first ones."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _scalars((*path, name), inner)
@@ -224,7 +202,7 @@ def _scalars(path: FieldPath, value: object) -> Iterator[tuple[FieldPath, Consta
 
 
 def _sizes(packs: Sequence[Packfile]) -> tuple[dict[FieldPath, tuple[int, int]], int]:
-    """Give the bytes of zones and of filters by path, and those of all statistics.
+    """Return the bytes of zones and of filters by path, and those of all statistics.
 
     Nearly all of them are asked afterwards, so that they are read at once.
     """
@@ -232,7 +210,6 @@ def _sizes(packs: Sequence[Packfile]) -> tuple[dict[FieldPath, tuple[int, int]],
     whole = 0
     for pack in packs:
         _, statistics = pack.known
-        tell_old_filters(statistics)
         if statistics is None:
             continue
         statistics.load()
@@ -258,7 +235,9 @@ def _of_path(
     for value in tried:
         # The row itself is not counted: a value that no other row of the sample has is rare.
         others = max(1, len(held) - 1)
-        share = (sum(_is_same(one, value) for one in held) - 1) / others * len(held) / rows
+        share = (
+            (sum(_is_same(constant, value) for constant in held) - 1) / others * len(held) / rows
+        )
         for pack in packs:
             left = pack.pruned(Compare(path, "=", value))
             now = sum(stop - start for start, stop in left)
@@ -266,7 +245,7 @@ def _of_path(
             clustered += min(now, max(1, math.ceil(share * len(pack.blocks))))
     tests = max(1, blocks * len(tried))
     is_plain = ELEMENT not in path
-    different = {(type(one), one) for one in held}
+    different = {(type(constant), constant) for constant in held}
     return PathSharpness(
         path,
         len(held) / rows,
@@ -277,5 +256,5 @@ def _of_path(
     )
 
 
-def _is_same(one: Constant, other: Constant) -> bool:
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
+def _is_same(value: Constant, other: Constant) -> bool:
+    return value == other and isinstance(value, bool) == isinstance(other, bool)

@@ -1,6 +1,6 @@
 """Validate a packfile: read every byte, and check every rule of the format.
 
-What can be told from the trailer is told when the file is opened. Then each block is decoded and
+What the trailer alone shows is checked when the file is opened. Then each block is decoded and
 its rows are checked, and what they hold is compared with the index: a time at an indexed path that
 the index would not find is a finding, and so are counts and types that differ from the summary.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb._core import BlockReport
-    from sdb.packfile.trailer.fieldcounts import FieldPath, Presence
+    from sdb.packfile.trailer.fieldcounts import FieldCounts, FieldPath
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.packfile.trailer.timeindex import TimeIndex
     from sdb.progress import Progress
@@ -62,16 +62,16 @@ class Finding:
     row: int | None = None
 
     def __str__(self) -> str:
-        """Give the line that `validate-file` prints."""
+        """Return the line that `validate-file` prints."""
         if self.block is None:
             return self.text
-        place = f"block {self.block}"
+        where = f"block {self.block}"
         if self.chunk is not None:
-            place += f" chunk {self.chunk}"
+            where += f" chunk {self.chunk}"
         if self.row is not None:
-            place += f" (row {self.row})"
+            where += f" (row {self.row})"
         separator = " " if self.text.startswith(("doesn't", "path ")) else ": "
-        return f"{place}{separator}{self.text}"
+        return f"{where}{separator}{self.text}"
 
 
 @record
@@ -118,16 +118,16 @@ def validate(
     path : path or str
         The file.
     threads : int, optional
-        How many threads decode; without it one for each processor.
+        Number of threads that decode; one for each processor if not given.
     max_findings : int
-        How many findings are kept; the others are counted.
+        Number of findings that are kept; further ones are counted.
     progress : Progress, optional
         Called with the compressed bytes that were read, and their total.
 
     Returns
     -------
     Report
-        What is wrong. A damaged file is no exception.
+        The findings. A damaged file raises no exception.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def validate(
 
     Examples
     --------
-    >>> sdb.validate("events.zion").ok                  # doctest: +SKIP
+    >>> sdb.validate("events.zion").ok
     True
     """
     bounds.THREADS.check(threads)
@@ -150,9 +150,9 @@ def validate(
         check.trailer()
         done = 0
         workers = threads or os.cpu_count() or 1
-        known = StatisticsCheck(pack.trailer)
+        statistics = StatisticsCheck(pack.trailer)
         for number, read_bytes, (report, is_other, wrong) in _reports(
-            pack, workers, known, max_findings
+            pack, workers, statistics, max_findings
         ):
             if is_other:
                 check.find(Finding(DIFFERS, number))
@@ -161,16 +161,16 @@ def validate(
                 check.find(Finding(text, number))
             done += read_bytes
             (progress or progress_.silent)(done, pack.trailer.offset)
-        for flaw in known.flaws:
+        for flaw in statistics.flaws:
             check.find(Finding(f"trailer: {flaw}"))
         check.summary()
         return Report(pack.path, tuple(check.findings), check.dropped, len(pack.blocks), check.rows)
 
 
 def _reports(
-    pack: Packfile, workers: int, known: StatisticsCheck, max_findings: int
+    pack: Packfile, workers: int, statistics: StatisticsCheck, max_findings: int
 ) -> Iterator[_Result]:
-    """Decode the blocks on several threads and give what they hold, in order."""
+    """Decode the blocks on several threads and yield what they hold, in order."""
     trailer = pack.trailer
     paths = [list(path) for path in trailer.sparse.indices | trailer.sparse.distrusted]
     running: deque[Future[list[_Result]]] = deque()
@@ -183,7 +183,7 @@ def _reports(
                 future = pool.submit(
                     _verified,
                     blocks,
-                    known,
+                    statistics,
                     trailer.algorithm,
                     trailer.align_bytes,
                     paths,
@@ -214,7 +214,7 @@ def _batches(pack: Packfile) -> Iterator[list[int]]:
 
 def _verified(
     blocks: list[tuple[int, bytes, bytes]],
-    known: StatisticsCheck,
+    statistics: StatisticsCheck,
     *arguments: Any,  # noqa: ANN401 - those of `_core.verify_block`
 ) -> list[_Result]:
     """Decode blocks, and compare them with their digests and statistics."""
@@ -227,7 +227,7 @@ def _verified(
             (
                 _core.verify_block(block, *arguments),
                 differs(block, digest),
-                known.compare(at, block),
+                statistics.compare(at, block),
             ),
         )
         for at, block, digest in blocks
@@ -298,7 +298,7 @@ class _Check:
     def _times(
         self, block: int, chunk: int, path: Path, index: TimeIndex, lo_us: int, hi_us: int
     ) -> None:
-        """Both answers of an index grow with the time, so the ends of a range tell it all."""
+        """Both answers of an index grow with the time, so the ends of a range are enough."""
         name = f"path [{' '.join(path)}]"
         if (start := index.start(hi_us)) > block:
             text = f"{name} time {instants.finding_text(hi_us)}: sparse Start()={start}"
@@ -324,23 +324,26 @@ class _Check:
         try:
             self._presence(self._sparse.presence())
             self._sparse.provenance()
+            self._sparse.identities()
         except errors.CorruptError as error:
             self.find(Finding(f"trailer: {error.message}"))
 
-    def _presence(self, presence: Presence | None) -> None:
+    def _presence(self, presence: FieldCounts | None) -> None:
         """Compare the fields with those that were counted, unless there were too many to count."""
         if presence is None or not self._is_counted:
             return
         for path in dict.fromkeys([*presence.fields, *self._found]):
-            found = self._found.get(path, FieldCount(0, 0))
+            counted = self._found.get(path, FieldCount(0, 0))
             listed = presence.fields.get(path)
             if listed is None and not presence.complete:
                 continue
             rows = listed.rows if listed else 0
-            if found.rows != rows:
-                text = f"path {field_name(path)}: in {found.rows:,} rows; the trailer has {rows:,}"
+            if counted.rows != rows:
+                text = (
+                    f"path {field_name(path)}: in {counted.rows:,} rows; the trailer has {rows:,}"
+                )
                 self.find(Finding(text))
-            elif missing := _as_text(found.types) & ~_as_text(listed.types if listed else 0):
+            elif missing := _as_text(counted.types) & ~_as_text(listed.types if listed else 0):
                 kinds = ", ".join(type_names(missing))
                 text = f"path {field_name(path)}: {kinds} occurs; its presence does not list it"
                 self.find(Finding(text))

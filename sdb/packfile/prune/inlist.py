@@ -25,31 +25,15 @@ if TYPE_CHECKING:
     _Sorted = tuple[list[Any], list[Constant]]
 
 MOST_FILTERED = 256
-"""Filters answer wrongly for one value in a hundred: of more values they leave out nothing."""
+"""Lists of more values ask no filters: of 256 absent values two make a filter say "perhaps"."""
 
 
 def rules_of_many(
     test: OneOf, statistics: BlockStatistics, zones: Sequence[Zone | None] | None, types: int
 ) -> Iterator[tuple[str, BlockRule]]:
-    """Give what block statistics say of many values; see :func:`sdb.packfile.prune.rules.rules`.
+    """Yield what block statistics say of many values; see :func:`sdb.packfile.prune.rules.rules`.
 
-    Parameters
-    ----------
-    test : OneOf
-        The test.
-    statistics : BlockStatistics
-        What is known of the blocks.
-    zones : sequence of Zone or None, optional
-        What they know of the path.
-    types : int
-        The Ion types that the file may have at the path, as a bit mask.
-
-    Yields
-    ------
-    str
-        Where the answer is from.
-    callable
-        The answer for a block.
+    * ``types``: The Ion types that the file may have at the path, as a bit mask.
     """
     if zones is not None:
         keys = SortedValues(test.values)
@@ -58,12 +42,12 @@ def rules_of_many(
     if len(test.values) > MOST_FILTERED:
         return
     tests = [Compare(test.path, "=", value) for value in test.values]
-    filters = [rules.filter_of(one, statistics, types) for one in tests]
+    filters = [rules.filter_of(equality, statistics, types) for equality in tests]
     # Of a value there is one group with one value.
-    asked = [None if found is None else next(iter(found[1]))[0] for found in filters]
+    asked = [None if probe is None else next(iter(probe[1]))[0] for probe in filters]
     held: list[tuple[bool, ...] | None] = [None] * len(tests)
-    for member in {id(found[0]): found[0] for found in filters if found}.values():
-        numbers = [at for at, found in enumerate(filters) if found and found[0] is member]
+    for member in {id(probe[0]): probe[0] for probe in filters if probe}.values():
+        numbers = [at for at, probe in enumerate(filters) if probe and probe[0] is member]
         answers = member.blocks_of_each(asked[at] for at in numbers)
         for at, answer in zip(numbers, answers, strict=True):
             held[at] = answer
@@ -71,8 +55,8 @@ def rules_of_many(
     def may_hold(number: int) -> bool:
         zone = None if zones is None else zones[number]
         return any(
-            (answer is None or answer[number]) and (zone is None or rules.zone_fits(one, zone))
-            for one, answer in zip(tests, held, strict=True)
+            (answer is None or answer[number]) and (zone is None or rules.zone_fits(equality, zone))
+            for equality, answer in zip(tests, held, strict=True)
         )
 
     if any(answer is not None for answer in held):
@@ -80,13 +64,7 @@ def rules_of_many(
 
 
 class SortedValues:
-    """Values in the order of their types, of which those between two bounds are found soon.
-
-    Parameters
-    ----------
-    values : iterable of Constant
-        The values.
-    """
+    """Values in the order of their types: bisection finds those between two bounds."""
 
     def __init__(self, values: Iterable[Constant]) -> None:
         numbers: list[tuple[float, Constant]] = []
@@ -116,8 +94,8 @@ class SortedValues:
         bounds = (numbers, texts, zone.times)
         near = [
             value
-            for found, pair in zip(self._known, bounds, strict=True)
-            for value in _not_below(found, pair)
+            for column, pair in zip(self._known, bounds, strict=True)
+            for value in _not_below(column, pair)
         ]
         return any(
             rules.zone_fits(Compare((), "=", value), zone) for value in (*near, *self._others)
@@ -125,12 +103,12 @@ class SortedValues:
 
 
 def _sorted(pairs: Sequence[tuple[Any, Constant]]) -> _Sorted:
-    """Give what values are ordered by, and the values."""
-    found = sorted(pairs, key=lambda pair: pair[0])
-    return [order for order, _ in found], [value for _, value in found]
+    """Return what values are ordered by, and the values."""
+    ordered = sorted(pairs, key=lambda pair: pair[0])
+    return [order for order, _ in ordered], [value for _, value in ordered]
 
 
 def _not_below(values: _Sorted, bounds: tuple[Any, Any] | None) -> list[Constant]:
-    """Give the first value that is not below a bound, if any is; without bounds the first one."""
+    """Return the first value that is not below a bound, if any is; without bounds the first one."""
     at = 0 if bounds is None else bisect_left(values[0], bounds[0])
     return values[1][at : at + 1]

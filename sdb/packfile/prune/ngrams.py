@@ -37,27 +37,14 @@ def wanted(
     is_deep: bool = False,
     words: str = "",
 ) -> Predicate:
-    r"""Give what has to be in a text in which a pattern matches.
+    r"""Return what has to be in a text in which a pattern matches.
 
-    Parameters
-    ----------
-    path : tuple of str or None
-        Where the text is; the path without a name is the row.
-    patterns : sequence of str
-        Regular expressions of RE2, any of which has to match.
-    fixed : bool
-        Whether they are texts to be found as they are.
-    ignore_case : bool
-        Whether upper and lower case are the same.
-    is_deep : bool
-        Whether texts inside of the value at the path count, too.
-    words : str
-        What the condition says of the path.
+    * ``path``: Where the text is; the path without a name is the row.
+    * ``patterns``: Regular expressions of RE2, any of which has to match.
+    * ``fixed``: Whether they are texts to be found as they are.
+    * ``is_deep``: Whether texts inside of the value at the path count, too.
 
-    Returns
-    -------
-    Predicate
-        TRUE for each row with a match, and possibly for others.
+    Returns: TRUE for each row with a match, and possibly for others.
 
     Examples
     --------
@@ -69,7 +56,7 @@ def wanted(
     from sdb import _core
 
     needed = _core.needed_texts(list(patterns), fixed=fixed, ignore_case=ignore_case)
-    # Of several texts each tells what it is.
+    # With several texts, each is a condition of its own.
     shown = words if isinstance(needed, str) else ""
     return _predicate(needed, TextWords(path, (), shown, is_deep))
 
@@ -81,23 +68,23 @@ def _predicate(needed: _Needed, test: TextWords) -> Predicate:
         case str():
             return replace(test, texts=(needed,))
         case tuple():
-            return Either(tuple([_predicate(one, test) for one in needed]))
+            return Either(tuple([_predicate(piece, test) for piece in needed]))
         case _:
-            return Both(tuple([_predicate(one, test) for one in needed]))
+            return Both(tuple([_predicate(piece, test) for piece in needed]))
 
 
 def pieces(texts: Sequence[str]) -> list[int]:
-    """Give pieces that a text which holds all of some texts has: some of them are enough."""
+    """Return pieces that a text which holds all of some texts has: some of them are enough."""
     from sdb import _core
 
     parts = [part for text in texts for part in text.split(_REPLACED)]
-    found = [_core.text_pieces(part.encode("utf-8", "surrogatepass")) for part in parts]
-    different = [*dict.fromkeys(piece for one in found for piece in one)]
+    cut = [_core.text_ngrams(part.encode("utf-8", "surrogatepass")) for part in parts]
+    different = [*dict.fromkeys(piece for part_pieces in cut for piece in part_pieces)]
     return different[:: -(-len(different) // _MOST_ASKED) or 1]
 
 
 def forms(test: TextWords) -> Iterator[list[int]]:
-    """Give the pieces of the forms of what a test asks for: a text that passes has all of one form.
+    """Yield pieces of the forms of what a test asks for: a text that passes has all of one form.
 
     Of the first letters i each may be another letter; at more of them the texts end.
     """
@@ -106,8 +93,8 @@ def forms(test: TextWords) -> Iterator[list[int]]:
         return
     first, *others = _REPLACED.join(test.texts).replace("I", "i").split("i")
     for letters in product(("i", test.i_form), repeat=min(len(others), _MOST_I)):
-        found = chain.from_iterable(zip_longest(letters, others, fillvalue=_REPLACED))
-        yield pieces([first + "".join(found)])
+        following = chain.from_iterable(zip_longest(letters, others, fillvalue=_REPLACED))
+        yield pieces([first + "".join(following)])
 
 
 def filters(statistics: BlockStatistics, path: FieldPath) -> Iterator[SlicedFilter]:
@@ -116,6 +103,6 @@ def filters(statistics: BlockStatistics, path: FieldPath) -> Iterator[SlicedFilt
     What is inside of a value is in the filter of that value, too.
     """
     for depth in range(len(path), -1, -1):
-        found = statistics.words(path[:depth])
-        if found is not None:
-            yield found
+        ngrams = statistics.words(path[:depth])
+        if ngrams is not None:
+            yield ngrams

@@ -1,6 +1,6 @@
-"""Predicates: what of a condition can be decided from the metadata of a packfile.
+"""Predicates: the part of a condition that the metadata of a packfile can decide.
 
-Whoever has a condition, be it of SQL, of Spark or ``--since``, reduces it to tests of paths, joined
+Conditions of SQL, of Spark and ``--since`` are reduced to tests of paths, joined
 by AND and OR. Whatever cannot be expressed so may be TRUE anywhere. So a predicate is TRUE for each
 row for which the condition is, and possibly for others: :mod:`sdb.packfile.prune.prune` decides
 blocks with it, never rows.
@@ -40,15 +40,9 @@ ANY_TYPE = 0xFFFF
 
 @record
 class Instant:
-    """A timestamp constant.
+    """A timestamp constant."""
 
-    Attributes
-    ----------
-    us : int
-        Microseconds since 1970-01-01T00:00:00Z.
-    """
-
-    us: int
+    us: int  # microseconds since 1970-01-01T00:00:00Z
 
 
 Constant: TypeAlias = bool | int | float | str | Instant | None
@@ -61,7 +55,7 @@ class Anywhere:
     Attributes
     ----------
     span : tuple of int, or None
-        Where that part stands in the text of the condition, to tell users.
+        Where that part stands in the text of the condition, for messages.
     """
 
     span: tuple[int, int] | None = None
@@ -74,21 +68,11 @@ class Nowhere:
 
 @record
 class Compare:
-    """A comparison of a path with a constant.
+    """A comparison of a path with a constant."""
 
-    Attributes
-    ----------
-    path : tuple of str or None
-        The way from the row on.
-    op : str
-        One of ``= <> < <= > >=``.
-    value : Constant
-        The right side.
-    """
-
-    path: FieldPath
-    op: str
-    value: Constant
+    path: FieldPath  # the way from the row on
+    op: str  # one of ``= <> < <= > >=``
+    value: Constant  # the right side
 
     def __str__(self) -> str:
         """Show the comparison as a query would."""
@@ -97,18 +81,10 @@ class Compare:
 
 @record
 class OneOf:
-    """A test for values that are equal to one of many: the keys of the other side of a join.
+    """A test for values that are equal to one of many: the keys of the other side of a join."""
 
-    Attributes
-    ----------
-    path : tuple of str or None
-        The way from the row on.
-    values : tuple of Constant
-        The values, each once.
-    """
-
-    path: FieldPath
-    values: tuple[Constant, ...]
+    path: FieldPath  # the way from the row on
+    values: tuple[Constant, ...]  # the values, each once
 
     def __str__(self) -> str:
         """Show how many there are."""
@@ -117,24 +93,12 @@ class OneOf:
 
 @record
 class TypeTest:
-    """A test for values of some types.
+    """A test for values of some types."""
 
-    Attributes
-    ----------
-    path : tuple of str or None
-        The way from the row on.
-    types : int
-        The Ion types, as a bit mask.
-    or_missing : bool
-        Whether rows without a value there pass too.
-    words : str
-        What the condition says of the path, as in ``IS NOT NULL``.
-    """
-
-    path: FieldPath
-    types: int
-    or_missing: bool
-    words: str
+    path: FieldPath  # the way from the row on
+    types: int  # the Ion types, as a bit mask
+    or_missing: bool  # whether rows without a value there pass too
+    words: str  # what the condition says of the path, as in ``IS NOT NULL``
 
     def __str__(self) -> str:
         """Show the test as a query would."""
@@ -143,21 +107,11 @@ class TypeTest:
 
 @record
 class TextPrefix:
-    """A test for texts that begin with one of some texts.
+    """A test for texts that begin with one of some texts."""
 
-    Attributes
-    ----------
-    path : tuple of str or None
-        The way from the row on.
-    prefixes : tuple of str
-        The texts, none of which is empty.
-    words : str
-        What the condition says of the path, as in ``LIKE 'a%'``.
-    """
-
-    path: FieldPath
-    prefixes: tuple[str, ...]
-    words: str
+    path: FieldPath  # the way from the row on
+    prefixes: tuple[str, ...]  # the texts, none of which is empty
+    words: str  # what the condition says of the path, as in ``LIKE 'a%'``
 
     def __str__(self) -> str:
         """Show the test as a query would."""
@@ -166,25 +120,14 @@ class TextPrefix:
 
 @record
 class AddressRange:
-    """A test for texts that are IPv4 addresses between two.
+    """A test for texts that are IPv4 addresses between two."""
 
-    Attributes
-    ----------
-    path : tuple of str or None
-        The way from the row on.
-    begins : tuple of str
-        Texts of which such an address begins with one; none: not known.
-    low, high : int
-        The least and the greatest address.
-    words : str
-        What the condition says of the path.
-    """
-
-    path: FieldPath
-    begins: tuple[str, ...]
+    path: FieldPath  # the way from the row on
+    begins: tuple[str, ...]  # texts of which such an address begins with one; none: not known
+    # The least and the greatest address
     low: int
     high: int
-    words: str
+    words: str  # what the condition says of the path
 
     def __str__(self) -> str:
         """Show the test as a query would."""
@@ -193,26 +136,14 @@ class AddressRange:
 
 @record
 class TextWords:
-    """A test for texts that hold all of some texts, whatever case their letters have.
+    """A test for texts that hold all of some texts, whatever case their letters have."""
 
-    Attributes
-    ----------
-    path : tuple of str or None
-        The way from the row on; without a name it is the row.
-    texts : tuple of str
-        The texts.
-    words : str
-        What the condition says of the path, as in ``LIKE '%a%'``; if it is empty, the texts say it.
-    is_deep : bool
-        Whether texts inside of the value at the path count, too; bytes do not.
-    i_form : str
-        A letter beyond ASCII that may stand in the place of any i; empty: there is none.
-    """
-
-    path: FieldPath
-    texts: tuple[str, ...]
+    path: FieldPath  # the way from the row on; without a name it is the row
+    texts: tuple[str, ...]  # the texts
+    # What the condition says of the path, as in ``LIKE '%a%'``; if it is empty, the texts say it
     words: str = ""
-    is_deep: bool = False
+    is_deep: bool = False  # whether texts inside of the value at the path count, too; bytes do not
+    # A letter beyond ASCII that may stand in the place of any i; empty: no letter may
     i_form: str = ""
 
     def __str__(self) -> str:
@@ -241,19 +172,10 @@ Predicate: TypeAlias = Anywhere | Nowhere | PathTest | Both | Either
 
 
 def between(path: Path, start_us: int | None, stop_us: int | None) -> Both:
-    """Give the predicate of a range of times.
+    """Return the predicate of a range of times.
 
-    Parameters
-    ----------
-    path : tuple of str
-        Where the time of a row is.
-    start_us, stop_us : int or None
-        ``start_us <= t < stop_us``, in microseconds since 1970; None leaves that side open.
-
-    Returns
-    -------
-    Both
-        TRUE for rows with a time in the range.
+    * ``start_us, stop_us``: ``start_us <= t < stop_us``, in microseconds since 1970; None leaves
+      that side open.
     """
     parts = []
     if start_us is not None:

@@ -85,45 +85,22 @@ class Reason:
 def blocks(
     test: Predicate, sparse: SparseIndex, statistics: BlockStatistics | None = None
 ) -> Intervals:
-    """Give the blocks of a file that have to be read.
+    """Return the blocks of a file that have to be read.
 
-    Parameters
-    ----------
-    test : Predicate
-        What the condition was reduced to.
-    sparse : SparseIndex
-        What is known of the file.
-    statistics : BlockStatistics, optional
-        What is known of its blocks.
-
-    Returns
-    -------
-    Intervals
-        They contain each block with a row for which the condition is TRUE.
+    Returns: They contain each block with a row for which the condition is TRUE.
     """
 
-    def compared(one: PathTest) -> Intervals:
-        return [left for _, left in _answers(one, sparse, statistics)][-1]
+    def compared(test_: PathTest) -> Intervals:
+        return [left for _, left in _answers(test_, sparse, statistics)][-1]
 
     return possible(test, sparse.blocks, compared)
 
 
 def possible(test: Predicate, count: int, compared: Callable[[PathTest], Intervals]) -> Intervals:
-    """Give those of some things in a row that a condition may be TRUE for.
+    """Return those of some things in a row that a condition may be TRUE for.
 
-    Parameters
-    ----------
-    test : Predicate
-        What the condition was reduced to.
-    count : int
-        How many things there are: blocks of a file, or files of a list.
-    compared : callable
-        Gives those that one test may be TRUE for.
-
-    Returns
-    -------
-    Intervals
-        Their numbers.
+    * ``count``: How many things there are: blocks of a file, or files of a list.
+    * ``compared``: Gives those that one test may be TRUE for.
     """
     match test:
         case Anywhere():
@@ -131,7 +108,9 @@ def possible(test: Predicate, count: int, compared: Callable[[PathTest], Interva
         case Nowhere():
             return ()
         case Either():
-            return union(chain.from_iterable(possible(one, count, compared) for one in test.parts))
+            return union(
+                chain.from_iterable(possible(inner, count, compared) for inner in test.parts)
+            )
         case Both():
             left = union([(0, count)])
             for part in test.parts:
@@ -142,24 +121,14 @@ def possible(test: Predicate, count: int, compared: Callable[[PathTest], Interva
 
 
 def asks_statistics(test: Predicate, sparse: SparseIndex) -> bool:
-    """Tell whether statistics of blocks may leave out more than what is known of the whole file.
+    """Return whether statistics of blocks may leave out more than what is known of the whole file.
 
-    Parameters
-    ----------
-    test : Predicate
-        What the condition was reduced to.
-    sparse : SparseIndex
-        What is known of the file.
-
-    Returns
-    -------
-    bool
-        False for conditions that most blocks have a row for anyway, and for times of paths that
-        have an index, unless rows are sorted by them.
+    Returns: False for conditions that most blocks have a row for anyway, and for times of paths
+    that have an index, unless rows are sorted by them.
     """
     match test:
         case Both(parts):
-            # Comparisons say already that there is a value: Spark tells both.
+            # A comparison implies that there is a value: Spark pushes both conditions.
             compared = {part.path for part in parts if isinstance(part, Compare)}
             return any(
                 asks_statistics(part, sparse)
@@ -183,22 +152,10 @@ def asks_statistics(test: Predicate, sparse: SparseIndex) -> bool:
 def reasons(
     test: Predicate, sparse: SparseIndex, statistics: BlockStatistics | None = None
 ) -> list[Reason]:
-    """Tell how the answer of :func:`blocks` comes about.
+    """Report how the answer of :func:`blocks` comes about.
 
-    Parameters
-    ----------
-    test : Predicate
-        What the condition was reduced to.
-    sparse : SparseIndex
-        What is known of the file.
-    statistics : BlockStatistics, optional
-        What is known of its blocks.
-
-    Returns
-    -------
-    list of Reason
-        One for each part of which nothing is known, and one for each test, or several, each of
-        which leaves out more than the one before it.
+    Returns: One for each part of which nothing is known, and one for each test, or several, each of
+    which leaves out more than the one before it.
     """
     match test:
         case Both() | Either():
@@ -209,39 +166,39 @@ def reasons(
         case Anywhere() | Nowhere():
             return []
         case _:
-            found = [Reason(test, *answer) for answer in _answers(test, sparse, statistics)]
-            return [one for one in found if one.source != "nothing"] or found
+            answers = [Reason(test, *answer) for answer in _answers(test, sparse, statistics)]
+            return [reason for reason in answers if reason.source != "nothing"] or answers
 
 
 def _answers(
     test: PathTest, sparse: SparseIndex, statistics: BlockStatistics | None
 ) -> Iterator[tuple[str, Intervals]]:
-    """Ask a file about a test, and then what it knows of its blocks, as long as any are left."""
+    """Yield what the file, then each of its statistics, leaves of the blocks."""
     source, left, types = "nothing", union([(0, sparse.blocks)]), ANY_TYPE
-    # The file does not tell what is inside of a value.
+    # The file has no metadata of what is inside of a value.
     if not (isinstance(test, TextWords) and test.is_deep):
         if isinstance(test, OneOf):
-            source, left = _told_of_each(test, sparse)
+            source, left = _by_values(test, sparse)
         else:
-            source, left = _told_of_file(test, sparse)
+            source, left = _by_file(test, sparse)
         types = _types_at(test.path, sparse)
     yield source, left
     if statistics is None or not left or source == "constant":
         return
     rows = () if sparse.summary is None else sparse.summary.rows
     for source, may_hold in rules.rules(test, statistics, types, rows):
-        kept = union(
+        left_now = union(
             (number, number + 1)
             for number in chain.from_iterable(range(start, stop) for start, stop in left)
             if may_hold(number)
         )
-        if kept != left:
-            left = kept
+        if left_now != left:
+            left = left_now
             yield source, left
 
 
-def _told_of_file(test: PathTest, sparse: SparseIndex) -> tuple[str, Intervals]:
-    """Tell what a file knows of a test as a whole, and the blocks where it can be TRUE."""
+def _by_file(test: PathTest, sparse: SparseIndex) -> tuple[str, Intervals]:
+    """Return what decides a test for the whole file, and the blocks where it can be TRUE."""
     everything = union([(0, sparse.blocks)])
     name = test.path[0]
     if len(test.path) == 1 and name in sparse.constants:
@@ -261,13 +218,13 @@ def _told_of_file(test: PathTest, sparse: SparseIndex) -> tuple[str, Intervals]:
 
 
 def _is_of_times(test: Compare | OneOf) -> bool:
-    """Tell whether all that a test compares with are times."""
+    """Return whether all that a test compares with are times."""
     values = test.values if isinstance(test, OneOf) else (test.value,)
     return all(isinstance(value, Instant) for value in values)
 
 
-def _told_of_each(test: OneOf, sparse: SparseIndex) -> tuple[str, Intervals]:
-    """Tell what a file knows of each of many values: a row may have any of them.
+def _by_values(test: OneOf, sparse: SparseIndex) -> tuple[str, Intervals]:
+    """Return the same for a list of values: a row may have any of them.
 
     Only constants and time indexes tell values of one type apart.
     """
@@ -276,13 +233,14 @@ def _told_of_each(test: OneOf, sparse: SparseIndex) -> tuple[str, Intervals]:
     kinds: dict[object, Constant] = {
         at if is_apart else -_types_of(value): value for at, value in enumerate(test.values)
     }
-    told = [_told_of_file(Compare(path, "=", value), sparse) for value in kinds.values()]
-    sources = [source for source, found in told if found] or [source for source, _ in told]
-    return sources[0] if sources else "types", union(chain.from_iterable(one for _, one in told))
+    answers = [_by_file(Compare(path, "=", value), sparse) for value in kinds.values()]
+    sources = [source for source, ranges in answers if ranges] or [source for source, _ in answers]
+    possible_anywhere = union(chain.from_iterable(ranges for _, ranges in answers))
+    return sources[0] if sources else "types", possible_anywhere
 
 
 def _within(index: TimeIndex, op: str, us: int) -> tuple[int, int]:
-    """Give the blocks that can hold a time that compares so."""
+    """Return the blocks that can hold a time that compares so."""
     match op:
         case "<":
             return 0, index.end(us - 1)
@@ -299,7 +257,7 @@ def _within(index: TimeIndex, op: str, us: int) -> tuple[int, int]:
 
 
 def _type_occurs(test: PathTest, sparse: SparseIndex) -> bool:
-    """Tell whether the file can have a value at the path that the test is about."""
+    """Return whether the file can have a value at the path that the test is about."""
     mask = _types_at(test.path, sparse)
     match test:
         case TypeTest(_, types, or_missing):
@@ -315,30 +273,30 @@ def _type_occurs(test: PathTest, sparse: SparseIndex) -> bool:
 
 
 def _types_at(path: FieldPath, sparse: SparseIndex) -> int:
-    """Give the Ion types that a file may have at a path: all, when that is not known."""
+    """Return the Ion types that a file may have at a path: all, when that is not known."""
     summary = sparse.summary
     if summary is None:
         return ANY_TYPE
     if None not in path:
         return summary.types.get(_plain(path), 0 if summary.complete else ANY_TYPE)
-    # What is in lists the presence of fields tells.
+    # Only field counts have the types inside of lists.
     try:
         presence = sparse.presence()
     except CorruptError:
         return ANY_TYPE
     if presence is None:
         return ANY_TYPE
-    found = presence.fields.get(path)
-    return found.types if found is not None else 0 if presence.complete else ANY_TYPE
+    count = presence.fields.get(path)
+    return count.types if count is not None else 0 if presence.complete else ANY_TYPE
 
 
 def _plain(path: FieldPath) -> Path:
-    """Give a path as indexes have it, none of which is of what is in lists."""
+    """Return a path as indexes have it, none of which is of what is in lists."""
     return () if None in path else tuple(map(str, path))
 
 
 def _types_of(value: Constant) -> int:
-    """Give the Ion types of the values that compare with a constant."""
+    """Return the Ion types of the values that compare with a constant."""
     match value:
         case None:
             return NULL_TYPE
@@ -363,7 +321,7 @@ def _holds(stored: object, op: str, value: Constant) -> bool:
 
 
 def _comparable(value: object) -> tuple[str, Any] | None:
-    """Give the kind of a value, and what orders values of that kind."""
+    """Return the kind of a value, and what orders values of that kind."""
     match value:
         case bool():
             return "boolean", value
@@ -381,18 +339,7 @@ def _comparable(value: object) -> tuple[str, Any] | None:
 
 
 def union(ranges: Iterable[tuple[int, int]]) -> Intervals:
-    """Sort ranges, drop empty ones and join those that touch.
-
-    Parameters
-    ----------
-    ranges : iterable of (int, int)
-        Half-open ranges, in any order.
-
-    Returns
-    -------
-    Intervals
-        The same blocks.
-    """
+    """Sort ranges, drop empty ones and join those that touch."""
     joined: list[tuple[int, int]] = []
     for start, stop in sorted(ranges):
         if start >= stop:
@@ -405,7 +352,7 @@ def union(ranges: Iterable[tuple[int, int]]) -> Intervals:
 
 
 def common(left: Intervals, right: Intervals) -> Intervals:
-    """Give what is in both of two."""
+    """Return what is in both of two."""
     both = []
     at = 0
     for start, stop in left:

@@ -44,7 +44,7 @@ BlockRule: TypeAlias = "Callable[[int], bool]"
 
 _TEXTS = 0b11 << 7
 _FALSE, _TRUE = 1, 2
-# Of bytes, which read as text too, and of what rows do not have, zones tell nothing but the type.
+# Of bytes, which read as text too, and of what rows do not have, zone maps have only the type.
 OTHERS = ANY_TYPE & ~(
     NULL_TYPE | BOOL_TYPE | NUMBER_TYPES | TIME_TYPE | _TEXTS | LIST_TYPE | 1 << 13
 )
@@ -60,25 +60,10 @@ _OPERATORS = {
 def rules(
     test: PathTest, statistics: BlockStatistics, types: int, rows: Sequence[int] = ()
 ) -> Iterator[tuple[str, BlockRule]]:
-    """Give what block statistics say of a test: the cheap answer first.
+    """Yield what block statistics say of a test: the cheap answer first.
 
-    Parameters
-    ----------
-    test : Compare, OneOf, TypeTest, TextPrefix, AddressRange or TextWords
-        The test.
-    statistics : BlockStatistics
-        What is known of the blocks.
-    types : int
-        The Ion types that the file may have at the path, as a bit mask.
-    rows : sequence of int
-        How many rows each block has; none: not known.
-
-    Yields
-    ------
-    str
-        Where the answer is from.
-    callable
-        The answer for a block.
+    * ``types``: The Ion types that the file may have at the path, as a bit mask.
+    * ``rows``: How many rows each block has; none: not known.
     """
     is_deep = isinstance(test, TextWords) and test.is_deep
     zones = None if is_deep else statistics.zone(test.path)
@@ -98,26 +83,26 @@ def rules(
         if is_deep or not types & OTHERS:
             for member in ngrams.filters(statistics, test.path):
                 yield "filter", _holding_any(member, ngrams.forms(test))
-    elif (found := filter_of(test, statistics, types)) is not None:
-        yield "filter", _holding(*found)
+    elif (probe := filter_of(test, statistics, types)) is not None:
+        yield "filter", _holding(*probe)
 
 
 def _holding(member: SlicedFilter, groups: Iterable[Iterable[Any]]) -> BlockRule:
-    """Tell where one value of each group may be: no other block has one of each."""
+    """Report where one value of each group may be: no other block has one of each."""
     values = [[*group] for group in groups]
     answers = member.blocks_of_each(chain.from_iterable(values))
-    found = [[*islice(answers, len(group))] for group in values]
-    return lambda number: all(any(one[number] for one in group) for group in found)
+    held = [[*islice(answers, len(group))] for group in values]
+    return lambda number: all(any(answer[number] for answer in group) for group in held)
 
 
 def _holding_any(member: SlicedFilter, lists: Iterable[Iterable[Any]]) -> BlockRule:
-    """Tell where all values of any list may be: another block lacks some of each."""
+    """Report where all values of any list may be: another block lacks some of each."""
     rules = [_holding(member, [[value] for value in values]) for values in lists]
     return lambda number: any(rule(number) for rule in rules)
 
 
 def zone_fits(test: PathTest, zone: Zone, rows: int | None = None) -> bool:  # noqa: PLR0911 - a table
-    """Tell whether a block with a zone, and so many rows, can hold a row that passes a test."""
+    """Return whether a block with a zone, and so many rows, can hold a row that passes a test."""
     match test:
         case TypeTest(path, types, or_missing):
             may_lack = or_missing and (None in path or some_lack(zone, rows))
@@ -237,7 +222,7 @@ def differs(zone: Zone, value: object) -> bool:
 
 
 def _between(least: Any, greatest: Any, op: str, value: Any) -> bool:  # noqa: ANN401 - ordered
-    """Tell whether a value between two bounds can compare so with another one; None: no bound."""
+    """Return whether a value between two bounds can compare so with another one; None: no bound."""
     if op in {"<", "<="}:
         return bool(_OPERATORS[op](least, value))
     if op in {">", ">="}:
@@ -248,7 +233,7 @@ def _between(least: Any, greatest: Any, op: str, value: Any) -> bool:  # noqa: A
 def filter_of(
     test: PathTest, statistics: BlockStatistics, types: int
 ) -> tuple[SlicedFilter, Iterable[Sequence[Any]]] | None:
-    """Give the filter that knows of a test, and groups of values: a block has to hold one of each.
+    """Return the filter for a test, and groups of values: a block has to hold one of each.
 
     Filters of texts have strings and symbols: bytes, whose printed form is a text too, they do not.
     """
@@ -259,14 +244,14 @@ def filter_of(
         case AddressRange():
             return subnets.asked(statistics, test)
         case Compare(path, "=", str() as text):
-            found, values = statistics.texts(path), (str(text),)
-            if found is None:
+            held, values = statistics.texts(path), (str(text),)
+            if held is None:
                 return subnets.asked_of_text(statistics, path, text)
         case Compare(path, "=", int() | float() as number) if not isinstance(number, bool):
-            found, values = statistics.integers(path), (number,)
+            held, values = statistics.integers(path), (number,)
         case _:
             return None
-    return None if found is None else (found, [values])
+    return None if held is None else (held, [values])
 
 
 def _utf8(text: str) -> bytes:

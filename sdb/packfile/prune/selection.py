@@ -65,27 +65,14 @@ def select(
 ) -> Selection:
     """Choose the blocks that can hold the rows that are asked for.
 
-    Parameters
-    ----------
-    trailer : Trailer
-        The trailer of the file.
-    since, until : str or datetime, optional
-        First time, and the time that is no longer included; see :func:`sdb.instants.parse`.
-    time_field : str or sequence of str, optional
-        Path of the time; without it the indexed path, if there is a single one at the top of the
-        rows, or a single one at all.
-    blocks : str or iterable of int, optional
-        Block numbers, as in ``"0,3-5,9-"``.
-    predicate : Predicate, optional
-        What else is TRUE for rows that are asked for.
-    pruned : callable, optional
-        Gives the blocks that can hold rows for which a predicate is TRUE; without it the trailer
-        alone tells.
-
-    Returns
-    -------
-    Selection
-        The blocks, and what to ask of their rows.
+    * ``since, until``: First time, and the time that is no longer included; see
+      :func:`sdb.instants.parse`.
+    * ``time_field``: Path of the time; without it the indexed path, if there is a single one at the
+      top of the rows, or a single one at all.
+    * ``blocks``: Block numbers, as in ``"0,3-5,9-"``.
+    * ``predicate``: What else is TRUE for rows that are asked for.
+    * ``pruned``: Gives the blocks that can hold rows for which a predicate is TRUE; without it the
+      trailer alone decides.
 
     Raises
     ------
@@ -98,7 +85,7 @@ def select(
     chosen = range(count) if blocks is None else block_numbers(blocks, count)
     if since is None and until is None:
         if time_field is not None:
-            raise UsageError("a time field is of use only with since or until")
+            raise UsageError("a time field was given without since or until")
         return Selection(_pruned(chosen, predicate, trailer, pruned))
     path = time_path(trailer, time_field)
     start_us = None if since is None else instants.parse(since)
@@ -121,25 +108,16 @@ def _pruned(
         return tuple(chosen)
     from sdb.packfile.prune import prune
 
-    found = prune.blocks(predicate, trailer.sparse) if pruned is None else pruned(predicate)
-    kept = set(chain.from_iterable(range(start, stop) for start, stop in found))
-    return tuple(number for number in chosen if number in kept)
+    ranges = prune.blocks(predicate, trailer.sparse) if pruned is None else pruned(predicate)
+    possible = set(chain.from_iterable(range(start, stop) for start, stop in ranges))
+    return tuple(number for number in chosen if number in possible)
 
 
 def block_numbers(blocks: str | Iterable[int], count: int) -> list[int]:
     """Read a choice of blocks.
 
-    Parameters
-    ----------
-    blocks : str or iterable of int
-        Block numbers: single ones, ranges with both ends (``3-5``) or without an end (``9-``).
-    count : int
-        How many blocks there are.
-
-    Returns
-    -------
-    list of int
-        The numbers, ascending, each one once.
+    * ``blocks``: Block numbers: single ones, ranges with both ends (``3-5``) or without an end
+      (``9-``).
 
     Raises
     ------
@@ -155,7 +133,7 @@ def block_numbers(blocks: str | Iterable[int], count: int) -> list[int]:
             is_list = first.isdecimal() and (not last or last.isdecimal())
             if not is_list or len(part) > _MOST_DIGITS:
                 raise UsageError(
-                    f"{part[:_MOST_DIGITS]!r} is not a list of blocks", expected="as in 0,3-5,9-"
+                    f"invalid blocks {part[:_MOST_DIGITS]!r}", expected="as in 0,3-5,9-"
                 )
             end = int(last) if last else count - 1 if dash else int(first)
             _insist(int(first), count)
@@ -165,7 +143,9 @@ def block_numbers(blocks: str | Iterable[int], count: int) -> list[int]:
         try:
             numbers.update(map(index, blocks))
         except TypeError:
-            raise UsageError("blocks are not whole numbers", expected="as in [0, 3]") from None
+            raise UsageError(
+                "invalid blocks: they are not whole numbers", expected="as in [0, 3]"
+            ) from None
     for number in numbers:
         _insist(number, count)
     return sorted(numbers)
@@ -178,40 +158,18 @@ def _insist(number: int, count: int) -> None:
 
 
 def find_path(indexed: Collection[Path], field: str | Sequence[str]) -> Path:
-    """Give the path that a user means.
+    """Return the path that a user means.
 
-    Parameters
-    ----------
-    indexed : collection of path
-        The paths that have an index: names with dots are recognised among them.
-    field : str or sequence of str
-        Components joined with dots, or the components.
-
-    Returns
-    -------
-    tuple of str
-        The components.
+    * ``indexed``: The paths that have an index: names with dots are recognised among them.
     """
     if not isinstance(field, str):
         return tuple(field)
-    known = [path for path in indexed if ".".join(path) == field]
-    return known[0] if len(known) == 1 else tuple(field.split("."))
+    fitting = [path for path in indexed if ".".join(path) == field]
+    return fitting[0] if len(fitting) == 1 else tuple(field.split("."))
 
 
 def time_path(trailer: Trailer, field: str | Sequence[str] | None = None) -> Path:
-    """Give the path whose times count.
-
-    Parameters
-    ----------
-    trailer : Trailer
-        The trailer of the file.
-    field : str or sequence of str, optional
-        What the user says.
-
-    Returns
-    -------
-    tuple of str
-        The components of the path.
+    """Return the path whose times count.
 
     Raises
     ------

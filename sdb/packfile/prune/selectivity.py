@@ -1,4 +1,4 @@
-"""Tells from the zones of blocks how many of them a search for one value reads."""
+"""Selectivity: how many blocks a search for one value reads, by their zone maps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PROBED_BLOCKS = 16
 
 
 def share_read(zones: Sequence[Zone | None]) -> float:
-    """Give the share of blocks that may have what is in the middle of a block, on average.
+    """Return the share of blocks that may have what is in the middle of a block, on average.
 
     The least value would not do: of ids, which are alike in all blocks, it is below the bounds of
     half of them.
@@ -29,8 +29,8 @@ def share_read(zones: Sequence[Zone | None]) -> float:
     >>> share_read([Zone(4, 9, numbers=(0, 9)), Zone(4, 9, numbers=(9, 19))])
     0.5
     """
-    known = [zone for zone in zones if zone is not None]
-    probes = list(islice(known, 0, None, max(1, len(known) // _PROBED_BLOCKS)))
+    held = [zone for zone in zones if zone is not None]
+    probes = list(islice(held, 0, None, max(1, len(held) // _PROBED_BLOCKS)))
     if len(zones) == 1:
         return 1.0
     read = 0
@@ -46,7 +46,7 @@ def share_read(zones: Sequence[Zone | None]) -> float:
 
 
 def _middle(least: Any, greatest: Any) -> Any:  # noqa: ANN401 - numbers, times or texts
-    """Give what lies in the middle between two bounds."""
+    """Return what lies in the middle between two bounds."""
     if greatest is None or least == greatest:
         return least
     if isinstance(least, bytes):

@@ -23,39 +23,29 @@ LENGTHS = (8, 16, 24, 32)
 """So many bits the prefixes of an address have."""
 
 MOST_ASKED = 256
-"""Filters answer wrongly for one value in some hundred: of more prefixes they leave out nothing."""
+"""More prefixes ask no filters: of 256 absent ones two make a filter say "perhaps"."""
 
 _BITS = 32
 
 
 def asked(statistics: BlockStatistics, test: AddressRange) -> _Asked | None:
-    """Give the filter that knows of a range of addresses, and what a block has to hold for it.
+    """Return the filter for a range of addresses, and what a block has to hold for it.
 
-    Parameters
-    ----------
-    statistics : BlockStatistics
-        What is known of the blocks.
-    test : AddressRange
-        The range.
-
-    Returns
-    -------
-    tuple or None
-        The filter, and groups of values of which a block with such an address has one each.
+    Returns: The filter, and groups of values of which a block with such an address has one each.
     """
-    found = statistics.prefixes(test.path)
-    if found is not None:
-        return found, covers(test.low, test.high)
-    # Of a single address there are few forms; of more than are told the last number is missing.
+    values = statistics.prefixes(test.path)
+    if values is not None:
+        return values, covers(test.low, test.high)
+    # A single address has few text forms; one that ends with a point is of several addresses.
     is_whole = all(text[-1] != "." for text in test.begins)
-    found = statistics.texts(test.path) if test.begins and is_whole else None
-    return None if found is None else (found, [test.begins])
+    values = statistics.texts(test.path) if test.begins and is_whole else None
+    return None if values is None else (values, [test.begins])
 
 
 def covers(low: int, high: int) -> Iterator[list[int]]:
-    """Give the prefixes that addresses between two have: of each length one of them.
+    """Yield the prefixes that addresses between two have: of each length one of them.
 
-    Lengths of which there are too many are left out, and those that tell no more.
+    Lengths with too many prefixes are left out, and those that add nothing.
 
     Examples
     --------
@@ -72,9 +62,9 @@ def covers(low: int, high: int) -> Iterator[list[int]]:
 
 
 def asked_of_text(statistics: BlockStatistics, path: FieldPath, text: str) -> _Asked | None:
-    """Give the filter that knows of a text that is an address, and what a block has to hold."""
+    """Return the filter for a text that is an address, and what a block has to hold."""
     from sdb import _core
 
-    found = statistics.prefixes(path)
-    known = _core.address_prefixes(text.encode("utf-8", "surrogatepass"))
-    return (found, [known[-1:]]) if found is not None and known else None
+    values = statistics.prefixes(path)
+    prefixes = _core.address_prefixes(text.encode("utf-8", "surrogatepass"))
+    return (values, [prefixes[-1:]]) if values is not None and prefixes else None

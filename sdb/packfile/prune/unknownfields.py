@@ -18,7 +18,7 @@ _CLOSE, _CLOSER = 0.7, 0.85
 _MOST_COMPARED = 5000
 
 
-def tell(
+def warn_unknown(
     paths: Iterable[FieldPath],
     files: Sequence[tuple[str, Trailer]],
     *,
@@ -30,18 +30,9 @@ def tell(
 
     Where the packfiles do not prove it, nothing is said.
 
-    Parameters
-    ----------
-    paths : iterable of path
-        The paths that someone asks for, with None for elements of lists.
-    files : sequence of (str, Trailer)
-        Name and trailer of each packfile.
-    of : str
-        What they are together, for the message; their own names if not given.
-    strict : bool
-        Whether this is an error.
-    top_only : bool
-        Whether only fields at the top of rows can have been meant.
+    * ``paths``: The paths that are asked for, with None for elements of lists.
+    * ``of``: What they are together, for the message; their own names if not given.
+    * ``top_only``: Whether only fields at the top of rows can have been meant.
 
     Raises
     ------
@@ -53,7 +44,7 @@ def tell(
         return
     for path in dict.fromkeys(paths):
         if path and not any(_may_have(trailer, path) for _, trailer in filled):
-            meant = _suggestion(path, [one for _, one in filled], top_only=top_only)
+            meant = _suggestion(path, [trailer_ for _, trailer_ in filled], top_only=top_only)
             others = f" and {len(filled) - 1:,} more" if len(filled) > 1 and not of else ""
             shown = f'"{path[0]}"' if len(path) == 1 else field_name(path)
             text = f"no row of {of or filled[0][0]}{others} has {shown}"
@@ -63,44 +54,34 @@ def tell(
             notes.warn(f"{text}; {hint}" if hint else text)
 
 
-def tell_of(
+def warn_unknown_fields(
     files: Sequence[tuple[str, Trailer]],
     fields: Iterable[str] | None,
     time_field: str | Sequence[str] | None,
     *,
     strict: bool = False,
 ) -> None:
-    """Warn of names of fields, and of the path of a time, that no row of packfiles has.
-
-    Parameters
-    ----------
-    files : sequence of (str, Trailer)
-        Name and trailer of each packfile.
-    fields : iterable of str, optional
-        Names of top-level fields.
-    time_field : str or sequence of str, optional
-        Path of a time.
-    strict : bool
-        Whether this is an error.
-    """
-    tell([(name,) for name in fields or ()], files, strict=strict, top_only=True)
+    """Warn of names of fields, and of the path of a time, that no row of packfiles has."""
+    warn_unknown([(name,) for name in fields or ()], files, strict=strict, top_only=True)
     if time_field is not None:
-        tell([time_path(one, time_field) for _, one in files[:1]], files, strict=strict)
+        warn_unknown(
+            [time_path(trailer, time_field) for _, trailer in files[:1]], files, strict=strict
+        )
 
 
 def is_absent(trailer: Trailer, name: str) -> bool:
-    """Tell whether a trailer proves that no row has a field at its top."""
+    """Return whether a trailer proves that no row has a field at its top."""
     return not _may_have(trailer, (name,))
 
 
 def is_cut(trailer: Trailer) -> bool:
-    """Tell whether a trailer knows how many rows there are, and not which types they have."""
+    """Return whether a trailer knows how many rows there are, and not which types they have."""
     summary = trailer.sparse.summary
     return summary is not None and not summary.types and not summary.complete
 
 
 def has(trailer: Trailer, path: FieldPath) -> bool:
-    """Tell whether a trailer proves that a row has a value at a path."""
+    """Return whether a trailer proves that a row has a value at a path."""
     summary = trailer.sparse.summary
     if summary is not None and path in summary.types:
         return True
@@ -108,7 +89,7 @@ def has(trailer: Trailer, path: FieldPath) -> bool:
 
 
 def _may_have(trailer: Trailer, path: FieldPath) -> bool:
-    """Tell whether a row may have a value at a path: one has, or the trailer does not prove it."""
+    """Check whether a row may have a value at a path: one has, or the trailer does not prove it."""
     summary = trailer.sparse.summary
     if summary is None or path in summary.types:
         return True
@@ -119,7 +100,7 @@ def _may_have(trailer: Trailer, path: FieldPath) -> bool:
 
 
 def _counted(trailer: Trailer) -> frozenset[FieldPath] | None:
-    """Give all paths, through lists too; None where some may be missing."""
+    """Return all paths, through lists too; None where some may be missing."""
     try:
         presence = trailer.sparse.presence()
     except CorruptError:
@@ -129,37 +110,47 @@ def _counted(trailer: Trailer) -> frozenset[FieldPath] | None:
 
 def _suggestion(path: FieldPath, trailers: Sequence[Trailer], *, top_only: bool) -> str | None:
     """Find the field that a path is a slip of: by dots, case, one struct up or down, or letters."""
-    known: dict[FieldPath, None] = {}
+    paths: dict[FieldPath, None] = {}
     for trailer in trailers:
         summary = trailer.sparse.summary
         fields = _counted(trailer) if len(trailers) == 1 else None
-        known |= dict.fromkeys(fields or (summary.types if summary else ()))
-        if len(known) > _MOST_COMPARED:
+        paths |= dict.fromkeys(fields or (summary.types if summary else ()))
+        if len(paths) > _MOST_COMPARED:
             break
-    ordered = sorted(known, key=lambda one: (len(one), [name or "" for name in one]))
+    ordered = sorted(
+        paths, key=lambda known_path: (len(known_path), [name or "" for name in known_path])
+    )
     if top_only:
-        ordered = [one for one in ordered if len(one) == 1]
+        ordered = [known_path for known_path in ordered if len(known_path) == 1]
     plain, lower = _flat(path), _flat(path).lower()
     for same in (
-        lambda one: _flat(one) == plain,
-        lambda one: _flat(one).lower() == lower,
-        lambda one: one[-len(path) :] == path or path[-len(one) :] == one,
-        lambda one: top_only and plain.startswith(f"{one[0]}."),
+        lambda known_path: _flat(known_path) == plain,
+        lambda known_path: _flat(known_path).lower() == lower,
+        lambda known_path: (
+            known_path[-len(path) :] == path or path[-len(known_path) :] == known_path
+        ),
+        lambda known_path: top_only and plain.startswith(f"{known_path[0]}."),
     ):
-        found = next((one for one in ordered if same(one)), None)
-        if found is not None:
-            return field_name(found)
+        match = next((known_path for known_path in ordered if same(known_path)), None)
+        if match is not None:
+            return field_name(match)
     return _similar(path, ordered)
 
 
-def _similar(path: FieldPath, known: Sequence[FieldPath]) -> str | None:
+def _similar(path: FieldPath, paths: Sequence[FieldPath]) -> str | None:
     """Find a field of about the same letters: in the same struct, or else anywhere."""
     from difflib import get_close_matches
 
-    beside = {one[-1] or "": one for one in known if one[:-1] == path[:-1]}
+    beside = {
+        other_path[-1] or "": other_path for other_path in paths if other_path[:-1] == path[:-1]
+    }
     if close := get_close_matches(path[-1] or "", beside, 1, _CLOSE):
         return field_name(beside[close[0]])
-    others = {_flat(one): one for one in known if one[:-1] != path[:-1] and one != path[:-1]}
+    others = {
+        _flat(other_path): other_path
+        for other_path in paths
+        if other_path[:-1] != path[:-1] and other_path != path[:-1]
+    }
     if close := get_close_matches(_flat(path), others, 1, _CLOSER):
         return field_name(others[close[0]])
     return None

@@ -7,11 +7,11 @@
 ``manifest``    folders that jobs with many writers fill
 ``arrow``       rows as Arrow tables and streams
 ``dataframes``  Arrow tables as pandas and Polars frames
+``choices``     which rows methods read, for type checkers
 ``search``      patterns, and where they are looked for
 ``fields``      the fields of packfiles, from their trailers alone
 ``fieldstats``  statistics of fields, from one pass over all rows
 ``tailscan``    last rows of a selection
-``html``        facts of an open packfile, for notebooks
 ``reader``      the public class ``Packfile``
 ==============  ==================================================
 """

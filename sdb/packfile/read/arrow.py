@@ -1,7 +1,7 @@
 """Rows of packfiles as Arrow data: tables and streams.
 
 Packfiles have no schema, so rows are read twice: once to find out what types occur at each path,
-once to make the columns. Fields of which the summary in the trailer tells enough need no first
+once to make the columns. Fields with enough types in the summary of the trailer need no first
 look. Memory holds a block or two at a time, and what was made of them.
 
 =============================================  ==================================================
@@ -24,6 +24,8 @@ of `fields`, where a name that does not occur gives a column of nulls.
 """
 
 from __future__ import annotations
+
+from copy import copy
 
 from sdb.errors import CorruptError
 
@@ -91,18 +93,9 @@ class _Source:
 class Scan:
     """Rows of packfiles that are wanted as Arrow data, with one schema over all of them.
 
-    Parameters
-    ----------
-    selected : iterable of (Packfile, Selection)
-        Which blocks of which open files.
-    fields : sequence of str, optional
-        Names of the top-level fields; the others are left out.
-    limit : int, optional
-        At most so many rows.
-    threads : int, optional
-        How many threads decode; without it one for each processor.
-    meter : callable, optional
-        Called with numbers of bytes whose sum is, at the end, that of the selected blocks.
+    * ``fields``: Names of the top-level fields; the others are left out.
+    * ``threads``: How many threads decode; without it one for each processor.
+    * ``meter``: Called with numbers of bytes whose sum is, at the end, that of the selected blocks.
 
     Raises
     ------
@@ -128,6 +121,12 @@ class Scan:
         self._meter = meter
         self._types = self._observe()
 
+    def of(self, selected: Iterable[Selected]) -> Scan:
+        """Return a scan of other blocks of the same packfiles, with the types of this one."""
+        other = copy(self)
+        other._selected = list(selected)  # noqa: SLF001 - its own class
+        return other
+
     def _observe(self) -> ArrowTypes:
         from sdb import _core
 
@@ -145,16 +144,16 @@ class Scan:
         return types
 
     def _unsettled(self, types: ArrowTypes, pack: Packfile) -> Sequence[str] | None:
-        """Give the fields whose types the trailer does not tell."""
+        """Return the fields whose types the trailer does not have."""
         summary = pack.trailer.sparse.summary
         if self._fields is None or summary is None:
             return self._fields
-        known = {path[0]: mask for path, mask in summary.types.items() if len(path) == 1}
+        types_of = {path[0]: mask for path, mask in summary.types.items() if len(path) == 1}
         return [
             name
             for name in self._fields
-            if (name not in known and not summary.complete)
-            or not types.settle(name, known.get(name, 0))
+            if (name not in types_of and not summary.complete)
+            or not types.settle(name, types_of.get(name, 0))
         ]
 
     def _half(self, odd: int) -> Meter | None:
@@ -170,13 +169,7 @@ class Scan:
         return pa.schema(self._types)
 
     def streams(self) -> Iterator[ArrowStream]:
-        """Go over the rows of each packfile.
-
-        Yields
-        ------
-        ArrowStream
-            Record batches, for any consumer of the Arrow PyCapsule interface.
-        """
+        """Go over the rows of each packfile."""
         left = self._limit
         for pack, selection in self._selected:
             source = _Source(pack, selection, self._half(1))
@@ -188,11 +181,6 @@ class Scan:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Go over the rows of all packfiles.
-
-        Yields
-        ------
-        pyarrow.RecordBatch
-            The next rows.
 
         Raises
         ------
@@ -215,21 +203,8 @@ def table(
 ) -> pa.Table:
     """Read rows into a table.
 
-    Parameters
-    ----------
-    pack : Packfile
-        An open packfile.
-    selection : Selection
-        Which blocks and times, see :meth:`sdb.packfile.read.reader.Packfile.select`.
-    fields : sequence of str, optional
-        Names of the top-level fields; the others are left out.
-    limit : int, optional
-        At most so many rows.
-
-    Returns
-    -------
-    pyarrow.Table
-        The rows.
+    * ``selection``: Which blocks and times, see :meth:`sdb.packfile.read.reader.Packfile.select`.
+    * ``fields``: Names of the top-level fields; the others are left out.
 
     Raises
     ------
@@ -260,21 +235,10 @@ def stream(
 
     Blocks are read as the consumer asks for rows, so the packfile must stay open until then.
 
-    Parameters
-    ----------
-    pack : Packfile
-        An open packfile.
-    selection : Selection
-        Which blocks and times, see :meth:`sdb.packfile.read.reader.Packfile.select`.
-    fields : sequence of str, optional
-        Names of the top-level fields; the others are left out.
-    limit : int, optional
-        At most so many rows.
+    * ``selection``: Which blocks and times, see :meth:`sdb.packfile.read.reader.Packfile.select`.
+    * ``fields``: Names of the top-level fields; the others are left out.
 
-    Returns
-    -------
-    ArrowStream
-        An object with the method ``__arrow_c_stream__``, which can be called once.
+    Returns: An object with the method ``__arrow_c_stream__``, which can be called once.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb import errors, notes
+from sdb.log import Logger
 from sdb.packfile.prune.selection import Selection, select
 from sdb.packfile.read import digest
 
@@ -21,8 +22,14 @@ if TYPE_CHECKING:
     from sdb.store.base import Reader
 
 
+_log = Logger("sdb.packfile.prune")
+
+
 class BlockReader:
-    """An open object, and the trailer that tells where its blocks are."""
+    """An open object, and the trailer with the positions of its blocks."""
+
+    only: Intervals | None = None
+    """The blocks that queries may read of it; None: all."""
 
     def __init__(self, path: str, reader: Reader, trailer: Trailer, *, verify: bool = True) -> None:
         self._reader = reader
@@ -43,7 +50,7 @@ class BlockReader:
 
     @property
     def etag(self) -> str:
-        """ETag, which tells one version of the file from another; empty for local files."""
+        """ETag, which identifies the version of the file; empty for local files."""
         return self.reader.etag
 
     @property
@@ -65,6 +72,10 @@ class BlockReader:
     def trailer(self) -> Trailer:
         """The trailer: block list, sparse index and compression."""
         return self._trailer
+
+    def whole_trailer(self) -> Trailer:
+        """Return the trailer with all that it says; that of a table's packfile is read for it."""
+        return self.trailer
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -122,7 +133,7 @@ class BlockReader:
         return block
 
     def place_block(self, number: int) -> bytes | tuple[int, int, int]:
-        """Tell the decoder where a block is, so that it reads only what it needs of it.
+        """Report the decoder where a block is, so that it reads only what it needs of it.
 
         Parameters
         ----------
@@ -146,21 +157,24 @@ class BlockReader:
         return (descriptor, *self.trailer.block_range(number))
 
     def pruned(self, test: Predicate) -> Intervals:
-        """Give the blocks that can hold a row for which a condition is TRUE.
+        """Return the blocks that can hold a row for which a condition is TRUE.
 
         Statistics of blocks are read only if they can leave out more.
         """
         from sdb.packfile.prune import prune
 
         sparse = self.trailer.sparse
-        found = prune.blocks(test, sparse)
+        ranges, source = prune.blocks(test, sparse), "sparse index"
         # Statistics stand beside a summary alone, which tells which types there are.
-        if not found or sparse.summary is None or not prune.asks_statistics(test, sparse):
-            return found
-        return prune.blocks(test, *self.known)
+        if ranges and sparse.summary is not None and prune.asks_statistics(test, sparse):
+            ranges, source = prune.blocks(test, *self.known), "statistics"
+        if _log.wants_debug:
+            wanted, count = sum(stop - start for start, stop in ranges), sparse.blocks
+            _log.debug("%s: %d of %d blocks to read, by its %s", self._path, wanted, count, source)
+        return ranges
 
     def reasons(self, test: Predicate) -> list[Reason]:
-        """Tell how the answer of :meth:`pruned` comes about."""
+        """Report how the answer of :meth:`pruned` comes about."""
         from sdb.packfile.prune import prune
 
         sparse = self.trailer.sparse
@@ -235,7 +249,7 @@ class BlockReader:
         self.reader.close()
 
     def __enter__(self) -> Self:
-        """Give the packfile itself."""
+        """Return the packfile itself."""
         return self
 
     def __exit__(

@@ -6,30 +6,42 @@ from sdb.errors import NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
 
 def as_polars(table: pa.Table) -> pl.DataFrame:
-    """Give a table as a polars data frame.
+    """Return a table as a polars data frame.
 
     Raises
     ------
     NotFoundError
         Polars is not installed.
     """
+    frame: pl.DataFrame = polars_module().from_arrow(table)
+    return frame
+
+
+def polars_module() -> Any:  # noqa: ANN401 - a module
+    """Return the module of polars.
+
+    Raises
+    ------
+    NotFoundError
+        It is not installed.
+    """
     try:
         import polars as pl
     except ImportError as error:
         raise _missing("polars") from error
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)  # noqa: S101
-    return frame
+    return pl
 
 
 def as_pandas(table: pa.Table) -> pd.DataFrame:
-    """Give a table as a pandas data frame.
+    """Return a table as a pandas data frame.
 
     Raises
     ------

@@ -19,14 +19,9 @@ DIFFERS = "its bytes are not those that were written: the digest differs"
 
 
 def check(block: bytes, digest: bytes) -> None:
-    """Insist on the bytes that a digest was made of.
+    """Require the bytes that a digest was made of.
 
-    Parameters
-    ----------
-    block : bytes
-        All frames of a block.
-    digest : bytes
-        Its digest; empty when it is not known, which anything is good for.
+    * ``digest``: Its digest; empty when it is not known, which anything is good for.
 
     Raises
     ------
@@ -42,7 +37,7 @@ def check(block: bytes, digest: bytes) -> None:
 
 
 def differs(block: bytes, digest: bytes) -> bool:
-    """Tell whether it is certain that a block is not what was written."""
+    """Return whether it is certain that a block is not what was written."""
     try:
         check(block, digest)
     except CorruptError:
@@ -53,15 +48,7 @@ def differs(block: bytes, digest: bytes) -> bool:
 def checked(pack: Packfile) -> Generator[bytes]:
     """Go over the bytes of all blocks of a packfile, and compare them with the digests.
 
-    Parameters
-    ----------
-    pack : Packfile
-        The open packfile.
-
-    Yields
-    ------
-    bytes
-        The next bytes. They may be damaged: that is known at the end of their block.
+    Yields: The next bytes. They may be damaged: that is known at the end of their block.
 
     Raises
     ------

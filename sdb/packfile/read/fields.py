@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb import errors, notes
-from sdb.packfile.trailer.fieldcounts import FieldCount, Presence, field_name, join, type_names
+from sdb.packfile.trailer.fieldcounts import FieldCount, FieldCounts, field_name, join, type_names
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -50,11 +50,11 @@ class Inventory:
     fields : tuple of FieldDescription
         Each behind the one that it is in, and else in the order in which they occur.
     rows : int or None
-        Number of rows; None when a packfile does not tell.
+        Number of rows; None when a packfile has no row counts.
     complete : bool
         Whether there are no others.
     silent : tuple of str
-        The packfiles that tell nothing of their fields.
+        The packfiles without any metadata of their fields.
     """
 
     fields: tuple[FieldDescription, ...]
@@ -72,8 +72,8 @@ class Inventory:
             themselves, as in ``items[].*``.
         """
         regex = pattern_of(pattern)
-        kept = [found for found in self.fields if regex.fullmatch(found.name)]
-        return Inventory(tuple(kept), self.rows, self.complete, self.silent)
+        matches = [field for field in self.fields if regex.fullmatch(field.name)]
+        return Inventory(tuple(matches), self.rows, self.complete, self.silent)
 
 
 def pattern_of(pattern: str) -> re.Pattern[str]:
@@ -86,14 +86,8 @@ def pattern_of(pattern: str) -> re.Pattern[str]:
 
 
 def inventory(trailers: Sequence[tuple[str, Trailer]]) -> Inventory:
-    """Join what trailers tell of fields.
-
-    Parameters
-    ----------
-    trailers : sequence of tuple
-        Name and trailer of each packfile.
-    """
-    told: list[Presence] = []
+    """Join the fields that trailers list."""
+    counts: list[FieldCounts] = []
     silent = []
     is_counted = True
     for name, trailer in trailers:
@@ -103,20 +97,22 @@ def inventory(trailers: Sequence[tuple[str, Trailer]]) -> Inventory:
         if presence is None and trailer.blocks:
             silent.append(name)
         elif presence is not None:
-            told.append(presence)
+            counts.append(presence)
     rows = [0 if not trailer.blocks else trailer.rows for _, trailer in trailers]
-    known = [count for count in rows if count is not None]
-    joined = join(told)
+    counted = [count for count in rows if count is not None]
+    joined = join(counts)
     listed = [
-        FieldDescription(path, tuple(type_names(one.types)), one.rows if is_counted else None)
-        for path, one in joined.fields.items()
+        FieldDescription(
+            path, tuple(type_names(field_count.types)), field_count.rows if is_counted else None
+        )
+        for path, field_count in joined.fields.items()
     ]
-    total = sum(known) if len(known) == len(rows) else None
+    total = sum(counted) if len(counted) == len(rows) else None
     complete = joined.complete and is_counted and not silent
     return Inventory(tuple(listed), total, complete, tuple(silent))
 
 
-def _presence(name: str, trailer: Trailer) -> Presence | None:
+def _presence(name: str, trailer: Trailer) -> FieldCounts | None:
     try:
         return trailer.sparse.presence()
     except errors.CorruptError as error:
@@ -124,26 +120,31 @@ def _presence(name: str, trailer: Trailer) -> Presence | None:
         return None
 
 
-def _types(trailer: Trailer) -> Presence | None:
-    """Give what older packfiles tell: the types of paths that lead through structs only."""
+def _types(trailer: Trailer) -> FieldCounts | None:
+    """Return what older packfiles have: the types of paths that lead through structs only."""
     summary = trailer.sparse.summary
     if summary is None:
         return None
     lists = any(mask & _LIST for mask in summary.types.values())
-    return Presence(
+    return FieldCounts(
         {path: FieldCount(mask, 0) for path, mask in summary.types.items()},
         complete=summary.complete and not lists,
     )
 
 
 def as_facts(inventory: Inventory) -> dict[str, object]:
-    """Give an inventory as plain values with stable names, for JSON."""
+    """Return an inventory as plain values with stable names, for JSON."""
     return {
         "rows": inventory.rows,
         "complete": inventory.complete,
         "fields": [
-            {"name": one.name, "path": list(one.path), "types": list(one.types), "rows": one.rows}
-            for one in inventory.fields
+            {
+                "name": field.name,
+                "path": list(field.path),
+                "types": list(field.types),
+                "rows": field.rows,
+            }
+            for field in inventory.fields
         ],
         "untold": list(inventory.silent),
     }

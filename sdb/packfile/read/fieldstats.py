@@ -122,13 +122,13 @@ class Statistics:
     def matching(self, pattern: str) -> Statistics:
         """Keep the fields whose name matches a pattern, as :meth:`Inventory.matching` does."""
         regex = pattern_of(pattern)
-        kept = tuple(one for one in self.fields if regex.fullmatch(one.name))
-        return Statistics(kept, self.rows, self.complete, self.compressed_bytes, self.chunks)
+        matches = tuple(field for field in self.fields if regex.fullmatch(field.name))
+        return Statistics(matches, self.rows, self.complete, self.compressed_bytes, self.chunks)
 
     def largest(self, most: int) -> list[FieldStatistics]:
-        """Give the fields at the top of rows that take most of the packfiles, the largest first."""
-        top = [one for one in self.fields if len(one.path) == 1]
-        return sorted(top, key=lambda one: -one.compressed_bytes)[:most]
+        """Return fields at the top of rows that take most of the packfiles, the largest first."""
+        top = [field for field in self.fields if len(field.path) == 1]
+        return sorted(top, key=lambda field: -field.compressed_bytes)[:most]
 
     def __repr__(self) -> str:
         """Show the totals."""
@@ -161,13 +161,13 @@ def _statistics(profile: FieldProfile) -> Statistics:
     is_full, is_deeper = profile.left_out
     if is_full:
         notes.warn(
-            f"there are more fields than {_MOST_NOTED:,}, or very long names: only those are told "
-            "of that are known in full"
+            f"more than {_MOST_NOTED:,} fields, or very long names: only the fields are shown that "
+            "are counted in full"
         )
     if is_deeper:
         notes.warn(f"fields deeper than {_DEEPEST} levels are left out")
-    known = {facts["path"]: _field(facts) for facts in profile.fields(_MOST_FREQUENT)}
-    fields = tuple(known[path] for path in nested(known))
+    by_path = {facts["path"]: _field(facts) for facts in profile.fields(_MOST_FREQUENT)}
+    fields = tuple(by_path[path] for path in nested(by_path))
     complete = not (is_full or is_deeper)
     return Statistics(fields, profile.rows, complete, profile.compressed_bytes, profile.chunks)
 
@@ -202,14 +202,14 @@ def _field(facts: dict[str, Any]) -> FieldStatistics:
 
 
 def _value(types: tuple[str, ...], kind: str, value: Any, is_cut: bool) -> SeenValue:  # noqa: ANN401, FBT001
-    """Give a value; whole doubles from 2^63 to 2^64 come as integers, and may be none."""
+    """Return a value; whole doubles from 2^63 to 2^64 come as integers, and may be none."""
     if kind == "int" and kind not in types:
         return SeenValue("float", float(value), is_cut)
     return SeenValue(kind, ion.instant_from_us(value) if kind == "timestamp" else value, is_cut)
 
 
 class _Meter:
-    """Tells how many bytes were read of those that there are."""
+    """Shows how many of all bytes were read."""
 
     def __init__(self, packs: Sequence[Packfile], progress: Progress) -> None:
         self._progress = progress
@@ -221,7 +221,7 @@ class _Meter:
         )
 
     def reading(self, pack: Packfile) -> Callable[[int], bytes]:
-        """Give what reads blocks and tells how far that is."""
+        """Return a function that reads blocks and reports progress."""
 
         def read(number: int) -> bytes:
             block = pack.read_block(number)

@@ -1,6 +1,6 @@
 """Folders that jobs with many writers fill: which of their packfiles count.
 
-Each attempt of a task writes a packfile with a name of its own, and nobody sees it yet. In the end
+Each attempt of a task writes a packfile with a name of its own, unseen by readers. In the end
 the job lists those that count in the folder's manifest, in one step, and removes the others. So
 readers see all rows of a job or none, and none twice (section "Folders of jobs" of docs/format.md).
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from contextlib import ExitStack, closing
 
 from sdb.errors import (
@@ -23,7 +22,9 @@ from sdb.errors import (
     UsageError,
     text_of,
 )
+from sdb.log import Logger
 from sdb.records import field_names, record, replace
+from sdb.retry import Backoff
 from sdb.store.base import child
 from sdb.store.url import locked, open_read, store_of
 
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
 NAME = "_manifest.json"
 MODES = ("append", "overwrite", "fail")
 ATTEMPTS = 20
+_log = Logger("sdb.packfile.manifest")
 _VERSION = 1
 _REMEMBERED_JOBS = 100
-_FIRST_PAUSE_SECONDS = 0.05
+_FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 5.0
 _SUFFIX = ".zion"
 _JOB = r"[0-9a-f]{32}"
@@ -48,43 +50,22 @@ _ATTEMPT = r"part-\d{5,}-([0-9a-f]{32})-[0-9a-f]{8,}\.zion"
 
 @record
 class File:
-    """A packfile that counts.
+    """A packfile that counts."""
 
-    Attributes
-    ----------
-    name : str
-        Its name, without the folder.
-    size_bytes : int
-        Its size.
-    rows : int
-        Number of its rows.
-    job : str
-        The job that wrote it; empty before it is published.
-    etag : str
-        Which version of the object it is, on S3; may be empty.
-    """
-
-    name: str
-    size_bytes: int
-    rows: int
-    job: str = ""
-    etag: str = ""
+    name: str  # its name, without the folder
+    size_bytes: int  # its size
+    rows: int  # number of its rows
+    job: str = ""  # the job that wrote it; empty before it is published
+    etag: str = ""  # which version of the object it is, on S3; may be empty
 
 
 @record
 class Manifest:
-    """The manifest of a folder.
+    """The manifest of a folder."""
 
-    Attributes
-    ----------
-    files : tuple of File
-        The packfiles that count, in the order in which they were published.
-    jobs : tuple of str
-        The last jobs that were published, the newest at the end.
-    """
-
+    # The packfiles that count, in the order in which they were published
     files: tuple[File, ...] = ()
-    jobs: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()  # the last jobs that were published, the newest at the end
 
     @property
     def names(self) -> frozenset[str]:
@@ -92,7 +73,7 @@ class Manifest:
         return frozenset(file.name for file in self.files)
 
     def encode(self) -> bytes:
-        """Give the manifest as it is stored: JSON."""
+        """Return the manifest as it is stored: JSON."""
         import json
 
         files = [
@@ -109,35 +90,19 @@ class Manifest:
 
 @record
 class Published:
-    """The result of publishing.
+    """The result of publishing."""
 
-    Attributes
-    ----------
-    manifest : Manifest
-        The manifest now.
-    is_new : bool
-        Whether anything was done: a job is published once.
-    replaced : tuple of str
-        Names of the packfiles that count no more; :func:`sweep` takes them.
-    attempts : int
-        How often it took, because others published meanwhile.
-    """
-
-    manifest: Manifest
-    is_new: bool = True
+    manifest: Manifest  # the manifest now
+    is_new: bool = True  # whether anything was done: a job is published once
+    # Names of the packfiles that count no more; :func:`sweep` takes them
     replaced: tuple[str, ...] = ()
-    attempts: int = 1
+    attempts: int = 1  # number of attempts: other jobs may publish in between
 
 
 def attempt_name(task: int, job: str) -> str:
-    """Give the name of the packfile that an attempt of a task writes; no two are the same.
+    """Return the name of the packfile that an attempt of a task writes; no two are the same.
 
-    Parameters
-    ----------
-    task : int
-        Number of the task.
-    job : str
-        The job: 32 hexadecimal digits.
+    * ``job``: The job: 32 hexadecimal digits.
 
     Examples
     --------
@@ -145,28 +110,20 @@ def attempt_name(task: int, job: str) -> str:
     'part-00007-00000000000000000000000000000000-'
     """
     if not re.fullmatch(_JOB, job):
-        raise UsageError(f"{job!r} is no number of a job", expected="32 hexadecimal digits")
+        raise UsageError(f"invalid job {job!r}", expected="32 hexadecimal digits")
     return f"part-{task:05}-{job}-{os.urandom(8).hex()}{_SUFFIX}"
 
 
 def job_of(name: str) -> str | None:
-    """Give the job of a packfile by its name, which may have a folder; None: of no job."""
-    found = re.fullmatch(_ATTEMPT, name.rpartition("/")[2])
-    return found[1] if found else None
+    """Return the job of a packfile by its name, which may have a folder; None: of no job."""
+    match = re.fullmatch(_ATTEMPT, name.rpartition("/")[2])
+    return match[1] if match else None
 
 
 def read(prefix: Location) -> Manifest | None:
     """Read the manifest of a folder.
 
-    Parameters
-    ----------
-    prefix : path or str
-        The folder, or the beginning of a URL of S3.
-
-    Returns
-    -------
-    Manifest or None
-        None when there is no manifest.
+    * ``prefix``: The folder, or the beginning of a URL of S3.
 
     Raises
     ------
@@ -196,7 +153,9 @@ def _decode(reader: Reader) -> Manifest:
         files = tuple(_file(entry) for entry in content["files"])
         manifest = Manifest(files, tuple(str(job) for job in content.get("jobs", ())))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CorruptError(f"{path}: this is no manifest of packfiles", path=path) from error
+        raise CorruptError(
+            f"invalid manifest {path}: expected a JSON object that lists packfiles", path=path
+        ) from error
     if version != _VERSION:
         raise UnsupportedError(
             f"{path}: a manifest of version {version}, this build knows {_VERSION}", path=path
@@ -214,12 +173,7 @@ def _file(entry: dict[str, Any]) -> File:
 def prepare(prefix: Location, mode: str = "append") -> None:
     """Make the folder that a job is going to fill, and see whether it may.
 
-    Parameters
-    ----------
-    prefix : path or str
-        The folder.
-    mode : {"append", "overwrite", "fail"}
-        See :func:`publish`.
+    * ``mode``: See :func:`publish`.
 
     Raises
     ------
@@ -228,7 +182,7 @@ def prepare(prefix: Location, mode: str = "append") -> None:
     UsageError
         An unknown mode, or one to overwrite where there are packfiles of no job.
     """
-    store_of(prefix).make(prefix)
+    store_of(prefix).make_folder(prefix)
     _check(prefix, read(prefix) or Manifest(), mode)
 
 
@@ -263,23 +217,11 @@ def _is_plain(name: str) -> bool:
 def publish(
     prefix: Location, files: Sequence[File], *, mode: str = "append", job: str
 ) -> Published:
-    """Let the packfiles of a job count, all of them in one step.
+    """Publish the packfiles of a job, all of them in one step.
 
-    Parameters
-    ----------
-    prefix : path or str
-        The folder that they are in.
-    files : sequence of File
-        The packfiles, with names from :func:`attempt_name`.
-    mode : {"append", "overwrite", "fail"}
-        Whether they are added to those that count, take their place, or must be the first.
-    job : str
-        The job: 32 hexadecimal digits. A job that was published is not published again.
-
-    Returns
-    -------
-    Published
-        The manifest now, and the packfiles that count no more.
+    * ``files``: The packfiles, with names from :func:`attempt_name`.
+    * ``mode``: Whether they are added to those that count, take their place, or must be the first.
+    * ``job``: The job: 32 hexadecimal digits. A job that was published is not published again.
 
     Raises
     ------
@@ -290,60 +232,63 @@ def publish(
     UncertainError
         It is not known whether the packfiles count; publishing again is safe.
     UsageError
-        A name that is none of this job, an unknown mode, or one to overwrite where there are
+        A name that is not one of this job, an unknown mode, or one to overwrite where there are
         packfiles of no job.
     """
     for file in files:
         if job_of(file.name) != job:
-            raise UsageError(f"{file.name} is no packfile of job {job}")
+            raise UsageError(f"invalid packfile {file.name}: expected a name of job {job}")
     added = tuple(replace(file, job=job) for file in files)
-    place = child(prefix, NAME)
-    attempt = 0
+    manifest = child(prefix, NAME)
+    backoff = Backoff(
+        f"publishing {manifest}",
+        _log,
+        first_seconds=_FIRST_PAUSE_SECONDS,
+        longest_seconds=_LONGEST_PAUSE_SECONDS,
+        attempts=ATTEMPTS,
+    )
     unknown: UncertainError | None = None
     while True:
-        attempt += 1
         try:
-            return replace(_attempt(prefix, place, added, mode, job), attempts=attempt)
+            count = backoff.failures + 1
+            return replace(_attempt(prefix, manifest, added, mode, job), attempts=count)
         except (ConflictError, UncertainError) as error:
             # Whatever became of it, the next attempt finds this job among those published, or not.
-            if attempt >= ATTEMPTS:
-                raise
+            if not backoff.may_retry(error):
+                raise backoff.exhausted(error) from None
             unknown = error if isinstance(error, UncertainError) else unknown
         except SdbError as error:
             if unknown is None or isinstance(error, ExistsError):
                 raise
             # Nothing can be found out any more of what an attempt before may have written.
             raise unknown from error
-        import random
-
-        longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt)
-        time.sleep(random.uniform(0, longest))  # noqa: S311 - nothing to guess
+        backoff.pause()
 
 
 def _attempt(
-    prefix: Location, place: str, added: tuple[File, ...], mode: str, job: str
+    prefix: Location, manifest: str, added: tuple[File, ...], mode: str, job: str
 ) -> Published:
     with ExitStack() as stack:
         is_locked = True
         try:
-            stack.enter_context(locked(place))
+            stack.enter_context(locked(manifest))
         except NotFoundError:
             is_locked = False
         old, reader = Manifest(), None
         try:
-            reader = stack.enter_context(closing(open_read(place)))
+            reader = stack.enter_context(closing(open_read(manifest)))
         except NotFoundError:
             pass
         else:
             if not is_locked:
-                raise ConflictError(f"{place} appeared meanwhile", path=place)
+                raise ConflictError(f"{manifest} was made by another job meanwhile", path=manifest)
             old = _decode(reader)
         if job in old.jobs:
             return Published(old, is_new=False)
         _check(prefix, old, mode)
-        kept = () if mode == "overwrite" else old.files
-        new = Manifest((*kept, *added), (*old.jobs, job)[-_REMEMBERED_JOBS:])
-        store_of(place).put_if(place, new.encode(), reader)
+        files = () if mode == "overwrite" else old.files
+        new = Manifest((*files, *added), (*old.jobs, job)[-_REMEMBERED_JOBS:])
+        store_of(manifest).put_if_match(manifest, new.encode(), reader)
     return Published(new, replaced=tuple(sorted(old.names - new.names)))
 
 
@@ -353,19 +298,8 @@ def sweep(prefix: Location, job: str, replaced: Iterable[str] = ()) -> list[str]
     Not after an :class:`sdb.errors.UncertainError` of :func:`publish`: the manifest may list them
     yet.
 
-    Parameters
-    ----------
-    prefix : path or str
-        The folder.
-    job : str
-        The job. Packfiles of other jobs are left alone.
-    replaced : iterable of str
-        Names of packfiles that it has replaced, see :class:`Published`.
-
-    Returns
-    -------
-    list of str
-        The names that were removed.
+    * ``job``: The job. Packfiles of other jobs are left alone.
+    * ``replaced``: Names of packfiles that it has replaced, see :class:`Published`.
     """
     manifest = read(prefix) or Manifest()
     left = [name for name in _names(prefix) if job_of(name) == job]
@@ -374,5 +308,5 @@ def sweep(prefix: Location, job: str, replaced: Iterable[str] = ()) -> list[str]
     for name in gone:
         store.delete(child(prefix, name))
     begun = re.compile(rf"part-\d{{5,}}-{job}")
-    store.abandon(prefix, lambda name: begun.match(name) is not None)
+    store.abort_orphaned_uploads(prefix, lambda name: begun.match(name) is not None)
     return gone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sdb import bounds, errors, sizes
+from sdb import bounds, errors, instants, ion, sizes
 from sdb.packfile.prune import unknownfields
 from sdb.packfile.prune.selection import time_path
 from sdb.packfile.read.blocks import BlockReader
@@ -15,13 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
-    from typing import Any
+    from typing import Any, Unpack
 
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
     from sdb.packfile.prune.selection import Selection
+    from sdb.packfile.read.choices import RowChoice, SearchChoice
     from sdb.packfile.read.fields import FieldDescription
     from sdb.packfile.read.fieldstats import Statistics
     from sdb.packfile.trailer.sparseindex import Path
@@ -32,13 +33,15 @@ if TYPE_CHECKING:
 class Packfile(BlockReader):
     """A packfile, open for reading. Use :func:`sdb.open` to get one.
 
-    Only the trailer is read when it is opened; blocks are read when they are asked for.
+    Opening reads only the trailer; blocks are read when rows are.
 
     Examples
     --------
-    >>> with sdb.open("events.zion") as pack:          # doctest: +SKIP
-    ...     for row in pack.rows(fields=["type"], since="2021-01-02", limit=10):
-    ...         print(row)
+    >>> with sdb.open("events.zion") as packfile:
+    ...     rows = list(packfile.rows(fields=["type"], since="2015-01-01T01:05", limit=10))
+    ...     table = packfile.to_arrow(fields=["id", "type"])
+    >>> rows[0], table.num_rows
+    ({'type': 'WatchEvent'}, 1000)
     """
 
     @property
@@ -53,21 +56,21 @@ class Packfile(BlockReader):
 
     @property
     def fields(self) -> tuple[FieldDescription, ...]:
-        """The fields with types and numbers of rows, as far as the trailer tells them."""
+        """The fields with types and numbers of rows, as far as the trailer has them."""
         from sdb.packfile.read.fields import inventory
 
         return inventory([(self.path, self.trailer)]).fields
 
     def field_stats(self, *, match: str | None = None, threads: int | None = None) -> Statistics:
-        """Report what fields have, see :func:`sdb.packfile.inspect.fieldreport.field_stats`."""
+        """Summarise the values of the fields, see :func:`sdb.field_stats`."""
         from sdb.packfile.read.fieldstats import scan
 
         bounds.THREADS.check(threads)
-        found = scan([self], threads=threads)
-        return found if match is None else found.matching(match)
+        statistics = scan([self], threads=threads)
+        return statistics if match is None else statistics.matching(match)
 
     def time_index(self, field: str | Sequence[str] | None = None) -> TimeIndex:
-        """Give the time index of a path.
+        """Return the time index of a path.
 
         Parameters
         ----------
@@ -104,14 +107,14 @@ class Packfile(BlockReader):
         blocks: str | Sequence[int] | None = None,
         limit: int | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """Go over the rows as dicts, one block at a time.
+        """Iterate over the rows as dicts, one block at a time.
 
         Strings and symbols come as `str`, timestamps as aware datetimes.
 
         Parameters
         ----------
         fields : sequence of str, optional
-            Names of the top-level fields to decode; the others are left out.
+            Names of the top-level fields to decode; all if not given.
         since, until : str or datetime, optional
             Only rows with a time from `since` on and before `until`.
         time_field : str or sequence of str, optional
@@ -135,13 +138,13 @@ class Packfile(BlockReader):
         """
         bounds.ROWS.check(limit)
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
-        unknownfields.tell_of([(self.path, self.trailer)], fields, time_field)
+        unknownfields.warn_unknown_fields([(self.path, self.trailer)], fields, time_field)
         return islice(self.selected_rows(selection, fields), limit)
 
     def selected_rows(
         self, selection: Selection, fields: Sequence[str] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Go over the rows of a selection; see :meth:`rows`."""
+        """Iterate over the rows of a selection; see :meth:`rows`."""
         from sdb import _core
 
         algorithm, align_bytes = self.trailer.algorithm, self.trailer.align_bytes
@@ -165,6 +168,15 @@ class Packfile(BlockReader):
         """Go over all rows."""
         return self.rows()
 
+    def __len__(self) -> int:
+        """Return the number of rows, which most trailers have; else rows are counted."""
+        rows = self.trailer.rows
+        return sum(1 for _ in self.rows(fields=[])) if rows is None else rows
+
+    def __bool__(self) -> bool:
+        """Return True: a packfile without rows is a packfile."""
+        return True
+
     def to_arrow(
         self,
         *,
@@ -186,7 +198,7 @@ class Packfile(BlockReader):
 
         bounds.ROWS.check(limit)
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
-        unknownfields.tell_of([(self.path, self.trailer)], fields, time_field)
+        unknownfields.warn_unknown_fields([(self.path, self.trailer)], fields, time_field)
         return arrow.table(self, selection, fields=fields, limit=limit)
 
     def head(self, rows: int = 10) -> list[dict[str, Any]]:
@@ -202,24 +214,46 @@ class Packfile(BlockReader):
     def grep(
         self,
         patterns: str | Iterable[str],
-        **choice: Any,  # noqa: ANN401 - those of `sdb.grep`
+        **choice: Unpack[SearchChoice],
     ) -> Iterator[dict[str, Any]]:
-        """Go over the rows in which a text matches; see :func:`sdb.packfile.export.grep.grep`."""
+        """Iterate over the rows in which a text matches.
+
+        Parameters
+        ----------
+        patterns : str or iterable of str
+            Regular expressions, any of which may match.
+        fields, fixed, ignore_case, invert, since, until, time_field, limit, strict
+            As in :func:`sdb.grep`.
+        """
         from sdb.packfile.read.search import search
 
-        found = search(patterns, **choice)
+        asked = search(patterns, **choice)
         files = [(self.path, self.trailer)]
-        unknownfields.tell_of(files, found.fields, found.time_field, strict=found.strict)
-        return islice(self.selected_rows(found.selection(self)), found.limit)
+        unknownfields.warn_unknown_fields(
+            files, asked.fields, asked.time_field, strict=asked.strict
+        )
+        return islice(self.selected_rows(asked.selection(self)), asked.limit)
 
-    def to_polars(self, **choice: Any) -> pl.DataFrame:  # noqa: ANN401 - those of `rows`
-        """Read rows into a data frame of polars, which must be there; arguments as :meth:`rows`."""
+    def to_polars(self, **choice: Unpack[RowChoice]) -> pl.DataFrame:
+        """Read rows into a data frame of polars.
+
+        Parameters
+        ----------
+        fields, since, until, time_field, blocks, limit
+            As in :meth:`rows`.
+        """
         from sdb.packfile.read.dataframes import as_polars
 
         return as_polars(self.to_arrow(**choice))
 
-    def to_pandas(self, **choice: Any) -> pd.DataFrame:  # noqa: ANN401 - those of `rows`
-        """Read rows into a data frame of pandas, which must be there; arguments as :meth:`rows`."""
+    def to_pandas(self, **choice: Unpack[RowChoice]) -> pd.DataFrame:
+        """Read rows into a data frame of pandas.
+
+        Parameters
+        ----------
+        fields, since, until, time_field, blocks, limit
+            As in :meth:`rows`.
+        """
         from sdb.packfile.read.dataframes import as_pandas
 
         return as_pandas(self.to_arrow(**choice))
@@ -231,6 +265,10 @@ class Packfile(BlockReader):
         stream = begin(self, self.select())
         return stream.__arrow_c_stream__(requested_schema)
 
+    def _as_input(self) -> str:
+        """Return the packfile as an input of :func:`sdb.pack` and others."""
+        return self.path
+
     def __repr__(self) -> str:
         """Show the path and what it holds."""
         rows = "rows not counted" if self.trailer.rows is None else f"{self.trailer.rows:,} rows"
@@ -238,26 +276,16 @@ class Packfile(BlockReader):
         return f"<Packfile {self.path}: {rows} in {blocks}, {sizes.human(self.size_bytes)}>"
 
     def _repr_html_(self) -> str:
-        from sdb.packfile.read.html import page
-
-        return page(self)
+        return _facts_table(self)
 
 
 def open_packfile(location: Location, *, verify: bool = True) -> Packfile:
     """Open the packfile at a location; see :func:`sdb.packfile.read.resolve.open_one`.
 
-    Parameters
-    ----------
-    location : path or str
-        A path or URL.
-    verify : bool
-        Whether blocks with a wrong checksum or digest are errors. Turn it off only to rescue what
-        is left of a damaged file: values may be wrong then.
+    * ``verify``: Whether blocks with a wrong checksum or digest are errors. Turn it off only to
+      rescue what is left of a damaged file: values may be wrong then.
 
-    Returns
-    -------
-    Packfile
-        The open file; close it, or use it in a ``with`` statement.
+    Returns: The open file; close it, or use it in a ``with`` statement.
 
     Raises
     ------
@@ -278,3 +306,32 @@ def open_packfile(location: Location, *, verify: bool = True) -> Packfile:
     except BaseException:
         reader.close()
         raise
+
+
+def _facts_table(pack: Packfile) -> str:
+    """Return the facts of a packfile as HTML, for notebooks."""
+    import html
+
+    trailer = pack.trailer
+    facts = [
+        ("rows", "not counted" if trailer.rows is None else f"{trailer.rows:,}"),
+        ("blocks", f"{len(trailer.blocks):,} of {trailer.chunks:,} chunks"),
+        ("size", f"{sizes.human(pack.size_bytes)} ({trailer.packed_as})"),
+        ("decompressed", sizes.human(trailer.decompressed_bytes)),
+    ]
+    facts += [(name, _fact_text(value)) for name, value in trailer.sparse.constants.items()]
+    facts += [
+        (".".join(path), f"{instants.text(index.first_us)} to {instants.text(index.last_us)}")
+        for path, index in trailer.sparse.indices.items()
+    ]
+    rows = "".join(
+        f'<tr><th style="text-align:left">{html.escape(name)}</th>'
+        f'<td style="text-align:left">{html.escape(value)}</td></tr>'
+        for name, value in facts
+    )
+    return f"<table><caption>{html.escape(pack.path)}</caption><tbody>{rows}</tbody></table>"
+
+
+def _fact_text(value: object) -> str:
+    us = ion.instant_to_us(value)
+    return instants.text(us) if us is not None else str(value)

@@ -14,16 +14,18 @@ from __future__ import annotations
 import os
 
 from sdb.errors import NotFoundError, UsageError, text_of
-from sdb.records import record
+from sdb.records import field, record
 from sdb.store.base import child
 from sdb.store.url import is_pattern, store_of, under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
 
     from sdb.packfile.read.manifest import Manifest
     from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.trailer.trailer import Trailer
     from sdb.store.base import Entry, Location, Store
 
 _SUFFIX = ".zion"
@@ -31,45 +33,50 @@ _SUFFIX = ".zion"
 
 @record
 class PackfileReference:
-    """A packfile, as far as it is known without opening it.
+    """A packfile, as far as it is known without opening it."""
 
-    Attributes
-    ----------
-    location : str
-        Path or URL to open.
-    name : str
-        Name for messages: what the user wrote, where that stands for this packfile alone.
-    size_bytes : int or None
-        Its size, when a listing or manifest told it.
-    version : str
-        Its version, see :meth:`sdb.store.base.Store.version`, when a listing told it; or empty.
-    """
-
-    location: str
-    name: str
-    size_bytes: int | None = None
+    location: str  # path or URL to open
+    name: str  # name for messages: what the user wrote, where that stands for this packfile alone
+    size_bytes: int | None = None  # its size, if a listing or manifest has it
+    # Its version, see :meth:`sdb.store.base.Store.version`, if a listing has it; or empty
     version: str = ""
+    # What opens it if it is one of a table, whose index knows it; the argument is `verify`
+    opener: Callable[[bool], Packfile] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_of_table(self) -> bool:
+        """Return whether it is one of a table: no file is open before a block is read."""
+        return self.opener is not None
+
+    def open(self, *, verify: bool = True) -> Packfile:
+        """Open it, see :func:`sdb.packfile.read.reader.open_packfile`."""
+        if self.opener is not None:
+            return self.opener(verify)
+        from sdb.packfile.read.reader import open_packfile
+
+        return open_packfile(self.location, verify=verify)
+
+    def trailer(self) -> Trailer:
+        """Read its trailer."""
+        with self.open() as pack:
+            return pack.whole_trailer()
+
+
+if TYPE_CHECKING:
+    Located: TypeAlias = "Location | PackfileReference"
 
 
 def resolve(
-    locations: Location | Iterable[Location], *, root: str | None = None, folders: bool = True
+    locations: Located | Iterable[Located], *, root: str | None = None, folders: bool = True
 ) -> list[PackfileReference]:
-    """Give the packfiles that locations stand for.
+    """Return the packfiles that locations stand for.
 
-    Parameters
-    ----------
-    locations : path or str, or iterable of these
-        Paths, URLs, patterns and folders.
-    root : str, optional
-        Folder or URL that those are relative to which are neither absolute nor URLs.
-    folders : bool
-        Whether a folder stands for what is in it.
+    * ``locations``: Paths, URLs, patterns and folders; what was resolved before stays as it is.
+    * ``root``: Folder or URL that those are relative to which are neither absolute nor URLs.
+    * ``folders``: Whether a folder stands for what is in it.
 
-    Returns
-    -------
-    list of PackfileReference
-        In the order of `locations`; what a pattern matches is sorted by name, what a folder has is
-        in the order of its manifest. Packfiles that no job has published are left out.
+    Returns: In the order of `locations`; what a pattern matches is sorted by name, what a folder
+    has is in the order of its manifest. Packfiles that no job has published are left out.
 
     Raises
     ------
@@ -79,29 +86,26 @@ def resolve(
         A folder may not be listed, or its manifest is damaged.
     """
     manifests = _Manifests()
-    found: list[PackfileReference] = []
+    references: list[PackfileReference] = []
     unpublished = None
-    for location in [locations] if isinstance(locations, str | os.PathLike) else locations:
-        kept = list(_resolved(location, root, manifests, folders=folders))
-        unpublished = unpublished if kept else location
-        found += kept
-    if unpublished is not None and not found:
+    if isinstance(locations, str | os.PathLike | PackfileReference):
+        locations = (locations,)
+    for location in locations:
+        if isinstance(location, PackfileReference):
+            references.append(location)
+            continue
+        listed = list(_resolved(location, root, manifests, folders=folders))
+        unpublished = unpublished if listed else location
+        references += listed
+    if unpublished is not None and not references:
         raise _unpublished(unpublished)
-    return found
+    return references
 
 
 def resolve_one(location: Location, *, root: str | None = None) -> PackfileReference:
-    """Give the only packfile that a location stands for.
+    """Return the only packfile that a location stands for.
 
-    Parameters
-    ----------
-    location, root
-        See :func:`resolve`.
-
-    Returns
-    -------
-    PackfileReference
-        The packfile.
+    * ``location, root``: See :func:`resolve`.
 
     Raises
     ------
@@ -118,7 +122,7 @@ def resolve_one(location: Location, *, root: str | None = None) -> PackfileRefer
 
 
 def open_one(location: Location, *, verify: bool = True) -> Packfile:
-    """Open a packfile for reading. This is :func:`sdb.open`.
+    """Open a packfile for reading.
 
     Only the trailer is read; blocks are read when they are asked for.
 
@@ -127,8 +131,8 @@ def open_one(location: Location, *, verify: bool = True) -> Packfile:
     location : path or str
         A path or URL, or a pattern or folder that stands for one packfile.
     verify : bool
-        Whether blocks with a wrong checksum are errors. Turn it off only to rescue what is left of
-        a damaged file: values may be wrong then.
+        Whether a block with a wrong checksum is an error. Turn it off only to rescue a damaged
+        file: values may be wrong then.
 
     Returns
     -------
@@ -140,12 +144,13 @@ def open_one(location: Location, *, verify: bool = True) -> Packfile:
     NotFoundError, AccessError, UsageError
         The file cannot be opened, or there are several.
     CorruptError
-        It is no packfile, or a damaged one.
+        It is no packfile, or is damaged.
 
     Examples
     --------
-    >>> sdb.open("events.zion").trailer.algorithm      # doctest: +SKIP
-    'zion+zstd'
+    >>> with sdb.open("events.zion") as packfile:
+    ...     packfile.trailer.algorithm, len(packfile.blocks)
+    ('zion+zstd', 1)
     """
     from sdb.packfile.read.reader import open_packfile
 
@@ -153,69 +158,71 @@ def open_one(location: Location, *, verify: bool = True) -> Packfile:
 
 
 def _resolved(
-    given: Location, root: str | None, manifests: _Manifests, *, folders: bool
+    location: Location, root: str | None, manifests: _Manifests, *, folders: bool
 ) -> Iterator[PackfileReference]:
-    """Give what one location stands for; nothing, if no job has published it."""
-    place = os.fspath(under(root, given))
-    store = store_of(place)
-    if folders and place and store.is_folder(place):
-        inside = _in_folder(place, store, manifests)
-        if inside or place.endswith("/"):
-            yield from _some(inside, place)
+    """Yield what one location stands for; nothing, if no job has published it."""
+    path = os.fspath(under(root, location))
+    store = store_of(path)
+    if folders and path and store.is_folder(path):
+        inside = _in_folder(path, store, manifests)
+        if inside or path.endswith("/"):
+            yield from _some(inside, path)
         else:
-            yield PackfileReference(place, os.fspath(given))  # who opens it says what it is
-    elif is_pattern(given, root):
-        yield from _matching(_pattern(given, root), place, store, manifests)
-    elif manifests.counts(place):
-        yield PackfileReference(place, place if store.is_remote else os.fspath(given))
+            yield PackfileReference(path, os.fspath(location))  # who opens it says what it is
+    elif is_pattern(location, root):
+        yield from _matching(_pattern(location, root), path, store, manifests)
+    elif manifests.counts(path):
+        yield PackfileReference(path, path if store.is_remote else os.fspath(location))
 
 
 def _in_folder(folder: str, store: Store, manifests: _Manifests) -> list[PackfileReference]:
     entries = store.list(folder)
-    found = []
+    packfiles = []
     if any(_is_attempt(entry.name) for entry in entries):
-        found = _published(child(folder, ""), manifests)
+        packfiles = _published(child(folder, ""), manifests)
     plain = (entry for entry in entries if entry.name.endswith(_SUFFIX))
-    return found + [
+    return packfiles + [
         _reference(entry)
         for entry in plain
         if not entry.name.startswith(".") and not _is_attempt(entry.name)
     ]
 
 
-def _some(found: list[PackfileReference], folder: str) -> list[PackfileReference]:
-    if not found:
+def _some(packfiles: list[PackfileReference], folder: str) -> list[PackfileReference]:
+    if not packfiles:
         raise NotFoundError(f"no packfiles in {text_of(folder)}", path=folder)
-    return found
+    return packfiles
 
 
-def _pattern(given: Location, root: str | None) -> str:
-    """Give a pattern below a root, which is none itself."""
+def _pattern(location: Location, root: str | None) -> str:
+    """Return a pattern below a root, whose own wildcards are escaped."""
     if not root:
-        return os.fspath(given)
+        return os.fspath(location)
     from glob import escape
 
-    return os.fspath(under(escape(root), given))
+    return os.fspath(under(escape(root), location))
 
 
 def _matching(
-    pattern: str, place: str, store: Store, manifests: _Manifests
+    pattern: str, path: str, store: Store, manifests: _Manifests
 ) -> list[PackfileReference]:
-    found = store.find(pattern)
-    if not found:
+    entries = store.find(pattern)
+    if not entries:
         what = "object" if store.is_remote else "file"
-        raise NotFoundError(f"no {what} matches {text_of(place)}", path=place)
+        raise NotFoundError(f"no {what} matches {text_of(path)}", path=path)
     fits = store.matcher(pattern)
-    kept = [_reference(entry) for entry in found if not _is_attempt(entry.name)]
+    packfiles = [_reference(entry) for entry in entries if not _is_attempt(entry.name)]
     # A job may have been published since the names were listed: its manifest has all or none.
-    attempts = [entry for entry in found if _is_attempt(entry.name)]
+    attempts = [entry for entry in entries if _is_attempt(entry.name)]
     for above in {entry.location.removesuffix(entry.name) for entry in attempts}:
-        kept += [one for one in _published(above, manifests) if fits(one.location)]
-    return sorted(kept, key=lambda reference: reference.location)
+        packfiles += [
+            published for published in _published(above, manifests) if fits(published.location)
+        ]
+    return sorted(packfiles, key=lambda reference: reference.location)
 
 
 def _published(folder: str, manifests: _Manifests) -> list[PackfileReference]:
-    """Give what the manifest of a folder lists, in its order."""
+    """Return what the manifest of a folder lists, in its order."""
     return [
         PackfileReference(folder + file.name, folder + file.name, file.size_bytes, file.etag)
         for file in manifests.of(folder).files
@@ -245,21 +252,21 @@ class _Manifests:
         self._known: dict[str, Manifest] = {}
 
     def of(self, folder: str) -> Manifest:
-        """Give the manifest of a folder, with the slash at its end; an empty one if it has none."""
+        """Return manifest of a folder, with the slash at its end; an empty one if it has none."""
         if folder not in self._known:
             from sdb.packfile.read.manifest import Manifest, read
 
             self._known[folder] = read(folder or ".") or Manifest()
         return self._known[folder]
 
-    def counts(self, place: str) -> bool:
-        """Tell whether a packfile counts: all do but those that no job has published."""
-        name = place.rpartition("/")[2]
-        return not _is_attempt(name) or name in self.of(place.removesuffix(name)).names
+    def counts(self, path: str) -> bool:
+        """Return whether a packfile counts: all do but those that no job has published."""
+        name = path.rpartition("/")[2]
+        return not _is_attempt(name) or name in self.of(path.removesuffix(name)).names
 
 
 def _is_attempt(name: str) -> bool:
-    """Tell whether a name is that of an attempt; most are not, which is seen at once."""
+    """Return whether a name is that of an attempt; most are not, which is seen at once."""
     if not name.startswith("part-"):
         return False
     from sdb.packfile.read.manifest import job_of

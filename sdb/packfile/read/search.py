@@ -49,45 +49,26 @@ def search(
             for path in paths
         ]
         predicate = each[0] if len(each) == 1 else Either(tuple(each))
-    found = Search(matcher, predicate, names, **choice)
-    bounds.ROWS.check(found.limit)
-    bounds.THREADS.check(found.threads)
-    return found
+    asked = Search(matcher, predicate, names, **choice)
+    bounds.ROWS.check(asked.limit)
+    bounds.THREADS.check(asked.threads)
+    return asked
 
 
 @record
 class Search:
-    """A search: patterns, and where in each packfile they are looked for.
+    """A search: patterns, and where in each packfile they are looked for."""
 
-    Attributes
-    ----------
-    matcher : Matcher
-        What rows must have.
-    predicate : Predicate
-        What a block must have for any such row.
-    fields : tuple of str or None
-        The top-level fields that are searched; None: all.
-    since, until : str or datetime or None
-        Times that the rows must have.
-    time_field : str or sequence of str or None
-        Path of that time.
-    limit : int or None
-        At most so many rows of all files together.
-    threads : int or None
-        How many threads decode; None: one for each processor.
-    strict : bool
-        Whether a field that no row has is an error.
-    """
-
-    matcher: Matcher
-    predicate: Predicate
-    fields: tuple[str, ...] | None = None
+    matcher: Matcher  # what rows must have
+    predicate: Predicate  # what a block must have for any such row
+    fields: tuple[str, ...] | None = None  # the top-level fields that are searched; None: all
+    # Times that the rows must have
     since: str | datetime | None = None
     until: str | datetime | None = None
-    time_field: str | Sequence[str] | None = None
-    limit: int | None = None
-    threads: int | None = None
-    strict: bool = False
+    time_field: str | Sequence[str] | None = None  # path of that time
+    limit: int | None = None  # at most so many rows of all files together
+    threads: int | None = None  # how many threads decode; None: one for each processor
+    strict: bool = False  # whether a field that no row has is an error
 
     def selection(self, pack: Packfile) -> Selection:
         """Choose the blocks of a packfile, and what their rows must have."""

@@ -20,27 +20,15 @@ if TYPE_CHECKING:
 def last(
     selection: Selection, rows: int, of_block: Callable[[Selection], Iterable[Row]]
 ) -> list[Row]:
-    """Give the last rows of a selection; no block before them is asked for.
+    """Return the last rows of a selection; no block before them is asked for.
 
-    Parameters
-    ----------
-    selection : Selection
-        Which blocks and times.
-    rows : int
-        How many.
-    of_block : callable
-        Gives the rows of a selection of one block.
-
-    Returns
-    -------
-    list
-        The rows, in the order of the file.
+    * ``of_block``: Gives the rows of a selection of one block.
     """
     bounds.ROWS.check(rows)
-    found: list[Row] = []
+    tail: list[Row] = []
     for number in reversed(selection.blocks):
-        if len(found) == rows:
+        if len(tail) == rows:
             break
         alone = replace(selection, blocks=(number,))
-        found[:0] = deque(of_block(alone), maxlen=rows - len(found))
-    return found
+        tail[:0] = deque(of_block(alone), maxlen=rows - len(tail))
+    return tail

@@ -40,24 +40,15 @@ _PIECE_BYTES = 1 << 20
 
 @record
 class ClusteredPackfile:
-    """Packfiles that became one that is sorted, ready to be written.
+    """Packfiles that became one that is sorted, ready to be written."""
 
-    Attributes
-    ----------
-    trailer : Trailer
-        Its trailer.
-    are_inputs_known : bool
-        False if it could not tell any more which inputs rows came from, as the packfiles did.
-    spool : binary file
-        Its blocks.
-    """
-
-    trailer: Trailer
+    trailer: Trailer  # its trailer
+    # False if the provenance that the packfiles had was lost
     are_inputs_known: bool
-    spool: BinaryIO
+    spool: BinaryIO  # its blocks
 
     def write(self, draft: Draft, watch: Callable[[int], None] = lambda _: None) -> None:
-        """Write all of it; `watch` is told how many bytes were written."""
+        """Write all of it; `watch` is called with the number of bytes written."""
         self.spool.seek(0)
         left = self.trailer.offset
         while left and (piece := self.spool.read(min(left, _PIECE_BYTES))):
@@ -77,45 +68,36 @@ def clustered(
 ) -> ClusteredPackfile | None:
     """Make one packfile of several, sorted by the values at some paths.
 
-    Parameters
-    ----------
-    packs : sequence of Packfile
-        The packfiles, open; all of the same compression, chunk size and constants, and all tell
-        how many rows their blocks have.
-    paths : tuple of path
-        The paths, see :func:`sdb.packfile.rewrite.cuts.cluster_paths`.
-    stack : ExitStack
-        Closes the temporary files when the packfile is written. They have no names, and take about
-        twice the size of the packfiles.
-    threads : int, optional
-        Threads that compress; one for each processor if not given.
-    watch : callable
-        Told how many bytes of blocks were done: half when they are read, half when they are packed.
+    * ``packs``: The packfiles, open; all of the same compression, chunk size and constants, and all
+      tell how many rows their blocks have.
+    * ``paths``: The paths, see :func:`sdb.packfile.rewrite.cuts.cluster_paths`.
+    * ``stack``: Closes the temporary files when the packfile is written. They have no names, and
+      take about twice the size of the packfiles.
+    * ``threads``: Threads that compress; one for each processor if not given.
+    * ``watch``: Told how many bytes of blocks were done: half when they are read, half when they
+      are packed.
 
-    Returns
-    -------
-    ClusteredPackfile or None
-        What is to be written; None where there is nothing to sort, as in a single block, or if
-        all rows have the same values.
+    Returns: What is to be written; None where there is nothing to sort, as in a single block, or if
+    all rows have the same values.
 
     Raises
     ------
     CorruptError
-        A block is damaged, or has other rows than it tells, or the new ones are not the same.
+        A block is damaged, or has other rows than counted, or the new ones are not the same.
     UsageError
-        One does not tell how many rows it has.
+        One has no row counts.
     """
     for pack in packs:
         check_version(pack.trailer, pack.path)
         if pack.trailer.sparse.summary is None:
-            raise UsageError(f"{pack.path} does not tell how many rows it has", path=pack.path)
+            raise UsageError(f"{pack.path} has no row counts", path=pack.path)
     size = _block_bytes(packs)
     cuts = sampled_cuts(packs, paths, size)
     return _Clustering(packs, cuts, size, stack, threads, watch).run() if cuts.parts > 1 else None
 
 
 def _block_bytes(packs: Sequence[Packfile]) -> int:
-    """Give the size of blocks: the usual one, or that of packfiles that were packed in smaller."""
+    """Return size of blocks: the usual one, or that of packfiles that were packed in smaller."""
     full = sorted(
         block.chunks << pack.trailer.block_shift for pack in packs for block in pack.blocks[:-1]
     )
@@ -152,16 +134,16 @@ class _Clustering:
         for number, pack in enumerate(self._packs):
             self._scatter(number, pack)
         whole_bytes = sum(pack.trailer.offset for pack in self._packs)
-        made, facts = [], []
+        trailers, facts = [], []
         done = rows = 0
         for part in range(self._cuts.parts):
-            trailer, known = self._packed(part)
-            made.append(trailer)
-            facts += known
+            trailer, new_facts = self._packed(part)
+            trailers.append(trailer)
+            facts += new_facts
             rows += trailer.rows or 0
             before, done = done, whole_bytes * rows // max(1, self._rows)
             self._watch((done - before) // 2)
-        trailer = self._trailer([one for one in made if one.blocks], facts)
+        trailer = self._trailer([packed for packed in trailers if packed.blocks], facts)
         self._check(trailer)
         return ClusteredPackfile(trailer, self._inputs.are_known, self._spool.file)
 
@@ -173,7 +155,9 @@ class _Clustering:
         for block in range(len(trailer.blocks)):
             data = pack.read_block(block)
             try:
-                pieces, parts, found = scatter.scatter(data, trailer.algorithm, trailer.align_bytes)
+                pieces, parts, hash_of_rows = scatter.partition(
+                    data, trailer.algorithm, trailer.align_bytes
+                )
             except CorruptError as error:
                 raise pack.blame(error, block) from None
             rows = self._inputs.take(number, first, parts)
@@ -185,7 +169,7 @@ class _Clustering:
                 self._pieces[part].append((*self._waiting.put(stream), size))
             first += rows
             self._rows += rows
-            self._hash += found
+            self._hash += hash_of_rows
             self._watch(len(data) // 2)
 
     def _packed(self, part: int) -> tuple[Trailer, list[BlockFacts]]:
@@ -208,16 +192,18 @@ class _Clustering:
             yield _core.zstd_decompress(self._waiting.get(start, stop), size)
 
     def _check(self, trailer: Trailer) -> None:
-        """Insist on the same rows: as many, and with the same sum of hashes."""
+        """Require the same rows: as many, and with the same sum of hashes."""
         rows = total = 0
         for number in range(len(trailer.blocks)):
             block = self._spool.get(*trailer.block_range(number))
-            found, value = _core.hash_rows(block, trailer.algorithm, trailer.align_bytes)
-            rows += found
+            count, value = _core.hash_rows(block, trailer.algorithm, trailer.align_bytes)
+            rows += count
             total += value
         if rows != self._rows or trailer.rows != rows or (total - self._hash) % (1 << 128):
             path = self._packs[0].path
-            raise CorruptError(f"{path}: clustered it has other rows", path=path)
+            raise CorruptError(
+                f"{path}: clustering came to other rows; nothing was written", path=path
+            )
 
     def _trailer(self, parts: list[Trailer], facts: list[BlockFacts]) -> Trailer:
         """Make the trailer of parts that follow each other."""
@@ -238,12 +224,12 @@ class _Clustering:
 
 
 def _ranges(parts: list[Trailer], paths: list[Path]) -> Iterator[dict[Path, tuple[int, int]]]:
-    """Give the times of each block at paths of which all parts tell."""
+    """Yield the times of each block at paths for which all parts have times."""
     for part in parts:
         indices = part.sparse.indices
         for number in range(part.sparse.blocks):
-            found = {path: indices[path].known_range(number) for path in paths if path in indices}
-            yield {path: known for path, known in found.items() if known is not None}
+            times = {path: indices[path].known_range(number) for path in paths if path in indices}
+            yield {path: range_ for path, range_ in times.items() if range_ is not None}
 
 
 class _Spool:
@@ -257,7 +243,7 @@ class _Spool:
         self._end = 0
 
     def put(self, data: bytes) -> tuple[int, int]:
-        """Keep bytes; gives where they are."""
+        """Write bytes to the spool, and return their range there."""
         try:
             self.file.seek(self._end)
             self.file.write(data)
@@ -267,6 +253,6 @@ class _Spool:
         return start, self._end
 
     def get(self, start: int, stop: int) -> bytes:
-        """Give bytes that are kept."""
+        """Return bytes that are kept."""
         self.file.seek(start)
         return self.file.read(stop - start)

@@ -21,7 +21,7 @@ from sdb.packfile.write.countstats import all_facts
 from sdb.packfile.write.resume import VERSION, check_version
 from sdb.progress import silent
 from sdb.records import record, replace
-from sdb.store.url import grow
+from sdb.store.url import create_from_prefix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ConcatResult:
     inputs : int
         Number of packfiles that were joined.
     rows_total : int or None
-        Number of rows; None when one of the packfiles does not tell its own.
+        Number of rows; None when one of the packfiles has no row counts.
     output_bytes : int
         Size of the new packfile.
     copied_bytes : int
@@ -88,8 +88,8 @@ def concat(
 ) -> ConcatResult:
     """Join packfiles to one, in their order; their blocks are copied as they are.
 
-    The time index is that of all of them: a path that one of them may hold times at without an
-    index has none in the new packfile.
+    The time index of the result covers all of them: a path at which one of them may hold times
+    without an index has none in the new packfile.
 
     Parameters
     ----------
@@ -97,14 +97,14 @@ def concat(
         The packfiles. All must have the same compression, chunk size and constants; those without
         rows may have any.
     output : path or URL
-        Where the new packfile shall be.
+        The new packfile.
     overwrite : bool
         Whether an existing `output` may be replaced.
     verify : bool
-        Whether a block that is not what was written is an error, as far as digests of blocks tell.
+        Whether a block that does not fit its digest is an error.
         What the store copies by itself is not read, and keeps its digests.
     progress : Progress, optional
-        Told how many bytes of the inputs were taken over.
+        Called with the number of bytes of the inputs that were copied.
 
     Returns
     -------
@@ -114,23 +114,25 @@ def concat(
     Raises
     ------
     UsageError
-        No packfiles, or some that do not fit together.
+        No packfiles, or packfiles with different compression, chunk size or constants.
     CorruptError
-        One is no packfile, or a damaged one.
+        One of them is no packfile, or is damaged.
     NotFoundError, AccessError, ExistsError
-        A packfile is not there or may not be read, or `output` is there.
+        A packfile does not exist or may not be read, or `output` exists.
 
     Examples
     --------
-    >>> sdb.concat(["monday.zion", "tuesday.zion"], "both.zion")      # doctest: +SKIP
+    >>> sdb.concat(["events.zion", "events.zion"], "both.zion", overwrite=True).rows_total
+    2000
     """
     start = time.monotonic()
     with ExitStack() as stack:
-        places = [one.location for one in resolve(inputs)]
+        places = [reference.location for reference in resolve(inputs)]
         if output not in places:
             formats.check_packfile(output)
         files = [
-            stack.enter_context(closing(open_packfile(place, verify=verify))) for place in places
+            stack.enter_context(closing(open_packfile(location, verify=verify)))
+            for location in places
         ]
         if not files:
             raise UsageError("no packfiles", hint="sdb concat -o OUTPUT PACKFILE...")
@@ -146,7 +148,7 @@ def concat(
         if filled[0].reader.descriptor is not None:
             # To read a local file costs next to nothing, and its damage shall not spread.
             deque(checked(filled[0]), maxlen=0)
-        with grow(filled[0].reader, first, output, overwrite=overwrite) as draft:
+        with create_from_prefix(filled[0].reader, first, output, overwrite=overwrite) as draft:
             progress(first, trailer.offset)
             done = first
             for file in filled[1:]:
@@ -169,7 +171,7 @@ def concat(
 
 
 def _check_fit(first: Packfile, other: Packfile) -> None:
-    """Insist on what all rows of one file have in common."""
+    """Require what all rows of one file have in common."""
     for what, ours, theirs in _differences(first.trailer, other.trailer):
         raise UsageError(
             f"{other.path} does not fit {first.path}: {what} {theirs}, not {ours}",
@@ -191,15 +193,9 @@ def _differences(first: Trailer, other: Trailer) -> Iterator[tuple[str, object, 
 def join(trailers: Sequence[Trailer]) -> Trailer:
     """Make the trailer of packfiles that follow each other.
 
-    Parameters
-    ----------
-    trailers : sequence of Trailer
-        At least one; all of the same compression, chunk size and constants.
+    * ``trailers``: At least one; all of the same compression, chunk size and constants.
 
-    Returns
-    -------
-    Trailer
-        Its time indexes hold for every row of all of them.
+    Returns: Its time indexes hold for every row of all of them.
     """
     first = trailers[0]
     blocks: list[Block] = []
@@ -243,19 +239,19 @@ def _index(parts: Sequence[SparseIndex], path: Path) -> TimeIndex:
 
 
 def _presence(parts: Sequence[SparseIndex], summary: Summary) -> bytes:
-    """Join the presence of fields; where a part does not tell of any, nor does the whole."""
-    known = []
+    """Join field counts; if one part has none, the whole has none."""
+    counts = []
     for part in parts:
         try:
-            found = part.presence()
+            presence = part.presence()
         except CorruptError as error:
             notes.tell(f"the presence of fields is left out: {error.message}")
-            found = None
-        if found is not None:
-            known.append(found)
+            presence = None
+        if presence is not None:
+            counts.append(presence)
         elif part.blocks:
             return b""
-    return fieldcounts.join(known).encode(summary) if known else b""
+    return fieldcounts.join(counts).encode(summary) if counts else b""
 
 
 def _statistics(parts: Sequence[Packfile], whole: Trailer) -> StoredStatistics | None:
@@ -265,29 +261,29 @@ def _statistics(parts: Sequence[Packfile], whole: Trailer) -> StoredStatistics |
 
 
 def _level(parts: Sequence[SparseIndex]) -> int | None:
-    """Give the level that all packfiles with rows have; None where they differ."""
-    found = {part.level for part in parts if part.blocks}
-    return found.pop() if len(found) == 1 else None
+    """Return the level that all packfiles with rows have; None where they differ."""
+    levels = {part.level for part in parts if part.blocks}
+    return levels.pop() if len(levels) == 1 else None
 
 
 def _provenance(parts: Sequence[SparseIndex]) -> bytes:
-    """Join the provenance of rows as far as parts tell it."""
-    known: list[tuple[provenance.Provenance | None, int]] = []
+    """Join the provenance of rows, as far as parts have it."""
+    provenances: list[tuple[provenance.Provenance | None, int]] = []
     for part in parts:
         rows = sum(part.summary.rows) if part.summary else 0
         try:
-            known.append((part.provenance(), rows))
+            provenances.append((part.provenance(), rows))
         except CorruptError as error:
             notes.tell(f"the inputs of some rows are left out: {error.message}")
-            known.append((None, rows))
-    joined = provenance.follow(known)
+            provenances.append((None, rows))
+    joined = provenance.follow(provenances)
     return joined.encode() if joined.origins else b""
 
 
 def _summary(parts: Sequence[SparseIndex]) -> Summary | None:
-    known = [part.summary for part in parts if part.summary is not None]
-    if len(known) != len(parts):
+    summaries = [part.summary for part in parts if part.summary is not None]
+    if len(summaries) != len(parts):
         return None
-    types, complete = join_types((summary.types, summary.complete) for summary in known)
-    rows = [rows for summary in known for rows in summary.rows]
+    types, complete = join_types((summary.types, summary.complete) for summary in summaries)
+    rows = [rows for summary in summaries for rows in summary.rows]
     return Summary.bounded(rows, types, complete=complete)

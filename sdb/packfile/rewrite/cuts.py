@@ -3,7 +3,7 @@
 A cut parts rows by their value at one path, and its two sides are cut again, by the next path in
 turn. So with one path the parts follow each other in its order, and with several each part has a
 range of the values of every path, as cells of a Z order have. Equal values are never parted by
-their own path. The order of values of all types is that of ``rust/zion/src/scatter.rs``.
+their own path. The order of values of all types is that of ``rust/zion/src/index/partition.rs``.
 """
 
 from __future__ import annotations
@@ -26,23 +26,15 @@ _ROWS = 1 << 15
 _CHUNKS = 8
 
 
-def cluster_paths(given: Iterable[str | Sequence[str]]) -> tuple[Path, ...]:
+def cluster_paths(names: Iterable[str | Sequence[str]]) -> tuple[Path, ...]:
     """Read the paths that rows shall be clustered by.
 
-    Parameters
-    ----------
-    given : iterable of path
-        Texts like ``actor.id``, with commas between several, or sequences of names.
-
-    Returns
-    -------
-    tuple of path
-        One to four, each once.
+    * ``names``: Texts like ``actor.id``, with commas between several, or sequences of names.
 
     Raises
     ------
     UsageError
-        None, too many, or a path that is none, or leads through a list.
+        No path, too many, an invalid one, or one that leads through a list.
 
     Examples
     --------
@@ -50,61 +42,46 @@ def cluster_paths(given: Iterable[str | Sequence[str]]) -> tuple[Path, ...]:
     (('actor', 'id'), ('type',))
     """
     paths: list[Path] = []
-    for one in given:
-        listed = one.split(",") if isinstance(one, str) else [one]
+    for entry in names:
+        listed = entry.split(",") if isinstance(entry, str) else [entry]
         paths += [tuple(path.split(".") if isinstance(path, str) else path) for path in listed]
     for path in paths:
         if not 0 < len(path) <= MAX_DEPTH or not all(path):
-            raise UsageError(f"{'.'.join(path)!r} is no path to cluster by", hint="as in actor.id")
+            raise UsageError(
+                f"invalid path to cluster by: {'.'.join(path)!r}", hint="as in actor.id"
+            )
         if any(name.endswith("[]") for name in path):
             message = f"{'.'.join(path)} leads through a list: a row has no single value there"
             raise UsageError(message)
-    found = tuple(dict.fromkeys(paths))
-    if not 0 < len(found) <= MAX_CLUSTERED:
-        raise UsageError(f"clustering takes one to {MAX_CLUSTERED} paths, these are {len(found)}")
-    return found
+    unique = tuple(dict.fromkeys(paths))
+    if not 0 < len(unique) <= MAX_CLUSTERED:
+        raise UsageError(
+            f"invalid clustering: expected 1 to {MAX_CLUSTERED} paths, got {len(unique)}"
+        )
+    return unique
 
 
 @record
 class Cuts:
-    """Where rows part.
+    """Where rows part."""
 
-    Attributes
-    ----------
-    paths : tuple of path
-        The paths whose values decide.
-    cuts : tuple
-        For each cut the number of its path, the least key of the side above, and what follows below
-        and above: the number of a cut, or the complement of that of a part.
-    parts : int
-        Number of parts, numbered in the order of their rows.
-    """
-
-    paths: tuple[Path, ...]
+    paths: tuple[Path, ...]  # the paths whose values decide
+    # For each cut the number of its path, the least key of the side above, and what follows below
+    # and above: the number of a cut, or the complement of that of a part
     cuts: tuple[tuple[int, bytes, int, int], ...]
-    parts: int
+    parts: int  # number of parts, numbered in the order of their rows
 
-    def scatter(self) -> _core.RowScatter:
-        """Give what takes blocks apart."""
-        return _core.RowScatter(self.paths, self.cuts, self.parts)
+    def scatter(self) -> _core.RowPartitioner:
+        """Return what takes blocks apart."""
+        return _core.RowPartitioner(self.paths, self.cuts, self.parts)
 
 
 def choose_cuts(paths: tuple[Path, ...], rows: Sequence[tuple[bytes, ...]], parts: int) -> Cuts:
     """Choose cuts by some of the rows.
 
-    Parameters
-    ----------
-    paths : tuple of path
-        The paths whose values decide.
-    rows : sequence of tuple of bytes
-        The keys of some rows at these paths, see `_core.sample_keys`.
-    parts : int
-        How many parts there shall be; where many rows have the same values there are fewer.
-
-    Returns
-    -------
-    Cuts
-        The cuts.
+    * ``rows``: The keys of some rows at these paths, see `_core.sample_keys`.
+    * ``parts``: How many parts there shall be; where many rows have the same values there are
+      fewer.
 
     Examples
     --------
@@ -123,18 +100,18 @@ class _Chooser:
         self.parts = 0
 
     def part(self, rows: list[tuple[bytes, ...]], parts: int, turn: int) -> int:
-        """Part rows; gives the number of the cut, or the complement of that of the part."""
-        found = self._place(rows, parts, turn) if parts > 1 else None
-        if found is None:
+        """Part rows, and return the number of the cut, or the complement of that of the part."""
+        cut = self._place(rows, parts, turn) if parts > 1 else None
+        if cut is None:
             self.parts += 1
             return ~(self.parts - 1)
-        path, ordered, place = found
-        least = ordered[place][path]
-        below_parts = min(max(1, round(parts * place / len(ordered))), parts - 1)
+        path, ordered, at = cut
+        least = ordered[at][path]
+        below_parts = min(max(1, round(parts * at / len(ordered))), parts - 1)
         number = len(self.cuts)
         self.cuts.append((path, least, 0, 0))
-        below = self.part(ordered[:place], below_parts, path + 1)
-        above = self.part(ordered[place:], parts - below_parts, path + 1)
+        below = self.part(ordered[:at], below_parts, path + 1)
+        above = self.part(ordered[at:], parts - below_parts, path + 1)
         self.cuts[number] = path, least, below, above
         return number
 
@@ -145,9 +122,9 @@ class _Chooser:
         for at in range(self._paths):
             path = (turn + at) % self._paths
             ordered = sorted(rows, key=lambda row: row[path])
-            place = _nearest([row[path] for row in ordered], len(ordered) * (parts // 2) / parts)
-            if place is not None:
-                return path, ordered, place
+            cut = _nearest([row[path] for row in ordered], len(ordered) * (parts // 2) / parts)
+            if cut is not None:
+                return path, ordered, cut
         return None
 
 
@@ -160,19 +137,9 @@ def _nearest(keys: list[bytes], wanted: float) -> int | None:
 def sampled_cuts(packs: Sequence[Packfile], paths: tuple[Path, ...], part_bytes: int) -> Cuts:
     """Choose cuts by some of the rows of packfiles.
 
-    Parameters
-    ----------
-    packs : sequence of Packfile
-        The packfiles, open; all tell how many rows their blocks have. At most 64 blocks are read.
-    paths : tuple of path
-        The paths whose values decide.
-    part_bytes : int
-        Size that the rows of a part shall have, decompressed.
-
-    Returns
-    -------
-    Cuts
-        The cuts.
+    * ``packs``: The packfiles, open; all have row counts. At most 64 blocks
+      are read.
+    * ``part_bytes``: Size that the rows of a part shall have, decompressed.
 
     Raises
     ------
@@ -188,7 +155,7 @@ def sampled_cuts(packs: Sequence[Packfile], paths: tuple[Path, ...], part_bytes:
     for pack, number in chosen:
         trailer = pack.trailer
         chunk_step = max(1, trailer.blocks[number].chunks // _CHUNKS)
-        keys, found, found_bytes = _core.sample_keys(
+        keys, sampled, sampled_bytes = _core.sample_keys(
             pack.read_block(number),
             trailer.algorithm,
             trailer.align_bytes,
@@ -197,12 +164,12 @@ def sampled_cuts(packs: Sequence[Packfile], paths: tuple[Path, ...], part_bytes:
             max(1, step // chunk_step),
         )
         rows += zip(*[iter(keys)] * len(paths), strict=True)
-        seen += found
-        size_bytes += found_bytes
+        seen += sampled
+        size_bytes += sampled_bytes
     whole = size_bytes * sum(map(_rows, places)) / max(1, seen)
     return choose_cuts(paths, rows, max(1, round(whole / part_bytes)))
 
 
-def _rows(place: tuple[Packfile, int]) -> int:
-    summary = place[0].trailer.sparse.summary
-    return summary.rows[place[1]] if summary is not None else 0
+def _rows(block: tuple[Packfile, int]) -> int:
+    summary = block[0].trailer.sparse.summary
+    return summary.rows[block[1]] if summary is not None else 0

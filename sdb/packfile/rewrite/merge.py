@@ -18,7 +18,7 @@ from sdb.packfile.read.digest import check
 from sdb.packfile.rewrite.concat import join
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
 from sdb.packfile.trailer.trailer import Block, Trailer
-from sdb.packfile.write.countstats import counted, has_untold, ion_text
+from sdb.packfile.write.countstats import counted, ion_text, lacks_statistics
 from sdb.packfile.write.pack import BLOCK_BYTES, Feeder, packer_like
 from sdb.packfile.write.resume import check_version
 from sdb.progress import silent
@@ -72,16 +72,9 @@ class _Piece:
 class JoinedPackfile:
     """Packfiles that become one, ready to be written. Use :func:`joined` to get one.
 
-    Attributes
-    ----------
-    trailer : Trailer
-        The trailer.
-    copied_bytes : int
-        Size of the blocks that are copied without being read.
-    moved_bytes : int
-        Size of those that are read, and copied as they are.
-    packed_bytes : int
-        Size of those whose rows were packed again, as they are now.
+    * ``copied_bytes``: Size of the blocks that are copied without being read.
+    * ``moved_bytes``: Size of those that are read, and copied as they are.
+    * ``packed_bytes``: Size of those whose rows were packed again, as they are now.
     """
 
     def __init__(self, packs: Sequence[Packfile], spool: BinaryIO) -> None:
@@ -99,24 +92,19 @@ class JoinedPackfile:
     @property
     def kept_bytes(self) -> int:
         """Size of the blocks of the first packfile at its beginning that are copied."""
-        kept = 0
+        kept_bytes = 0
         for at, piece in enumerate(self._pieces):
             if piece.sources or piece.places != (_Place(0, at),):
                 break
-            kept = self._range(piece.places[0])[1]
-        return kept
+            kept_bytes = self._range(piece.places[0])[1]
+        return kept_bytes
 
     def write(self, draft: Draft, watch: Callable[[int], None] = lambda _: None) -> None:
         """Write what follows the first `kept_bytes`, which the draft begins with.
 
-        Parameters
-        ----------
-        draft : Draft
-            Where to; the store copies what it can by itself.
-        watch : callable
-            Told how many bytes were written.
+        * ``draft``: Where to; the store copies what it can by itself.
         """
-        kept = self.kept_bytes
+        kept_bytes = self.kept_bytes
         done = 0
         for is_copied, group in groupby(self._pieces, lambda piece: not piece.sources):
             if not is_copied:
@@ -124,9 +112,9 @@ class JoinedPackfile:
                 continue
             for places in _runs(group):
                 start, stop = self._range(places[0])[0], self._range(places[-1])[1]
-                if done < kept:
+                if done < kept_bytes:
                     done = stop
-                    start = max(start, kept)
+                    start = max(start, kept_bytes)
                 if start < stop:
                     draft.copy_range(self._packs[places[0].pack].reader, start, stop)
                 watch(stop - start)
@@ -134,23 +122,25 @@ class JoinedPackfile:
 
     def _write(self, pieces: Iterable[_Piece], draft: Draft, watch: Callable[[int], None]) -> None:
         """Write blocks that are made of several."""
-        for one in (source for piece in pieces for source in piece.sources):
-            if one.pack is None:
-                self._spool.seek(one.start)
-                draft.write(self._spool.read(one.stop - one.start))
+        for part in (source for piece in pieces for source in piece.sources):
+            if part.pack is None:
+                self._spool.seek(part.start)
+                draft.write(self._spool.read(part.stop - part.start))
             else:
-                draft.copy_range(self._packs[one.pack].reader, one.start, one.stop)
-            watch(one.stop - one.start)
+                draft.copy_range(self._packs[part.pack].reader, part.start, part.stop)
+            watch(part.stop - part.start)
 
-    def _range(self, place: _Place) -> tuple[int, int]:
-        return self._packs[place.pack].trailer.block_range(place.number)
+    def _range(self, block: _Place) -> tuple[int, int]:
+        return self._packs[block.pack].trailer.block_range(block.number)
 
 
 def _runs(pieces: Iterable[_Piece]) -> Iterator[list[_Place]]:
-    """Give the blocks that follow each other in one packfile."""
+    """Yield the blocks that follow each other in one packfile."""
     places = [piece.places[0] for piece in pieces]
-    for _, group in groupby(enumerate(places), lambda one: (one[1].pack, one[1].number - one[0])):
-        yield [place for _, place in group]
+    for _, group in groupby(
+        enumerate(places), lambda numbered: (numbered[1].pack, numbered[1].number - numbered[0])
+    ):
+        yield [block for _, block in group]
 
 
 def joined(
@@ -158,48 +148,38 @@ def joined(
 ) -> JoinedPackfile:
     """Join packfiles.
 
-    Parameters
-    ----------
-    packs : sequence of Packfile
-        The packfiles, open; all of the same compression, chunk size and constants, and all tell
-        how many rows their blocks have.
-    stack : ExitStack
-        Closes the temporary file when the packfile is written.
-    threads : int, optional
-        Threads that compress; one for each processor if not given.
-
-    Returns
-    -------
-    JoinedPackfile
-        What is to be written.
+    * ``packs``: The packfiles, open; all of the same compression, chunk size and constants, and all
+      tell how many rows their blocks have.
+    * ``stack``: Closes the temporary file when the packfile is written.
+    * ``threads``: Threads that compress; one for each processor if not given.
 
     Raises
     ------
     CorruptError
         A block that was read is damaged, or what was packed again has not the same rows.
     UsageError
-        One does not tell how many rows it has.
+        One has no row counts.
     """
     for pack in packs:
         check_version(pack.trailer, pack.path)
         if pack.trailer.sparse.summary is None:
-            raise UsageError(f"{pack.path} does not tell how many rows it has", path=pack.path)
+            raise UsageError(f"{pack.path} has no row counts", path=pack.path)
     from tempfile import SpooledTemporaryFile
 
     spool: Any = stack.enter_context(SpooledTemporaryFile(_SMALL_BYTES))  # noqa: SIM115
     return _Joining(packs, spool, threads).run()
 
 
-def _is_same(one: object, other: object) -> bool:
+def _is_same(own: object, other: object) -> bool:
     """Compare values of which numbers may be none, which are not equal to themselves."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(
-            _is_same(value, other[name]) for name, value in one.items()
+    if isinstance(own, dict) and isinstance(other, dict):
+        return own.keys() == other.keys() and all(
+            _is_same(value, other[name]) for name, value in own.items()
         )
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_is_same, one, other))
-    is_none = one != one and other != other  # noqa: PLR0124 - NaN
-    return type(one) is type(other) and (one == other or is_none)
+    if isinstance(own, list) and isinstance(other, list):
+        return len(own) == len(other) and all(map(_is_same, own, other))
+    is_none = own != own and other != other  # noqa: PLR0124 - NaN
+    return type(own) is type(other) and (own == other or is_none)
 
 
 class _Joining:
@@ -219,13 +199,13 @@ class _Joining:
         waiting: list[_Place] = []
         chunks = 0
         for number, pack in enumerate(self._packs):
-            for block, found in enumerate(pack.trailer.blocks):
-                is_full = found.chunks >= self._least
-                if is_full or chunks + found.chunks > self._full:
+            for block, listed in enumerate(pack.trailer.blocks):
+                is_full = listed.chunks >= self._least
+                if is_full or chunks + listed.chunks > self._full:
                     self._flush(waiting)
                     waiting, chunks = [], 0
                 waiting.append(_Place(number, block))
-                chunks += found.chunks
+                chunks += listed.chunks
                 if is_full:
                     self._flush(waiting)
                     waiting, chunks = [], 0
@@ -248,39 +228,39 @@ class _Joining:
         sources: list[_Source] = []
         facts: list[BlockFacts] = []
         chunks = 0
-        for is_few, group in groupby(places, lambda one: self._chunks(one) < FEW_CHUNKS):
-            some = list(group)
-            if is_few and len(some) > 1:
-                packed, number, fact = self._packed(some)
+        for is_few, group in groupby(places, lambda block: self._chunks(block) < FEW_CHUNKS):
+            run = list(group)
+            if is_few and len(run) > 1:
+                packed, number, fact = self._packed(run)
                 facts.append(fact)
                 self._found.packed_bytes += len(packed)
                 sources.append(self._spooled(packed))
                 data += packed
                 chunks += number
                 continue
-            facts.append(self._known(some))
-            for place in some:
-                block = self._read(place)
+            facts.append(self._known(run))
+            for block_at in run:
+                block = self._read(block_at)
                 self._found.moved_bytes += len(block)
-                is_near = self._packs[place.pack].reader.descriptor is not None
-                start, stop = self._range(place)
-                near = _Source(place.pack, start, stop)
+                is_near = self._packs[block_at.pack].reader.descriptor is not None
+                start, stop = self._range(block_at)
+                near = _Source(block_at.pack, start, stop)
                 # Where reading is a request nothing is read twice.
                 sources.append(near if is_near else self._spooled(block))
                 data += block
-                chunks += self._chunks(place)
+                chunks += self._chunks(block_at)
         digest = _core.digest_block(data)
         self._add(tuple(places), chunks, digest, join_facts(facts), tuple(sources))
 
     def _known(self, places: Sequence[_Place]) -> BlockFacts:
-        return join_facts([self._fact(place) for place in places])
+        return join_facts([self._fact(block) for block in places])
 
-    def _fact(self, place: _Place) -> BlockFacts:
+    def _fact(self, block: _Place) -> BlockFacts:
         """Return the facts of a block; those of small packfiles are counted."""
-        pack = self._packs[place.pack]
-        if has_untold(pack.trailer):
-            return counted(pack, place.number)
-        return self._facts[place.pack][place.number]
+        pack = self._packs[block.pack]
+        if lacks_statistics(pack.trailer):
+            return counted(pack, block.number)
+        return self._facts[block.pack][block.number]
 
     def _spooled(self, data: bytes) -> _Source:
         start = self._spool.tell()
@@ -298,9 +278,9 @@ class _Joining:
         self._found._pieces.append(_Piece(places, chunks, digest, facts, sources))  # noqa: SLF001
 
     def _packed(self, places: list[_Place]) -> tuple[bytes, int, BlockFacts]:
-        """Pack the rows of blocks again: gives frames, number of chunks, and statistics."""
+        """Pack the rows of blocks again, and return frames, number of chunks, and statistics."""
         first = self._packs[0].trailer
-        blocks = [(self._read(place), self._chunks(place)) for place in places]
+        blocks = [(self._read(block), self._chunks(block)) for block in places]
         path = self._packs[places[0].pack].path
         packer = packer_like(first, threads=self._threads)
         frames = bytearray()
@@ -308,17 +288,19 @@ class _Joining:
         with packer:
             Feeder(packer, frames.extend, None).feed_all([source], silent)
             chunks = sum(run[1] for run in packer.runs)
-            facts = join_facts([one.facts for one in packed_facts(packer)])
+            facts = join_facts([packed.facts for packed in packed_facts(packer)])
         data = bytes(frames)
         if not self._are_same(blocks, (data, chunks)):
-            raise CorruptError(f"{path}: packed again it has other rows", path=path)
+            raise CorruptError(
+                f"{path}: packing it again came to other rows; nothing was written", path=path
+            )
         return data, chunks, facts
 
     def _are_same(self, old: list[tuple[bytes, int]], new: tuple[bytes, int]) -> bool:
-        """Tell whether blocks have the same rows: each field, and the types of all."""
+        """Return whether blocks have the same rows: each field, and the types of all."""
         rows = (row for block, _ in old for row in self._rows_of(block))
         pairs = zip_longest(rows, self._rows_of(new[0]))
-        if not all(one == other or _is_same(one, other) for one, other in pairs):
+        if not all(constant == other or _is_same(constant, other) for constant, other in pairs):
             return False
         types: dict[Path, int] = {}
         for block, _ in old:
@@ -342,10 +324,12 @@ class _Joining:
         sizes = [self._size(piece) for piece in pieces]
         starts = accumulate(sizes, initial=0)
         blocks = [Block(start, piece.chunks) for start, piece in zip(starts, pieces, strict=False)]
-        counts = [sum(self._rows(place) for place in piece.places) for piece in pieces]
+        counts = [sum(self._rows(block) for block in piece.places) for piece in pieces]
         old = whole.sparse.summary
         if old is None or sum(counts) != sum(old.rows):
-            raise CorruptError(f"{self._packs[0].path}: joining came to other rows")
+            raise CorruptError(
+                f"{self._packs[0].path}: merging came to other rows; nothing was written"
+            )
         sparse = SparseIndex(
             len(blocks),
             whole.sparse.constants,
@@ -364,45 +348,45 @@ class _Joining:
         return replace(whole, offset=sum(sizes), blocks=tuple(blocks), sparse=sparse)
 
     def _ranges(self, whole: SparseIndex) -> Iterator[dict[Path, tuple[int, int]]]:
-        """Give the times of each block at the paths that all packfiles tell of."""
+        """Yield the times of each block at paths for which all packfiles have times."""
         for piece in self._found._pieces:  # noqa: SLF001
-            found: dict[Path, tuple[int, int]] = {}
-            for place in piece.places:
-                sparse = self._packs[place.pack].trailer.sparse
+            times: dict[Path, tuple[int, int]] = {}
+            for block in piece.places:
+                sparse = self._packs[block.pack].trailer.sparse
                 for path in whole.indices:
                     index = sparse.indices.get(path)
-                    known = None if index is None else index.known_range(place.number)
-                    if known is not None:
-                        least, most = found.get(path, known)
-                        found[path] = (min(least, known[0]), max(most, known[1]))
-            yield found
+                    range_ = None if index is None else index.known_range(block.number)
+                    if range_ is not None:
+                        least, most = times.get(path, range_)
+                        times[path] = (min(least, range_[0]), max(most, range_[1]))
+            yield times
 
     def _size(self, piece: _Piece) -> int:
         if piece.sources:
-            return sum(one.stop - one.start for one in piece.sources)
+            return sum(source.stop - source.start for source in piece.sources)
         start, stop = self._range(piece.places[0])
         return stop - start
 
-    def _range(self, place: _Place) -> tuple[int, int]:
-        return self._packs[place.pack].trailer.block_range(place.number)
+    def _range(self, block: _Place) -> tuple[int, int]:
+        return self._packs[block.pack].trailer.block_range(block.number)
 
-    def _chunks(self, place: _Place) -> int:
-        return self._packs[place.pack].trailer.blocks[place.number].chunks
+    def _chunks(self, block: _Place) -> int:
+        return self._packs[block.pack].trailer.blocks[block.number].chunks
 
-    def _rows(self, place: _Place) -> int:
-        summary = self._packs[place.pack].trailer.sparse.summary
-        return summary.rows[place.number] if summary is not None else 0
+    def _rows(self, block: _Place) -> int:
+        summary = self._packs[block.pack].trailer.sparse.summary
+        return summary.rows[block.number] if summary is not None else 0
 
-    def _digest(self, place: _Place) -> bytes:
-        known = self._packs[place.pack].trailer.sparse.digest(place.number)
-        return known or _core.digest_block(self._read(place))
+    def _digest(self, block: _Place) -> bytes:
+        digest = self._packs[block.pack].trailer.sparse.digest(block.number)
+        return digest or _core.digest_block(self._read(block))
 
-    def _read(self, place: _Place) -> bytes:
-        pack = self._packs[place.pack]
-        start, stop = pack.trailer.block_range(place.number)
+    def _read(self, block_at: _Place) -> bytes:
+        pack = self._packs[block_at.pack]
+        start, stop = pack.trailer.block_range(block_at.number)
         block = pack.reader.read(start, stop)
         try:
-            check(block, pack.trailer.sparse.digest(place.number))
+            check(block, pack.trailer.sparse.digest(block_at.number))
         except CorruptError as error:
-            raise pack.blame(error, place.number) from None
+            raise pack.blame(error, block_at.number) from None
         return block

@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
 
 class ClusteredInputs:
-    """Follows the rows of inputs to the parts of a packfile.
-
-    Parameters
-    ----------
-    sources : sequence of SparseIndex
-        What is known of the packfiles.
-    parts : int
-        Number of parts.
-    """
+    """Follows the rows of inputs to the parts of a packfile."""
 
     def __init__(self, sources: Sequence[SparseIndex], parts: int) -> None:
         self._parts: list[list[list[int]]] = [[] for _ in range(parts)]
@@ -35,10 +27,10 @@ class ClusteredInputs:
         self._complete = True
         self._runs = self._names_bytes = 0
         for sparse in sources:
-            found = _provenance(sparse)
-            self._complete = self._complete and found.complete
+            provenance = _provenance(sparse)
+            self._complete = self._complete and provenance.complete
             places = []
-            for origin in found.origins:
+            for origin in provenance.origins:
                 places.append((origin.first, origin.first + origin.rows, len(self._origins)))
                 self._origins.append(origin)
             self._places.append(places)
@@ -46,7 +38,7 @@ class ClusteredInputs:
 
     @property
     def are_known(self) -> bool:
-        """False if the packfiles told of all inputs, and this one could not."""
+        """False if the packfiles have complete provenance, and this one could not."""
         return not self._was_known or self._fit
 
     @property
@@ -54,27 +46,12 @@ class ClusteredInputs:
         return self._runs <= MAX_INPUTS and self._names_bytes <= MAX_NAMES_BYTES
 
     def take(self, source: int, first: int, parts: bytes) -> int:
-        """Follow the rows of a block.
-
-        Parameters
-        ----------
-        source : int
-            Number of the packfile.
-        first : int
-            Number of the first row.
-        parts : bytes
-            The part of each row, see `_core.RowScatter`.
-
-        Returns
-        -------
-        int
-            Number of rows.
-        """
+        """Follow the rows of a block."""
         import numpy as np
 
         numbers = np.frombuffer(parts, np.uint32)
         places = self._places[source]
-        begin = max(0, bisect_right(places, first, key=lambda one: one[0]) - 1)
+        begin = max(0, bisect_right(places, first, key=lambda origin_at: origin_at[0]) - 1)
         for start, stop, origin in places[begin:]:
             if start >= first + len(numbers) or not self._fit:
                 break
@@ -94,30 +71,34 @@ class ClusteredInputs:
         self._names_bytes += len(self._origins[origin].name.encode())
 
     def encode(self) -> bytes:
-        """Give the provenance as it is stored; nothing where it is not known or has no room.
+        """Return the provenance as it is stored; nothing where it is not known or has no room.
 
-        Rows of no known input would lie between those of others: then nothing is told.
+        Rows of no known input would lie between those of others: then nothing is stored.
         """
         if not self._was_known or not self._fit:
             return b""
-        empty = [replace(one, first=0) for one in self._origins if not one.rows]
+        empty = [
+            replace(empty_origin, first=0)
+            for empty_origin in self._origins
+            if not empty_origin.rows
+        ]
         runs = [run for part in self._parts for run in part]
         starts = accumulate((rows for _, rows in runs), initial=0)
-        told = [0] * len(self._origins)
-        found = []
+        rows_before = [0] * len(self._origins)
+        origins = []
         for (number, rows), first in zip(runs, starts, strict=False):
             origin = self._origins[number]
-            before = origin.text_bytes * told[number] // origin.rows
-            told[number] += rows
-            text = origin.text_bytes * told[number] // origin.rows - before
-            found.append(replace(origin, first=first, rows=rows, text_bytes=text))
-        return Provenance((*empty, *found), complete=True).encode()
+            before = origin.text_bytes * rows_before[number] // origin.rows
+            rows_before[number] += rows
+            text = origin.text_bytes * rows_before[number] // origin.rows - before
+            origins.append(replace(origin, first=first, rows=rows, text_bytes=text))
+        return Provenance((*empty, *origins), complete=True).encode()
 
 
 def _provenance(sparse: SparseIndex) -> Provenance:
     try:
-        found = sparse.provenance()
+        provenance = sparse.provenance()
     except CorruptError as error:
         notes.tell(f"the inputs of some rows are left out: {error.message}")
-        found = None
-    return found or Provenance((), complete=not sparse.blocks)
+        provenance = None
+    return provenance or Provenance((), complete=not sparse.blocks)

@@ -12,7 +12,7 @@ from itertools import accumulate, groupby, pairwise
 
 from sdb import _core
 from sdb.errors import CorruptError, UsageError
-from sdb.packfile.build.indexbuilder import Span, merge
+from sdb.packfile.build.indexbuilder import Span, build_index
 from sdb.packfile.build.newstats import facts_of_blocks
 from sdb.packfile.inputs.inputs import Input
 from sdb.packfile.rewrite.trailer import (
@@ -22,7 +22,7 @@ from sdb.packfile.rewrite.trailer import (
     report,
     rewritten_trailer,
 )
-from sdb.packfile.trailer.fieldcounts import Presence
+from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.trailer import Trailer
 from sdb.packfile.write.pack import BLOCK_BYTES, Feeder, packer_like
 from sdb.progress import silent
@@ -49,40 +49,22 @@ _PIECE_BYTES = 1 << 20
 
 @record
 class RowChanges:
-    """Rows of a packfile that change, by their numbers from 0 on.
+    """Rows of a packfile that change, by their numbers from 0 on."""
 
-    Attributes
-    ----------
-    dropped : array of int64
-        The rows that go, ascending.
-    changed : array of int64
-        The rows that get values, ascending.
-    values : bytes
-        An Ion stream with a struct for each of these: `row` is its number, and ``0``, ``1`` ... are
-        the values of the paths. Where one is missing, the field goes.
-    paths : tuple of path
-        Where the values go.
-    """
-
-    dropped: NDArray[np.int64]
-    changed: NDArray[np.int64]
+    dropped: NDArray[np.int64]  # the rows that go, ascending
+    changed: NDArray[np.int64]  # the rows that get values, ascending
+    # An Ion stream with a struct for each of these: `row` is its number, and ``0``, ``1`` ... are
+    # the values of the paths. Where one is missing, the field goes.
     values: bytes = field(default=b"", repr=False)
-    paths: tuple[Path, ...] = ()
+    paths: tuple[Path, ...] = ()  # where the values go
 
 
 class RewrittenPackfile:
     """A packfile in which rows change, ready to be written. Use :func:`rewritten` to get one.
 
-    Attributes
-    ----------
-    trailer : Trailer or None
-        Its trailer; None: no row is left.
-    rows_before, rows_after : int
-        Number of rows.
-    blocks_kept : int
-        Number of blocks that stay as they are.
-    copied_bytes, packed_bytes : int
-        Size of the blocks that are copied, and of those that were written again.
+    * ``trailer``: Its trailer; None: no row is left.
+    * ``copied_bytes, packed_bytes``: Size of the blocks that are copied, and of those that were
+      written again.
     """
 
     def __init__(
@@ -93,7 +75,7 @@ class RewrittenPackfile:
         self.trailer = trailer if trailer.blocks else None
         self.rows_before = 0
         self.rows_after = 0
-        places = [pack.trailer.block_range(one.number) for one in self._copied]
+        places = [pack.trailer.block_range(copied.number) for copied in self._copied]
         self.blocks_kept = len(places)
         self.copied_bytes = sum(stop - start for start, stop in places)
         self.packed_bytes = trailer.offset - self.copied_bytes
@@ -137,14 +119,14 @@ class RewrittenPackfile:
 
     def _copy(self, numbers: list[int], draft: Draft) -> None:
         """Copy blocks, those that follow each other at once."""
-        place = self._pack.trailer.block_range
+        range_of = self._pack.trailer.block_range
         for first, last in _runs(numbers):
-            draft.copy_range(self._pack.reader, place(first)[0], place(last)[1])
+            draft.copy_range(self._pack.reader, range_of(first)[0], range_of(last)[1])
 
 
 def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    """Give first and last of the numbers that follow each other."""
-    for _, group in groupby(enumerate(numbers), lambda one: one[1] - one[0]):
+    """Yield first and last of the numbers that follow each other."""
+    for _, group in groupby(enumerate(numbers), lambda numbered: numbered[1] - numbered[0]):
         run = [number for _, number in group]
         yield run[0], run[-1]
 
@@ -159,69 +141,57 @@ def rewritten(
 ) -> RewrittenPackfile:
     """Rewrite a packfile in which rows change.
 
-    Parameters
-    ----------
-    pack : Packfile
-        The packfile, open. Its compression, chunk size, level and constants stay.
-    changes : RowChanges
-        What changes; at least one row.
-    stack : ExitStack
-        Closes the temporary files when the packfile is written.
-    threads : int, optional
-        Threads that compress; one for each processor if not given.
-    progress : callable, optional
-        Told the size of each block that is done.
-
-    Returns
-    -------
-    RewrittenPackfile
-        What is to be written.
+    * ``pack``: The packfile, open. Its compression, chunk size, level and constants stay.
+    * ``changes``: What changes; at least one row.
+    * ``stack``: Closes the temporary files when the packfile is written.
+    * ``threads``: Threads that compress; one for each processor if not given.
+    * ``progress``: Told the size of each block that is done.
 
     Raises
     ------
     CorruptError
-        A block with rows that change is damaged, or has other rows than the trailer tells.
+        A block with rows that change is damaged, or has other rows than the trailer says.
     UsageError
         A value cannot be set where a row has no struct.
     """
     rows = rows_of_blocks(pack)
     firsts = [0, *accumulate(rows)]
-    if any(len(one) and one[-1] >= firsts[-1] for one in (changes.dropped, changes.changed)):
+    if any(len(rows_) and rows_[-1] >= firsts[-1] for rows_ in (changes.dropped, changes.changed)):
         message = f"{pack.path}: a row that should change is not among {firsts[-1]:,}"
         raise CorruptError(message, path=pack.path)
     parts: list[CopiedBlock | PackedBlocks] = []
     fields = FieldChange(pack)
-    told = progress or (lambda _: None)
+    advance = progress or (lambda _: None)
     for is_touched, group in groupby(
         range(len(rows)), lambda number: _is_touched(changes, firsts[number], firsts[number + 1])
     ):
         numbers = list(group)
         if not is_touched:
             parts += map(CopiedBlock, numbers)
-            told(sum(_size(pack, number) for number in numbers))
+            advance(sum(_size(pack, number) for number in numbers))
             continue
-        kept = [number for number in numbers if not _is_dropped(changes, firsts, number)]
+        remaining = [number for number in numbers if not _is_dropped(changes, firsts, number)]
         for number in numbers:
-            if number not in kept:
+            if number not in remaining:
                 fields.without(pack.read_block(number))
-                told(_size(pack, number))
-        if kept:
-            blocks = [(number, firsts[number], firsts[number + 1]) for number in kept]
-            rows_of = partial(_edited, pack, changes, blocks, fields, told)
+                advance(_size(pack, number))
+        if remaining:
+            blocks = [(number, firsts[number], firsts[number + 1]) for number in remaining]
+            rows_of = partial(_edited, pack, changes, blocks, fields, advance)
             source = Input(pack.path, "ion", source=rows_of)
             part = _spooled(pack.trailer, source, stack, threads)
             fields.with_new(part)
             parts.append(part)
-    found = RewrittenPackfile(
+    result = RewrittenPackfile(
         pack, parts, rewritten_trailer(pack, changes.dropped, rows, parts, fields)
     )
-    found.rows_before = sum(rows)
-    found.rows_after = found.rows_before - len(changes.dropped)
-    after = found.trailer.rows if found.trailer is not None else 0
-    if after is not None and after != found.rows_after:
-        message = f"{found.rows_before:,} rows without {len(changes.dropped):,} came to {after:,}"
+    result.rows_before = sum(rows)
+    result.rows_after = result.rows_before - len(changes.dropped)
+    after = result.trailer.rows if result.trailer is not None else 0
+    if after is not None and after != result.rows_after:
+        message = f"{result.rows_before:,} rows without {len(changes.dropped):,} came to {after:,}"
         raise CorruptError(f"{pack.path}: {message}", path=pack.path)
-    return found
+    return result
 
 
 def blocks_with(rows: Sequence[int], changed: NDArray[np.int64]) -> int:
@@ -234,11 +204,11 @@ def blocks_with(rows: Sequence[int], changed: NDArray[np.int64]) -> int:
     2
     """
     firsts = [0, *accumulate(rows)]
-    return sum(len(_between(changed, *place)) > 0 for place in pairwise(firsts))
+    return sum(len(_between(changed, *range_)) > 0 for range_ in pairwise(firsts))
 
 
 def rows_of_blocks(pack: Packfile) -> list[int]:
-    """Give the number of rows of each block; they are counted where the trailer does not tell."""
+    """Return the number of rows of each block; counted where the trailer does not have it."""
     summary = pack.trailer.sparse.summary
     if summary is not None:
         return list(summary.rows)
@@ -251,11 +221,13 @@ def _between(numbers: NDArray[np.int64], first: int, stop: int) -> NDArray[np.in
 
 
 def _is_touched(changes: RowChanges, first: int, stop: int) -> bool:
-    return any(len(_between(one, first, stop)) for one in (changes.dropped, changes.changed))
+    return any(
+        len(_between(numbers, first, stop)) for numbers in (changes.dropped, changes.changed)
+    )
 
 
 def _is_dropped(changes: RowChanges, firsts: list[int], number: int) -> bool:
-    """Tell whether all rows of a block go."""
+    """Return whether all rows of a block go."""
     first, stop = firsts[number], firsts[number + 1]
     return len(_between(changes.dropped, first, stop)) == stop - first
 
@@ -267,10 +239,10 @@ def _spooled(
 
     file: Any = stack.enter_context(SpooledTemporaryFile(_SMALL_BYTES))  # noqa: SIM115
     packer = packer_like(trailer, time_fields=list(trailer.sparse.indices), threads=threads)
-    made, facts = packed_like(
+    new_trailer, facts = packed_like(
         trailer, packer, source, file.write, list(trailer.sparse.indices), BLOCK_BYTES
     )
-    return PackedBlocks(made, file, facts)
+    return PackedBlocks(new_trailer, file, facts)
 
 
 def packed_like(
@@ -283,30 +255,16 @@ def packed_like(
 ) -> tuple[Trailer, list[BlockFacts]]:
     """Pack rows as those of a packfile were packed.
 
-    Parameters
-    ----------
-    trailer : Trailer
-        The trailer of the packfile.
-    packer : Packer
-        A packer like that, see :func:`sdb.packfile.write.pack.packer_like`.
-    source : Input
-        The rows.
-    write : callable
-        Takes the frames, one by one.
-    time_fields : sequence of path
-        Paths that get a time index as soon as they hold any timestamp.
-    block_bytes : int
-        Decompressed size of a block in bytes, that of the packer.
+    * ``packer``: A packer like that, see :func:`sdb.packfile.write.pack.packer_like`.
+    * ``time_fields``: Paths that get a time index as soon as they hold any timestamp.
+    * ``block_bytes``: Decompressed size of a block in bytes, that of the packer.
 
-    Returns
-    -------
-    tuple
-        What is known of the blocks, as of a packfile of their own, and the statistics of each.
+    Returns: What is known of the blocks, as of a packfile of their own, and the statistics of each.
     """
     with packer:
         Feeder(packer, write, None).feed_all([source], silent)
         types, types_complete = packer.types
-        listed, sparse = merge(
+        listed, sparse = build_index(
             [Span(*run) for run in packer.runs],
             align_bytes=trailer.align_bytes,
             block_bytes=block_bytes,
@@ -315,12 +273,12 @@ def packed_like(
             time_fields=time_fields,
             constants=trailer.sparse.constants,
             hidden=packer.hidden,
-            presence=Presence.of(packer.fields[0], complete=packer.fields[1]),
+            presence=FieldCounts.of(packer.fields[0], complete=packer.fields[1]),
         )
         shift = trailer.block_shift
-        made = Trailer(1, packer.position, packer.algorithm, shift, listed, sparse)
+        new_trailer = Trailer(1, packer.position, packer.algorithm, shift, listed, sparse)
         rows = sparse.summary.rows if sparse.summary is not None else ()
-        return made, facts_of_blocks(packer, listed, rows)
+        return new_trailer, facts_of_blocks(packer, listed, rows)
 
 
 def _edited(
@@ -328,9 +286,9 @@ def _edited(
     changes: RowChanges,
     blocks: list[tuple[int, int, int]],
     fields: FieldChange,
-    told: Callable[[int], None],
+    advance: Callable[[int], None],
 ) -> Generator[bytes]:
-    """Give the rows of blocks as Ion, with what changes in them; each block is read once."""
+    """Yield the rows of blocks as Ion, with what changes in them; each block is read once."""
     trailer = pack.trailer
     for number, first, stop in blocks:
         block = pack.read_block(number)
@@ -350,7 +308,7 @@ def _edited(
             raise pack.blame(error, number) from None
         except UsageError as error:
             raise error.within(pack.path, path=pack.path) from None
-        told(_size(pack, number))
+        advance(_size(pack, number))
 
 
 def _size(pack: Packfile, number: int) -> int:

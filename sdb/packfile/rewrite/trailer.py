@@ -6,7 +6,7 @@ from sdb import _core
 from sdb.errors import CorruptError
 from sdb.packfile.build.choose import choose_statistics
 from sdb.packfile.trailer import fieldcounts
-from sdb.packfile.trailer.fieldcounts import FieldCount, Presence
+from sdb.packfile.trailer.fieldcounts import FieldCount, FieldCounts
 from sdb.packfile.trailer.provenance import Provenance
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices, join_types
 from sdb.packfile.trailer.trailer import Block, Trailer
@@ -29,34 +29,18 @@ if TYPE_CHECKING:
 
 @record
 class CopiedBlock:
-    """A block that stays as it is.
+    """A block that stays as it is."""
 
-    Attributes
-    ----------
-    number : int
-        Its number in the old packfile.
-    """
-
-    number: int
+    number: int  # its number in the old packfile
 
 
 @record
 class PackedBlocks:
-    """Blocks that were written again, and where their bytes wait.
+    """Blocks that were written again, and where their bytes wait."""
 
-    Attributes
-    ----------
-    trailer : Trailer
-        What is known of them, as of a packfile of their own.
-    file : binary file
-        Their bytes.
-    facts : list of BlockFacts
-        The statistics of each.
-    """
-
-    trailer: Trailer
-    file: BinaryIO
-    facts: list[BlockFacts]
+    trailer: Trailer  # what is known of them, as of a packfile of their own
+    file: BinaryIO  # their bytes
+    facts: list[BlockFacts]  # the statistics of each
 
 
 def report(pack: Packfile, block: bytes) -> _core.BlockReport:
@@ -66,17 +50,11 @@ def report(pack: Packfile, block: bytes) -> _core.BlockReport:
 
 
 class FieldChange:
-    """The presence of fields, less that of blocks that go, and with that of new ones.
-
-    Parameters
-    ----------
-    pack : Packfile
-        The packfile as it was.
-    """
+    """The presence of fields, less that of blocks that go, and with that of new ones."""
 
     def __init__(self, pack: Packfile) -> None:
         self._pack = pack
-        self._known: Presence | None = None
+        self._known: FieldCounts | None = None
         try:
             self._known = pack.trailer.sparse.presence()
         except CorruptError:
@@ -88,9 +66,9 @@ class FieldChange:
         """Take away what a block of it has."""
         if self._known is None:
             return
-        found, _ = report(self._pack, block).fields
+        counts, _ = report(self._pack, block).fields
         constants = self._pack.trailer.sparse.constants
-        for path, _, rows in found:
+        for path, _, rows in counts:
             if path in self._counts and path[0] not in constants:
                 count = self._counts[path]
                 self._counts[path] = FieldCount(count.types, count.rows - rows)
@@ -104,9 +82,9 @@ class FieldChange:
             self._known = None
             return
         constants = self._pack.trailer.sparse.constants
-        counts = {path: one for path, one in new.fields.items() if path[0] not in constants}
+        counts = {path: count for path, count in new.fields.items() if path[0] not in constants}
         joined = fieldcounts.join(
-            [Presence(self._counts, self._is_complete), Presence(counts, new.complete)]
+            [FieldCounts(self._counts, self._is_complete), FieldCounts(counts, new.complete)]
         )
         self._counts, self._is_complete = joined.fields, joined.complete
 
@@ -117,21 +95,23 @@ class FieldChange:
             return set()
         constants = self._pack.trailer.sparse.constants
         return {
-            path for path, one in self._counts.items() if not one.rows and path[0] not in constants
+            path
+            for path, count in self._counts.items()
+            if not count.rows and path[0] not in constants
         }
 
     def encode(self, summary: Summary, rows: int) -> bytes:
-        """Give what is stored; nothing where it is not known."""
-        if self._known is None or any(one.rows < 0 for one in self._counts.values()):
+        """Return what is stored; nothing where it is not known."""
+        if self._known is None or any(count.rows < 0 for count in self._counts.values()):
             return b""
         constants = self._pack.trailer.sparse.constants
         counts = {
-            path: FieldCount(one.types, rows) if path[0] in constants else one
-            for path, one in self._counts.items()
-            if one.rows or path[0] in constants
+            path: FieldCount(count.types, rows) if path[0] in constants else count
+            for path, count in self._counts.items()
+            if count.rows or path[0] in constants
         }
         ordered = {path: counts[path] for path in fieldcounts.nested(counts)}
-        return Presence(ordered, self._is_complete).encode(summary)
+        return FieldCounts(ordered, self._is_complete).encode(summary)
 
 
 def rewritten_trailer(
@@ -141,26 +121,7 @@ def rewritten_trailer(
     parts: Sequence[CopiedBlock | PackedBlocks],
     fields: FieldChange,
 ) -> Trailer:
-    """Make the trailer of blocks that are copied and blocks that are new.
-
-    Parameters
-    ----------
-    pack : Packfile
-        The packfile as it was.
-    dropped : array of int64
-        The rows that go, ascending.
-    rows : list of int
-        Number of rows of each of its blocks.
-    parts : sequence of CopiedBlock or PackedBlocks
-        The new blocks, in order.
-    fields : FieldChange
-        The presence of fields.
-
-    Returns
-    -------
-    Trailer
-        The trailer.
-    """
+    """Make the trailer of blocks that are copied and blocks that are new."""
     old = pack.trailer
     blocks: list[Block] = []
     counts: list[int] = []
@@ -175,18 +136,18 @@ def rewritten_trailer(
             digests.append(digest or _core.digest_block(pack.read_block(part.number)))
             offset += stop - start
         else:
-            blocks += [Block(offset + one.offset, one.chunks) for one in part.trailer.blocks]
+            blocks += [Block(offset + block.offset, block.chunks) for block in part.trailer.blocks]
             summary = part.trailer.sparse.summary
             counts += summary.rows if summary is not None else ()
             digests += part.trailer.sparse.digests
             offset += part.trailer.offset
     new = [part.trailer.sparse for part in parts if isinstance(part, PackedBlocks)]
-    known = [old.sparse.summary or Summary(tuple(rows), {}, complete=False)]
-    known += [one.summary for one in new if one.summary is not None]
-    types, complete = join_types((one.types, one.complete) for one in known)
+    summaries = [old.sparse.summary or Summary(tuple(rows), {}, complete=False)]
+    summaries += [packed.summary for packed in new if packed.summary is not None]
+    types, complete = join_types((summary_.types, summary_.complete) for summary_ in summaries)
     gone = fields.gone
-    types = {path: one for path, one in types.items() if path not in gone}
-    summary = Summary.bounded(counts, types, complete=complete and len(known) == len(new) + 1)
+    types = {path: mask for path, mask in types.items() if path not in gone}
+    summary = Summary.bounded(counts, types, complete=complete and len(summaries) == len(new) + 1)
     sparse = SparseIndex(
         len(blocks),
         old.sparse.constants,
@@ -209,45 +170,45 @@ def rewritten_trailer(
 def _ranges(
     old: SparseIndex, new: list[SparseIndex], parts: Sequence[CopiedBlock | PackedBlocks]
 ) -> Iterator[dict[Path, tuple[int, int]]]:
-    """Give for each block the times at each path of which all blocks tell."""
+    """Yield for each block the times at each path for which all blocks have times."""
     everyone = [old, *new]
-    paths = {path for one in everyone for path in one.indices}
-    told = [
+    paths = {path for sparse_ in everyone for path in sparse_.indices}
+    common = [
         path
         for path in sorted(paths)
-        if all(path in one.indices or one.is_without_times(path) for one in everyone)
+        if all(path in sparse_.indices or sparse_.is_without_times(path) for sparse_ in everyone)
     ]
     for part in parts:
         sparse = old if isinstance(part, CopiedBlock) else part.trailer.sparse
         numbers = [part.number] if isinstance(part, CopiedBlock) else range(sparse.blocks)
-        indexed = [(path, sparse.indices[path]) for path in told if path in sparse.indices]
+        indexed = [(path, sparse.indices[path]) for path in common if path in sparse.indices]
         for number in numbers:
-            found = ((path, index.known_range(number)) for path, index in indexed)
-            yield {path: known for path, known in found if known is not None}
+            times = ((path, index.known_range(number)) for path, index in indexed)
+            yield {path: range_ for path, range_ in times if range_ is not None}
 
 
 def _statistics(
     pack: Packfile, parts: Sequence[CopiedBlock | PackedBlocks], size_bytes: int
 ) -> StoredStatistics | None:
-    known = all_facts(pack)
+    facts_of_all = all_facts(pack)
     facts: list[BlockFacts] = []
     for part in parts:
-        facts += [known[part.number]] if isinstance(part, CopiedBlock) else part.facts
+        facts += [facts_of_all[part.number]] if isinstance(part, CopiedBlock) else part.facts
     return choose_statistics(facts, size_bytes, sources=[pack.trailer.sparse])
 
 
 def _provenance(old: SparseIndex, dropped: NDArray[np.int64]) -> bytes:
-    """Give which inputs the rows that are left came from."""
+    """Return which inputs the rows that are left came from."""
     try:
-        told = old.provenance()
+        provenance = old.provenance()
     except CorruptError:
         return b""
-    if told is None:
+    if provenance is None:
         return b""
     origins = []
-    for one in told.origins:
-        before, stop = map(int, dropped.searchsorted([one.first, one.first + one.rows]))
-        if one.rows > stop - before:
-            kept = one.rows - (stop - before)
-            origins.append(replace(one, first=one.first - before, rows=kept))
-    return Provenance(tuple(origins), told.complete).encode() if origins else b""
+    for origin in provenance.origins:
+        before, stop = map(int, dropped.searchsorted([origin.first, origin.first + origin.rows]))
+        if origin.rows > stop - before:
+            left_rows = origin.rows - (stop - before)
+            origins.append(replace(origin, first=origin.first - before, rows=left_rows))
+    return Provenance(tuple(origins), provenance.complete).encode() if origins else b""

@@ -16,7 +16,7 @@ from sdb.ion import IonSymbol
 from sdb.packfile.trailer.lazybytes import held_bytes
 from sdb.packfile.trailer.ribbonslices import CHECKSUM_BYTES, SlicedFilter, encode_filter
 from sdb.packfile.trailer.statsection import StoredStatistics
-from sdb.packfile.trailer.timeindex import integers
+from sdb.packfile.trailer.timeindex import integers, malformed
 from sdb.packfile.trailer.zonemap import decode_zones, encode_zones
 
 TYPE_CHECKING = False
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from sdb.packfile.trailer.fieldcounts import FieldPath
-    from sdb.packfile.trailer.lazybytes import LateBytes
-    from sdb.packfile.trailer.ribbon import MembershipFilter, ValueSet
+    from sdb.packfile.trailer.lazybytes import LazyBytes
+    from sdb.packfile.trailer.ribbon import RibbonFilter, ValueSet
     from sdb.packfile.trailer.zonemap import Zone
 
     _Known = TypeVar("_Known")
@@ -37,7 +37,6 @@ ELEMENT = None
 VERSION = 1
 ZONES, TEXTS, INTEGERS, WORDS, PREFIXES = 1, 5, 6, 7, 8
 """What a section is of; sections of other kinds are passed over."""
-OLD_FILTERS = (2, 3, 4)
 """Sections of filters as they were once: in more bytes for as many false answers."""
 
 MAX_SECTIONS = 4096
@@ -61,7 +60,7 @@ class BlockStatistics:
         blocks: int,
         sections: Mapping[tuple[FieldPath, int], tuple[int, int]],
         slices: Mapping[tuple[FieldPath, int], tuple[int, int]],
-        body: bytes | LateBytes,
+        body: bytes | LazyBytes,
     ) -> None:
         self._blocks = blocks
         self._sections = sections
@@ -84,27 +83,24 @@ class BlockStatistics:
     def sizes(self) -> dict[tuple[FieldPath, int], int]:
         """The size in bytes of what there is, by path and kind."""
         places = (self._sections, self._slices)
-        return {key: sum(len(range(*one[key])) for one in places) for key in self._sections}
+        return {key: sum(len(range(*ranges[key])) for ranges in places) for key in self._sections}
 
     def bytes_of(self, *kinds: int) -> int:
-        """Give the size in bytes of what there is of some kinds, as of `WORDS`."""
+        """Return the size in bytes of what there is of some kinds, as of `WORDS`."""
         return sum(size for (_, kind), size in self.sizes.items() if kind in kinds)
-
-    @property
-    def old_filters(self) -> int:
-        """Number of filters of an older kind, which nobody reads."""
-        return sum(kind in OLD_FILTERS for _, kind in self._sections)
 
     @property
     def held_bytes(self) -> int:
         """About how many bytes of them are in memory."""
         sizes = self.sizes
         zones = sum(sizes.get((path, ZONES), 0) for path in tuple(self._zones))
-        filters = sum(one.held_bytes for one in tuple(self._filters.values()) if one is not None)
+        filters = sum(
+            values.held_bytes for values in tuple(self._filters.values()) if values is not None
+        )
         return held_bytes(self._body) + zones + filters
 
     def load(self) -> None:
-        """Read all of them at once, for whoever needs most of them.
+        """Read all of them at once, where most of them are needed.
 
         Raises
         ------
@@ -114,7 +110,7 @@ class BlockStatistics:
         self._body = bytes(self._body)
 
     def zone(self, path: FieldPath) -> tuple[Zone | None, ...] | None:
-        """Give the zone of each block at a path.
+        """Return the zone of each block at a path.
 
         Returns
         -------
@@ -127,26 +123,26 @@ class BlockStatistics:
         return self._zones[path]
 
     def texts(self, path: FieldPath) -> SlicedFilter | None:
-        """Give the filter of the texts at a path; None: nothing is known."""
+        """Return the filter of the texts at a path; None: nothing is known."""
         return self._filter(path, TEXTS)
 
     def integers(self, path: FieldPath) -> SlicedFilter | None:
-        """Give the filter of the integers at a path; None: nothing is known."""
+        """Return the filter of the integers at a path; None: nothing is known."""
         return self._filter(path, INTEGERS)
 
     def words(self, path: FieldPath) -> SlicedFilter | None:
-        """Give the filter of the pieces of all texts at a path and inside of the values there.
+        """Return the filter of the pieces of all texts at a path and inside of the values there.
 
         See :mod:`sdb.packfile.prune.ngrams`; None: nothing is known.
         """
         return self._filter(path, WORDS)
 
     def prefixes(self, path: FieldPath) -> SlicedFilter | None:
-        """Give the filter of the prefixes of the addresses at a path; None: nothing is known."""
+        """Return the filter of the prefixes of the addresses at a path; None: nothing is known."""
         return self._filter(path, PREFIXES)
 
     def filter(self, path: FieldPath, kind: int) -> SlicedFilter | None:
-        """Read the head of a filter; None when there is none.
+        """Read the head of a filter; None if there is no filter.
 
         Raises
         ------
@@ -167,8 +163,8 @@ class BlockStatistics:
 
     def sets(self, path: FieldPath, kind: int) -> tuple[tuple[ValueSet, ...] | None, ...]:
         """Read all sets of each block; nothing where they are damaged."""
-        known = self._filter(path, kind)
-        whole = None if known is None else _unless_damaged(known.whole)
+        values = self._filter(path, kind)
+        whole = None if values is None else _unless_damaged(values.whole)
         return () if whole is None else whole.sets
 
     def _filter(self, path: FieldPath, kind: int) -> SlicedFilter | None:
@@ -181,7 +177,7 @@ class BlockStatistics:
         return None if data is None else decode_zones(data, self._blocks)
 
     def section(self, path: FieldPath, kind: int) -> bytes | None:
-        """Give what is stored of a path; None when there is nothing.
+        """Return what is stored of a path; None when there is nothing.
 
         Raises
         ------
@@ -190,15 +186,15 @@ class BlockStatistics:
         ConflictError, NotFoundError
             The packfile was replaced or removed before it was read.
         """
-        place = self._sections.get((path, kind))
-        if place is None:
+        range_ = self._sections.get((path, kind))
+        if range_ is None:
             return None
         from sdb import _core
 
-        data = self._body[slice(*place)]
+        data = self._body[slice(*range_)]
         checksum, data = data[:CHECKSUM_BYTES], data[CHECKSUM_BYTES:]
         if _core.hash_section(data).to_bytes(CHECKSUM_BYTES, "big") != checksum:
-            raise CorruptError("a section of the statistics is damaged")
+            raise CorruptError("a section of the statistics is damaged: its checksum is wrong")
         return data
 
     @classmethod
@@ -227,7 +223,7 @@ class BlockStatistics:
             return None
         depths, names, kinds, lengths, sliced = listed
         if min(lengths + sliced, default=0) < 0 or sum(lengths + sliced) != len(stored.body):
-            raise CorruptError("the sections of the statistics have other sizes")
+            raise CorruptError("invalid sections of the statistics: their sizes do not add up")
         starts = [*accumulate(depths, initial=0)]
         places = [*pairwise(accumulate(lengths + sliced, initial=0))]
         sections: dict[tuple[FieldPath, int], tuple[int, int]] = {}
@@ -236,28 +232,19 @@ class BlockStatistics:
             inner = names[starts[at] : starts[at + 1]]
             path = tuple([None if name is None else str(name) for name in inner])
             if (path, kind) in sections:
-                raise CorruptError("the statistics have a section twice")
+                raise CorruptError("invalid statistics: a section is there twice")
             sections[path, kind] = places[at]
             slices[path, kind] = places[len(kinds) + at]
         return cls(blocks, sections, slices, stored.body)
 
 
 def _unless_damaged(read: Callable[[], _Known]) -> _Known | None:
-    """Read something; tell of it where it is damaged."""
+    """Return what `read` returns; None, with a note, if it is damaged."""
     try:
         return read()
     except CorruptError as error:
         notes.tell(f"statistics are ignored: {error.message}")
         return None
-
-
-def tell_old_filters(known: BlockStatistics | None) -> None:
-    """Warn of filters that nobody reads any longer."""
-    if known is not None and known.old_filters:
-        notes.warn(
-            f"{known.old_filters:,} filters of values are of an older kind and not read:"
-            " rows that are packed again get new ones"
-        )
 
 
 def _listed(stored: StoredStatistics) -> list[list[Any]] | None:
@@ -266,55 +253,47 @@ def _listed(stored: StoredStatistics) -> list[list[Any]] | None:
 
     value = ion.loads(_core.zstd_decompress(stored.head, _MAX_HEAD_BYTES))
     if not isinstance(value, list) or not value or type(value[0]) is not int:
-        raise CorruptError("the statistics are not what they are made of")
+        raise malformed("statistics", "a list that begins with a version", value)
     if value[0] != VERSION:
         return None
     if len(value) == _LISTS:  # no section has slices
         value.append([0] * len(value[3]))
     if [*map(type, value[1:])] != _LISTS * [list]:
-        raise CorruptError("the statistics are not what they are made of")
+        raise malformed("statistics", f"a version and {_LISTS} lists", value)
     depths, names, kinds, lengths, sliced = value[1:]
     for numbers in (depths, kinds, lengths, sliced):
         integers(numbers, "the statistics")
     if not len(depths) == len(kinds) == len(lengths) == len(sliced) <= MAX_SECTIONS:
-        raise CorruptError("the lists of the statistics differ in length, or are too long")
+        raise CorruptError("invalid statistics: their lists differ in length, or are too long")
     least = [1 if kind in (ZONES, TEXTS, INTEGERS) else 0 for kind in kinds]
     if not all(map(range(MAX_DEPTH + 1).__contains__, depths)) or any(map(lt, depths, least)):
-        raise CorruptError("the statistics have a path that makes no sense")
+        raise CorruptError(f"invalid depth of a path in the statistics: expected 0 to {MAX_DEPTH}")
     if sum(depths) != len(names):
-        raise CorruptError("the statistics have a path that makes no sense")
+        raise CorruptError(
+            f"invalid paths in the statistics: {sum(depths)} names expected, {len(names)} are there"
+        )
     if any(name is not None and not isinstance(name, str) for name in names):
-        raise CorruptError("the statistics have a name that is none")
+        raise CorruptError("invalid name in the statistics: expected text or null")
     return [depths, names, kinds, lengths, sliced]
 
 
 def encode_statistics(
     zones: Mapping[FieldPath, Sequence[Zone | None]],
-    filters: Mapping[tuple[FieldPath, int], MembershipFilter],
+    filters: Mapping[tuple[FieldPath, int], RibbonFilter],
 ) -> StoredStatistics | None:
-    """Give statistics as they are stored.
+    """Return statistics as they are stored.
 
-    Parameters
-    ----------
-    zones : mapping
-        For each path the zone of each block.
-    filters : mapping
-        Filters by path and kind: `TEXTS`, `INTEGERS`, `WORDS` or `PREFIXES`.
-
-    Returns
-    -------
-    StoredStatistics or None
-        None when there is nothing.
+    * ``filters``: Filters by path and kind: `TEXTS`, `INTEGERS`, `WORDS` or `PREFIXES`.
     """
-    sections = {(path, ZONES): (encode_zones(found), b"") for path, found in zones.items()}
-    sections |= {key: encode_filter(found) for key, found in filters.items()}
+    sections = {(path, ZONES): (encode_zones(values), b"") for path, values in zones.items()}
+    sections |= {key: encode_filter(values) for key, values in filters.items()}
     return store_sections(sections)
 
 
 def store_sections(
     sections: Mapping[tuple[FieldPath, int], tuple[bytes, bytes]],
 ) -> StoredStatistics | None:
-    """Give sections by path and kind, and their slices, as they are stored; None without any."""
+    """Return sections by path and kind, and their slices, as they are stored; None without any."""
     from sdb import _core
 
     if not sections:
@@ -323,7 +302,7 @@ def store_sections(
         _core.hash_section(data).to_bytes(CHECKSUM_BYTES, "big") + data
         for data, _ in sections.values()
     ]
-    slices = [found for _, found in sections.values()]
+    slices = [ranges for _, ranges in sections.values()]
     names = chain.from_iterable(path for path, _ in sections)
     value = [
         VERSION,

@@ -1,8 +1,8 @@
 """The extension that only `sdb` writes: the field `sdb` of a sparse index.
 
-Readers that do not know it skip the whole field, so it may tell what the format has no place for:
+Readers that do not know it skip the whole field, so it holds what the format has no place for:
 how many rows each block has, which types occur at which path, and digests of the blocks. A file is
-as good without it; so damage to it is a flaw that is told, and no reason to refuse the file. See
+as good without it; so damage to it is a flaw that is reported, no reason to refuse the file. See
 the section on the extension in docs/format.md.
 """
 
@@ -14,7 +14,7 @@ from sdb import bounds, ion
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
 from sdb.packfile.trailer.statsection import StoredStatistics
-from sdb.packfile.trailer.timeindex import in_int64, integers
+from sdb.packfile.trailer.timeindex import in_int64, integers, malformed
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -84,22 +84,22 @@ class Summary:
             and _MOST_BYTES * sum(map(len, chain.from_iterable(ordered))) <= MAX_SUMMARY_BYTES
         ):
             return cls(tuple(rows), {path: types[path] for path in ordered}, complete)
-        kept: dict[Path, int] = {}
+        bounded: dict[Path, int] = {}
         size_bytes = 0
         for path in sorted(types, key=lambda path: (len(path), path)):
             size_bytes += len("".join(path).encode())
             if (
-                len(kept) == MAX_SUMMARY_PATHS
+                len(bounded) == MAX_SUMMARY_PATHS
                 or len(path) > MAX_SUMMARY_COMPONENTS
                 or size_bytes > MAX_SUMMARY_BYTES
             ):
                 complete = False
                 break
-            kept[path] = types[path]
-        return cls(tuple(rows), {path: kept[path] for path in sorted(kept)}, complete)
+            bounded[path] = types[path]
+        return cls(tuple(rows), {path: bounded[path] for path in sorted(bounded)}, complete)
 
     def encode(self) -> dict[str, object]:
-        """Give the struct that is stored."""
+        """Return the struct that is stored."""
         if len(self.types) >= _MANY:
             return {"version": VERSION, "summary": self._packed()}
         return {
@@ -115,7 +115,7 @@ class Summary:
         return [after - before for before, after in pairwise((0, *self.rows))]
 
     def _packed(self) -> bytes:
-        """Give the member `summary`."""
+        """Return the member `summary`."""
         from sdb import _core
 
         shared: list[int] = []
@@ -173,10 +173,10 @@ class Summary:
             or [*map(type, value[:1])] != [bool]
             or [*map(type, value[1:])] != 5 * [list]
         ):
-            raise CorruptError("the summary is not what it is made of")
+            raise malformed("summary", "a truth value and 5 lists", value)
         complete, rows, shared, added, names, masks = value
         if not len(shared) == len(added) == len(masks):
-            raise CorruptError("the lists of the summary differ in length")
+            raise CorruptError("invalid summary: its lists differ in length")
         _limited(masks)
         for numbers in (shared, added):
             integers(numbers, "the summary")
@@ -185,7 +185,9 @@ class Summary:
         at = 0
         for same, more, mask in zip(shared, added, masks, strict=True):
             if not 0 <= same <= len(path) or not 0 < more <= len(names) - at:
-                raise CorruptError("the summary has a path that makes no sense")
+                raise CorruptError(
+                    "invalid path in the summary: it takes more names than there are"
+                )
             path = path_of([*path[:same], *names[at : at + more]])
             at += more
             types.append((path, mask))
@@ -195,58 +197,47 @@ class Summary:
     def _checked(
         cls, stored: object, listed: Sequence[tuple[Path, object]], complete: object
     ) -> Summary:
-        """Insist on row counts and types that make sense."""
+        """Require row counts and types that make sense."""
         rows = list(accumulate(integers(stored, "the list of row counts")))
         if rows and min(in_int64(rows, "the list of row counts")) < 0:
-            raise CorruptError("the summary has a negative number of rows")
+            raise CorruptError("invalid number of rows in the summary: it is negative")
         types: dict[Path, int] = {}
         _limited(listed)
         for path, mask in listed:
             if type(mask) is not int or mask not in _MASKS:
-                raise CorruptError("the summary has a set of types that is none")
+                raise CorruptError(f"invalid type mask in the summary: {mask!r}")
             if path in types:
                 raise CorruptError(f"the summary has {'.'.join(path)} twice")
             types[path] = mask
         if type(complete) is not bool:
-            raise CorruptError("whether the summary is complete is no truth value")
+            raise CorruptError(
+                f"invalid member complete of the summary: expected true or false, got {complete!r}"
+            )
         return cls(tuple(rows), types, complete)
 
 
 @record
 class Extension:
-    """The fields of the extension.
+    """The fields of the extension."""
 
-    Attributes
-    ----------
-    summary : Summary or None
-        Row counts and types.
-    digests : tuple of bytes
-        Digest of each block, empty where it is not known; no digests when none is known.
-    flaw : str
-        Why the extension was ignored; empty when it was not.
-    presence : bytes
-        In how many rows each field is, as it is stored; empty when it is not known.
-    provenance : bytes
-        Which inputs the rows came from, as it is stored; empty when it is not known.
-    level : int or None
-        Level of zstd that new rows are compressed with; None when it is the default, or not known.
-    statistics : StoredStatistics or None
-        What is known of the values in each block.
-    clustered : tuple of path
-        The paths whose values the rows are sorted by; none when they are not, or it is not known.
-    """
-
-    summary: Summary | None = None
+    summary: Summary | None = None  # row counts and types
+    # Digest of each block, empty where it is not known; no digests when none is known
     digests: tuple[bytes, ...] = ()
-    flaw: str = ""
+    flaw: str = ""  # why the extension was ignored; empty when it was not
+    # In how many rows each field is, as it is stored; empty when it is not known
     presence: bytes = b""
+    # Which inputs the rows came from, as it is stored; empty when it is not known
     provenance: bytes = b""
+    # Level of zstd that new rows are compressed with; None when it is the default, or not known
     level: int | None = None
-    statistics: StoredStatistics | None = None
+    statistics: StoredStatistics | None = None  # what is known of the values in each block
+    # The paths whose values the rows are sorted by; none when they are not, or it is not known
     clustered: tuple[Path, ...] = ()
+    # Identities of the rows, as they are stored; empty when it came in as it is
+    identities: bytes = b""
 
     def encode(self) -> dict[str, object]:
-        """Give the struct that is stored, without any field when there is nothing to tell."""
+        """Return the struct that is stored; empty if there is nothing to store."""
         value: dict[str, object] = {}
         if self.summary is not None:
             value |= self.summary.encode()
@@ -265,24 +256,18 @@ class Extension:
         if self.clustered:
             value["version"] = VERSION
             value["clustered"] = [[*map(IonSymbol, path)] for path in self.clustered]
+        if self.summary is not None and self.identities:
+            value["identities"] = self.identities
         return value
 
     @classmethod
     def read(cls, value: object, blocks: int) -> Self:
         """Read the struct that is stored.
 
-        Parameters
-        ----------
-        value : object
-            The value of the field; None when there is none.
-        blocks : int
-            Number of blocks.
+        * ``value``: The value of the field; None if it is missing.
 
-        Returns
-        -------
-        Extension
-            What it tells: nothing when it is of another version, and when anything in it is
-            malformed; `flaw` then says what.
+        Returns: Its content: nothing when it is of another version, and when anything in it is
+        malformed; `flaw` then says what.
         """
         if value is None:
             return cls()
@@ -296,21 +281,23 @@ class Extension:
                 raise CorruptError(f"{len(summary.rows)} row counts for {blocks} blocks")  # noqa: TRY301
             digests = _digests(value.get("digests", b""), blocks)
             level = _level(value.get("level"))
-            members = [_blob(value, name) for name in ("presence", "provenance")]
-            told = members if summary is not None else [b"", b""]
-            found = StoredStatistics.read(value.get("statistics"))
-            statistics = None if summary is None else found
+            members = [_blob(value, name) for name in ("presence", "provenance", "identities")]
+            parts = members if summary is not None else [b"", b"", b""]
+            stored = StoredStatistics.read(value.get("statistics"))
+            statistics = None if summary is None else stored
             clustered = _clustered(value.get("clustered"))
-            return cls(summary, digests, "", told[0], told[1], level, statistics, clustered)
+            return cls(
+                summary, digests, "", parts[0], parts[1], level, statistics, clustered, parts[2]
+            )
         except CorruptError as error:
             return cls(flaw=error.message)
 
 
 def _blob(value: dict[str, Any], name: str) -> bytes:
-    found = value.get(name, b"")
-    if type(found) is not bytes:
+    data = value.get(name, b"")
+    if type(data) is not bytes:
         raise CorruptError(f"the {name} is not a blob")
-    return found
+    return data
 
 
 def _limited(listed: Sequence[object]) -> None:
@@ -320,10 +307,10 @@ def _limited(listed: Sequence[object]) -> None:
         )
 
 
-def _common(one: Path, other: Path) -> int:
+def _common(path: Path, other: Path) -> int:
     """Count the names that two paths begin with."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(path, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(path), len(other)))
 
 
 def _level(value: object) -> int | None:
@@ -350,24 +337,12 @@ def _digests(value: object, blocks: int) -> tuple[bytes, ...]:
     if len(value) != DIGEST_BYTES * blocks:
         raise CorruptError(f"{len(value):,} bytes of digests for {blocks:,} blocks")
     cut = range(0, len(value), DIGEST_BYTES)
-    found = tuple([value[start : start + DIGEST_BYTES] for start in cut])
-    return tuple([b"" if digest == _UNKNOWN else digest for digest in found])
+    digests = tuple([value[start : start + DIGEST_BYTES] for start in cut])
+    return tuple([b"" if digest == _UNKNOWN else digest for digest in digests])
 
 
 def structs(values: object, what: str) -> list[dict[str, Any]]:
-    """Insist on a list of structs.
-
-    Parameters
-    ----------
-    values : object
-        What was read.
-    what : str
-        What it is, for the message.
-
-    Returns
-    -------
-    list of dict
-        The same list.
+    """Require a list of structs.
 
     Raises
     ------
@@ -380,7 +355,7 @@ def structs(values: object, what: str) -> list[dict[str, Any]]:
 
 
 def path_of(value: object) -> Path:
-    """Insist on a path, which is a list of 1 to 64 names.
+    """Require a path, which is a list of 1 to 64 names.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sdb import ion
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
-from sdb.packfile.trailer.timeindex import integers
+from sdb.packfile.trailer.timeindex import integers, malformed
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ class FieldCount:
 
 
 @record
-class Presence:
+class FieldCounts:
     """The fields of a packfile.
 
     Attributes
@@ -75,11 +75,11 @@ class Presence:
     complete: bool
 
     @classmethod
-    def of(cls, found: Iterable[tuple[FieldPath, int, int]], *, complete: bool) -> Self:
+    def of(cls, fields: Iterable[tuple[FieldPath, int, int]], *, complete: bool) -> Self:
         """Take what the core counted: path, types and rows of each field."""
-        return cls({path: FieldCount(types, rows) for path, types, rows in found}, complete)
+        return cls({path: FieldCount(types, rows) for path, types, rows in fields}, complete)
 
-    def with_constants(self, constants: Mapping[str, int], rows: int) -> Presence:
+    def with_constants(self, constants: Mapping[str, int], rows: int) -> FieldCounts:
         """Add the fields that every row has.
 
         Parameters
@@ -91,35 +91,35 @@ class Presence:
 
         Returns
         -------
-        Presence
+        FieldCounts
             With the constants first, as they are in the rows.
         """
         fields: dict[FieldPath, FieldCount] = {
             (name,): FieldCount(1 << kind, rows) for name, kind in constants.items() if rows
         }
-        return Presence(
+        return FieldCounts(
             fields | {p: f for p, f in self.fields.items() if p not in fields}, self.complete
         )
 
     def encode(self, summary: Summary) -> bytes:
-        """Give the bytes that are stored.
+        """Return the bytes that are stored.
 
         Parameters
         ----------
         summary : Summary
             Row counts and types that are stored with it.
         """
-        known = _names(summary)
-        kept = _bounded({path: found for path, found in self.fields.items() if found.rows})
-        complete = self.complete and len(kept) == sum(f.rows > 0 for f in self.fields.values())
-        ordered = nested(kept)
+        numbers = _names(summary)
+        counts = _bounded({path: count for path, count in self.fields.items() if count.rows})
+        complete = self.complete and len(counts) == sum(f.rows > 0 for f in self.fields.values())
+        ordered = nested(counts)
         rows: dict[FieldPath, int] = {(): sum(summary.rows)}
-        rows |= {path: found.rows for path, found in kept.items()}
+        rows |= {path: count.rows for path, count in counts.items()}
         value = [
             complete,
             [len(path) for path in ordered],
-            [_reference(path[-1], known) for path in ordered],
-            [kept[path].types for path in ordered],
+            [_reference(path[-1], numbers) for path in ordered],
+            [counts[path].types for path in ordered],
             [rows[path[:-1]] - rows[path] for path in ordered],
         ]
         from sdb import _core
@@ -139,7 +139,7 @@ class Presence:
 
         Returns
         -------
-        Presence
+        FieldCounts
             What they say.
 
         Raises
@@ -151,68 +151,50 @@ class Presence:
 
         value = ion.loads(_core.zstd_decompress(data, _MAX_CONTENT_BYTES))
         if not isinstance(value, list) or [*map(type, value)] != [bool, list, list, list, list]:
-            raise CorruptError("the presence of fields is not what it is made of")
+            raise malformed("field counts", "a truth value and 4 lists", value)
         complete, depths, names, masks, missing = value
         for numbers in (depths, masks, missing):
-            integers(numbers, "the presence of fields")
+            integers(numbers, "the field counts")
         if not len(depths) == len(names) == len(masks) == len(missing):
-            raise CorruptError("the lists of the presence of fields differ in length")
+            raise CorruptError("invalid field counts: their lists differ in length")
         if len(depths) > MAX_FIELDS:
             raise CorruptError(
-                f"the presence of {len(depths):,} fields, the limit is {MAX_FIELDS:,}"
+                f"invalid field counts: expected at most {MAX_FIELDS:,} fields, got {len(depths):,}"
             )
-        known = list(_names(summary))
+        names_of_summary = list(_names(summary))
         fields: dict[FieldPath, FieldCount] = {}
         above: list[tuple[FieldPath, int]] = [((), sum(summary.rows))]
         for depth, name, mask, less in zip(depths, names, masks, missing, strict=True):
             if not 0 < depth <= min(len(above), MAX_DEPTH):
-                raise CorruptError(f"the presence of a field at depth {depth}")
+                raise CorruptError(f"invalid depth in field counts: {depth}")
             del above[depth:]
             outer, rows = above[-1]
-            path = (*outer, _name(name, known))
+            path = (*outer, _name(name, names_of_summary))
             if path in fields or mask not in _MASKS or not 0 <= less < rows:
-                raise CorruptError(f"the presence of {field_name(path)} makes no sense")
+                raise CorruptError(f"invalid field count of {field_name(path)}")
             fields[path] = FieldCount(mask, rows - less)
             above.append((path, rows - less))
         return cls(fields, complete)
 
 
-def join(parts: Iterable[Presence]) -> Presence:
+def join(parts: Iterable[FieldCounts]) -> FieldCounts:
     """Join what is known of parts of a file.
 
-    Parameters
-    ----------
-    parts : iterable of Presence
-        For each part, in order.
-
-    Returns
-    -------
-    Presence
-        The same for the whole. Where a part may have left out a path, the path is left out.
+    Returns: The same for the whole. Where a part may have left out a path, the path is left out.
     """
-    known = list(parts)
-    partial = [part.fields for part in known if not part.complete]
+    counts = list(parts)
+    partial = [part.fields for part in counts if not part.complete]
     joined: dict[FieldPath, FieldCount] = {}
-    for part in known:
-        for path, found in part.fields.items():
+    for part in counts:
+        for path, count in part.fields.items():
             if all(path in fields for fields in partial):
                 before = joined.get(path, FieldCount(0, 0))
-                joined[path] = FieldCount(before.types | found.types, before.rows + found.rows)
-    return Presence({path: joined[path] for path in nested(joined)}, not partial)
+                joined[path] = FieldCount(before.types | count.types, before.rows + count.rows)
+    return FieldCounts({path: joined[path] for path in nested(joined)}, not partial)
 
 
 def type_names(mask: int) -> list[str]:
     """Name the types of a bit mask.
-
-    Parameters
-    ----------
-    mask : int
-        Bit k stands for Ion type k.
-
-    Returns
-    -------
-    list of str
-        Each name once.
 
     Examples
     --------
@@ -247,7 +229,7 @@ def quoted(name: str) -> str:
 
 
 def _names(summary: Summary) -> dict[str, int]:
-    """Give each name in the types a number, in their order."""
+    """Return the names in the types with their numbers."""
     names: dict[str, int] = {}
     for path in summary.types:
         for name in path:
@@ -255,18 +237,18 @@ def _names(summary: Summary) -> dict[str, int]:
     return names
 
 
-def _reference(name: str | None, known: dict[str, int]) -> object:
-    return None if name is None else known[name] if name in known else IonSymbol(name)
+def _reference(name: str | None, numbers: dict[str, int]) -> object:
+    return None if name is None else numbers[name] if name in numbers else IonSymbol(name)
 
 
-def _name(value: object, known: list[str]) -> str | None:
+def _name(value: object, names: list[str]) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
         return str(value)
-    if type(value) is int and 0 <= value < len(known):
-        return known[value]
-    raise CorruptError("the presence of a field without a name")
+    if type(value) is int and 0 <= value < len(names):
+        return names[value]
+    raise CorruptError(f"invalid name in field counts: {value!r}")
 
 
 def nested(fields: Iterable[FieldPath]) -> list[FieldPath]:
@@ -285,11 +267,11 @@ def nested(fields: Iterable[FieldPath]) -> list[FieldPath]:
 
 def _bounded(fields: dict[FieldPath, FieldCount]) -> dict[FieldPath, FieldCount]:
     """Keep the shallowest paths when not all of them fit the format."""
-    kept: set[FieldPath] = set()
+    paths: set[FieldPath] = set()
     size_bytes = 0
     for path in sorted(fields, key=len):
         size_bytes += len((path[-1] or "").encode())
-        if len(kept) == MAX_FIELDS or len(path) > MAX_DEPTH or size_bytes > MAX_NAMES_BYTES:
+        if len(paths) == MAX_FIELDS or len(path) > MAX_DEPTH or size_bytes > MAX_NAMES_BYTES:
             break
-        kept.add(path)
-    return {path: found for path, found in fields.items() if path in kept}
+        paths.add(path)
+    return {path: count for path, count in fields.items() if path in paths}

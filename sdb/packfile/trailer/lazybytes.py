@@ -1,4 +1,4 @@
-"""Bytes of an object that are read when somebody asks for them."""
+"""Bytes of an object, read on demand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sdb.store.base import Reader
 
 
-class LateBytes:
+class LazyBytes:
     """A range of an object, of which as much is read as is sliced; `bytes` reads all of it.
 
     Copies of it are bytes.
@@ -18,7 +18,7 @@ class LateBytes:
     Parameters
     ----------
     reader : Reader
-        The object. Where it was closed meanwhile it is opened again, and has to be the same.
+        The object. If it was closed it is opened again, and has to be the same.
     start, stop : int
         The range in the object, in bytes.
     near : bytes
@@ -26,7 +26,7 @@ class LateBytes:
 
     Examples
     --------
-    >>> late = LateBytes(reader, 100, 200)             # doctest: +SKIP
+    >>> late = LazyBytes(reader, 100, 200)             # doctest: +SKIP
     >>> len(late), late[5:15]                          # doctest: +SKIP
     (100, b'0123456789')
     """
@@ -45,7 +45,7 @@ class LateBytes:
         return len(self._near)
 
     def __len__(self) -> int:
-        """Give the size of the range."""
+        """Return the size of the range."""
         return self._stop - self._start
 
     def __getitem__(self, part: slice) -> bytes:
@@ -61,9 +61,9 @@ class LateBytes:
             It became shorter.
         """
         start, stop, _ = part.indices(len(self))
-        known = self._near[start:stop]
-        start += len(known)
-        return known + self._read(start, stop) if start < stop else known
+        near = self._near[start:stop]
+        start += len(near)
+        return near + self._read(start, stop) if start < stop else near
 
     def __bytes__(self) -> bytes:
         """Read all of it."""
@@ -71,7 +71,7 @@ class LateBytes:
 
     def __eq__(self, other: object) -> bool:
         """Compare with other bytes, all of which are read for that."""
-        if not isinstance(other, bytes | LateBytes):
+        if not isinstance(other, bytes | LazyBytes):
             return NotImplemented
         return len(self) == len(other) and bytes(self) == bytes(other)
 
@@ -83,22 +83,22 @@ class LateBytes:
 
     def __repr__(self) -> str:
         """Show where they are."""
-        return f"<LateBytes: {len(self):,} bytes of {self._reader.path} from {self._start:,}>"
+        return f"<LazyBytes: {len(self):,} bytes of {self._reader.path} from {self._start:,}>"
 
     def _read(self, start: int, stop: int) -> bytes:
-        place = self._start + start, self._start + stop
+        range_ = self._start + start, self._start + stop
         if self._reader.descriptor != CLOSED:
-            return self._reader.read(*place)
+            return self._reader.read(*range_)
         again = self._reader.reopen()
         try:
             if again.version != self._reader.version:
                 message = f"reading {again.path}: someone has changed it meanwhile"
                 raise ConflictError(message, path=again.path, hint="run it again")
-            return again.read(*place)
+            return again.read(*range_)
         finally:
             again.close()
 
 
-def held_bytes(data: bytes | LateBytes) -> int:
-    """Give how many of some bytes are in memory."""
+def held_bytes(data: bytes | LazyBytes) -> int:
+    """Return how many of some bytes are in memory."""
     return len(data) if isinstance(data, bytes) else data.near_bytes

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sdb import ion
 from sdb.errors import CorruptError
-from sdb.packfile.trailer.lazybytes import LateBytes
+from sdb.packfile.trailer.lazybytes import LazyBytes
 from sdb.records import record
 from sdb.store.base import TAIL_BYTES
 
@@ -33,50 +33,33 @@ _ATTEMPTS = 2
 
 def read_apart(
     reader: Reader, start: int, stop: int, tail: bytes
-) -> tuple[bytes, LateBytes | None]:
+) -> tuple[bytes, LazyBytes | None]:
     """Read a trailer that does not fit the first read of a file.
 
-    Parameters
-    ----------
-    reader : Reader
-        The open file.
-    start, stop : int
-        Where the Ion stream of the trailer is in the file, in bytes.
-    tail : bytes
-        Its last bytes, which were read before.
+    * ``start, stop``: Where the Ion stream of the trailer is in the file, in bytes.
 
-    Returns
-    -------
-    bytes
-        The stream, without the body of the statistics if that is not None.
-    LateBytes or None
-        The body of the statistics; None: it is in the stream, or there is none.
+    Returns: The stream, without the body of the statistics if that is not None.
+    Returns: The body of the statistics; None: it is in the stream, or missing.
     """
-    known = stop - len(tail)
-    front, path = _found(reader, start, stop, known)
+    tail_start = stop - len(tail)
+    front, path = _found(reader, start, stop, tail_start)
     if not path:
-        return front + reader.read(start + len(front), known) + tail, None
+        return front + reader.read(start + len(front), tail_start) + tail, None
     after = start + path[-1].stop
-    rest = tail[after - known :] if after >= known else reader.read(after, known) + tail
+    rest = (
+        tail[after - tail_start :] if after >= tail_start else reader.read(after, tail_start) + tail
+    )
     return _without(front, path, rest), _late(reader, start, front, path)
 
 
-def read_before(reader: Reader, start: int, stop: int) -> tuple[bytes, LateBytes | None]:
+def read_before(reader: Reader, start: int, stop: int) -> tuple[bytes, LazyBytes | None]:
     """Read what a trailer has up to the body of its statistics.
 
-    Parameters
-    ----------
-    reader : Reader
-        The open file.
-    start, stop : int
-        Where the Ion stream of the trailer is in the file, in bytes.
+    * ``start, stop``: Where the Ion stream of the trailer is in the file, in bytes.
 
-    Returns
-    -------
-    bytes
-        A stream: the whole one, if the other is None, else without the body and what follows it.
-    LateBytes or None
-        The body of the statistics; None: it is in the stream, or there is none.
+    Returns: A stream: the whole one, if the other is None, else without the body and what follows
+    it.
+    Returns: The body of the statistics; None: it is in the stream, or missing.
     """
     front, path = _found(reader, start, stop, stop)
     if not path:
@@ -84,20 +67,20 @@ def read_before(reader: Reader, start: int, stop: int) -> tuple[bytes, LateBytes
     return _without(front, path, b""), _late(reader, start, front, path)
 
 
-def _found(reader: Reader, start: int, stop: int, known: int) -> tuple[bytes, list[_Value]]:
-    """Read the beginning of a trailer until it tells where the body is; no path: there is none.
+def _found(reader: Reader, start: int, stop: int, tail_start: int) -> tuple[bytes, list[_Value]]:
+    """Read a trailer up to the position of the body; an empty path: it has no body.
 
-    What is from `known` on need not be read.
+    What is from `tail_start` on need not be read.
     """
-    front = reader.read(start, min(start + AHEAD_BYTES, known))
+    front = reader.read(start, min(start + AHEAD_BYTES, tail_start))
     for _ in range(_ATTEMPTS):
-        if start + len(front) == known:
+        if start + len(front) == tail_start:
             break
         walk = _Walk(front)
         try:
             path = walk.path(stop - start)
         except IndexError:
-            more = min(start + max(walk.at, len(front)) + AHEAD_BYTES, known)
+            more = min(start + max(walk.at, len(front)) + AHEAD_BYTES, tail_start)
             front += reader.read(start + len(front), more)
             continue
         except CorruptError:
@@ -106,9 +89,9 @@ def _found(reader: Reader, start: int, stop: int, known: int) -> tuple[bytes, li
     return front, []
 
 
-def _late(reader: Reader, start: int, front: bytes, path: list[_Value]) -> LateBytes:
+def _late(reader: Reader, start: int, front: bytes, path: list[_Value]) -> LazyBytes:
     body = path[-1]
-    return LateBytes(reader, start + body.content, start + body.stop, front[body.content :])
+    return LazyBytes(reader, start + body.content, start + body.stop, front[body.content :])
 
 
 @record
@@ -122,7 +105,7 @@ class _Value:
 
 
 class _Walk:
-    """A walk from value to value, by their sizes; IndexError tells that the data ends at `at`."""
+    """A walk from value to value, by their sizes; IndexError: the data ends at `at`."""
 
     def __init__(self, data: bytes) -> None:
         self.at = _MARKER_BYTES
@@ -143,17 +126,17 @@ class _Walk:
         symbols = ion.decode(self._data[: value.start] + _NULL_NULL)[1]
         if value.stop > size_bytes:
             raise CorruptError("the struct overruns the trailer")
-        found = [value]
+        values = [value]
         for name in _PATH:
-            inner = self._field(found[-1], name, symbols)
+            inner = self._field(values[-1], name, symbols)
             if inner is None:
                 return []
-            if inner.stop > found[-1].stop:
+            if inner.stop > values[-1].stop:
                 raise CorruptError("a value overruns its container")
-            found.append(inner)
-        if [one.kind for one in found] != [_STRUCT] * len(_PATH) + [_BLOB]:
-            raise CorruptError("the statistics are no blobs")
-        return found
+            values.append(inner)
+        if [outer_value.kind for outer_value in values] != [_STRUCT] * len(_PATH) + [_BLOB]:
+            raise CorruptError("invalid statistics: expected the blobs head and body")
+        return values
 
     def _field(self, inside: _Value, name: str, symbols: list[str]) -> _Value | None:
         self.at = inside.content
@@ -191,10 +174,10 @@ def _without(front: bytes, path: list[_Value], rest: bytes) -> bytes:
     """Put an empty blob in the place of the last value of a path, behind which the rest follows."""
     inner = path[-1]
     after = inner.stop
-    made = ion.header(_BLOB, 0)
+    header = ion.header(_BLOB, 0)
     for outer in reversed(path[:-1]):
         before = front[outer.content : inner.start]
-        content = before + made + rest[inner.stop - after : outer.stop - after]
-        made = ion.header(_STRUCT, len(content)) + content
+        content = before + header + rest[inner.stop - after : outer.stop - after]
+        header = ion.header(_STRUCT, len(content)) + content
         inner = outer
-    return front[: inner.start] + made + rest[inner.stop - after :]
+    return front[: inner.start] + header + rest[inner.stop - after :]

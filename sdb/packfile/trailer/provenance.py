@@ -10,7 +10,7 @@ from itertools import accumulate, chain
 
 from sdb import ion
 from sdb.errors import CorruptError
-from sdb.packfile.trailer.timeindex import integers
+from sdb.packfile.trailer.timeindex import integers, malformed
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
@@ -70,7 +70,7 @@ class Provenance:
     complete: bool
 
     def encode(self) -> bytes:
-        """Give the bytes that are stored: those of the last inputs when not all of them fit."""
+        """Return the bytes that are stored: those of the last inputs when not all of them fit."""
         sizes = accumulate(len(origin.name.encode()) for origin in reversed(self.origins))
         fit = sum(size <= MAX_NAMES_BYTES for size in sizes)
         origins = self.origins[max(0, len(self.origins) - min(fit, MAX_INPUTS)) :]
@@ -113,16 +113,18 @@ class Provenance:
 
         value = ion.loads(_core.zstd_decompress(data, _MAX_CONTENT_BYTES))
         if not isinstance(value, list) or [*map(type, value)] != _MEMBERS:
-            raise CorruptError("the provenance of rows is not what it is made of")
+            raise malformed("provenance", "a truth value, 5 lists and a blob", value)
         complete, names, sizes, digests, gaps, rows, texts = value
         for numbers in (sizes, gaps, rows, texts):
-            integers(numbers, "the provenance of rows")
+            integers(numbers, "the provenance")
         if (
             not {str, ion.IonSymbol}.issuperset(map(type, names))
             or not len(names) == len(sizes) == len(gaps) == len(rows) == len(texts)
             or len(digests) != DIGEST_BYTES * len(names)
         ):
-            raise CorruptError("the lists of the provenance of rows do not belong together")
+            raise CorruptError(
+                "invalid provenance: its lists differ in length, or a name is no text"
+            )
         if len(names) > MAX_INPUTS:
             raise CorruptError(f"{len(names):,} inputs, the limit is {MAX_INPUTS:,}")
         origins: list[Origin] = []
@@ -131,28 +133,23 @@ class Provenance:
             zip(names, sizes, gaps, rows, texts, strict=True)
         ):
             digest = digests[DIGEST_BYTES * number : DIGEST_BYTES * (number + 1)]
-            known = b"" if digest == _UNKNOWN else digest
-            origins.append(Origin(str(name), size, known, end + gap, count, text))
+            known_digest = b"" if digest == _UNKNOWN else digest
+            origins.append(Origin(str(name), size, known_digest, end + gap, count, text))
             end += gap + count
             if min(size, gap, count, text) < 0 or end > total:
-                raise CorruptError(f"the rows of the input {name} are not in the packfile")
+                raise CorruptError(
+                    f"invalid provenance: the rows of the input {name} are not in the packfile"
+                )
         if complete and (end != total or any(gaps)):
-            raise CorruptError("the inputs do not have all of the rows")
+            raise CorruptError("invalid provenance: its inputs do not have all of the rows")
         return cls(tuple(origins), complete)
 
 
 def follow(parts: Iterable[tuple[Provenance | None, int]]) -> Provenance:
     """Join the provenance of parts of a packfile that follow each other.
 
-    Parameters
-    ----------
-    parts : iterable of tuple
-        For each part what is known of it, with rows counted from its start, and its number of rows.
-
-    Returns
-    -------
-    Provenance
-        That of the whole.
+    * ``parts``: For each part what is known of it, with rows counted from its start, and its number
+      of rows.
     """
     origins: list[Origin] = []
     complete = True
@@ -165,8 +162,8 @@ def follow(parts: Iterable[tuple[Provenance | None, int]]) -> Provenance:
     return Provenance(tuple(origins), complete)
 
 
-def taken(inputs: Sequence[Origin]) -> Provenance:
-    """Give the provenance of rows that were just packed, one input after the other."""
-    starts = accumulate((one.rows for one in inputs), initial=0)
-    placed = [replace(one, first=first) for one, first in zip(inputs, starts, strict=False)]
+def consecutive(inputs: Sequence[Origin]) -> Provenance:
+    """Return the provenance of rows that were just packed, one input after the other."""
+    starts = accumulate((origin.rows for origin in inputs), initial=0)
+    placed = [replace(origin, first=first) for origin, first in zip(inputs, starts, strict=False)]
     return Provenance(tuple(placed), complete=True)

@@ -14,24 +14,12 @@ from sdb.store.base import TAIL_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.packfile.trailer.lazybytes import LateBytes
+    from sdb.packfile.trailer.lazybytes import LazyBytes
     from sdb.store.base import Reader
 
 
 def read_trailer(reader: Reader, path: str) -> Trailer:
     """Find, read and check the trailer of an open file.
-
-    Parameters
-    ----------
-    reader : Reader
-        The open file.
-    path : str
-        Its name, for messages.
-
-    Returns
-    -------
-    Trailer
-        The trailer, checked.
 
     Raises
     ------
@@ -78,11 +66,11 @@ def _decoded(reader: Reader, length: int, tail: bytes) -> Trailer:
         return Trailer.decode(encoded)
     try:
         return _with_body(Trailer.decode(encoded), body)
-    except CorruptError:  # what is wrong, and where, is told of the whole
+    except CorruptError:  # read whole below, where the error says what is wrong
         return Trailer.decode(reader.read(stop - length, stop))
 
 
-def _with_body(trailer: Trailer, body: LateBytes) -> Trailer:
+def _with_body(trailer: Trailer, body: LazyBytes) -> Trailer:
     stored = trailer.sparse.stored_statistics
     if stored is None:
         return trailer
@@ -90,31 +78,23 @@ def _with_body(trailer: Trailer, body: LateBytes) -> Trailer:
     return replace(trailer, sparse=late)
 
 
-def read_beginning(reader: Reader, told: Trailer) -> Trailer | None:
-    """Read what a trailer knows of values where all else is known of it.
+def read_beginning(reader: Reader, newest: Trailer) -> Trailer | None:
+    """Read the statistics of a trailer whose other members are known.
 
-    Parameters
-    ----------
-    reader : Reader
-        The open file.
-    told : Trailer
-        Its trailer without what is known of values: the copy that the index of a table has.
+    * ``newest``: Its trailer without statistics: the copy that the index of a table has.
 
-    Returns
-    -------
-    Trailer or None
-        The blocks that were told, and the sparse index of the file; None: the trailer has to be
-        read as if nothing was known.
+    Returns: The blocks of `newest`, and the sparse index of the file; None: the trailer has to
+    be read as if nothing was known.
     """
     stop = reader.size_bytes - LENGTH_BYTES
-    if not told.offset < stop <= told.offset + MAX_TRAILER_BYTES:
+    if not newest.offset < stop <= newest.offset + MAX_TRAILER_BYTES:
         return None
     from sdb.packfile.trailer.partialread import read_before
 
-    encoded, body = read_before(reader, told.offset, stop)
+    encoded, body = read_before(reader, newest.offset, stop)
     try:
-        found = Trailer.decode(encoded)
-        found = found if body is None else _with_body(found, body)
-        return replace(told, sparse=found.sparse).check(told.offset)
+        beginning = Trailer.decode(encoded)
+        beginning = beginning if body is None else _with_body(beginning, body)
+        return replace(newest, sparse=beginning.sparse).check(newest.offset)
     except (CorruptError, UnsupportedError):
         return None

@@ -1,8 +1,11 @@
-"""Membership filters: for each block the set of values at a path, in a few bits a value.
+"""Ribbon filters: for each block the set of values at a path, in a few bits a value.
 
-A filter answers "certainly not" or "perhaps": what is in a block it never denies, and what is not
-it denies mostly. A set is made of planes, of which each denies half of what is not there: of eight
-planes, nine bits a value, all but one in 256. See the section on statistics in docs/format.md.
+A filter answers "no" or "perhaps", and never "no" for a value that the block has. Each plane denies
+half of the values that are not there, so that a filter of n planes says "perhaps" for one absent
+value in 2^n: one in 128 with the usual seven, one in 256 with eight (measured: 1 in 132 and in 256;
+the promise in docs/format.md, "at most one in 200", leaves room). A plane takes 1.11 bits a value.
+The construction is the homogeneous ribbon filter: P. C. Dillinger, L. Huebschle-Schneider,
+P. Sanders, S. Walzer, "Fast Succinct Retrieval and Approximate Membership Using Ribbon", SEA 2022.
 """
 
 from __future__ import annotations
@@ -50,13 +53,13 @@ class ValueSet:
         return len(self.bits) // self.planes
 
     def may_have(self, number: int) -> bool:
-        """Tell whether there may be a value with this hash."""
+        """Return whether there may be a value with this hash."""
         from sdb import _core
 
         return _core.blocks_with([[(self.bits, self.planes)]], [number]) == [b"\x01"]
 
     def with_planes(self, count: int) -> ValueSet:
-        """Give the set with at most so many planes: with fewer it has more false answers."""
+        """Return the set with at most so many planes: with fewer it has more false answers."""
         if count >= self.planes:
             return self
         return ValueSet(self.rows, self.bits[: count * self.plane_bytes], count)
@@ -64,18 +67,10 @@ class ValueSet:
 
 @record
 class HashedSet:
-    """The values of some rows of a block that was just packed, which a set can be made of.
+    """The values of some rows of a block that was just packed, which a set can be made of."""
 
-    Attributes
-    ----------
-    rows : int
-        Number of rows, as that of a :class:`ValueSet`.
-    hashes : _core.ValueHashes
-        The hashes of the values.
-    """
-
-    rows: int
-    hashes: ValueHashes
+    rows: int  # number of rows, as that of a :class:`ValueSet`
+    hashes: ValueHashes  # the hashes of the values
 
     @property
     def planes(self) -> int:
@@ -88,7 +83,7 @@ class HashedSet:
         return self.hashes.plane_bytes
 
     def may_have(self, number: int) -> bool:
-        """Tell whether there is a value with this hash."""
+        """Return whether there is a value with this hash."""
         return self.hashes.has(number)
 
     def with_planes(self, count: int) -> ValueSet:
@@ -97,7 +92,7 @@ class HashedSet:
 
 
 @record
-class MembershipFilter:
+class RibbonFilter:
     """The values at a path, for each block: texts or integers.
 
     A filter of *texts* has every string and symbol at the path. One of *integers* has every number
@@ -129,7 +124,7 @@ class MembershipFilter:
 
         Returns
         -------
-        MembershipFilter
+        RibbonFilter
             The filter, in which values that it cannot have are left out.
         """
         from sdb import _core
@@ -140,13 +135,13 @@ class MembershipFilter:
             if block is None:
                 sets.append(None)
                 continue
-            hashes = [one for one in map(hashed, block) if one is not None]
-            made = HashedSet(len(block), _core.ValueHashes(hashes))
-            sets.append((made.with_planes(MAX_PLANES),))
+            hashes = [number for number in map(hashed, block) if number is not None]
+            values = HashedSet(len(block), _core.ValueHashes(hashes))
+            sets.append((values.with_planes(MAX_PLANES),))
         return cls(is_text, tuple(sets))
 
     def may_hold(self, block: int, value: object) -> bool:
-        """Tell whether a block may have a value.
+        """Return whether a block may have a value.
 
         Parameters
         ----------
@@ -161,48 +156,51 @@ class MembershipFilter:
             False: no value at the path in this block is equal to it. True: there may be one, or
             nothing is known.
         """
-        return MembershipFilter(self.is_text, self.sets[block : block + 1]).blocks(value)[0]
+        return RibbonFilter(self.is_text, self.sets[block : block + 1]).blocks(value)[0]
 
     def blocks(self, value: object) -> tuple[bool, ...]:
-        """Tell for each block whether it may have a value; see :meth:`may_hold`."""
+        """Report for each block whether it may have a value; see :meth:`may_hold`."""
         return next(self.blocks_of_each([value]))
 
     def blocks_of_each(self, values: Iterable[object]) -> Iterator[tuple[bool, ...]]:
-        """Tell for each of some values what :meth:`blocks` tells."""
+        """Return for each of some values what :meth:`blocks` returns."""
         from sdb import _core
 
         hashed = hash_of_text if self.is_text else hash_of_integer
         sets = [
-            None if found is None else [(one.bits, one.planes) for one in found]
-            for found in self.sets
+            None if block is None else [(value_set.bits, value_set.planes) for value_set in block]
+            for block in self.sets
         ]
         each = map(hashed, values)
         while numbers := [*islice(each, _AT_ONCE)]:
-            known = [number for number in numbers if number is not None]
-            held = iter(_core.blocks_with(sets, known))
+            hashes = [number for number in numbers if number is not None]
+            held = iter(_core.blocks_with(sets, hashes))
             for number in numbers:
                 yield (True,) * len(sets) if number is None else tuple(map(bool, next(held)))
 
     @property
     def size_bytes(self) -> int:
         """Size of all sets in bytes."""
-        return sum(len(one.bits) for one in chain.from_iterable(found or () for found in self.sets))
+        return sum(
+            len(value_set.bits)
+            for value_set in chain.from_iterable(block or () for block in self.sets)
+        )
 
     def with_planes(self, count: int) -> Self:
-        """Give a filter whose sets have at most so many planes."""
+        """Return a filter whose sets have at most so many planes."""
         sets = [
-            None if found is None else tuple([one.with_planes(count) for one in found])
-            for found in self.sets
+            None if block is None else tuple([value_set.with_planes(count) for value_set in block])
+            for block in self.sets
         ]
         return replace(self, sets=tuple(sets))
 
     def may_hold_anywhere(self, value: object) -> bool:
-        """Tell whether any block may have a value; see :meth:`may_hold`."""
+        """Return whether any block may have a value; see :meth:`may_hold`."""
         return any(self.blocks(value))
 
 
 def hash_of_text(value: object) -> int | None:
-    """Give the hash that filters of texts have for a value; None: they do not know it."""
+    """Return the hash that filters of texts have for a value; None: they do not know it."""
     if not isinstance(value, str):
         return None
     from sdb import _core
@@ -211,7 +209,7 @@ def hash_of_text(value: object) -> int | None:
 
 
 def hash_of_integer(value: object) -> int | None:
-    """Give the hash that filters of integers have for a value; None: they do not know it.
+    """Return the hash that filters of integers have for a value; None: they do not know it.
 
     Examples
     --------

@@ -15,18 +15,19 @@ from sdb import ion, notes
 from sdb.errors import CorruptError
 from sdb.packfile.trailer.ribbon import (
     MAX_PLANES,
-    MembershipFilter,
+    RibbonFilter,
     ValueSet,
     hash_of_integer,
     hash_of_text,
 )
+from sdb.packfile.trailer.timeindex import malformed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import Self
 
-    from sdb._core import SetSlices
+    from sdb._core import RibbonSlices
 
 CHECKSUM_BYTES = 8
 
@@ -37,9 +38,9 @@ _MOST_READS = 8
 
 
 class SlicedFilter:
-    """A filter of which only the head is in memory; its slices are read when somebody asks.
+    """A filter of which only the head is in memory; its slices are read on demand.
 
-    It answers like the :class:`sdb.packfile.trailer.ribbon.MembershipFilter` that it was made of.
+    It answers like the :class:`sdb.packfile.trailer.ribbon.RibbonFilter` that it was made of.
     What is damaged is not known: then each block may have the value.
     """
 
@@ -50,7 +51,7 @@ class SlicedFilter:
         counts: Sequence[int | None],
         rows: Sequence[int],
         planes: Sequence[int],
-        slices: SetSlices,
+        slices: RibbonSlices,
         checksums: bytes,
         short: bytes,
         read: Callable[[int, int], bytes],
@@ -63,7 +64,7 @@ class SlicedFilter:
         self._checksums = checksums
         self._short = short
         self._read = read
-        self._whole: MembershipFilter | None = None
+        self._whole: RibbonFilter | None = None
         self._known: dict[int, bytes] = {}
 
     @property
@@ -74,11 +75,11 @@ class SlicedFilter:
         return head + slices + (0 if self._whole is None else self._whole.size_bytes)
 
     def blocks(self, value: object) -> tuple[bool, ...]:
-        """Tell for each block whether it may have a value."""
+        """Report for each block whether it may have a value."""
         return next(self.blocks_of_each([value]))
 
     def blocks_of_each(self, values: Iterable[object]) -> Iterator[tuple[bool, ...]]:
-        """Tell for each of some values which blocks may have it.
+        """Report for each of some values which blocks may have it.
 
         Parameters
         ----------
@@ -107,10 +108,10 @@ class SlicedFilter:
                 yield (True,) * len(self._counts)
                 continue
             near = b"".join(read[at] for at in range(*self._slices.near(number)))
-            held = iter(self._slices.held(near, self._short, number))
+            held = iter(self._slices.may_hold(near, self._short, number))
             yield tuple([count is None or any([*islice(held, count)]) for count in self._counts])
 
-    def whole(self) -> MembershipFilter:
+    def whole(self) -> RibbonFilter:
         """Read all of it.
 
         Raises
@@ -121,12 +122,12 @@ class SlicedFilter:
         if self._whole is None:
             slices = b"".join(self._checked(0, 1 << self._slices.bits))
             bits = self._slices.whole(slices, self._short)
-            known = map(ValueSet, self._rows, bits, self._planes)
-            self._whole = MembershipFilter(
+            value_sets = map(ValueSet, self._rows, bits, self._planes)
+            self._whole = RibbonFilter(
                 self._is_text,
                 tuple(
                     [
-                        None if count is None else tuple(islice(known, count))
+                        None if count is None else tuple(islice(value_sets, count))
                         for count in self._counts
                     ]
                 ),
@@ -162,11 +163,11 @@ class SlicedFilter:
         starts = [self._slices.start(at) for at in range(start, stop + 1)]
         data = self._read(starts[0], starts[-1])
         for number, (begin, end) in enumerate(pairwise(starts), start):
-            found = data[begin - starts[0] : end - starts[0]]
-            told = self._checksums[CHECKSUM_BYTES * number : CHECKSUM_BYTES * (number + 1)]
-            if _core.hash_section(found).to_bytes(CHECKSUM_BYTES, "big") != told:
-                raise CorruptError("a slice of a membership filter is damaged")
-            yield found
+            slice_ = data[begin - starts[0] : end - starts[0]]
+            checksum = self._checksums[CHECKSUM_BYTES * number : CHECKSUM_BYTES * (number + 1)]
+            if _core.hash_section(slice_).to_bytes(CHECKSUM_BYTES, "big") != checksum:
+                raise CorruptError("a slice of a filter is damaged: its checksum is wrong")
+            yield slice_
 
     @classmethod
     def decode(
@@ -183,7 +184,7 @@ class SlicedFilter:
         Parameters
         ----------
         head : bytes
-            The first that :func:`encode_filter` gave.
+            The first that :func:`encode_filter` returned.
         blocks : int
             Number of blocks of the file.
         is_text : bool
@@ -208,24 +209,31 @@ class SlicedFilter:
         value = ion.loads(head)
         kinds = [list, list, list, list, int, bytes, bytes]
         if not isinstance(value, list) or [*map(type, value)] != kinds:
-            raise CorruptError("a membership filter is not what it is made of")
+            raise malformed("filter", "a list of 4 lists, a number and 2 blobs", value)
         counts, rows, sizes, planes, bits, checksums, short = value
         for number in (*rows, *sizes, *planes, *(count for count in counts if count is not None)):
             if type(number) is not int or number < 0:
-                raise CorruptError("a membership filter has a number that is none")
+                raise CorruptError(
+                    f"invalid number in a filter: expected 0 or more, got {number!r}"
+                )
         if not all(map(range(1, MAX_PLANES + 1).__contains__, planes)):
-            raise CorruptError("a membership filter has a set with other planes")
+            raise CorruptError(
+                f"invalid planes of a filter: expected 1 to {MAX_PLANES} for each set"
+            )
         if len(counts) != blocks:
-            raise CorruptError("a membership filter has other blocks than the file")
+            message = f"expected {blocks:,} as in the file, got {len(counts):,}"
+            raise CorruptError(f"invalid number of blocks in a filter: {message}")
         if not len(rows) == len(sizes) == len(planes) == sum(count or 0 for count in counts):
-            raise CorruptError("a membership filter has other sets than it tells")
+            raise CorruptError("invalid sets of a filter: its lists differ in length")
         if sum(map(mul, sizes, planes)) != size_bytes + len(short):
-            raise CorruptError("the sets of a membership filter have other sizes")
+            raise CorruptError("invalid sizes of sets in a filter: they do not add up to its bytes")
         if bits not in range(_MOST_BITS + 1) or len(checksums) != CHECKSUM_BYTES << bits:
-            raise CorruptError("a membership filter has other slices than it tells")
-        slices = _core.SetSlices(sizes, planes, bits)
+            raise CorruptError("invalid slices of a filter: expected a checksum for each")
+        slices = _core.RibbonSlices(sizes, planes, bits)
         if slices.short_bytes != len(short):
-            raise CorruptError("the short sets of a membership filter have other sizes")
+            raise CorruptError(
+                "invalid short sets of a filter: their sizes do not add up to their bytes"
+            )
         return cls(
             is_text=is_text,
             counts=counts,
@@ -238,36 +246,26 @@ class SlicedFilter:
         )
 
 
-def encode_filter(known: MembershipFilter) -> tuple[bytes, bytes]:
-    """Give the bytes that are stored of a filter.
-
-    Parameters
-    ----------
-    known : MembershipFilter
-        The filter.
-
-    Returns
-    -------
-    bytes
-        The head, which tells what there is.
-    bytes
-        The slices.
-    """
+def encode_filter(values: RibbonFilter) -> tuple[bytes, bytes]:
+    """Return the bytes that are stored of a filter."""
     from sdb import _core
 
-    sets = [*chain.from_iterable(found or () for found in known.sets)]
-    sizes, planes = [one.plane_bytes for one in sets], [one.planes for one in sets]
-    slices = _core.SetSlices(sizes, planes)
-    data, short = slices.cut_up([one.bits for one in sets])
+    sets = [*chain.from_iterable(block or () for block in values.sets)]
+    sizes, planes = (
+        [value_set.plane_bytes for value_set in sets],
+        [value_set.planes for value_set in sets],
+    )
+    slices = _core.RibbonSlices(sizes, planes)
+    data, short = slices.split([value_set.bits for value_set in sets])
     starts = [slices.start(at) for at in range((1 << slices.bits) + 1)]
     checksums = [_core.hash_section(data[begin:end]) for begin, end in pairwise(starts)]
     head = [
-        [None if found is None else len(found) for found in known.sets],
-        [one.rows for one in sets],
+        [None if block is None else len(block) for block in values.sets],
+        [value_set.rows for value_set in sets],
         sizes,
         planes,
         slices.bits,
-        b"".join(one.to_bytes(CHECKSUM_BYTES, "big") for one in checksums),
+        b"".join(checksum.to_bytes(CHECKSUM_BYTES, "big") for checksum in checksums),
         short,
     ]
     return ion.dumps(head), data

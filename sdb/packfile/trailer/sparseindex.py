@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from sdb.packfile.trailer.blockstats import BlockStatistics
-    from sdb.packfile.trailer.fieldcounts import Presence
+    from sdb.packfile.trailer.fieldcounts import FieldCounts
+    from sdb.packfile.trailer.identities import RowIdentities
     from sdb.packfile.trailer.provenance import Provenance
     from sdb.packfile.trailer.statsection import StoredStatistics
 
@@ -60,7 +61,7 @@ class SparseIndex:
     summary : Summary or None
         Row counts and types, when the writer was `sdb`.
     distrusted : dict
-        Time indexes that an old writer damaged: they are shown, but tell nothing.
+        Time indexes that an old writer damaged: they are shown, but not used.
     digests : tuple of bytes
         Digest of each block, empty where it is not known; no digests when none is known.
     flaw : str
@@ -75,6 +76,8 @@ class SparseIndex:
         What is known of the values in each block, see :meth:`statistics`.
     clustered : tuple of path
         The paths whose values the rows are sorted by, see :mod:`sdb.packfile.rewrite.cluster`.
+    stored_identities : bytes
+        Which rows of other packfiles its rows were, see :meth:`identities`.
     """
 
     blocks: int
@@ -89,25 +92,26 @@ class SparseIndex:
     level: int | None = None
     stored_statistics: StoredStatistics | None = field(default=None, repr=False)
     clustered: tuple[Path, ...] = ()
+    stored_identities: bytes = field(default=b"", repr=False)
 
-    def presence(self) -> Presence | None:
+    def presence(self) -> FieldCounts | None:
         """Read in how many rows each field is.
 
         Returns
         -------
-        Presence or None
-            None when the file does not tell.
+        FieldCounts or None
+            None when the file does not have it.
 
         Raises
         ------
         CorruptError
-            What it tells is malformed.
+            It is malformed.
         """
         if self.summary is None or not self.stored_presence:
             return None
-        from sdb.packfile.trailer.fieldcounts import Presence
+        from sdb.packfile.trailer.fieldcounts import FieldCounts
 
-        return Presence.decode(self.stored_presence, self.summary)
+        return FieldCounts.decode(self.stored_presence, self.summary)
 
     def provenance(self) -> Provenance | None:
         """Read which inputs the rows came from.
@@ -115,12 +119,12 @@ class SparseIndex:
         Returns
         -------
         Provenance or None
-            None when the file does not tell.
+            None when the file does not have it.
 
         Raises
         ------
         CorruptError
-            What it tells is malformed.
+            It is malformed.
         """
         if self.summary is None or not self.stored_provenance:
             return None
@@ -128,18 +132,37 @@ class SparseIndex:
 
         return Provenance.decode(self.stored_provenance, sum(self.summary.rows))
 
+    def identities(self) -> RowIdentities | None:
+        """Read which rows of other packfiles its rows were.
+
+        Returns
+        -------
+        RowIdentities or None
+            None when the file does not have it: its rows came in with it, or it is not known.
+
+        Raises
+        ------
+        CorruptError
+            It is malformed.
+        """
+        if self.summary is None or not self.stored_identities:
+            return None
+        from sdb.packfile.trailer.identities import RowIdentities
+
+        return RowIdentities.decode(self.stored_identities, sum(self.summary.rows))
+
     def statistics(self) -> BlockStatistics | None:
         """Read what is known of the values in each block.
 
         Returns
         -------
         BlockStatistics or None
-            None when the file does not tell, or of a later version.
+            None when the file does not have it, or in a later version.
 
         Raises
         ------
         CorruptError
-            What it tells is malformed.
+            It is malformed.
         """
         if self.summary is None or self.stored_statistics is None:
             return None
@@ -148,7 +171,7 @@ class SparseIndex:
         return BlockStatistics.decode(self.stored_statistics, self.blocks)
 
     def is_without_times(self, path: Path) -> bool:
-        """Tell whether it is certain that no row has a timestamp at a path."""
+        """Return whether it is certain that no row has a timestamp at a path."""
         if not self.blocks:
             return True
         if self.summary is None or not (self.summary.complete or path in self.summary.types):
@@ -156,11 +179,11 @@ class SparseIndex:
         return not self.summary.types.get(path, 0) & _TIMESTAMP
 
     def digest(self, block: int) -> bytes:
-        """Give the digest of a block, empty when it is not known."""
+        """Return the digest of a block, empty when it is not known."""
         return self.digests[block] if self.digests else b""
 
     def encode(self) -> dict[str, object]:
-        """Give the struct that is stored."""
+        """Return the struct that is stored."""
         if len(self.indices) > MAX_INDEXES:
             raise UnsupportedError(
                 f"{len(self.indices):,} time indexes in one packfile, the limit is {MAX_INDEXES:,}"
@@ -186,6 +209,7 @@ class SparseIndex:
             level=self.level,
             statistics=self.stored_statistics,
             clustered=self.clustered,
+            identities=self.stored_identities,
         )
         if stored := own.encode():
             value["sdb"] = stored
@@ -243,6 +267,7 @@ class SparseIndex:
             level=own.level,
             stored_statistics=own.statistics,
             clustered=own.clustered,
+            stored_identities=own.identities,
         )
 
     def check(self, blocks: int) -> SparseIndex:
@@ -282,20 +307,14 @@ class SparseIndex:
 def join_types(parts: Iterable[tuple[Mapping[Path, int], bool]]) -> tuple[dict[Path, int], bool]:
     """Join what is known of the types in parts of a file.
 
-    Parameters
-    ----------
-    parts : iterable of tuple
-        For each part the types by path, and whether a path that is missing does not occur.
+    * ``parts``: For each part the types by path, and whether a path that is missing does not occur.
 
-    Returns
-    -------
-    tuple
-        The same for the whole. Where a part may have left out a path, the path is left out.
+    Returns: The same for the whole. Where a part may have left out a path, the path is left out.
     """
-    known = list(parts)
-    partial = [types for types, complete in known if not complete]
+    pairs = list(parts)
+    partial = [types for types, complete in pairs if not complete]
     joined: dict[Path, int] = {}
-    for types, _ in known:
+    for types, _ in pairs:
         for path, mask in types.items():
             if all(path in listed for listed in partial):
                 joined[path] = joined.get(path, 0) | mask
@@ -304,26 +323,17 @@ def join_types(parts: Iterable[tuple[Mapping[Path, int], bool]]) -> tuple[dict[P
 
 def build_indices(
     blocks: Iterable[Mapping[Path, tuple[int, int]]],
-    kept: Mapping[Path, TimeIndex] | None = None,
+    begun: Mapping[Path, TimeIndex] | None = None,
     kept_blocks: int = 0,
 ) -> dict[Path, TimeIndex]:
     """Make the time indexes of a file.
 
-    Parameters
-    ----------
-    blocks : iterable of mapping
-        For each block, in order, the first and last time in µs of each path that has any.
-    kept : mapping, optional
-        Time indexes of the blocks before them. A path that is missing has no times there.
-    kept_blocks : int
-        How many blocks these are.
+    * ``blocks``: For each block, in order, the first and last time in µs of each path that has any.
+    * ``begun``: Time indexes of the blocks before them. A path that is missing has no times there.
 
-    Returns
-    -------
-    dict
-        The indexes, sorted by path, all of them covering all blocks.
+    Returns: The indexes, sorted by path, all of them covering all blocks.
     """
-    indices = {path: index.copy() for path, index in (kept or {}).items()}
+    indices = {path: index.copy() for path, index in (begun or {}).items()}
     count = kept_blocks
     for count, ranges in enumerate(blocks, kept_blocks + 1):
         for path, (lo_us, hi_us) in ranges.items():

@@ -1,4 +1,4 @@
-"""Statistics of blocks as a trailer has them: not decoded before somebody asks."""
+"""Statistics of blocks as a trailer stores them, decoded on demand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self
 
-    from sdb.packfile.trailer.lazybytes import LateBytes
+    from sdb.packfile.trailer.lazybytes import LazyBytes
 
 
 @record
@@ -21,12 +21,12 @@ class StoredStatistics:
     ----------
     head : bytes
         What there is of which path, compressed.
-    body : bytes or LateBytes
+    body : bytes or LazyBytes
         The sections, one behind the other; of a large trailer they are read when they are needed.
     """
 
     head: bytes
-    body: bytes | LateBytes = field(repr=False)
+    body: bytes | LazyBytes = field(repr=False)
 
     @property
     def size_bytes(self) -> int:
@@ -39,7 +39,7 @@ class StoredStatistics:
         return len(self.head) + held_bytes(self.body)
 
     def encode(self) -> dict[str, object]:
-        """Give the member of the extension."""
+        """Return the member of the extension."""
         return {"head": self.head, "body": bytes(self.body)}
 
     @classmethod
@@ -49,12 +49,12 @@ class StoredStatistics:
         Parameters
         ----------
         value : object
-            What the extension has; None when there is none.
+            The member of the extension; None if it is missing.
 
         Returns
         -------
         StoredStatistics or None
-            None when there is none.
+            None when the trailer has no statistics.
 
         Raises
         ------
@@ -64,8 +64,8 @@ class StoredStatistics:
         if value is None:
             return None
         if not isinstance(value, dict):
-            raise CorruptError("the statistics are not a struct")
+            raise CorruptError("invalid statistics: expected a struct")
         head, body = value.get("head"), value.get("body")
         if type(head) is not bytes or type(body) is not bytes:
-            raise CorruptError("the statistics are no blobs")
+            raise CorruptError("invalid statistics: expected the blobs head and body")
         return cls(head, body)

@@ -46,7 +46,7 @@ class _Entries:
         self.offsets.append(offset)
 
     def drop(self) -> int:
-        """Remove the last entry and give its offset."""
+        """Remove the last entry and return its offset."""
         self.times.pop()
         return self.offsets.pop()
 
@@ -73,7 +73,7 @@ class TimeIndex:
         self._min = _Entries(*_columns(min))
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether two indexes consist of the same lists."""
+        """Return whether two indexes consist of the same lists."""
         return isinstance(other, TimeIndex) and (self.max, self.min) == (other.max, other.min)
 
     __hash__ = None  # type: ignore[assignment]
@@ -186,19 +186,19 @@ class TimeIndex:
         self._min.add(time_us, offset)
 
     def _push_max(self, time_us: int, offset: int) -> None:
-        # This forgets more than it must, and gives the same lists as other writers of the format.
+        # This drops more than it must, but makes the same lists as other writers of the format.
         top = max(time_us, self._max.times[-1]) if self._max.times else time_us
         while self._max.times and self._max.times[-1] >= time_us:
             self._max.drop()
         self._max.add(top, offset)
 
     def start(self, time_us: int) -> int:
-        """Give the first block that can hold a time ``>= time_us``."""
+        """Return the first block that can hold a time ``>= time_us``."""
         at = bisect_left(self._max.times, time_us)
         return self._max.offsets[at - 1] if at else 0
 
     def end(self, time_us: int) -> int:
-        """Give the block after the last one that can hold a time ``<= time_us``.
+        """Return the block after the last one that can hold a time ``<= time_us``.
 
         An empty index answers `UNBOUNDED`.
         """
@@ -209,11 +209,11 @@ class TimeIndex:
         return min([self.blocks, *self._min.offsets[at : at + 1]])
 
     def contains(self, time_us: int) -> bool:
-        """Tell whether any block can hold a time."""
+        """Return whether any block can hold a time."""
         return self.start(time_us) < self.end(time_us)
 
     def known_range(self, block: int) -> Pair | None:
-        """Give the bounds that the index knows for one block.
+        """Return the bounds that the index knows for one block.
 
         Parameters
         ----------
@@ -233,12 +233,12 @@ class TimeIndex:
         return (lo, hi) if lo <= hi else None
 
     def encode(self) -> tuple[list[int], list[int]]:
-        """Give the lists `max` and `min` as integers, two per entry."""
+        """Return the lists `max` and `min` as integers, two per entry."""
         return _encode(self._max), _encode(self._min)
 
     @classmethod
     def decode(cls, max: Sequence[object], min: Sequence[object]) -> Self:  # noqa: A002
-        """Read what :meth:`encode` gives. The order of the entries is not checked.
+        """Read what :meth:`encode` returns. The order of the entries is not checked.
 
         Parameters
         ----------
@@ -310,16 +310,6 @@ def _ascending(values: list[int]) -> bool:
 def encode_steps(values: Iterable[int]) -> list[int]:
     """Encode numbers as differences to the line through the two before.
 
-    Parameters
-    ----------
-    values : iterable of int
-        The numbers.
-
-    Returns
-    -------
-    list of int
-        As many differences.
-
     Examples
     --------
     >>> encode_steps([0, 1000, 2010])
@@ -339,20 +329,18 @@ def decode_steps(steps: Iterable[int]) -> list[int]:
     return list(accumulate(accumulate(steps)))
 
 
+def malformed(thing: str, expected: str, value: object) -> CorruptError:
+    """Return the error for a stored value that does not have the types it should have."""
+    actual = type(value).__name__
+    if isinstance(value, list):
+        actual = (
+            f"a list of {', '.join(type(member).__name__ for member in value[:10]) or 'nothing'}"
+        )
+    return CorruptError(f"malformed {thing}: expected {expected}, got {actual}")
+
+
 def integers(values: object, what: str) -> list[int]:
-    """Insist on a list of 64-bit integers.
-
-    Parameters
-    ----------
-    values : object
-        What was read.
-    what : str
-        What it is, for the message.
-
-    Returns
-    -------
-    list of int
-        The same list.
+    """Require a list of 64-bit integers.
 
     Raises
     ------
@@ -365,7 +353,7 @@ def integers(values: object, what: str) -> list[int]:
 
 
 def in_int64(values: list[int], what: str) -> list[int]:
-    """Insist on numbers that fit 64 bits with a sign.
+    """Require numbers that fit 64 bits with a sign.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
-from sdb import bounds, effort, ion
+from sdb import bounds, ion, levels
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.trailer.sparseindex import SparseIndex, build_indices
 from sdb.packfile.trailer.timeindex import decode_steps, encode_steps, in_int64, integers
@@ -59,30 +59,14 @@ class Block:
 
 @record
 class Trailer:
-    """The trailer of a packfile: where its blocks are, and what is known of them.
+    """The trailer of a packfile: where its blocks are, and what is known of them."""
 
-    Attributes
-    ----------
-    version : int
-        Version of the format: 1, and 2 in files that can only be read.
-    offset : int
-        Where the trailer starts and the last block ends, in bytes.
-    algorithm : str
-        Name of the compression, see `ALGORITHMS`.
-    block_shift : int
-        Each chunk decompresses to ``1 << block_shift`` bytes.
-    blocks : tuple of Block
-        The blocks, in the order of the file.
-    sparse : SparseIndex
-        Constants, time indexes and summary.
-    """
-
-    version: int
-    offset: int
-    algorithm: str
-    block_shift: int
-    blocks: tuple[Block, ...]
-    sparse: SparseIndex
+    version: int  # version of the format: 1, and 2 in files that can only be read
+    offset: int  # where the trailer starts and the last block ends, in bytes
+    algorithm: str  # name of the compression, see `ALGORITHMS`
+    block_shift: int  # each chunk decompresses to ``1 << block_shift`` bytes
+    blocks: tuple[Block, ...]  # the blocks, in the order of the file
+    sparse: SparseIndex  # constants, time indexes and summary
 
     def __repr__(self) -> str:
         """Show how much it is about."""
@@ -110,17 +94,9 @@ class Trailer:
         return sum(self.sparse.summary.rows) if self.sparse.summary else None
 
     def block_range(self, number: int) -> tuple[int, int]:
-        """Give the place of a block.
+        """Return the place of a block.
 
-        Parameters
-        ----------
-        number : int
-            The block, counted from 0.
-
-        Returns
-        -------
-        tuple of int
-            Start and stop in the file, in bytes.
+        * ``number``: The block, counted from 0.
         """
         last = number + 1 == len(self.blocks)
         stop = self.offset if last else self.blocks[number + 1].offset
@@ -130,10 +106,10 @@ class Trailer:
     def packed_as(self) -> str:
         """The compression, and its level where that is not the default."""
         level = self.sparse.level
-        return self.algorithm if level is None else f"{self.algorithm}, level {effort.name(level)}"
+        return self.algorithm if level is None else f"{self.algorithm}, level {levels.name(level)}"
 
     def encode(self) -> bytes:
-        """Give the bytes at the end of the file: the trailer and its length.
+        """Return the bytes at the end of the file: the trailer and its length.
 
         Equal trailers are equal bytes, and without a summary they are those of the original.
         """
@@ -141,7 +117,7 @@ class Trailer:
         return data + len(data).to_bytes(LENGTH_BYTES, "little")
 
     def struct(self) -> dict[str, object]:
-        """Give the struct that is stored, here and in the descriptors of tables."""
+        """Return the struct that is stored, here and in the descriptors of tables."""
         offsets = encode_steps(block.offset for block in self.blocks)
         chunks = [b - a for a, b in pairwise((0, *(block.chunks for block in self.blocks)))]
         return {
@@ -158,16 +134,6 @@ class Trailer:
         """Read the Ion stream of a trailer, without its length.
 
         Only its own form is checked; see :meth:`check` for what it says about the file.
-
-        Parameters
-        ----------
-        data : bytes
-            Symbol table and struct.
-
-        Returns
-        -------
-        Trailer
-            What it says.
 
         Raises
         ------
@@ -210,15 +176,9 @@ class Trailer:
     def check(self, start: int) -> Trailer:
         """Check what the trailer says about the file that it was found in.
 
-        Parameters
-        ----------
-        start : int
-            Where the trailer starts in the file, in bytes.
+        * ``start``: Where the trailer starts in the file, in bytes.
 
-        Returns
-        -------
-        Trailer
-            The same, with indexes that must not be trusted set aside.
+        Returns: The same, with indexes that must not be trusted set aside.
 
         Raises
         ------
@@ -317,10 +277,10 @@ def old_ranges(value: object) -> dict[tuple[str, ...], tuple[int, int]]:
     for entry in value:
         path: Sequence[object] = entry.get("path", ()) if isinstance(entry, dict) else ()
         if not path or not all(isinstance(name, str) for name in path):
-            raise CorruptError("a range without a path")
+            raise CorruptError("invalid block range: it has no path")
         lo_us, hi_us = (ion.instant_to_us(entry.get(name)) for name in ("min", "max"))
         if lo_us is not None and hi_us is not None:
             if lo_us > hi_us:
-                raise CorruptError("a range that ends before it begins")
+                raise CorruptError("invalid block range: it ends before it begins")
             ranges[tuple(map(str, path))] = (lo_us, hi_us)
     return ranges

@@ -1,6 +1,6 @@
 """Zones: what the values at a path in one block are between.
 
-A zone tells which types occur, how many values there are, and bounds of its numbers, texts and
+A zone has the types that occur, the number of values, and bounds of its numbers, texts and
 times, each by itself: where a path has values of several types, a bound is of those of its type
 only. See the section on statistics in docs/format.md.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sdb import ion
 from sdb.errors import CorruptError
+from sdb.packfile.trailer.timeindex import malformed
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -71,47 +72,47 @@ class Zone:
     has_nan: bool = False
 
 
-def join_zones(one: Zone | None, other: Zone | None) -> Zone | None:
-    """Give the zone of two blocks that become one; None where one of them is not known."""
-    if one is None or other is None:
+def join_zones(zone: Zone | None, other: Zone | None) -> Zone | None:
+    """Return the zone of two blocks that become one; None where one of them is not known."""
+    if zone is None or other is None:
         return None
-    texts = one.texts or other.texts
-    if one.texts and other.texts:
-        (least, greatest), (low, high) = one.texts, other.texts
+    texts = zone.texts or other.texts
+    if zone.texts and other.texts:
+        (least, greatest), (low, high) = zone.texts, other.texts
         top = None if greatest is None or high is None else max(greatest, high)
         texts = min(least, low), top
     return Zone(
-        one.types | other.types,
-        one.values + other.values,
-        one.nulls + other.nulls,
-        _wider(one.numbers, other.numbers),
+        zone.types | other.types,
+        zone.values + other.values,
+        zone.nulls + other.nulls,
+        _wider(zone.numbers, other.numbers),
         texts,
-        _wider(one.times, other.times),
-        one.booleans | other.booleans,
-        one.has_nan or other.has_nan,
+        _wider(zone.times, other.times),
+        zone.booleans | other.booleans,
+        zone.has_nan or other.has_nan,
     )
 
 
-def _wider(one: tuple[Any, Any] | None, other: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
-    if one is None or other is None:
-        return one or other
-    return min(one[0], other[0]), max(one[1], other[1])
+def _wider(range_: tuple[Any, Any] | None, other: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
+    if range_ is None or other is None:
+        return range_ or other
+    return min(range_[0], other[0]), max(range_[1], other[1])
 
 
 def encode_zones(zones: Sequence[Zone | None]) -> bytes:
-    """Give the bytes that are stored for the zones of a path, one for each block."""
+    """Return the bytes that are stored for the zones of a path, one for each block."""
     from sdb import _core
 
-    known = [zone for zone in zones if zone is not None]
+    held = [zone for zone in zones if zone is not None]
     columns: list[list[Any]] = [
         [None if zone is None else zone.types for zone in zones],
-        [zone.values for zone in known],
-        [zone.nulls for zone in known],
-        [_flags(zone) for zone in known],
+        [zone.values for zone in held],
+        [zone.nulls for zone in held],
+        [_flags(zone) for zone in held],
     ]
     for name in ("numbers", "texts", "times"):
-        told = [pair for zone in known if (pair := getattr(zone, name)) is not None]
-        columns += [[pair[side] for pair in told] for side in (0, 1)]
+        pairs = [pair for zone in held if (pair := getattr(zone, name)) is not None]
+        columns += [[pair[side] for pair in pairs] for side in (0, 1)]
     return _core.zstd_compress(ion.dumps(columns))
 
 
@@ -123,17 +124,7 @@ def _flags(zone: Zone) -> int:
 def decode_zones(data: bytes, blocks: int) -> tuple[Zone | None, ...]:
     """Read the zones of a path.
 
-    Parameters
-    ----------
-    data : bytes
-        What :func:`encode_zones` gave.
-    blocks : int
-        Number of blocks of the file.
-
-    Returns
-    -------
-    tuple of Zone or None
-        One for each block.
+    * ``data``: What :func:`encode_zones` returned.
 
     Raises
     ------
@@ -144,18 +135,21 @@ def decode_zones(data: bytes, blocks: int) -> tuple[Zone | None, ...]:
 
     columns = ion.loads(_core.zstd_decompress(data, _MAX_CONTENT_BYTES))
     if not isinstance(columns, list) or [*map(type, columns)] != _COLUMNS * [list]:
-        raise CorruptError("the zones of a path are not what they are made of")
+        raise malformed("zone map", f"a list of {_COLUMNS} lists", columns)
     if len(columns[0]) != blocks:
-        raise CorruptError("the zones of a path are of other blocks than those of the file")
+        message = f"expected {blocks:,} as in the file, got {len(columns[0]):,}"
+        raise CorruptError(f"invalid number of blocks in a zone map: {message}")
     masks = [mask for mask in columns[0] if mask is not None]
     if not all(type(mask) is int and mask in _MASKS for mask in masks):
-        raise CorruptError("a zone has a set of types that is none")
+        raise CorruptError("invalid type mask in a zone map")
     counts = columns[1:4]
     for numbers in counts:
         if len(numbers) != len(masks) or any(type(n) is not int or n < 0 for n in numbers):
-            raise CorruptError("a zone has a count that is none")
+            raise CorruptError(
+                "invalid count in a zone map: expected a number of 0 or more for each zone"
+            )
     flags = counts[2]
-    told = {
+    has_ranges = {
         "numbers": [
             bool(mask & NUMBERS) and not flag & _WITHOUT_NUMBERS
             for mask, flag in zip(masks, flags, strict=True)
@@ -164,8 +158,8 @@ def decode_zones(data: bytes, blocks: int) -> tuple[Zone | None, ...]:
         "times": [bool(mask & TIMES) for mask in masks],
     }
     pairs = {
-        name: _pairs(columns[at : at + 2], told[name], name)
-        for at, name in zip((4, 6, 8), told, strict=True)
+        name: _pairs(columns[at : at + 2], has_ranges[name], name)
+        for at, name in zip((4, 6, 8), has_ranges, strict=True)
     }
     zones = (
         Zone(
@@ -183,15 +177,17 @@ def decode_zones(data: bytes, blocks: int) -> tuple[Zone | None, ...]:
     return tuple([None if mask is None else next(zones) for mask in columns[0]])
 
 
-def _pairs(columns: list[list[Any]], told: list[bool], name: str) -> list[tuple[Any, Any] | None]:
-    """Give the bounds of each zone that has any."""
+def _pairs(
+    columns: list[list[Any]], has_range: list[bool], name: str
+) -> list[tuple[Any, Any] | None]:
+    """Return the bounds of each zone that has any."""
     least, greatest = columns
-    if not len(least) == len(greatest) == sum(told):
-        raise CorruptError(f"the zones of a path have other {name} than types")
-    found = zip(least, greatest, strict=True)
-    pairs = [next(found) if is_told else None for is_told in told]
+    if not len(least) == len(greatest) == sum(has_range):
+        raise CorruptError(f"invalid zone map: its bounds of {name} do not fit its types")
+    ranges = zip(least, greatest, strict=True)
+    pairs = [next(ranges) if is_told else None for is_told in has_range]
     if any(pair is not None and not _is_sound(pair, name) for pair in pairs):
-        raise CorruptError(f"a zone has {name} that make no sense")
+        raise CorruptError(f"invalid bounds of {name} in a zone map")
     return pairs
 
 

@@ -8,27 +8,28 @@ was faster, everything starts over from what they left.
 from __future__ import annotations
 
 import os
-import random
 import time
 from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 
-from sdb import bounds, effort, formats, notes
+from sdb import bounds, formats, levels, notes
 from sdb.errors import ConflictError, ExistsError, UsageError, text_of
+from sdb.log import Logger
 from sdb.packfile.build.options import StatisticsChoice
-from sdb.packfile.inputs.arguments import listed, locations
+from sdb.packfile.inputs.arguments import locations, normalize_inputs
 from sdb.packfile.inputs.duplicates import repeated
 from sdb.packfile.inputs.inputs import recognise_all
 from sdb.packfile.inputs.spool import Spool
-from sdb.packfile.prune.unknownfields import tell
+from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer.read import read_trailer
 from sdb.packfile.write.appended import AppendResult
 from sdb.packfile.write.pack import BLOCK_BYTES, Feeder, pack, taker_of
-from sdb.packfile.write.resume import AppendRequest, Counted, Told, finish, keep, start
+from sdb.packfile.write.resume import AppendRequest, Counted, RejectedOnce, finish, retain, start
 from sdb.progress import silent
 from sdb.records import replace
-from sdb.store.apart import check_apart
-from sdb.store.url import grow, locked, open_read, store_of
+from sdb.retry import Backoff
+from sdb.store.aliasing import check_apart
+from sdb.store.url import create_from_prefix, locked, open_read, store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from sdb._core import Packer, RejectedBatch
-    from sdb.packfile.build.retained import Kept
-    from sdb.packfile.inputs.arguments import Inputs
+    from sdb.packfile.build.retained import RetainedPrefix
+    from sdb.packfile.inputs.arguments import Inputs, Nulls
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.packfile.write.pack import Rejected
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
     from sdb.store.base import Draft, Location, Reader
 
 ATTEMPTS = 20
-_FIRST_PAUSE_SECONDS = 0.05
+_log = Logger("sdb.packfile.write")
+_FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 5.0
 
 
@@ -60,6 +62,8 @@ def append(  # noqa: PLR0913 - the command's options, by name
     constants: Mapping[str, object] | None = None,
     hints: bytes | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
+    hive: bool | None = None,
+    nulls: Nulls = "null",
     time_fields: Sequence[Path] = (),
     on_error: Callable[[Rejected], None] | None = None,
     on_errors: Callable[[RejectedBatch], None] | None = None,
@@ -74,56 +78,63 @@ def append(  # noqa: PLR0913 - the command's options, by name
 ) -> AppendResult:
     """Append inputs to a packfile, all of them or, after any error, nothing.
 
-    Whoever reads the old packfile goes on reading it. Others who append to it at the same time
-    wait, or start over: nothing gets lost. Without new rows nothing is written.
+    Readers of the old packfile continue undisturbed. Concurrent appends wait, or retry: no rows are
+    lost. Without new rows nothing is written.
 
     Parameters
     ----------
     packfile : path or URL
         The packfile. It keeps its compression, chunk size and constants.
-    inputs : path, URL, binary file, iterable of these, or iterable of dict
-        What to append, one after the other; ``-`` is standard input. Dicts are rows.
+    inputs : path, URL, binary file, table, iterable of these, or iterable of rows
+        The inputs, in this order; ``-`` is standard input. Rows are dicts or dataclasses; tables
+        are data frames of pandas and polars, and all that has ``__arrow_c_stream__``.
     output : path or URL, optional
-        Where to write the longer packfile; `packfile` then stays as it is.
+        Where to write the result; `packfile` then stays as it is.
     level : int or str, optional
-        How much time to take for a smaller packfile, as :func:`sdb.pack` has it; that of the
-        packfile if not given. A level that is given counts for later appends too.
+        How much time to spend on a smaller packfile, as in :func:`sdb.pack`; the level of the
+        packfile if not given. An explicit level is recorded for later appends.
     block_bytes : int
         Decompressed size of a block in bytes.
     threads : int, optional
         Threads that parse and compress; one for each processor if not given. The packfile does not
         depend on it.
     constants : mapping, optional
-        The constants that the packfile is known to have; new rows get those of the packfile anyway.
+        The expected constants of the packfile; new rows get those of the packfile anyway.
     hints : bytes, optional
         A hints file for the format of the inputs.
     format : str, optional
         Format of all inputs; recognised if not given.
+    hive : bool, optional
+        Whether folders such as ``day=2026-11-01/`` in the names of inputs are fields of their
+        rows. If not given they are, and the command line says so.
+    nulls : {"null", "missing"}
+        What fields of rows and tables are that are ``None`` or null: NULL, or not there at all.
     time_fields : sequence of path, optional
         Paths (tuples of names) that get a time index as soon as they hold any timestamp.
     on_error : callable, optional
-        Takes each malformed record, which is then passed over. Without it the first is an error.
+        Called with each malformed record, which is then skipped. Without it the first one is an
+        error.
     on_errors : callable, optional
-        Takes many of them at once instead, see :func:`sdb.pack`.
+        Called with batches of malformed records instead, see :func:`sdb.pack`.
     overwrite : bool
         Whether an existing `output` may be replaced.
     attempts : int
-        How often to start over when others change the packfile.
+        How often to retry when other writers change the packfile.
     unsafe_single_writer : bool
-        Whether to append where the store cannot keep two writers from undoing each other's work.
+        Whether to append on a store that cannot keep two writers from overwriting each other.
     skip_known : bool
-        Whether to leave out inputs that the packfile has the rows of: those of the same name, size
+        Whether to skip inputs whose rows the packfile has already: those of the same name, size
         and content. Without it their rows are appended again, with a warning.
     create : bool
-        Whether a packfile that is not there is made, as :func:`sdb.pack` makes it.
+        Whether to create a missing packfile, as :func:`sdb.pack` does.
     verify : bool
-        Whether a wrong checksum in what is read of a packfile is an error. Turn it off only to go
-        on with a damaged one: values may be wrong then.
+        Whether a wrong checksum in a part of the packfile that is read is an error. Turn it off
+        only to rescue a damaged packfile: values may be wrong then.
     stats : str or sequence of path
-        Which paths of new blocks get statistics, see :func:`sdb.pack`; with ``"auto"`` also those
-        that the packfile has filters of. Blocks that stay keep theirs.
+        Paths that get statistics in new blocks, see :func:`sdb.pack`; with ``"auto"`` also those
+        with filters in the packfile. Retained blocks keep theirs.
     progress : Progress, optional
-        Told how many bytes of the inputs were read.
+        Called with how many bytes of the inputs were read.
 
     Returns
     -------
@@ -133,13 +144,13 @@ def append(  # noqa: PLR0913 - the command's options, by name
     Raises
     ------
     ConflictError
-        Others changed the packfile at each attempt. It is as they left it.
+        Other writers changed the packfile at each attempt. It is as they left it.
     CorruptError
-        `packfile` is no packfile, or what has to be read of it is damaged.
+        `packfile` is no packfile, or a part that has to be read is damaged.
     InputError
         An input is malformed.
     NotFoundError, AccessError
-        The packfile or an input is not there, or may not be used.
+        The packfile or an input does not exist, or may not be used.
     UsageError
         Other constants than those of the packfile, or a time field that cannot be indexed any more.
     ExistsError
@@ -149,23 +160,22 @@ def append(  # noqa: PLR0913 - the command's options, by name
 
     Examples
     --------
-    >>> import pathlib, sdb
-    >>> _ = pathlib.Path("/tmp/sdb-example.json").write_text('{"a": 1}')
-    >>> _ = sdb.pack(["/tmp/sdb-example.json"], "/tmp/sdb-example.zion", overwrite=True)
-    >>> sdb.append("/tmp/sdb-example.zion", ["/tmp/sdb-example.json"]).rows_total
-    2
+    >>> sdb.append("events.zion", "testdata/parking2.json.gz", output="more.zion").rows_total
+    2023
     """
     began = time.monotonic()
-    number = None if level is None else effort.number(level)
+    number = None if level is None else levels.number(level)
     bounds.BLOCK.check(block_bytes)
     bounds.THREADS.check(threads)
     bounds.ATTEMPTS.check(attempts)
-    named = listed(inputs)
+    named = normalize_inputs(inputs, nulls)
     if not named:
         raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")
     is_missing = create and store_of(packfile).version(packfile) is None
     if is_missing and output is not None:
-        raise UsageError(f"{text_of(packfile)} is not there: it is made, so leave out the output")
+        raise UsageError(
+            f"{text_of(packfile)} does not exist: it will be made, so leave out the output"
+        )
     if "-" in named and not is_missing:
         # Nobody shall type rows for a packfile that is not there.
         open_read(packfile).close()
@@ -175,10 +185,10 @@ def append(  # noqa: PLR0913 - the command's options, by name
         check_apart(output, locations(named))
         formats.check_packfile(output)
     with ExitStack() as stack:
-        found = recognise_all(named, format, hints=hints, verify=verify)
+        recognised = recognise_all(named, format, hints=hints, verify=verify, hive=hive)
         sources = [
             stack.enter_context(closing(Spool(source))).input if source.once else source
-            for source in found
+            for source in recognised
         ]
         taker = taker_of(on_error, on_errors)
         request = AppendRequest(
@@ -190,7 +200,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
             threads=threads or 0,
             constants=constants,
             time_fields=time_fields,
-            told=Told(taker) if taker else None,
+            rejected_once=RejectedOnce(taker) if taker else None,
             overwrite=overwrite,
             single_writer=unsafe_single_writer,
             skip_known=skip_known,
@@ -202,9 +212,9 @@ def append(  # noqa: PLR0913 - the command's options, by name
         if result is None:
             stack.enter_context(locked(packfile) if output is None else nullcontext())
             result = _persist(request, attempts)
-    tell(time_fields, [(result.path, result.trailer)])
+    warn_unknown(time_fields, [(result.path, result.trailer)])
     if number is not None:
-        effort.tell(number, result.trailer.algorithm)
+        levels.tell(number, result.trailer.algorithm)
     for name in result.known:
         notes.warn(f"{result.path} had the rows of {name} already, and has them once more now")
     return replace(result, seconds=time.monotonic() - began)
@@ -213,9 +223,9 @@ def append(  # noqa: PLR0913 - the command's options, by name
 def _created(
     request: AppendRequest, taker: Callable[[RejectedBatch], None] | None
 ) -> AppendResult | None:
-    """Make the packfile; None: someone else has, and it is to be appended to."""
+    """Make the packfile; None: another writer has made it, so append to it."""
     try:
-        made = pack(
+        packed = pack(
             request.sources,
             request.packfile,
             level=request.level,
@@ -231,18 +241,18 @@ def _created(
     except ExistsError:
         return None
     return AppendResult(
-        path=made.path,
-        inputs=made.inputs,
-        rows_added=made.rows,
-        rows_total=made.rows,
-        text_bytes=made.text_bytes,
-        output_bytes=made.output_bytes,
+        path=packed.path,
+        inputs=packed.inputs,
+        rows_added=packed.rows,
+        rows_total=packed.rows,
+        text_bytes=packed.text_bytes,
+        output_bytes=packed.output_bytes,
         copied_bytes=0,
         copied_by=None,
         read_bytes=0,
-        written_bytes=made.output_bytes,
-        trailer=made.trailer,
-        rejected=made.rejected,
+        written_bytes=packed.output_bytes,
+        trailer=packed.trailer,
+        rejected=packed.rejected,
         known=(),
         skipped=(),
         attempts=1,
@@ -251,28 +261,31 @@ def _created(
 
 
 def _is_at(output: Location, packfile: Location) -> bool:
-    """Tell whether a path leads to the packfile; another hard link of it may part from it."""
-    one, other = (store_of(place).path_of(place) for place in (output, packfile))
-    if one is None or other is None:
+    """Return whether a path leads to the packfile; another hard link of it may part from it."""
+    path, other = (store_of(name).path_of(name) for name in (output, packfile))
+    if path is None or other is None:
         return os.fspath(output) == os.fspath(packfile)
-    return os.path.realpath(one) == os.path.realpath(other)
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _persist(request: AppendRequest, attempts: int) -> AppendResult:
     """Start over as long as others are faster."""
-    attempt = 0
+    backoff = Backoff(
+        f"appending to {text_of(request.packfile)}",
+        _log,
+        first_seconds=_FIRST_PAUSE_SECONDS,
+        longest_seconds=_LONGEST_PAUSE_SECONDS,
+        attempts=attempts,
+    )
     while True:
-        attempt += 1
         try:
-            return replace(_attempt(request), attempts=attempt)
+            return replace(_attempt(request), attempts=backoff.failures + 1)
         except ConflictError as error:
             if error.path in {source.name for source in request.sources}:
                 raise
-            if attempt >= attempts:
-                message = f"{error.message}; gave up after {attempts} attempts"
-                raise ConflictError(message, path=error.path, hint=error.hint) from error
-        longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt)
-        time.sleep(random.uniform(0, longest))  # noqa: S311 - nothing to guess
+            if not backoff.may_retry(error):
+                raise backoff.exhausted(error) from None
+        backoff.pause()
 
 
 class _NothingNewError(Exception):
@@ -286,35 +299,39 @@ def _attempt(request: AppendRequest) -> AppendResult:
         source = Counted(reader)
         old = read_trailer(source, path)
         with start(request, old) as packer:
-            kept = keep(request, source, old, packer)
-            output = _Output(partial(_grow, request, reader, kept.size_bytes))
-            known = repeated(request.sources, old)
-            left_out = set(map(id, known)) if request.skip_known else set()
-            sources = [one for one in request.sources if id(one) not in left_out]
-            feeder = Feeder(packer, output.write, request.told.restart() if request.told else None)
+            prefix = retain(request, source, old, packer)
+            output = _Output(partial(_grow, request, reader, prefix.size_bytes))
+            duplicates = repeated(request.sources, old)
+            left_out = set(map(id, duplicates)) if request.skip_known else set()
+            sources = [new_input for new_input in request.sources if id(new_input) not in left_out]
+            feeder = Feeder(
+                packer,
+                output.write,
+                request.rejected_once.restart() if request.rejected_once else None,
+            )
             new = old
             try:
                 with output:
                     if request.output is not None:
                         output.open()
                     feeder.feed_all(sources, request.progress)
-                    if not _added(packer, kept):
+                    if not _added(packer, prefix):
                         raise _NothingNewError  # noqa: TRY301 - leaves no draft behind
-                    new = finish(request, sources, kept, packer)
+                    new = finish(request, sources, prefix, packer)
                     output.write(new.encode())
             except _NothingNewError:
                 output = _Output(partial(_grow, request, reader, reader.size_bytes))
                 if request.output is not None:
                     with output:
                         output.open()
-            result = _result(request, packer, kept, new, output.draft, source, feeder.rejected)
-            names = tuple([one.name for one in known])
+            result = _result(request, packer, prefix, new, output.draft, source, feeder.rejected)
+            names = tuple([duplicate.name for duplicate in duplicates])
             result = replace(result, inputs=len(sources))
             return replace(result, **{"skipped" if request.skip_known else "known": names})
 
 
 def _grow(request: AppendRequest, reader: Reader, kept_bytes: int) -> AbstractContextManager[Draft]:
-    return grow(
+    return create_from_prefix(
         reader,
         kept_bytes,
         request.target,
@@ -340,15 +357,15 @@ class _Output(ExitStack):
         self.open().write(data)
 
 
-def _added(packer: Packer, kept: Kept) -> int:
+def _added(packer: Packer, prefix: RetainedPrefix) -> int:
     """Count the new rows; without any input not even the old ones are packed again."""
-    return max(0, packer.rows - kept.rows_again)
+    return max(0, packer.rows - prefix.rows_again)
 
 
 def _result(
     request: AppendRequest,
     packer: Packer,
-    kept: Kept,
+    prefix: RetainedPrefix,
     new: Trailer,
     draft: Draft | None,
     source: Counted,
@@ -357,7 +374,7 @@ def _result(
     return AppendResult(
         path=text_of(request.target),
         inputs=len(request.sources),
-        rows_added=_added(packer, kept),
+        rows_added=_added(packer, prefix),
         rows_total=new.rows,
         text_bytes=packer.text_bytes,
         output_bytes=draft.copied_bytes + draft.written_bytes if draft else source.size_bytes,

@@ -24,7 +24,7 @@ class AppendResult:
         Number of rows that are new. When there are none, nothing was written in the place of the
         old packfile.
     rows_total : int or None
-        Number of rows of the packfile now; None when the old one does not tell its own.
+        Number of rows of the packfile now; None when the old one has no row counts.
     text_bytes : int
         Size of the inputs, decompressed.
     output_bytes : int
@@ -46,7 +46,7 @@ class AppendResult:
     skipped : tuple of str
         Those that were left out instead.
     attempts : int
-        How often it took, because others changed the packfile meanwhile.
+        Number of attempts: other writers may change the packfile in between.
     seconds : float
         How long it took.
     """
@@ -72,6 +72,6 @@ class AppendResult:
         """Show what it came to."""
         total = "" if self.rows_total is None else f" of {self.rows_total:,} now"
         return (
-            f"<AppendResult {self.path}: {self.rows_added:,} rows{total}, "
+            f"<AppendResult {self.path}: {sizes.counted(self.rows_added, 'row')}{total}, "
             f"{sizes.human(self.output_bytes)}, {self.seconds:.2f} s>"
         )

@@ -33,13 +33,13 @@ _QUICK = 1
 
 def all_facts(pack: Packfile) -> list[BlockFacts]:
     """Return the facts of each block of a packfile that becomes a part of another one."""
-    if not has_untold(pack.trailer):
+    if not lacks_statistics(pack.trailer):
         return facts_of(pack.trailer.sparse)
     return [counted(pack, number) for number in range(len(pack.trailer.blocks))]
 
 
-def has_untold(trailer: Trailer) -> bool:
-    """Check whether a packfile has no statistics because nobody would ask for them."""
+def lacks_statistics(trailer: Trailer) -> bool:
+    """Check whether a packfile has no statistics because it is too small for them."""
     return trailer.sparse.stored_statistics is None and is_small(
         len(trailer.blocks), trailer.offset
     )
@@ -57,7 +57,7 @@ def counted(pack: Packfile, number: int) -> BlockFacts:
         source = Input(pack.path, "ion", source=lambda: ion_text(trailer, [(block, chunks)]))
         with packer:
             Feeder(packer, lambda _: None, None).feed_all([source], silent)
-            return join_facts([one.facts for one in packed_facts(packer)])
+            return join_facts([run.facts for run in packed_facts(packer)])
     except CorruptError:
         return NOTHING
 

@@ -10,21 +10,21 @@ from __future__ import annotations
 import os
 import time
 
-from sdb import bounds, effort, formats, ion, notes, sizes
+from sdb import bounds, formats, ion, levels, notes, sizes
 from sdb._core import Packer
 from sdb.errors import UsageError
 from sdb.packfile.build.choose import with_statistics
-from sdb.packfile.build.indexbuilder import Span, merge
+from sdb.packfile.build.indexbuilder import Span, build_index
 from sdb.packfile.build.options import AUTO, StatisticsChoice, followed
-from sdb.packfile.inputs.arguments import listed, locations
+from sdb.packfile.inputs.arguments import locations, normalize_inputs
 from sdb.packfile.inputs.inputs import Input, recognise_all
-from sdb.packfile.prune.unknownfields import tell
-from sdb.packfile.trailer.fieldcounts import Presence
-from sdb.packfile.trailer.provenance import Origin, Provenance, taken
+from sdb.packfile.prune.unknownfields import warn_unknown
+from sdb.packfile.trailer.fieldcounts import FieldCounts
+from sdb.packfile.trailer.provenance import Origin, Provenance, consecutive
 from sdb.packfile.trailer.trailer import Trailer
 from sdb.progress import silent
 from sdb.records import record, replace
-from sdb.store.apart import check_apart
+from sdb.store.aliasing import check_apart
 from sdb.store.base import LeftOpen
 from sdb.store.url import atomic_write
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from sdb._core import RejectedBatch
-    from sdb.packfile.inputs.arguments import Inputs
+    from sdb.packfile.inputs.arguments import Inputs, Nulls
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
@@ -48,27 +48,13 @@ ALGORITHMS = ("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd
 
 @record
 class Rejected:
-    """A record that was passed over.
+    """A record that was passed over."""
 
-    Attributes
-    ----------
-    input : str
-        Name of the input.
-    line : int
-        Its line there, counted from 1.
-    offset : int
-        Its position in the decompressed input, in bytes.
-    message : str
-        What is wrong with it.
-    text : bytes
-        The record as it was, with its line end.
-    """
-
-    input: str
-    line: int
-    offset: int
-    message: str
-    text: bytes
+    input: str  # name of the input
+    line: int  # its line there, counted from 1
+    offset: int  # its position in the decompressed input, in bytes
+    message: str  # what is wrong with it
+    text: bytes  # the record as it was, with its line end
 
 
 @record
@@ -108,10 +94,8 @@ class PackResult:
         """Show what it came to."""
         size = sizes.human(self.output_bytes)
         smaller = sizes.ratio(self.text_bytes, self.output_bytes)
-        return (
-            f"<PackResult {self.path}: {self.rows:,} rows, {size}, {smaller}x smaller, "
-            f"{self.seconds:.2f} s>"
-        )
+        rows = sizes.counted(self.rows, "row")
+        return f"<PackResult {self.path}: {rows}, {size}, {smaller}x smaller, {self.seconds:.2f} s>"
 
 
 def pack(  # noqa: PLR0913 - the command's options, by name
@@ -126,6 +110,8 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     constants: Mapping[str, object] | None = None,
     hints: bytes | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
+    hive: bool | None = None,
+    nulls: Nulls = "null",
     time_fields: Sequence[Path] = (),
     on_error: Callable[[Rejected], None] | None = None,
     on_errors: Callable[[RejectedBatch], None] | None = None,
@@ -138,15 +124,16 @@ def pack(  # noqa: PLR0913 - the command's options, by name
 
     Parameters
     ----------
-    inputs : path, URL, binary file, iterable of these, or iterable of dict
-        What to pack, one after the other; ``-`` is standard input. Dicts are rows.
+    inputs : path, URL, binary file, table, iterable of these, or iterable of rows
+        The inputs, in this order; ``-`` is standard input. Rows are dicts or dataclasses; tables
+        are data frames of pandas and polars, and all that has ``__arrow_c_stream__``.
     output : path, URL or binary file
         The packfile. A file that is open is written to as it is, and not closed.
     algorithm : str
         Compression of the chunks: one of `ALGORITHMS`; ``zion`` is short for ``zion+zstd``.
     level : int or str, optional
-        How much time to take for a smaller packfile: ``fast``, ``default``, ``small``, ``max``, or
-        a level of zstd from 1 to 22. Compressions without zstd have none.
+        How much time to spend on a smaller packfile: ``fast``, ``default``, ``small``, ``max``, or
+        a level of zstd from 1 to 22. Algorithms without zstd have no levels.
     block_bytes : int
         Decompressed size of a block in bytes.
     align_bytes : int
@@ -160,24 +147,31 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         A hints file for the format of the inputs.
     format : str, optional
         Format of all inputs; recognised if not given.
+    hive : bool, optional
+        Whether folders such as ``day=2026-11-01/`` in the names of inputs are fields of their
+        rows. If not given they are, and the command line says so.
+    nulls : {"null", "missing"}
+        What fields of rows and tables are that are ``None`` or null: NULL, or not there at all.
     time_fields : sequence of path, optional
         Paths (tuples of names) that get a time index as soon as they hold any timestamp.
     on_error : callable, optional
-        Takes each malformed record, which is then passed over. Without it the first is an error.
+        Called with each malformed record, which is then skipped. Without it the first one is an
+        error.
     on_errors : callable, optional
-        Takes many of them at once instead: a call for each of a million takes longer than to pack.
+        Called with batches of malformed records instead: one call for each of a million records
+        takes longer than packing.
     overwrite : bool
         Whether an existing `output` may be replaced.
     verify : bool
         Whether a wrong checksum in a packfile among the inputs is an error. Turn it off only to
         rescue what is left of a damaged one: values may be wrong then.
     stats : str or sequence of path
-        Which paths get statistics, by which queries leave out blocks: ``"off"``, or any of
-        ``"auto"``, paths as in ``"actor.id,items[].id"``, and paths of whose texts the words are
-        wanted, as in ``"auto,words:message"``, or the prefixes of the IPv4 addresses that they are,
-        as in ``"auto,prefixes:ip"``; ``"words"`` alone is of all texts of the row.
+        Paths that get statistics, by which queries skip blocks: ``"off"``, or any of ``"auto"``,
+        paths as in ``"actor.id,items[].id"``, n-gram filters of texts, as in
+        ``"auto,words:message"`` (``"words"`` alone for all texts of the row), and prefixes of IPv4
+        addresses, as in ``"auto,prefixes:ip"``.
     progress : Progress, optional
-        Told how many bytes of the inputs were read.
+        Called with how many bytes of the inputs were read.
 
     Returns
     -------
@@ -191,53 +185,50 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     InputError, CorruptError
         An input is malformed.
     NotFoundError, AccessError
-        An input is not there or may not be read.
+        An input does not exist or may not be read.
     UsageError, UnsupportedError
-        Options that make no sense, or that this build does not serve.
+        Invalid options, or options that this build does not support.
 
     Examples
     --------
-    >>> import pathlib, sdb
-    >>> _ = pathlib.Path("/tmp/sdb-example.json").write_text('{"a": 1}')
-    >>> sdb.pack(["/tmp/sdb-example.json"], "/tmp/sdb-example.zion", overwrite=True).rows
+    >>> result = sdb.pack("testdata/gh2015_1k.json.gz", "events.zion", overwrite=True)
+    >>> result.rows, result.output_bytes < 400_000
+    (1000, True)
+    >>> sdb.pack([{"type": "login", "user": {"id": 7}}], "rows.zion", overwrite=True).rows
     1
     """
     began = time.monotonic()
-    named = listed(inputs)
+    named = normalize_inputs(inputs, nulls)
     if isinstance(output, str | os.PathLike):
         check_apart(output, locations(named))
         formats.check_packfile(output)
-    sources = recognise_all(named, format, hints=hints, verify=verify)
+    sources = recognise_all(named, format, hints=hints, verify=verify, hive=hive)
     if not sources:
         raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
-    number = effort.DEFAULT if level is None else effort.number(level)
+    number = levels.DEFAULT if level is None else levels.number(level)
     bounds.BLOCK.check(block_bytes)
     bounds.ALIGN.check(align_bytes)
     bounds.THREADS.check(threads)
     if level is not None:
-        effort.tell(number, algorithm)
+        levels.tell(number, algorithm)
     choice = StatisticsChoice.of(stats)
-    encoded = ion.dumps(dict(constants)) if constants else None
     taker = taker_of(on_error, on_errors)
-    packer = Packer(
-        algorithm=algorithm,
-        align=align_bytes,
-        block_bytes=block_bytes,
-        threads=threads or 0,
-        level=number,
-        constants=encoded,
+    packer = _packer(
+        algorithm,
+        align_bytes,
+        block_bytes,
+        number,
+        constants,
+        choice,
+        time_fields,
+        threads,
         skip_errors=taker is not None,
-        time_paths=[list(path) for path in time_fields],
-        stats=choice.is_auto,
-        stats_paths=choice.paths,
-        words_paths=choice.words,
-        prefixes_paths=choice.prefixes,
     )
     with packer, _opened(output, overwrite=overwrite) as file:
         feeder = Feeder(packer, file.write, taker)
         feeder.feed_all(sources, progress)
         types, types_complete = packer.types
-        blocks, sparse = merge(
+        blocks, sparse = build_index(
             [Span(*run) for run in packer.runs],
             align_bytes=align_bytes,
             block_bytes=block_bytes,
@@ -246,17 +237,17 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             time_fields=time_fields,
             constants=constants,
             hidden=packer.hidden,
-            presence=Presence.of(packer.fields[0], complete=packer.fields[1]),
-            provenance=told(sources, packer),
+            presence=FieldCounts.of(packer.fields[0], complete=packer.fields[1]),
+            provenance=provenance_of(sources, packer),
         )
         sparse = with_statistics(sparse, packer, blocks, choice)
-        sparse = replace(sparse, level=effort.kept(number, packer.algorithm))
+        sparse = replace(sparse, level=levels.kept(number, packer.algorithm))
         trailer = Trailer(
             1, packer.position, packer.algorithm, align_bytes.bit_length() - 1, blocks, sparse
         )
         tail = trailer.encode()
         file.write(tail)
-        tell(time_fields, [(_name_of(output), trailer)])
+        warn_unknown(time_fields, [(_name_of(output), trailer)])
         if not packer.rows:
             names = sources[0].name + (f" and {len(sources) - 1:,} more" if sources[1:] else "")
             notes.warn(f"no rows in {names}: {_name_of(output)} is empty")
@@ -285,47 +276,55 @@ def packer_like(
 ) -> Packer:
     """Make a packer that packs as a packfile was packed.
 
-    Parameters
-    ----------
-    trailer : Trailer
-        The trailer of the packfile, of which compression and chunk size are taken.
-    level : int, optional
-        The level; that of the packfile if not given.
-    constants : mapping, optional
-        Fields that every row gets first; those of the packfile if not given.
-    time_fields : iterable of path
-        Paths that get a time index as soon as they hold any timestamp.
-    block_bytes : int
-        Decompressed size of a block in bytes.
-    threads : int, optional
-        Threads that parse and compress.
-    skip_errors : bool
-        Whether malformed records are passed over.
-    stats : StatisticsChoice
-        Paths that shall have statistics; with `AUTO` also those that the packfile has filters of.
-
-    Returns
-    -------
-    Packer
-        The packer.
+    * ``trailer``: The trailer of the packfile, of which compression and chunk size are taken.
+    * ``level``: The level; that of the packfile if not given.
+    * ``constants``: Fields that every row gets first; those of the packfile if not given.
+    * ``time_fields``: Paths that get a time index as soon as they hold any timestamp.
+    * ``stats``: Paths that shall have statistics; with `AUTO` also those that the packfile has
+      filters of.
     """
     sparse = trailer.sparse
-    kept = effort.DEFAULT if sparse.level is None else sparse.level
-    same = sparse.constants if constants is None else constants
-    choice = followed(stats, sparse)
+    if level is None:
+        level = levels.DEFAULT if sparse.level is None else sparse.level
+    return _packer(
+        trailer.algorithm,
+        trailer.align_bytes,
+        block_bytes,
+        level,
+        sparse.constants if constants is None else constants,
+        followed(stats, sparse),
+        time_fields,
+        threads,
+        skip_errors=skip_errors,
+    )
+
+
+def _packer(  # noqa: PLR0913 - what the core takes, by name
+    algorithm: str,
+    align_bytes: int,
+    block_bytes: int,
+    level: int,
+    constants: Mapping[str, object] | None,
+    choice: StatisticsChoice,
+    time_fields: Iterable[Path],
+    threads: int | None,
+    *,
+    skip_errors: bool,
+) -> Packer:
+    """Return a packer of the core."""
     return Packer(
-        algorithm=trailer.algorithm,
-        align=trailer.align_bytes,
+        algorithm=algorithm,
+        align=align_bytes,
         block_bytes=block_bytes,
         threads=threads or 0,
-        level=kept if level is None else level,
-        constants=ion.dumps(dict(same)) if same else None,
+        level=level,
+        constants=ion.dumps(dict(constants)) if constants else None,
         skip_errors=skip_errors,
         time_paths=[list(path) for path in time_fields],
         stats=choice.is_auto,
         stats_paths=choice.paths,
-        words_paths=choice.words,
-        prefixes_paths=choice.prefixes,
+        ngram_paths=choice.words,
+        prefix_paths=choice.prefixes,
     )
 
 
@@ -333,26 +332,26 @@ def _name_of(output: Location | BinaryIO) -> str:
     return str(output) if isinstance(output, str | os.PathLike) else "-"
 
 
-def told(sources: Sequence[Input], packer: Packer) -> Provenance:
-    """Tell which rows came from which input, once all are packed."""
-    found = []
+def provenance_of(sources: Sequence[Input], packer: Packer) -> Provenance:
+    """Report which rows came from which input, once all are packed."""
+    origins = []
     for source, (rows, size_bytes, digest, text_bytes) in zip(sources, packer.inputs, strict=True):
         # Of a packfile or Parquet file rows were fed, not its bytes, and no text.
         fed = source.stored is None
         stored = (size_bytes, digest) if source.stored is None else source.stored()
-        found.append(Origin(source.name, *stored, 0, rows, text_bytes if fed else 0))
-    return taken(found)
+        origins.append(Origin(source.name, *stored, 0, rows, text_bytes if fed else 0))
+    return consecutive(origins)
 
 
 def taker_of(
     on_error: Callable[[Rejected], None] | None,
     on_errors: Callable[[RejectedBatch], None] | None,
 ) -> Callable[[RejectedBatch], None] | None:
-    """Give what takes malformed records many at a time, by what takes them either way."""
+    """Return what takes malformed records many at a time, by what takes them either way."""
     if on_error is None:
         return on_errors
     if on_errors is not None:
-        raise UsageError("on_error and on_errors are two ways to take the same records")
+        raise UsageError("on_error and on_errors cannot be given together")
 
     def take(batch: RejectedBatch) -> None:
         for number in range(len(batch)):
@@ -368,17 +367,7 @@ def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextM
 
 
 class Feeder:
-    """Moves bytes from the inputs to a packer, and frames from there to a file.
-
-    Parameters
-    ----------
-    packer : Packer
-        The packer.
-    write : callable
-        Takes the frames, one by one.
-    take_rejected : callable, optional
-        Takes malformed records, many at a time.
-    """
+    """Moves bytes from the inputs to a packer, and frames from there to a file."""
 
     def __init__(
         self,
@@ -397,7 +386,9 @@ class Feeder:
         total = None if None in sizes else sum(size for size in sizes if size is not None)
         before = 0
         for source in sources:
-            self._packer.begin(source.name, source.format, source.compression, source.hints)
+            self._packer.begin(
+                source.name, source.format, source.compression, source.hints, source.defaults
+            )
             for consumed in self._feed(source):
                 self._drain()
                 progress(before + consumed, total)
@@ -408,9 +399,13 @@ class Feeder:
             progress(before, total)
         self._drain()
         self._packer.finish()
+        if self._packer.is_overridden:
+            notes.warn("rows that have a field of the name of a folder keep their own value")
+        if self._packer.has_guessed_year:
+            notes.warn("times without a year are in the last year that fits, and in UTC")
 
     def _feed(self, source: Input) -> Generator[int]:
-        """Move the bytes of an input, and tell how many of them were."""
+        """Feed the bytes of an input, and yield how many were fed so far."""
         if source.file is None:
             yield from self._feed_pieces(source.pieces())
         else:
@@ -421,7 +416,7 @@ class Feeder:
                 reader.close()
 
     def _feed_file(self, reader: Reader) -> Generator[int]:
-        """Let the threads read a file by themselves, and feed what they leave."""
+        """Have the threads read a file by themselves, and feed the rest."""
         packed = self._packer.text_bytes
         if reader.descriptor is None:
             yield from self._feed_pieces(reader.pieces(0, reader.size_bytes))

@@ -1,20 +1,20 @@
-"""Continue a packfile: decide what of it stays, and make the trailer of both together."""
+"""Continue a packfile: decide which part of it stays, and make the trailer of both together."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from sdb import effort
+from sdb import levels
 from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
 from sdb.packfile.build.choose import with_statistics
-from sdb.packfile.build.indexbuilder import Span, merge, typed
-from sdb.packfile.build.retained import Kept
+from sdb.packfile.build.indexbuilder import Span, build_index, typed
+from sdb.packfile.build.retained import RetainedPrefix
 from sdb.packfile.read.digest import check
 from sdb.packfile.read.reader import Packfile
-from sdb.packfile.trailer.fieldcounts import Presence
+from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.trailer import Trailer
 from sdb.packfile.write.countstats import all_facts
-from sdb.packfile.write.pack import packer_like, told
+from sdb.packfile.write.pack import packer_like, provenance_of
 from sdb.records import record, replace
 from sdb.store.base import CLOSED
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-class Told:
+class RejectedOnce:
     """Passes each malformed record on once, however often the inputs are read."""
 
     def __init__(self, take: Callable[[RejectedBatch], None]) -> None:
@@ -42,7 +42,7 @@ class Told:
         self._seen = 0
 
     def restart(self) -> Callable[[RejectedBatch], None]:
-        """Give what takes the records, from the first one on."""
+        """Return what takes the records, from the first one on."""
         self._seen = 0
         return self._take
 
@@ -66,7 +66,7 @@ class AppendRequest:
     threads: int
     constants: Mapping[str, object] | None
     time_fields: Sequence[Path]
-    told: Told | None
+    rejected_once: RejectedOnce | None
     overwrite: bool
     single_writer: bool
     skip_known: bool
@@ -98,7 +98,7 @@ class Counted:
 
     @property
     def descriptor(self) -> int | None:
-        """Tell whether it was closed; nobody shall read past the count."""
+        """Return whether it was closed; the descriptor itself would let reads go uncounted."""
         return CLOSED if self._reader.descriptor == CLOSED else None
 
     def pieces(self, start: int, stop: int) -> Generator[bytes]:
@@ -124,27 +124,27 @@ def start(request: AppendRequest, old: Trailer) -> Packer:
         time_fields={*old.sparse.indices, *request.time_fields},
         block_bytes=request.block_bytes,
         threads=request.threads,
-        skip_errors=request.told is not None,
+        skip_errors=request.rejected_once is not None,
         stats=request.stats,
     )
 
 
 def _level(request: AppendRequest, old: Trailer) -> int:
-    """Give the level of new rows: what is asked for, else that of the packfile."""
+    """Return the level of new rows: what is asked for, else that of the packfile."""
     if request.level is not None:
         return request.level
-    return effort.DEFAULT if old.sparse.level is None else old.sparse.level
+    return levels.DEFAULT if old.sparse.level is None else old.sparse.level
 
 
 def _constants(request: AppendRequest, old: Trailer) -> dict[str, object]:
-    """Give the constants of the packfile, which new rows get too."""
+    """Return the constants of the packfile, which new rows get too."""
     own = old.sparse.constants
     if request.constants is None:
         return own
-    given = dict(request.constants)
+    asked = dict(request.constants)
     if not old.blocks:
-        return given
-    if typed(given) != typed(own):
+        return asked
+    if typed(asked) != typed(own):
         names = ", ".join(f"{name}={value}" for name, value in own.items()) or "none"
         raise UsageError(
             f"{text_of(request.packfile)} has other constants: {names}",
@@ -155,7 +155,7 @@ def _constants(request: AppendRequest, old: Trailer) -> dict[str, object]:
 
 
 def check_version(trailer: Trailer, path: str) -> None:
-    """Insist on a trailer that can be written again without losing what is not known of it.
+    """Require a trailer that can be written again without losing what is not known of it.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def check_version(trailer: Trailer, path: str) -> None:
         )
 
 
-def keep(request: AppendRequest, source: Counted, old: Trailer, packer: Packer) -> Kept:
+def retain(request: AppendRequest, source: Counted, old: Trailer, packer: Packer) -> RetainedPrefix:
     """Decide what stays, and let the packer go on from there.
 
     A block at the end that is half full stays as it is: the next one begins with the new rows, and
@@ -176,7 +176,7 @@ def keep(request: AppendRequest, source: Counted, old: Trailer, packer: Packer) 
     """
     check_version(old, source.path)
     facts = partial(all_facts, Packfile(source.path, source, old))
-    kept = Kept(old, len(old.blocks), facts, size_bytes=old.offset)
+    prefix = RetainedPrefix(old, len(old.blocks), facts, size_bytes=old.offset)
     least = max(2, request.block_bytes // (2 * old.align_bytes))
     if old.blocks and old.blocks[-1].chunks < least:
         number = len(old.blocks) - 1
@@ -194,24 +194,26 @@ def keep(request: AppendRequest, source: Counted, old: Trailer, packer: Packer) 
         except CorruptError as error:
             raise Packfile(source.path, source, old).blame(error, number) from None
         chunks, size, rows, hashes = resumed
-        kept = Kept(old, number, facts, chunks, start + size, rows, hashes)
+        prefix = RetainedPrefix(old, number, facts, chunks, start + size, rows, hashes)
     for path in request.time_fields:
-        if not kept.admits(path):
+        if not prefix.admits(path):
             raise UsageError(
                 f"{'.'.join(path)} cannot be indexed: rows that are there may have it unindexed",
                 path=source.path,
                 hint="sdb pack --time-field makes a new packfile out of this one",
             )
-    return kept
+    return prefix
 
 
-def finish(request: AppendRequest, sources: Sequence[Input], kept: Kept, packer: Packer) -> Trailer:
+def finish(
+    request: AppendRequest, sources: Sequence[Input], prefix: RetainedPrefix, packer: Packer
+) -> Trailer:
     """Make the trailer of what stays and what was packed of the sources."""
-    old = kept.trailer
+    old = prefix.trailer
     spans = [Span(*run) for run in packer.runs]
     types, complete = packer.types
-    blocks, sparse = merge(
-        [replace(span, offset=span.offset + kept.size_bytes) for span in spans],
+    blocks, sparse = build_index(
+        [replace(span, offset=span.offset + prefix.size_bytes) for span in spans],
         align_bytes=old.align_bytes,
         block_bytes=request.block_bytes,
         types=types,
@@ -219,12 +221,12 @@ def finish(request: AppendRequest, sources: Sequence[Input], kept: Kept, packer:
         time_fields=request.time_fields,
         constants=_constants(request, old),
         hidden=packer.hidden,
-        kept=kept,
-        presence=Presence.of(packer.fields[0], complete=packer.fields[1]),
-        provenance=told(sources, packer),
+        prefix=prefix,
+        presence=FieldCounts.of(packer.fields[0], complete=packer.fields[1]),
+        provenance=provenance_of(sources, packer),
     )
-    sparse = with_statistics(sparse, packer, blocks, request.stats, kept)
-    sparse = replace(sparse, level=effort.kept(_level(request, old), old.algorithm))
+    sparse = with_statistics(sparse, packer, blocks, request.stats, prefix)
+    sparse = replace(sparse, level=levels.kept(_level(request, old), old.algorithm))
     return Trailer(
-        VERSION, kept.size_bytes + packer.position, old.algorithm, old.block_shift, blocks, sparse
+        VERSION, prefix.size_bytes + packer.position, old.algorithm, old.block_shift, blocks, sparse
     )

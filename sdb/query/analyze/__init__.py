@@ -8,6 +8,7 @@ module           holds
 `types`          types of values as bits of a mask, for all rooms
 `signatures`     types that functions take and give
 `calltypes`      types of calls of functions
+`reference`      what `sdb functions` and docs/functions.md say of each function
 `static_types`   types of expressions; refuses what could never give a value
 `regexes`        faults of regular expressions
 `namescope`      names that the sources of a select bring, and where they lead
@@ -16,6 +17,9 @@ module           holds
 `timetexts`      texts that are compared with times
 `calendar`       time functions of constants
 `folding`        constants in the place of what they decide
+`windows`        window functions: arguments, orders, frames, QUALIFY
+`missingrows`    rows without a key: left out, or kept
+`fills`          times between which FILL makes buckets
 `check`          all checks of a statement, in order
 ===============  ==========================================================
 """

@@ -6,22 +6,13 @@ from sdb.query.analyze.distinctorder import check_order
 from sdb.query.analyze.namescope import scope_of
 from sdb.query.analyze.refusals import refuse
 from sdb.query.syntax import ast, printer, visitor
+from sdb.query.syntax.outputnames import output_names
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.analyze.namescope import NameScope
 
-_AGGREGATE_NAMES = {
-    "APPROX_COUNT_DISTINCT": "count",
-    "AVG": "avg",
-    "COUNT": "count",
-    "EARLIEST": "min",
-    "LATEST": "max",
-    "MAX": "max",
-    "MIN": "min",
-    "SUM": "sum",
-}
 _SHAPE = ast.Aggregate("SNELLER_DATASHAPE", (), star=True)
 _MOST_ALIASES = 10_000
 """How many aliases an expression may have, with those in what they stand for."""
@@ -30,92 +21,42 @@ UNION = "\0union"
 """A name of the rows of a UNION, which no query can write."""
 
 
-def output_names(select: ast.Select) -> list[str]:
-    """Name the columns of a select.
-
-    Parameters
-    ----------
-    select : ast.Select
-        The select; not ``SELECT *``, whose columns are those of the rows.
-
-    Returns
-    -------
-    list of str
-        For each item its alias, or a name made of the expression where there is none or an empty
-        one. An alias may repeat: the last item of that name counts. The structure that
-        SNELLER_DATASHAPE gives stands for the whole row when it is the only item.
-
-    Examples
-    --------
-    >>> from sdb.query.syntax.parser import parse
-    >>> output_names(parse("SELECT user.city, tags[0], n + 1, COUNT(*), COUNT(*)").select)
-    ['city', 'tags_0', '_3', 'count', 'count_5']
-    """
-    names: list[str] = []
-    for position, item in enumerate(select.items, 1):
-        name = item.alias
-        if not name:
-            name = _automatic(item.expr)
-            if not name or name in names:
-                name = f"{name}_{position}"
-        names.append(name)
-    return names
-
-
-def _automatic(expr: ast.Expr) -> str:
-    match expr:
-        case ast.Name() | ast.Dot():
-            return expr.name
-        case ast.Index():
-            return f"{_automatic(expr.base)}_{expr.index}"
-        case ast.Aggregate():
-            return _AGGREGATE_NAMES.get(expr.name, "")
-    return ""
-
-
 def is_grouped(select: ast.Select) -> bool:
-    """Tell whether rows are made of groups of rows."""
+    """Return whether rows are made of groups of rows."""
     having = select.having
     if select.group_by is not None or (having is not None and not has_windows(having)):
         return True
     exprs = [item.expr for item in select.items]
     exprs += [*select.distinct_on, *[key.expr for key in select.order_by]]
-    return any(map(has_aggregates, exprs if having is None else [*exprs, having]))
+    exprs += [condition for condition in (having, select.qualify) if condition is not None]
+    return any(map(has_aggregates, exprs))
 
 
 def has_aggregates(node: ast.Node) -> bool:
-    """Tell whether there is an aggregate, other than a window function, in an expression."""
-    return any(found.over is None for found in visitor.aggregates(node))
+    """Return whether there is an aggregate, other than a window function, in an expression."""
+    return any(call.over is None for call in visitor.aggregates(node))
 
 
 def has_windows(node: ast.Node) -> bool:
-    """Tell whether there is a window function in an expression."""
-    return any(found.over is not None for found in visitor.aggregates(node))
+    """Return whether there is a window function in an expression."""
+    return any(call.over is not None for call in visitor.aggregates(node))
 
 
 def columns(select: ast.Select) -> dict[str, ast.Expr]:
-    """Give the columns of a bound select by name; of those with one alias the last one counts."""
-    found: dict[str, ast.Expr] = {}
+    """Return the columns of a bound select by name; of those with one alias the last one counts."""
+    by_name: dict[str, ast.Expr] = {}
     for name, item in zip(select.names, select.items, strict=True):
-        found.pop(name, None)
-        found[name] = item.expr
-    return found
+        by_name.pop(name, None)
+        by_name[name] = item.expr
+    return by_name
 
 
 def resolve(statement: ast.Statement) -> ast.Statement:
     """Find what all names stand for.
 
-    Parameters
-    ----------
-    statement : ast.Statement
-        The query, with constants folded.
-
-    Returns
-    -------
-    ast.Statement
-        The query, with expressions in full: aliases of the select list and of group keys are
-        replaced by what they stand for, but for those in sub-queries of theirs, where rows decide
-        between fields and aliases. Its selects have the names of their columns.
+    Returns: The query, with expressions in full: aliases of the select list and of group keys are
+    replaced by what they stand for, but for those in sub-queries of theirs, where rows decide
+    between fields and aliases. Its selects have the names of their columns.
 
     Raises
     ------
@@ -133,7 +74,8 @@ def resolve(statement: ast.Statement) -> ast.Statement:
     reads: list[_Read] = []
     entries = []
     for name, select in statement.with_:
-        entries.append((name, _Binder(select, None, withs, reads).select()))
+        own = {name} if name in statement.recursive else set()
+        entries.append((name, _Binder(select, None, withs | own, reads).select()))
         withs |= {name}
     first = _Binder(statement.select, None, withs, reads).select()
     unions = []
@@ -149,42 +91,44 @@ def resolve(statement: ast.Statement) -> ast.Statement:
     # What is an alias anywhere may stand for a value, but where no alias is known.
     selects = (node for node in visitor.nodes(whole) if isinstance(node, ast.Select))
     aliases = {item.alias for select in selects for item in select.items if item.alias}
-    certain = [one for one in reads if one.is_sure or one.root.name not in aliases]
-    in_order = sorted(certain, key=lambda one: one.root.span)
-    return replace(whole, reads=tuple([one.read for one in in_order]))
+    certain = [
+        each_read for each_read in reads if each_read.is_sure or each_read.root.name not in aliases
+    ]
+    in_order = sorted(certain, key=lambda read: read.root.span)
+    return replace(whole, reads=tuple([each_read.read for each_read in in_order]))
 
 
 @record
 class _Read:
-    """A field that may be read.
+    """A field that may be read."""
 
-    Attributes
-    ----------
-    root : Name
-        The name that the path to it begins with.
-    read : FieldRead
-        The field.
-    is_sure : bool
-        Whether the name can be no alias: in the WHERE of a query that none is around.
-    """
-
-    root: ast.Name
-    read: ast.FieldRead
-    is_sure: bool
+    root: ast.Name  # the name that the path to it begins with
+    read: ast.FieldRead  # the field
+    is_sure: bool  # whether the name can be no alias: in the WHERE of a query that none is around
 
 
 def _written(expr: ast.Expr, select: ast.Select) -> ast.Expr:
-    """Give a group key as it is written in the select list, if that is where it stands."""
+    """Return a group key as it is written in the select list, if that is where it stands."""
     return select.items[expr.number - 1].expr if isinstance(expr, ast.Position) else expr
 
 
 def _named_sort(sort: ast.Sort, first: ast.Select) -> ast.Sort:
-    """Give a sort key behind a UNION: by a number it means a name of the first SELECT."""
+    """Return a sort key behind a UNION: by a number it means a name of the first SELECT."""
     if not isinstance(sort.expr, ast.Position):
         return sort
     if sort.expr.number > len(first.names):
         refuse(f"there is no item {sort.expr.number} in the first SELECT", sort.expr)
     return replace(sort, expr=ast.Name(first.names[sort.expr.number - 1], span=sort.expr.span))
+
+
+def _first(table: ast.Table) -> ast.Select:
+    """Return the first SELECT of bound queries in parentheses, or that set operators join."""
+    while isinstance(table, ast.SetTable | ast.QueryTable):
+        select = table.left if isinstance(table, ast.SetTable) else table.select
+        if select.items or not select.sources:
+            return select
+        table = select.sources[0].table
+    return _NOTHING
 
 
 class _Binder:
@@ -204,18 +148,19 @@ class _Binder:
         self.sources = scope_of(node, outer, withs)
         self.scope = self.sources
         self.is_sure = False
+        self.before = _NOTHING  # the sources before the one that is bound
         self.aliases: dict[str, ast.Expr] = {}
         self.keys: list[tuple[ast.Expr, ast.Expr]] = []
         self.sizes: dict[str, int] = {}
         self.size = 0
 
     def select(self) -> ast.Select:
-        """Give the select, bound."""
+        """Return the select, bound."""
         node = self.node
-        sources = tuple(
-            replace(source, table=visitor.rewrite(source.table, stop=self._table))
-            for source in node.sources
-        )
+        sources = self._tables()
+        if not node.items and any(isinstance(s.expr, ast.Position) for s in node.order_by):
+            first = _first(sources[0].table)
+            node = replace(node, order_by=tuple(_named_sort(s, first) for s in node.order_by))
         self.is_sure = self.outer is None
         where = self._maybe(node.where)
         self.is_sure = False
@@ -251,6 +196,7 @@ class _Binder:
             sources=sources,
             where=where,
             having=self._maybe(node.having),
+            qualify=self._maybe(node.qualify),
             order_by=tuple(
                 replace(sort, expr=self._sorted(sort.expr, items)) for sort in node.order_by
             ),
@@ -264,11 +210,29 @@ class _Binder:
             check_order(bound)
         return bound
 
+    def _tables(self) -> tuple[ast.Source, ...]:
+        """Bind the sub-queries of FROM, from left to right."""
+        sources: tuple[ast.Source, ...] = ()
+        for source in self.node.sources:
+            self.before = replace(_NOTHING, sources=sources)
+            table = visitor.rewrite(source.table, stop=self._table)
+            sources += (replace(source, table=table),)
+        return sources
+
     def _table(self, node: ast.Node) -> ast.Node | None:
         """Bind a sub-query that makes a table."""
+        if isinstance(node, ast.SetTable):
+            left, right = (
+                _Binder(part, self.outer, self.withs, self.reads).select()
+                for part in (node.left, node.right)
+            )
+            return replace(node, left=left, right=right)
         if not isinstance(node, ast.QueryTable):
             return None
-        inner = _Binder(node.select, self.outer, self.withs, self.reads)
+        around = self.outer
+        if node.lateral:
+            around = scope_of(self.before, self.outer, self.withs)
+        inner = _Binder(node.select, around, self.withs, self.reads)
         return replace(node, select=inner.select())
 
     def _item(self, item: ast.Item) -> ast.Item:
@@ -278,7 +242,7 @@ class _Binder:
         return replace(item, expr=expr)
 
     def _name(self, alias: str | None, expr: ast.Expr) -> None:
-        """Let an alias stand for an expression from here on."""
+        """Make an alias stand for an expression from here on."""
         if alias is None:
             return
         names, raw = {**self.scope.names, alias: None}, self.scope.raw - {alias}
@@ -289,19 +253,19 @@ class _Binder:
             self.sizes[alias] = self.size
 
     def _sorted(self, expr: ast.Expr, items: tuple[ast.Item, ...]) -> ast.Expr:
-        """Give a key of ORDER BY in full."""
+        """Return a key of ORDER BY in full."""
         return items[expr.number - 1].expr if isinstance(expr, ast.Position) else self._expr(expr)
 
     def _maybe(self, expr: ast.Expr | None) -> ast.Expr | None:
         return None if expr is None else self._expr(expr)
 
     def _expr(self, expr: ast.Expr) -> ast.Expr:
-        """Give an expression in full."""
+        """Return an expression in full."""
         self.size = 1
         return visitor.rewrite(expr, stop=self._meant)
 
     def _meant(self, part: ast.Node) -> ast.Node | None:
-        """Give what stands for a part of an expression as a whole, if it does."""
+        """Return what stands for a part of an expression as a whole, if it does."""
         for key, meaning in self.keys:
             if key == part:
                 return meaning
@@ -332,13 +296,21 @@ class _Binder:
         self._note(part)
         return part
 
+    def _behind_alias(self, name: ast.Name) -> ast.Expr:
+        """Return a bare name as a field of the only table, if that has an alias."""
+        is_alone = len(self.node.sources) == 1 and self.outer is None
+        if not is_alone or not self.sources.raw or self.scope.knows(name.name):
+            return name
+        (alias,) = self.sources.raw
+        return ast.Dot(ast.Name(alias, span=name.span), name.name, span=name.span)
+
     def _aliased(self, part: ast.Node) -> ast.Expr | None:
         return self._alias(part) if isinstance(part, ast.Name) else None
 
     def _note(self, path: ast.Expr) -> None:
         """Note the field that a path in full reads, if that is certain."""
-        root, place = visitor.root_name(path), self.sources.place(path)
-        read = None if place is None else place.read()
+        root, source_path = visitor.root_name(path), self.sources.place(path)
+        read = None if source_path is None else source_path.read()
         if root is None or read is None or not read.steps:
             return
         lenders = () if root.name in self.sources.names else self.sources.lenders(root.name)
@@ -349,16 +321,18 @@ class _Binder:
     def _alias(self, name: ast.Name) -> ast.Expr:
         meaning = self.aliases.get(name.name)
         if meaning is None:
-            self.scope.check(name, name.name)
-            self._note(name)
-            return name
+            full = self._behind_alias(name)
+            if full is name:
+                self.scope.check(name, name.name)
+            self._note(full)
+            return full
         self.size += self.sizes[name.name]
         if self.size > _MOST_ALIASES:
             refuse("the query is too complex", name, "compute parts of it in sub-queries")
         return meaning
 
     def _aggregate(self, part: ast.Aggregate) -> ast.Aggregate | None:
-        """Bind an aggregate, in which the alias of another one is none."""
+        """Bind an aggregate, in which aliases of other aggregates do not count."""
         every = self.aliases
         fields = {name: expr for name, expr in every.items() if not has_aggregates(expr)}
         if len(fields) == len(every):
@@ -373,11 +347,12 @@ class _Binder:
         """Refuse what is neither a key nor inside of an aggregate."""
         keys = {item.expr for item in bound.group_by or ()}
         exprs = [item.expr for item in bound.items] + [sort.expr for sort in bound.order_by]
-        for expr in exprs if bound.having is None else [*exprs, bound.having]:
-            if found := self._unbound(expr, keys):
-                path = printer.text(found)
+        exprs += [test for test in (bound.having, bound.qualify) if test is not None]
+        for expr in exprs:
+            if unbound := self._unbound(expr, keys):
+                path = printer.text(unbound)
                 hint = "put it into GROUP BY, or into an aggregate"
-                refuse(f"planning query: path {path} references an unbound variable", found, hint)
+                refuse(f"planning query: path {path} references an unbound variable", unbound, hint)
 
     def _unbound(self, node: ast.Node, keys: set[ast.Expr]) -> ast.Expr | None:
         """Find a path that is neither a key nor inside of an aggregate."""
@@ -389,6 +364,6 @@ class _Binder:
             scope = self.sources
             return node if scope.fields or node.name in scope.names else None
         for child in visitor.children(node):
-            if found := self._unbound(child, keys):
-                return node if isinstance(node, ast.Dot | ast.Index) else found
+            if unbound := self._unbound(child, keys):
+                return node if isinstance(node, ast.Dot | ast.Index) else unbound
         return None

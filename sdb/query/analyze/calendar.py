@@ -19,17 +19,7 @@ _DAYS_OF_WEEK = 7
 def call(node: Call, values: Sequence[Constant]) -> int | Instant | None:
     """Evaluate a time function.
 
-    Parameters
-    ----------
-    node : Call
-        The call.
-    values : sequence of Constant
-        Its arguments.
-
-    Returns
-    -------
-    int or Instant or None
-        The value; ``None`` when it is no such function, or not one of such arguments.
+    Returns: The value; ``None`` when it is no such function, or not one of such arguments.
 
     Raises
     ------
@@ -65,7 +55,7 @@ def _bucket(seconds: int, width: int) -> int:
 
 
 def add(part: str, count: int, us: int) -> int:
-    """Give the instant some units later; days beyond the end of a month run into the next."""
+    """Return the instant some units later; days beyond the end of a month run into the next."""
     if part in UNITS_US:
         out = us + count * UNITS_US[part]
     else:
@@ -93,15 +83,15 @@ def difference(part: str, start: int, stop: int) -> int:
         return -difference(part, stop, start)
     if part in UNITS_US:
         return (stop - start) // UNITS_US[part]
-    one, other = instants.from_us(start), instants.from_us(stop)
-    months = (other.year - one.year) * 12 + other.month - one.month
+    start_time, stop_time = instants.from_us(start), instants.from_us(stop)
+    months = (stop_time.year - start_time.year) * 12 + stop_time.month - start_time.month
     while months > 0 and add("MONTH", months, start) > stop:
         months -= 1
     return months // MONTHS[part]
 
 
 def truncate(part: str, us: int, weekday: int) -> int:
-    """Give the start of the unit that an instant falls into; 0 is Sunday."""
+    """Return the start of the unit that an instant falls into; 0 is Sunday."""
     if part == "WEEK":
         day = us - us % UNITS_US["DAY"]
         return day - (_weekday(us) - weekday) % _DAYS_OF_WEEK * UNITS_US["DAY"]
@@ -113,12 +103,12 @@ def truncate(part: str, us: int, weekday: int) -> int:
 
 
 def _weekday(us: int) -> int:
-    """Give the day of the week; 1970 began on a Thursday."""
+    """Return the day of the week; 1970 began on a Thursday."""
     return (us // UNITS_US["DAY"] + 4) % _DAYS_OF_WEEK
 
 
 def extract(part: str, us: int) -> int | None:
-    """Give a field of an instant; those below seconds include them."""
+    """Return a field of an instant; those below seconds include them."""
     moment = instants.from_us(us)
     of_minute = us % UNITS_US["MINUTE"]
     match part:
@@ -132,4 +122,4 @@ def extract(part: str, us: int) -> int | None:
             return _weekday(us)
         case "DOY":
             return (moment - moment.replace(month=1, day=1)) // timedelta(days=1) + 1
-    return int(getattr(moment, part.lower()))
+    return moment.isocalendar().week if part == "WEEK" else int(getattr(moment, part.lower()))

@@ -5,8 +5,18 @@ from __future__ import annotations
 from sdb.query.analyze import regexes
 from sdb.query.analyze.refusals import ill_typed, refuse
 from sdb.query.analyze.signatures import FUNCTIONS, TITLES, Signature, written
-from sdb.query.analyze.types import INTEGER, MISSING, NULL, NUMBER, STRING, are_integers
-from sdb.query.syntax import ast, hints, printer
+from sdb.query.analyze.types import (
+    INTEGER,
+    MISSING,
+    NULL,
+    NUMBER,
+    NUMERIC,
+    ORDERED,
+    STRING,
+    are_integers,
+    loose,
+)
+from sdb.query.syntax import aliases, ast, hints, printer
 from sdb.query.syntax.lexer import AGGREGATES as AGGREGATE_NAMES
 
 _COUNTS = ("no", "one", "two", "three", "four")
@@ -14,12 +24,7 @@ _POSITIONS = ("first", "second", "third", "fourth")
 
 
 def signature_of(node: ast.Call) -> Signature:
-    """Give the signature of the function that is called.
-
-    Parameters
-    ----------
-    node : ast.Call
-        The call.
+    """Return the signature of the function that is called.
 
     Raises
     ------
@@ -30,7 +35,7 @@ def signature_of(node: ast.Call) -> Signature:
     if signature is None:
         if node.name in {"TABLE_GLOB", "TABLE_PATTERN"}:
             refuse(f'cannot use "{printer.text(node)}" in non-table position', node)
-        hint = hints.function(node.name, [*FUNCTIONS, *AGGREGATE_NAMES])
+        hint = hints.function(node.name, [*FUNCTIONS, *AGGREGATE_NAMES, *aliases.NAMES])
         refuse(f'unrecognized builtin "{node.name}"', node, hint)
     if not signature.least <= len(node.args) <= signature.most:
         refuse(_miscounted(node, signature), node, f"it is written {written(node, signature)}")
@@ -38,21 +43,7 @@ def signature_of(node: ast.Call) -> Signature:
 
 
 def call_type(node: ast.Call, signature: Signature, kinds: list[int]) -> int:
-    """Give the types that a call may give.
-
-    Parameters
-    ----------
-    node : ast.Call
-        The call.
-    signature : Signature
-        That of its function.
-    kinds : list of int
-        Masks of the types of its arguments.
-
-    Returns
-    -------
-    int
-        Mask of the types.
+    """Return the types that a call may give.
 
     Raises
     ------
@@ -61,6 +52,8 @@ def call_type(node: ast.Call, signature: Signature, kinds: list[int]) -> int:
     """
     if node.name in {"COALESCE", "NULLIF"}:
         return _choice(node, kinds)
+    if node.name in {"LEAST", "GREATEST"} and not all(map(are_integers, kinds)):
+        return _extreme(node, kinds)
     wanted = [signature.args[min(i, len(signature.args) - 1)] for i in range(len(kinds))]
     for position, (kind, want) in enumerate(zip(kinds, wanted, strict=True)):
         if not kind & (want | NUMBER if want == INTEGER else want):
@@ -77,7 +70,7 @@ def call_type(node: ast.Call, signature: Signature, kinds: list[int]) -> int:
 
 
 def _choice(node: ast.Call, kinds: list[int]) -> int:
-    """Give the kinds of COALESCE and NULLIF."""
+    """Return the kinds of COALESCE and NULLIF."""
     if node.name == "NULLIF":
         return kinds[0] | NULL
     out = 0
@@ -85,6 +78,16 @@ def _choice(node: ast.Call, kinds: list[int]) -> int:
         out |= kind
     last = kinds[-1] & (NULL | MISSING)
     return (out & ~(NULL | MISSING)) | (NULL if last else 0)
+
+
+def _extreme(node: ast.Call, kinds: list[int]) -> int:
+    """Return the kinds of LEAST and GREATEST: those that all arguments may have."""
+    common = ORDERED
+    for kind in kinds:
+        common &= loose(kind)
+    if not common:
+        ill_typed(node, TITLES[NUMERIC], "the arguments are all numbers, texts, times or booleans")
+    return common | MISSING
 
 
 def _miscounted(node: ast.Call, signature: Signature) -> str:
@@ -117,7 +120,7 @@ def _mistyped(node: ast.Call, signature: Signature, position: int) -> str:
             return "not a string" if wanted == STRING else "not a number"
     if node.name == "DATE_ADD" and position == 0:
         wanted = INTEGER
-    return TITLES[wanted]
+    return TITLES.get(wanted, "not of a type that it takes")
 
 
 def _check_subnet(node: ast.Call) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 
 from sdb.errors import QueryError
-from sdb.query.analyze import binder
+from sdb.query.analyze import binder, windows
 from sdb.query.analyze.folding import fold
 from sdb.query.analyze.refusals import refuse
 from sdb.query.analyze.static_types import static_type
 from sdb.query.analyze.timetexts import timed
 from sdb.query.syntax import ast, printer, versions, visitor
+from sdb.query.syntax.clauses.windows import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,23 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["check", "fold", "static_type"]
 
-_RANKS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
-
 
 def check(statement: ast.Statement, now_us: int | None = None) -> ast.Statement:
     """Refuse a query that could never give what it asks for.
 
-    Parameters
-    ----------
-    statement : ast.Statement
-        The query, without parameters (`params.bind` puts their values in).
-    now_us : int, optional
-        What UTCNOW() stands for, in microseconds since 1970; the present by default.
-
-    Returns
-    -------
-    ast.Statement
-        The query, with constants folded and names bound.
+    * ``statement``: The query, without parameters (`params.bind` puts their values in).
+    * ``now_us``: What UTCNOW() stands for, in microseconds since 1970; the present by default.
 
     Raises
     ------
@@ -101,12 +91,17 @@ def _statement(statement: ast.Statement) -> None:
     for node in visitor.nodes(statement):
         if isinstance(node, ast.Select) and node.excluded:
             refuse("EXCLUDE takes the fields of tables, which are not known here", node)
+        if isinstance(node, ast.Source) and node.natural:
+            refuse("NATURAL JOIN takes tables whose fields are known", node, "write USING (a, b)")
+        if isinstance(node, ast.PivotTable):
+            hint = "name them: PIVOT (... GROUP BY a, b)"
+            refuse("PIVOT groups by the other fields of a table, which are not known", node, hint)
         if isinstance(node, ast.Param):
             refuse(f"planning query: no value for the parameter ${node.name}", node)
 
 
 def _selects(statement: ast.Statement) -> Iterator[ast.Select]:
-    """Give all selects, those inside of others after them."""
+    """Return all selects, those inside of others after them."""
     return (node for node in visitor.nodes(statement) if isinstance(node, ast.Select))
 
 
@@ -122,8 +117,6 @@ def _clauses(select: ast.Select) -> None:
     for word, value in ("LIMIT", select.limit), ("OFFSET", select.offset):
         if value is not None and value < 0:
             refuse(f"negative {word} {value} is not supported", select)
-    if select.offset is not None and select.limit is None:
-        refuse("OFFSET without LIMIT is not supported", select)
     for source in select.sources:
         for node in visitor.nodes(source, into_selects=False):
             if isinstance(node, ast.CallTable | ast.UnpivotTable):
@@ -139,7 +132,7 @@ def _table(table: ast.CallTable | ast.UnpivotTable) -> None:
                 table,
             )
         return
-    if table.name in {versions.AT, versions.OF}:
+    if table.name in {versions.AT, versions.OF, versions.THROUGH}:
         return
     name = table.name.lower() if table.name == "READ_FILE" else table.name
     if not table.args or (table.name != "READ_FILE" and len(table.args) > 1):
@@ -153,15 +146,21 @@ def _table(table: ast.CallTable | ast.UnpivotTable) -> None:
 
 
 def _expressions(select: ast.Select) -> Iterator[ast.Expr]:
-    """Give the expressions of a select, without those of selects inside of it."""
+    """Yield the expressions of a select, without those of selects inside of it."""
     yield from (item.expr for item in select.items)
     yield from select.distinct_on
     yield from (source.on for source in select.sources if source.on is not None)
+    for source in select.sources:
+        if isinstance(source.table, ast.ListTable):
+            # A step may be an interval of any length.
+            yield from (arg for arg in source.table.args if not isinstance(arg, ast.Interval))
     if select.where is not None:
         yield select.where
     yield from (item.expr for item in select.group_by or ())
     if select.having is not None:
         yield select.having
+    if select.qualify is not None:
+        yield select.qualify
     yield from (key.expr for key in select.order_by)
 
 
@@ -172,39 +171,38 @@ def _aggregates(select: ast.Select) -> None:
         ("GROUP BY", [item.expr for item in select.group_by or ()]),
         ("ON", [source.on for source in select.sources]),
     )
-    for place, exprs in places:
+    for clause, exprs in places:
         for expr in exprs:
-            if expr is not None and (found := next(visitor.aggregates(expr), None)):
+            if expr is not None and (aggregate := next(visitor.aggregates(expr), None)):
                 refuse(
-                    f"planning query: aggregate functions are not allowed in {place}",
-                    found,
+                    f"planning query: aggregate functions are not allowed in {clause}",
+                    aggregate,
                 )
+    windows.check_qualify(select)
     for expr in _expressions(select):
         for node in visitor.nodes(expr, into_selects=False):
             if isinstance(node, ast.Aggregate):
                 _aggregate(node)
             elif isinstance(node, ast.In) and isinstance(node.items, ast.Subquery):
-                _member_query(node.items)
+                _member_query(node.operand, node.items)
+            elif isinstance(node, ast.Quantified) and isinstance(node.items, ast.Subquery):
+                _member_query(node.operand, node.items, "ALL" if node.every else "ANY")
 
 
-def _member_query(query: ast.Subquery) -> None:
+def _member_query(operand: ast.Expr, query: ast.Subquery, word: str = "IN") -> None:
     columns = len(query.select.items)
-    if columns > 1:
-        refuse(f"planning query: IN sub-query should have 1 column; have {columns}", query)
+    wanted = len(operand.values) if isinstance(operand, ast.Row) else 1
+    if columns not in {0, wanted}:
+        noun = "column" if wanted == 1 else "columns"
+        refuse(
+            f"planning query: {word} sub-query should have {wanted} {noun}; have {columns}", query
+        )
 
 
 def _aggregate(node: ast.Aggregate) -> None:
     title = printer.quoted(node)
-    if node.name in _RANKS:
-        if node.args:
-            refuse(f"{title} aggregate does not accept an argument", node)
-        if node.where is not None:
-            refuse(f"{title} window function does not accept FILTER", node)
-        if node.over is None:
-            refuse(f"{title} aggregate needs an OVER clause", node)
-        if not node.over.order:
-            refuse(f"{title} window function is meaningless without ORDER BY", node)
-    elif not node.args and not node.star:
+    windows.check(node)
+    if node.name not in FUNCTIONS and not node.args and not node.star:
         refuse(f"{title} aggregate needs an argument", node)
     for part in (*node.args, *[key.expr for key in node.order], node.where):
         inner = None if part is None else next(visitor.aggregates(part), None)

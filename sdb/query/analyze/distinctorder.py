@@ -14,11 +14,6 @@ _HINT = (
 def check_order(select: ast.Select) -> None:
     """Check that DISTINCT is sorted by its items, or by what is made of them.
 
-    Parameters
-    ----------
-    select : ast.Select
-        A bound select with DISTINCT and without ON.
-
     Raises
     ------
     QueryError
@@ -26,11 +21,11 @@ def check_order(select: ast.Select) -> None:
     """
     items = {item.expr for item in select.items}
     for sort in select.order_by:
-        if found := _beside(sort.expr, items):
-            text = printer.text(found)
+        if beside := _beside(sort.expr, items):
+            text = printer.text(beside)
             refuse(
                 f"planning query: DISTINCT cannot be sorted by {text}, which is no item",
-                found,
+                beside,
                 _HINT,
             )
 
@@ -44,6 +39,6 @@ def _beside(node: ast.Node, items: set[ast.Expr]) -> ast.Expr | None:
     if isinstance(node, ast.Name | ast.Aggregate | ast.Subquery | ast.Exists):
         return node
     for child in visitor.children(node):
-        if found := _beside(child, items):
-            return found
+        if beside := _beside(child, items):
+            return beside
     return None

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 
 from sdb.query.analyze import calendar
 from sdb.query.analyze.refusals import ill_typed, refuse
-from sdb.query.syntax import ast, precedence, visitor
+from sdb.query.syntax import ast, operators, visitor
+from sdb.query.syntax.clauses import patterns
 from sdb.query.syntax.literals import INT64_MAX, INT64_MIN, UINT64_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     T = TypeVar("T", bound=ast.Node)
 
@@ -41,17 +43,8 @@ def fold(node: T, now: ast.Instant | None = None) -> T:
     of literals between the years 1 and 9999. All else stays as it is; so does an expression that
     `static_type` refuses, and an operation that gives MISSING.
 
-    Parameters
-    ----------
-    node : ast.Node
-        An expression, or any other tree, up to a whole statement.
-    now : ast.Instant, optional
-        What UTCNOW() stands for; without it, the call stays.
-
-    Returns
-    -------
-    ast.Node
-        A tree of the same kind, or a literal.
+    * ``node``: An expression, or any other tree, up to a whole statement.
+    * ``now``: What UTCNOW() stands for; without it, the call stays.
 
     Raises
     ------
@@ -151,7 +144,7 @@ def _of_constants(  # noqa: PLR0911 - a table
 def _logical(node: ast.Binary) -> ast.Expr:
     """Fold AND and OR: FALSE decides the one, TRUE the other, whatever else there is."""
     decisive = node.op == "OR"
-    parts = precedence.operands(node, node.op)
+    parts = operators.operands(node, node.op)
     booleans = [
         part.value
         for part in parts
@@ -176,6 +169,17 @@ def _of_numbers(node: ast.Binary, left: float, right: float) -> ast.Expr:
     return node if value is None else _exact(value, node, left, right)
 
 
+def _as_written(op: Callable[..., Any], left: float, right: float) -> float:
+    """Compute with numbers as they are written: 0.06 + 0.01 is 0.07, as in standard SQL."""
+    if isinstance(left, int) and isinstance(right, int):
+        return int(op(left, right))
+    if not math.isfinite(left) or not math.isfinite(right):
+        return float(op(left, right))
+    from decimal import Decimal
+
+    return float(op(Decimal(repr(left)), Decimal(repr(right))))
+
+
 def _divide(left: float, right: float) -> float:
     if isinstance(left, int) and isinstance(right, int) and left % right == 0:
         return left // right
@@ -183,7 +187,7 @@ def _divide(left: float, right: float) -> float:
 
 
 def _modulo(left: float, right: float) -> float:
-    """Give the remainder, with the sign of the dividend."""
+    """Return the remainder, with the sign of the dividend."""
     if isinstance(left, int) and isinstance(right, int):
         rest = abs(left) % abs(right)
         return rest if left >= 0 else -rest
@@ -191,9 +195,9 @@ def _modulo(left: float, right: float) -> float:
 
 
 _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
+    "+": partial(_as_written, operator.add),
+    "-": partial(_as_written, operator.sub),
+    "*": partial(_as_written, operator.mul),
     "/": _divide,
     "%": _modulo,
 }
@@ -210,18 +214,18 @@ def _whole(value: float) -> int | None:
 
 
 def _bits(op: str, left: float, right: float) -> int | None:
-    one, other = _whole(left), _whole(right)
-    if one is None or other is None:
+    first, other = _whole(left), _whole(right)
+    if first is None or other is None:
         return None
     match op:
         case "|":
-            return one | other
+            return first | other
         case "^":
-            return one ^ other
+            return first ^ other
         case "&":
-            return one & other
+            return first & other
         case "<<" | ">>" | ">>>":
-            return _shift(op, one, other)
+            return _shift(op, first, other)
     return None
 
 
@@ -239,6 +243,10 @@ def _shift(op: str, value: int, count: int) -> int | None:
 
 
 def _call(node: ast.Call) -> ast.Expr:
+    if node.name in patterns.CALLS.values():
+        return patterns.constant(node)
+    if node.name == "CONCAT":
+        return _concatenated(node)
     values = [arg.value for arg in node.args if isinstance(arg, ast.Literal)]
     if not values or len(values) != len(node.args):
         return node
@@ -247,6 +255,22 @@ def _call(node: ast.Call) -> ast.Expr:
     except (OverflowError, ValueError):
         return node
     return node if value is None else _value(value, node)
+
+
+def _concatenated(node: ast.Call) -> ast.Expr:
+    """Join constants whose texts are known here: strings, integers, booleans and NULL."""
+    texts = []
+    for arg in node.args:
+        match arg:
+            case ast.Literal(None):
+                pass
+            case ast.Literal(bool() as flag):
+                texts.append(str(flag).lower())
+            case ast.Literal(str() | int() as value):
+                texts.append(str(value))
+            case _:
+                return node
+    return ast.Literal("".join(texts), span=node.span)
 
 
 def _value(value: int | ast.Instant, node: ast.Expr) -> ast.Expr:

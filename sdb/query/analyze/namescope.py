@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb.query.analyze.refusals import refuse
 from sdb.query.syntax import ast, printer, visitor
+from sdb.query.syntax.clauses.listtables import is_hidden, labels
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -13,21 +14,12 @@ if TYPE_CHECKING:
 
 @record
 class SourceRows:
-    """The rows of a source.
+    """The rows of a source."""
 
-    Attributes
-    ----------
-    number : int
-        The number of the source in its select.
-    tables : tuple of Table
-        The tables that have the rows; none where they are made of others.
-    elements : SourcePath or None
-        The list that they are the elements of.
-    """
-
-    number: int
+    number: int  # the number of the source in its select
+    # The tables that have the rows; none where they are made of others
     tables: tuple[ast.Table, ...] = ()
-    elements: SourcePath | None = None
+    elements: SourcePath | None = None  # the list that they are the elements of
 
 
 @record
@@ -38,7 +30,7 @@ class SourcePath:
     steps: tuple[str | int, ...] = ()
 
     def read(self) -> ast.FieldRead | None:
-        """Give the field that this is of tables; None where it is none, as a value of UNPIVOT."""
+        """Return the field that this is of tables; None for others, as a value of UNPIVOT."""
         if self.rows.tables:
             return ast.FieldRead(self.rows.tables, self.steps)
         outer = None if self.rows.elements is None else self.rows.elements.read()
@@ -49,43 +41,22 @@ class SourcePath:
 
 @record
 class NameScope:
-    """The names that expressions of a select may use.
+    """The names that expressions of a select may use."""
 
-    Attributes
-    ----------
-    names : mapping of str to SourcePath
-        Aliases of sources, labels of UNPIVOT, and what else stands for a value; None where it is
-        not known which.
-    raw : frozenset of str
-        Those of `names` that stand for whole tables.
-    queries : frozenset of str
-        Names of sub-queries, behind which (``q.x``) stand columns.
-    needless : str or None
-        The one of these that may be left out.
-    fields : bool
-        Whether a bare name may be a field.
-    outer : NameScope or None
-        The names of the select around it.
-    rows : tuple of SourceRows
-        Those of each source; None where they are not known.
-    bare : SourceRows or None
-        Those whose fields bare names are.
-    unsure : bool
-        Whether it depends on the rows which ones these are.
-    """
-
+    # Aliases of sources, labels of UNPIVOT, and what else stands for a value; None where it is not
+    # known which
     names: Mapping[str, SourcePath | None]
-    raw: frozenset[str]
-    queries: frozenset[str]
-    needless: str | None
-    fields: bool
-    outer: NameScope | None
-    rows: tuple[SourceRows | None, ...] = ()
-    bare: SourceRows | None = None
-    unsure: bool = False
+    raw: frozenset[str]  # those of `names` that stand for whole tables
+    queries: frozenset[str]  # names of sub-queries, behind which (``q.x``) stand columns
+    needless: str | None  # the one of these that may be left out
+    fields: bool  # whether a bare name may be a field
+    outer: NameScope | None  # the names of the select around it
+    rows: tuple[SourceRows | None, ...] = ()  # those of each source; None where they are not known
+    bare: SourceRows | None = None  # those whose fields bare names are
+    unsure: bool = False  # whether it depends on the rows which ones these are
 
     def place(self, path: ast.Expr) -> SourcePath | None:
-        """Give the place that a path leads to; None where that is not certain, or it is no path."""
+        """Return place that a path leads to; None where that is not certain, or it is no path."""
         if isinstance(path, ast.Dot | ast.Index):
             base = self.place(path.base)
             step = path.name if isinstance(path, ast.Dot) else path.index
@@ -99,7 +70,7 @@ class NameScope:
         return None if self.unsure or self.outer is None else self.outer.place(path)
 
     def lenders(self, name: str) -> tuple[ast.Table, ...] | None:
-        """Give the tables further out whose field a bare name is where no row here has it.
+        """Return the tables further out whose field a bare name is where no row here has it.
 
         ``None`` where it may be something else there.
         """
@@ -114,19 +85,24 @@ class NameScope:
         return tables
 
     def knows(self, name: str) -> bool:
-        """Tell whether a name may stand for something."""
+        """Return whether a name may stand for something."""
         own = self.fields or name in self.names
         return own or (self.outer is not None and self.outer.knows(name))
 
+    @property
+    def has_tables(self) -> bool:
+        """Return whether a table with an alias is here or further out."""
+        return bool(self.raw) or (self.outer is not None and self.outer.has_tables)
+
     def is_raw(self, name: str) -> bool:
-        """Tell whether a name stands for a whole table."""
+        """Return whether a name stands for a whole table."""
         if name in self.names:
             return name in self.raw
         return not self.fields and self.outer is not None and self.outer.is_raw(name)
 
     @property
     def empty(self) -> bool:
-        """Tell whether there is no source at all."""
+        """Return whether there is no source at all."""
         return not self.fields and not self.names and self.outer is None
 
     def check(self, path: ast.Expr, root: str) -> None:
@@ -135,9 +111,14 @@ class NameScope:
             if isinstance(path, ast.Name) and self.is_raw(root):
                 refuse("planning query: cannot reference raw table", path)
             return
+        if self.has_tables and (isinstance(path, ast.Name) or len(self.rows) > 1):
+            # Rows decide whose field it is. In front of a path behind the only table it is an alias
+            # that there is not.
+            return
         if self.empty:
             text = printer.text(path)
-            refuse(f"planning query: path {text} references an unbound variable", path)
+            fault = f"planning query: path {text} references an unbound variable"
+            refuse(fault, path, "the query has no FROM")
         aliases = sorted(self.names)
         hint = f"it is one of {', '.join(aliases)}" if aliases else None
         if aliases and isinstance(path, ast.Name):
@@ -146,35 +127,25 @@ class NameScope:
 
 
 def scope_of(select: ast.Select, outer: NameScope | None, withs: frozenset[str]) -> NameScope:
-    """Give the names that the sources of a select bring.
-
-    Parameters
-    ----------
-    select : ast.Select
-        The select.
-    outer : NameScope or None
-        The names of the select around it.
-    withs : frozenset of str
-        Names of WITH that it may use.
-    """
+    """Return the names that the sources of a select bring."""
     names: dict[str, SourcePath | None] = {}
     raw: set[str] = set()
     queries: set[str] = set()
-    found: list[SourceRows | None] = []
+    source_rows: list[SourceRows | None] = []
     fields = unsure = False
     for number, source in enumerate(select.sources):
         table, alias = source.table, source.alias
         rows = _rows(number, table, names, outer, withs)
-        found.append(rows)
-        unsure = unsure or alias is None or rows is None
+        source_rows.append(rows)
+        unsure = unsure or ((alias is None or rows is None) and not is_hidden(table))
         root = visitor.root_name(table.expr) if isinstance(table, ast.PathTable) else None
         head = None if root is None else root.name
         is_query = _is_query(table, withs)
+        if isinstance(table, ast.ListTable):
+            names.update(dict.fromkeys(labels(table)))
+            continue
         if isinstance(table, ast.UnpivotTable):
-            if table.value is not None:
-                names[table.value] = SourcePath(SourceRows(number))
-            if table.key is not None:
-                names[table.key] = None
+            names.update(_unpivoted(number, table))
         elif is_query:
             queries |= {alias or head or ""}
         elif alias is not None and not (
@@ -186,12 +157,14 @@ def scope_of(select: ast.Select, outer: NameScope | None, withs: frozenset[str])
             steps = rows.elements.steps
             label = str(steps[-1]) if steps else head
         if label is not None:
-            place = None if rows is None else SourcePath(rows)
-            names[label] = None if label in names else place
+            path = None if rows is None else SourcePath(rows)
+            names[label] = None if label in names else path
         fields = fields or alias is None or is_query
+    names = {**{name: None for source in select.sources for name in source.using}, **names}
     alone = len(select.sources) == 1 and queries
     needless = next(iter(queries)) if alone else None
-    bare = found[0] if [source.alias for source in select.sources] == [None] else None
+    shown = [source.alias for source in select.sources if not is_hidden(source.table)]
+    bare = source_rows[0] if shown == [None] else None
     if bare is not None and bare.elements is not None:
         bare = None
     return NameScope(
@@ -201,10 +174,20 @@ def scope_of(select: ast.Select, outer: NameScope | None, withs: frozenset[str])
         needless,
         fields,
         outer,
-        tuple(found),
+        tuple(source_rows),
         bare,
         unsure and bare is None,
     )
+
+
+def _unpivoted(number: int, table: ast.UnpivotTable) -> dict[str, SourcePath | None]:
+    """Return the names of a value and of its key."""
+    names: dict[str, SourcePath | None] = {}
+    if table.value is not None:
+        names[table.value] = SourcePath(SourceRows(number))
+    if table.key is not None:
+        names[table.key] = None
+    return names
 
 
 def _rows(
@@ -214,12 +197,12 @@ def _rows(
     outer: NameScope | None,
     withs: frozenset[str],
 ) -> SourceRows | None:
-    """Give the rows of a source; None where they are those of a query, or not known."""
+    """Return the rows of a source; None where they are those of a query, or not known."""
     if isinstance(table, ast.ConcatTable):
         parts = [_rows(number, part, names, outer, withs) for part in table.tables]
         if any(part is None or part.elements for part in parts):
             return None
-        return SourceRows(number, tuple([one for part in parts if part for one in part.tables]))
+        return SourceRows(number, tuple([table for part in parts if part for table in part.tables]))
     if isinstance(table, ast.PathTable):
         root = visitor.root_name(table.expr)
         if root is None:
@@ -227,23 +210,23 @@ def _rows(
         if root.name in names or _is_alias(root.name, outer):
             nothing: frozenset[str] = frozenset()
             scope = NameScope(names, nothing, nothing, None, fields=False, outer=outer)
-            place = scope.place(table.expr)
-            return None if place is None else SourceRows(number, elements=place)
+            path = scope.place(table.expr)
+            return None if path is None else SourceRows(number, elements=path)
         return SourceRows(number, (table,)) if root.name not in withs else None
     return SourceRows(number, (table,)) if isinstance(table, ast.CallTable) else None
 
 
 def _is_query(table: ast.Table, withs: frozenset[str]) -> bool:
-    """Tell whether the rows of a table are those of a query."""
+    """Return whether the rows of a table are those of a query."""
     if isinstance(table, ast.ConcatTable):
         return any(_is_query(part, withs) for part in table.tables)
     if isinstance(table, ast.PathTable):
         return isinstance(table.expr, ast.Name) and table.expr.name in withs
-    return isinstance(table, ast.QueryTable)
+    return isinstance(table, ast.QueryTable | ast.SetTable)
 
 
 def _is_alias(name: str, scope: NameScope | None) -> bool:
-    """Tell whether a name stands for a source of a select further out."""
+    """Return whether a name stands for a source of a select further out."""
     while scope is not None:
         if name in scope.names:
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sdb.query.analyze.folding import fold
 from sdb.query.syntax import ast
 
 CALLS = frozenset({"REGEXP_LIKE", "REGEXP_EXTRACT", "REGEXP_REPLACE"})
@@ -11,23 +12,14 @@ CALLS = frozenset({"REGEXP_LIKE", "REGEXP_EXTRACT", "REGEXP_REPLACE"})
 
 _LOOK_AROUND = ("(?=", "(?!", "(?<=", "(?<!", "(?>")
 _MOST_GROUPS = 9
-_ESCAPES = r"(?s)\\(?:[1-7][0-7]|[0afnrtvdDsSwWbBAzCpPQEx]|[^A-Za-z0-9\x80-\U0010ffff])"
+_ESCAPES = r"(?s)\\(?:[1-7][0-7]|[0afnrtvdDsSwWbBAzCpPQx]|[^A-Za-z0-9\x80-\U0010ffff])"
 
 
 def fault(pattern: str, *, is_similar: bool = False) -> str | None:
     """Look for a group or a set that is not closed, and for what RE2 does not have.
 
-    Parameters
-    ----------
-    pattern : str
-        A regular expression, or the pattern of SIMILAR TO.
-    is_similar : bool
-        Whether it is the latter, where any character may be escaped.
-
-    Returns
-    -------
-    str or None
-        What is wrong; the engine may still refuse what passes.
+    * ``pattern``: A regular expression, or the pattern of SIMILAR TO.
+    * ``is_similar``: Whether it is the latter, where any character may be escaped.
 
     Examples
     --------
@@ -37,8 +29,8 @@ def fault(pattern: str, *, is_similar: bool = False) -> str | None:
     depth = at = 0
     while at < len(pattern):
         word = pattern[at]
-        if found := _fault_at(pattern, at, is_similar=is_similar):
-            return found
+        if problem := _fault_at(pattern, at, is_similar=is_similar):
+            return problem
         if word == "\\":
             at = _escape_end(pattern, at)
         elif word == "[":
@@ -77,23 +69,15 @@ def groups(pattern: str) -> int:
 def call_fault(node: ast.Call) -> str | None:
     """Look for what is wrong with the constants of a function of regular expressions.
 
-    Parameters
-    ----------
-    node : ast.Call
-        A call of one of :data:`CALLS`, with as many arguments as it takes.
-
-    Returns
-    -------
-    str or None
-        What is wrong; nothing for other functions.
+    * ``node``: A call of one of :data:`CALLS`, with as many arguments as it takes.
     """
     if node.name not in CALLS:
         return None
-    pattern = _constant(node.args[1])
+    pattern = _constant(fold(node.args[1]))
     if not isinstance(pattern, str):
         return f"{node.name} takes a constant regular expression"
-    if found := fault(pattern):
-        return f"error parsing regexp: {found}"
+    if problem := fault(pattern):
+        return f"error parsing regexp: {problem}"
     if node.name == "REGEXP_REPLACE":
         return _replacement_fault(node.args, groups(pattern))
     return _group_fault(node.args, groups(pattern))
@@ -118,8 +102,8 @@ def _replacement_fault(args: tuple[ast.Expr, ...], count: int) -> str | None:
         return "REGEXP_REPLACE takes 'g', for all matches, as its last argument"
     if not isinstance(text, str):
         return "REGEXP_REPLACE takes a constant replacement"
-    for found in re.finditer(r"(?s)\\(.?)", text):
-        word = found[1]
+    for escape in re.finditer(r"(?s)\\(.?)", text):
+        word = escape[1]
         if word != "\\" and not word.isdecimal():
             return "REGEXP_REPLACE: a backslash stands before the number of a group, or another one"
         if word.isdecimal() and int(word) > count:
@@ -164,36 +148,26 @@ def _set_end(pattern: str, start: int) -> int | None:
 def similar(pattern: str) -> str:
     r"""Turn a pattern of SIMILAR TO into a regular expression.
 
-    Parameters
-    ----------
-    pattern : str
-        The pattern.
-
-    Returns
-    -------
-    str
-        What matches all of a text that the pattern matches.
-
     Examples
     --------
     >>> similar("a.(b|c)%")
     'a\\.(b|c)(?s:.*)'
     """
     out = []
-    place = 0
-    while place < len(pattern):
-        char = pattern[place]
-        place += 1
-        if char == "\\" and place < len(pattern):
-            out.append(re.escape(pattern[place]))
-            place += 1
+    at = 0
+    while at < len(pattern):
+        char = pattern[at]
+        at += 1
+        if char == "\\" and at < len(pattern):
+            out.append(re.escape(pattern[at]))
+            at += 1
         elif char == "[":
-            end = pattern.find("]", place + 1)
-            if pattern.startswith("^]", place):
-                end = pattern.find("]", place + 2)
+            end = pattern.find("]", at + 1)
+            if pattern.startswith("^]", at):
+                end = pattern.find("]", at + 2)
             end = len(pattern) if end < 0 else end + 1
-            out.append(char + pattern[place:end])
-            place = end
+            out.append(char + pattern[at:end])
+            at = end
         else:
             out.append({"%": "(?s:.*)", "_": "(?s:.)"}.get(char) or _escaped(char))
     return "".join(out)

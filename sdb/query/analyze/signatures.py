@@ -33,6 +33,7 @@ TITLES = {
 
 
 _WORDS = {
+    TIME | NUMERIC: "time",
     NUMERIC: "number",
     INTEGER: "integer",
     STRING: "text",
@@ -47,40 +48,20 @@ _SHOWN = 4
 
 @record
 class Signature:
-    """Types that a function takes and gives.
+    """Types that a function takes and gives."""
 
-    Attributes
-    ----------
-    args : tuple of int
-        ints of the arguments; the last one repeats when `most` is greater.
-    least, most : int
-        How many arguments it takes.
-    gives : int
-        What comes out, besides MISSING.
-    keeps_integers : bool
-        Whether a static integer comes out of static integers.
-    style : str
-        Wording of its errors: ``plain``, ``counted`` (spelled-out numbers and positions) or
-        ``named``.
-    """
-
-    args: tuple[int, ...]
+    args: tuple[int, ...]  # ints of the arguments; the last one repeats when `most` is greater
+    # How many arguments it takes
     least: int
     most: int
-    gives: int
-    keeps_integers: bool = False
+    gives: int  # what comes out, besides MISSING
+    keeps_integers: bool = False  # whether a static integer comes out of static integers
+    # Wording of its errors: ``plain``, ``counted`` (spelled-out numbers and positions) or ``named``
     style: str = "plain"
 
 
 def written(node: ast.Call, signature: Signature) -> str:
     """Show how a function is called.
-
-    Parameters
-    ----------
-    node : ast.Call
-        A call of it.
-    signature : Signature
-        Its signature.
 
     Examples
     --------
@@ -115,11 +96,12 @@ _MANY = 1 << 20
 FUNCTIONS: dict[str, Signature] = {
     **dict.fromkeys(
         words(
-            "ROUND ROUND_EVEN TRUNC FLOOR CEIL CEILING SQRT CBRT EXP EXP2 EXP10 EXPM1 LN LN1P LOG2"
+            "ROUND_EVEN TRUNC FLOOR CEIL CEILING SQRT CBRT EXP EXP2 EXP10 EXPM1 LN LN1P LOG2"
             " LOG10 SIN COS TAN ASIN ACOS ATAN DEGREES RADIANS"
         ),
         _fixed(NUMBER, _N),
     ),
+    "ROUND": Signature((_N, _N), 1, 2, NUMBER),
     **dict.fromkeys(["ABS", "SIGN"], Signature((_N,), 1, 1, NUMBER, keeps_integers=True)),
     "PMOD": Signature((_N,), 2, 2, NUMBER, keeps_integers=True),
     **dict.fromkeys(["LEAST", "GREATEST"], Signature((_N,), 1, _MANY, NUMBER, keeps_integers=True)),
@@ -129,16 +111,44 @@ FUNCTIONS: dict[str, Signature] = {
     "WIDTH_BUCKET": _fixed(NUMBER, _N, _N, _N, _N),
     "BIT_COUNT": _fixed(_I, _N),
     **dict.fromkeys(["UPPER", "LOWER"], _fixed(_S, _S)),
-    **dict.fromkeys(["CHAR_LENGTH", "CHARACTER_LENGTH", "OCTET_LENGTH"], _fixed(_I, _S)),
+    **dict.fromkeys(words("CHAR_LENGTH CHARACTER_LENGTH LENGTH OCTET_LENGTH"), _fixed(_I, _S)),
     "SUBSTRING": Signature((_S, _N), 2, 3, _S, style="named"),
     **dict.fromkeys(["TRIM", "LTRIM", "RTRIM"], Signature((_S,), 1, 2, _S)),
     "SPLIT_PART": _fixed(_S, _S, _S, _N, style="named"),
-    "CONCAT": _fixed(_S, _S),
+    "CONCAT": Signature((_ANY,), 1, _MANY, _S),
     "REPLACE": _fixed(_S, _S, _S, _S, style="named"),
     **dict.fromkeys(words("STARTS_WITH ENDS_WITH CONTAINS"), _fixed(_B, _S, _S, style="named")),
+    **dict.fromkeys(words("LIKE_PATTERN ILIKE_PATTERN"), Signature((_S, _S, _S), 2, 3, _B)),
     "REGEXP_LIKE": _fixed(_B, _S, _S, style="named"),
     "REGEXP_EXTRACT": Signature((_S, _S, _N), 2, 3, _S, style="named"),
     "REGEXP_REPLACE": Signature((_S,), 3, 4, _S, style="named"),
+    **dict.fromkeys(["STRPOS", "LEVENSHTEIN"], _fixed(_I, _S, _S)),
+    "JARO_WINKLER_SIMILARITY": _fixed(NUMBER, _S, _S),
+    **dict.fromkeys(["LEFT", "RIGHT", "REPEAT"], _fixed(_S, _S, _N)),
+    **dict.fromkeys(["LPAD", "RPAD"], Signature((_S, _N, _S), 2, 3, _S)),
+    "TRANSLATE": _fixed(_S, _S, _S, _S),
+    "CHR": _fixed(_S, _N),
+    "ASCII": _fixed(_I, _S),
+    **dict.fromkeys(
+        words(
+            "REVERSE INITCAP STRIP_ACCENTS MD5 SHA1 SHA256 HEX UNHEX TO_BASE64 FROM_BASE64"
+            " URL_ENCODE URL_DECODE"
+        ),
+        _fixed(_S, _S),
+    ),
+    "PARSE_URL": Signature((_S,), 2, 3, _S),
+    "CONCAT_WS": Signature((_S, _ANY), 2, _MANY, _S),
+    **dict.fromkeys(["FORMAT", "PRINTF"], Signature((_S, _ANY), 1, _MANY, _S)),
+    **dict.fromkeys(["TO_CHAR", "STRFTIME"], _fixed(_S, _T, _S)),
+    "STRPTIME": _fixed(_T, _S, _S),
+    "TIMEZONE": _fixed(_T, _S, _T),
+    **dict.fromkeys(["STRING_SPLIT", "REGEXP_EXTRACT_ALL"], _fixed(_L, _S, _S)),
+    "ARRAY_TO_STRING": _fixed(_S, _L, _S),
+    "TO_TIMESTAMP": Signature((_N | _S, _S), 1, 2, _T),
+    "PARSE_JSON": _fixed(ANY, _S),
+    "TO_JSON": _fixed(_S, _ANY),
+    "JSON_EXTRACT": _fixed(ANY, STRING | LIST | STRUCT, _S),
+    **dict.fromkeys(["JSON_EXTRACT_STRING", "JSON_VALUE"], _fixed(_S, STRING | LIST | STRUCT, _S)),
     "IS_SUBNET_OF": Signature((_S,), 2, 3, _B, style="named"),
     **dict.fromkeys(
         words("EQUALS_FUZZY EQUALS_FUZZY_UNICODE CONTAINS_FUZZY CONTAINS_FUZZY_UNICODE"),
@@ -149,6 +159,9 @@ FUNCTIONS: dict[str, Signature] = {
     "DATE_TRUNC": _fixed(_T, _T),
     "DATE_BIN": _fixed(_T, _T, _T),
     "EXTRACT": _fixed(_I, _T),
+    "EPOCH": _fixed(NUMBER, _T | _N),
+    "NUMBER": _fixed(NUMBER, _N | _S | _B),
+    "DECIMAL": Signature((_N | _S | _B, _N, _N), 1, 3, NUMBER),
     **dict.fromkeys(["TO_UNIX_EPOCH", "TO_UNIX_MICRO"], _fixed(_I, _T)),
     "TIME_BUCKET": _fixed(_I, _T, _N),
     "UTCNOW": _fixed(_T),
@@ -184,11 +197,22 @@ CASTS: dict[str, tuple[int, int]] = {
 }
 """For each type of CAST, the kinds that it takes and the kind that it gives."""
 
+TEXTS: dict[str, int] = {
+    **dict.fromkeys(["INTEGER", "FLOAT", "BOOLEAN", "TIMESTAMP"], STRING),
+    "STRING": ANY & ~(MISSING | NULL),
+}
+"""For each type, the kinds that TRY_CAST and ``::`` take in addition."""
+
 AGGREGATES: dict[str, int] = {
     **dict.fromkeys(["EARLIEST", "LATEST"], TIME | NULL),
-    **dict.fromkeys(["MIN", "MAX"], NUMBER | TIME | NULL),
+    **dict.fromkeys(["MIN", "MAX"], NUMBER | TIME | STRING | BOOL | NULL),
+    **dict.fromkeys(words("ANY_VALUE ARG_MIN ARG_MAX FIRST LAST"), ANY & ~MISSING),
+    **dict.fromkeys(["HISTOGRAM", "APPROX_TOP_K"], LIST | NULL),
+    **dict.fromkeys(["COUNT_IF", "GROUPING"], NUMBER),
     **dict.fromkeys(["BOOL_AND", "BOOL_OR"], BOOL | NULL),
     **dict.fromkeys(words("COUNT APPROX_COUNT_DISTINCT ROW_NUMBER RANK DENSE_RANK"), NUMBER),
+    **dict.fromkeys(words("NTILE PERCENT_RANK CUME_DIST"), NUMBER),
+    **dict.fromkeys(words("LAG LEAD FIRST_VALUE LAST_VALUE NTH_VALUE"), ANY),
     "SNELLER_DATASHAPE": STRUCT,
     "ARRAY_AGG": LIST | NULL,
     "STRING_AGG": STRING | NULL,

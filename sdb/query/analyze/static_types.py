@@ -5,10 +5,12 @@ An expression that could never give a value is refused; docs/sql.md has the rule
 
 from __future__ import annotations
 
+import re
+
 from sdb.query.analyze import regexes
 from sdb.query.analyze.calltypes import call_type, signature_of
 from sdb.query.analyze.refusals import ill_typed, refuse
-from sdb.query.analyze.signatures import AGGREGATES, CASTS, TITLES
+from sdb.query.analyze.signatures import AGGREGATES, CASTS, TEXTS, TITLES
 from sdb.query.analyze.types import (
     ANY,
     BOOL,
@@ -27,7 +29,7 @@ from sdb.query.analyze.types import (
     loose,
 )
 from sdb.query.syntax import ast, printer
-from sdb.query.syntax.literals import INT64_MAX, INT64_MIN
+from sdb.query.syntax.literals import BOOLEANS, INT64_MAX, INT64_MIN, NUMBER_TEXT, moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,21 +40,13 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
 
 
 def static_type(node: ast.Expr) -> int:
-    """Give the types that an expression may have.
+    """Return the types that an expression may have.
 
     Names are taken for fields, which may hold anything; the binder knows better where they stand
     for other expressions.
 
-    Parameters
-    ----------
-    node : ast.Expr
-        The expression.
-
-    Returns
-    -------
-    int
-        Mask of all types that are possible, with MISSING among them where there may be no value;
-        see :mod:`sdb.query.analyze.types`.
+    Returns: Mask of all types that are possible, with MISSING among them where there may be no
+    value; see :mod:`sdb.query.analyze.types`.
 
     Raises
     ------
@@ -91,8 +85,15 @@ def _anything(node: ast.Expr) -> int:  # noqa: ARG001 - one of the rules
 
 
 def _interval(node: ast.Interval) -> int:
-    how = "as in created_at > NOW() - INTERVAL '7 days'"
-    refuse("an INTERVAL is added to a time, or taken from it", node, how)
+    """Return the type of a span of time that stands alone: it is its seconds."""
+    if node.months:
+        how = "as in created_at > NOW() - INTERVAL '7 days'"
+        refuse("months and years have no fixed length: add them to a time", node, how)
+    return NUMBER
+
+
+def _star(node: ast.Star) -> int:
+    refuse("* takes the fields of tables, which are not known here", node)
 
 
 def _dot(node: ast.Dot) -> int:
@@ -101,10 +102,10 @@ def _dot(node: ast.Dot) -> int:
             ill_typed(node.base, "cannot use '.' operator on non-struct type")
         return ANY
     kinds = [(key, static_type(value)) for key, value in node.base.members]
-    found = next((kind for key, kind in kinds if key == node.name), None)
-    if found is None:
+    member = next((kind for key, kind in kinds if key == node.name), None)
+    if member is None:
         ill_typed(node.base, f'struct does not have field "{node.name}"')
-    return found
+    return member
 
 
 def _index(node: ast.Index) -> int:
@@ -121,7 +122,7 @@ def _index(node: ast.Index) -> int:
 
 
 def _operand(node: ast.Expr) -> int:
-    """Give the kinds of what an operator or a function works on: of a query, one column."""
+    """Return the kinds of what an operator or a function works on: of a query, one column."""
     if isinstance(node, ast.Subquery) and len(node.select.items) > 1:
         refuse(
             f"planning query: sub-query should have 1 column; have {len(node.select.items)}", node
@@ -143,7 +144,7 @@ def _unary(node: ast.Unary) -> int:
 
 
 def _gaps(*kinds: int, wanted: int = NUMERIC) -> int:
-    """Give MISSING, unless operands can only be what is wanted."""
+    """Return MISSING, unless operands can only be what is wanted."""
     return MISSING if any(kind & ~wanted for kind in kinds) else 0
 
 
@@ -162,18 +163,20 @@ def _binary(node: ast.Binary) -> int:
         return INTEGER | _gaps(left, right)
     if node.op == "||":
         if not left & STRING or not right & STRING:
-            ill_typed(node, TITLES[STRING])
+            ill_typed(node, TITLES[STRING], "CONCAT(a, b) takes values of any type")
         return STRING | _gaps(left, right, wanted=STRING)
     return _comparison(node, node.op, left, right)
 
 
 def _arithmetic(node: ast.Binary, left: int, right: int) -> int:
-    if not (left & NUMERIC and right & NUMERIC):
-        hint = None
-        if node.op == "-" and left & TIME and right & TIME:
-            first, last = printer.text(node.right), printer.text(node.left)
-            hint = f"DATE_DIFF(SECOND, {first}, {last}) is the time between two times"
-        ill_typed(node, "arguments are not numeric", hint)
+    if node.op == "-" and isinstance(node.left, ast.Interval) and right & TIME:
+        how = "as in created_at - INTERVAL '1 day'"
+        refuse("an INTERVAL is added to a time, or taken from it", node, how)
+    is_span = node.op == "-" and bool(left & TIME and right & TIME)
+    if not (is_span or (left & NUMERIC and right & NUMERIC)):
+        ill_typed(node, "arguments are not numeric", _unlike(node, left, right))
+    if is_span:
+        return NUMBER | _gaps(left & ~NUMERIC, right & ~NUMERIC, wanted=TIME)
     if node.op in {"/", "%"} and _is_zero(node.right):
         ill_typed(node, "division by zero" if node.op == "/" else "modulo by zero")
     whole = are_integers(left) and are_integers(right)
@@ -183,6 +186,14 @@ def _arithmetic(node: ast.Binary, left: int, right: int) -> int:
     if whole and node.op == "/" and isinstance(node.left, ast.Literal):
         whole = not isinstance(node.right, ast.Literal)
     return (INTEGER if whole else NUMBER) | gaps
+
+
+def _unlike(node: ast.Binary, left: int, right: int) -> str | None:
+    """Return how a number is added to a time, or a number read from a text."""
+    if node.op in {"+", "-"} and TIME in {left, right}:
+        return "times move by intervals: t + INTERVAL '90 seconds', or DATE_ADD(SECOND, n, t)"
+    text = next((side for side in (node.left, node.right) if static_type(side) & STRING), None)
+    return None if text is None else f"NUMBER({printer.text(text)}) is the number that a text says"
 
 
 def _is_zero(node: ast.Expr) -> bool:
@@ -212,6 +223,17 @@ def _in(node: ast.In) -> int:
     if not any(loose(operand) & loose(kind) & ~MISSING for kind in kinds):
         ill_typed(node, "lhs and rhs of comparison are never comparable")
     return BOOL | _gaps(operand, wanted=~MISSING)
+
+
+def _row(node: ast.Row) -> int:
+    for value in node.values:
+        _operand(value)
+    return ANY
+
+
+def _quantified(node: ast.Quantified) -> int:
+    _operand(node.operand)
+    return BOOL | MISSING
 
 
 def _is(node: ast.Is) -> int:
@@ -251,10 +273,30 @@ def _call(node: ast.Call) -> int:
 def _cast(node: ast.Cast) -> int:
     kind = static_type(node.operand)
     takes, gives = CASTS[node.type]
+    if node.reads_texts:
+        takes |= TEXTS.get(node.type, 0)
+    elif not kind & takes and kind & STRING and node.type in TEXTS:
+        _check_constant(node)
+        takes |= STRING
     if not kind & takes and node.type not in {"NULL", "MISSING"}:
         ill_typed(node, "unsupported cast will never succeed")
     sure = node.type == "NULL" or not kind & ~takes
     return gives if sure else gives | MISSING
+
+
+def _check_constant(node: ast.Cast) -> None:
+    """Refuse a constant text that says no value of the type."""
+    match node.operand:
+        case ast.Literal(value=str() as text):
+            if node.type == "TIMESTAMP":
+                what, is_good = "time", moment(text) is not None
+            elif node.type == "BOOLEAN":
+                what, is_good = "boolean", text.strip().lower() in BOOLEANS
+            else:
+                what, is_good = "number", re.fullmatch(NUMBER_TEXT, text) is not None
+            if not is_good:
+                hint = f"the text says no {what}; TRY_CAST of it is MISSING"
+                ill_typed(node, "unsupported cast will never succeed", hint)
 
 
 def _case(node: ast.Case) -> int:
@@ -286,7 +328,10 @@ def _struct(node: ast.MakeStruct) -> int:
 def _aggregate(node: ast.Aggregate) -> int:
     sorts = node.order if node.over is None else (*node.order, *node.over.order)
     groups = () if node.over is None else node.over.partition
-    for arg in (*node.args, *groups, *[key.expr for key in sorts]):
+    frame = None if node.over is None else node.over.frame
+    ends = () if frame is None else (frame.start.distance, frame.end.distance)
+    distances = [end for end in ends if end is not None and not isinstance(end, ast.Interval)]
+    for arg in (*node.args, *groups, *[key.expr for key in sorts], *distances):
         static_type(arg)
     if node.where is not None:
         static_type(node.where)
@@ -310,6 +355,8 @@ _RULES: dict[type[ast.Node], Callable[..., int]] = {
     ast.Binary: _binary,
     ast.Between: _between,
     ast.In: _in,
+    ast.Row: _row,
+    ast.Quantified: _quantified,
     ast.Is: _is,
     ast.Match: _match,
     ast.Call: _call,
@@ -318,6 +365,7 @@ _RULES: dict[type[ast.Node], Callable[..., int]] = {
     ast.MakeList: _list,
     ast.MakeStruct: _struct,
     ast.Aggregate: _aggregate,
+    ast.Star: _star,
     ast.Subquery: _anything,
     ast.Exists: _boolean,
 }

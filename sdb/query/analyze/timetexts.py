@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sdb import instants
 from sdb.query.syntax import ast, literals, visitor
+from sdb.query.syntax.operators import MIRRORED
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -16,24 +17,16 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", bound=ast.Node)
 
-_COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
-
 
 def timed(node: T, now_us: int | None = None) -> T:
-    """Let texts in comparisons be times as well, where they have the form of one.
+    """Compare texts as times as well, where they have the form of one.
 
-    Parameters
-    ----------
-    node : ast.Node
-        An expression, or any other tree, up to a whole statement.
-    now_us : int, optional
-        The present that ``CAST('30m' AS TIMESTAMP)`` counts from; that of the system if not given.
+    * ``node``: An expression, or any other tree, up to a whole statement.
+    * ``now_us``: The present that ``CAST('30m' AS TIMESTAMP)`` counts from; that of the system if
+      not given.
 
-    Returns
-    -------
-    ast.Node
-        The same with :class:`~sdb.query.syntax.ast.TimeText` in the place of such texts, and with a
-        timestamp in that of ``CAST('...' AS TIMESTAMP)``.
+    Returns: The same with :class:`~sdb.query.syntax.ast.TimeText` in the place of such texts, and
+    with a timestamp in that of ``CAST('...' AS TIMESTAMP)``.
 
     Examples
     --------
@@ -46,7 +39,7 @@ def timed(node: T, now_us: int | None = None) -> T:
 
 def _changed(node: ast.Node, now_us: int | None) -> ast.Node:  # noqa: PLR0911 - a table
     match node:
-        case ast.Binary(op) if op in _COMPARISONS:
+        case ast.Binary(op) if op in MIRRORED:
             return replace(node, left=_text(node.left), right=_text(node.right))
         case ast.Between():
             low, high = _text(node.low), _text(node.high)

@@ -25,6 +25,7 @@ HOLDS = {
     "t": ANY,
     "n": NUMBER,
     "x": NUMBER,
+    "i": NUMBER,
     "s": STRING,
     "b": BOOL,
     "u": TIME,
@@ -50,7 +51,7 @@ NAMES = {
 
 
 def are_integers(mask: int) -> bool:
-    """Tell whether numbers, if any, are known to be integers.
+    """Return whether numbers, if any, are known to be integers.
 
     Examples
     --------

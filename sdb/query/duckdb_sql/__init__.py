@@ -1,34 +1,29 @@
 """SQL text for DuckDB, over typed lanes of scans.
 
-==================  =====================================================
-module              holds
-==================  =====================================================
-`lanes`             values of any type as SQL: typed lanes
-`composed`          values made of others: passed on, chosen
-`fields`            values at paths of rows
-`numeric`           numbers that are exact where they are whole
-`quoting`           constants as SQL text
-`levels`            nested SELECTs whose columns are asked for one by one
-`scope`             names in SQL
-`context`           state of the translation of a statement
-`operators`         operators
-`patterns`          pattern matches
-`conditional`       CASE, COALESCE, NULLIF, CAST
-`made`              lists and structures put together
-`arguments`         arguments of a function
-`functions`         functions by name
-`functions_geo`     functions of places
-`functions_list`    functions of lists and structures
-`functions_number`  functions of numbers
-`functions_string`  functions of strings
-`functions_time`    functions of time
-`subqueries`        sub-queries as values
-`unions`            rows of several queries
-`lowering`          expressions to values
-`collected`         aggregates that put values together
-`aggregates`        aggregates and windows
-`sources`           FROM
-`select`            one SELECT
-`statement`         a whole statement
-==================  =====================================================
+=================  ================================================================
+module             holds
+=================  ================================================================
+`values`           values of any type as SQL: typed lanes, and what is made of them
+`functions`        functions of the dialect, and what takes arguments as they do
+`levels`           nested SELECTs whose columns are asked for one by one
+`scope`            names in SQL
+`context`          state of the translation of a statement
+`subqueries`       sub-queries as values
+`unions`           rows of several queries
+`lowering`         expressions to values
+`list_aggregates`  aggregates that put values together
+`chosen_aggregates`  aggregates that choose a value of any type
+`aggregates`       aggregates
+`windows`          window functions and their frames
+`elements`         UNNEST, GENERATE_SERIES and RANGE in FROM
+`sources`          FROM
+`groups`           groups of several sets of keys, and those that FILL adds
+`recursion`        WITH RECURSIVE
+`samples`          TABLESAMPLE
+`select`           one SELECT
+`statement`        a whole statement
+`joins`            USING, and the nearest row of ASOF JOIN
+`unjoined`         keys of joins that rows may lack
+`sets`             UNION, INTERSECT and EXCEPT
+=================  ================================================================
 """

@@ -1,25 +1,28 @@
-"""Aggregates and window functions as SQL over the lanes of rows."""
+"""Aggregates as SQL over the lanes of rows."""
 
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
-from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
-from sdb.query.duckdb_sql import collected, quoting
-from sdb.query.duckdb_sql.composed import Chosen
-from sdb.query.duckdb_sql.lanes import (
+from sdb.query.analyze.types import BOOL, LETTERS, MISSING, NULL, NUMBER, STRUCT, TIME
+from sdb.query.duckdb_sql import chosen_aggregates, list_aggregates
+from sdb.query.duckdb_sql.lowering import condition, translate
+from sdb.query.duckdb_sql.values import quoting
+from sdb.query.duckdb_sql.values.constructors import whole_row
+from sdb.query.duckdb_sql.values.lanes import (
     Constant,
     Keyed,
     Nothing,
-    Null,
+    Shifted,
     Typed,
     Value,
+    WholeDouble,
     double_of,
     whole_of,
 )
-from sdb.query.duckdb_sql.lowering import condition, translate
-from sdb.query.duckdb_sql.made import whole_row
-from sdb.query.duckdb_sql.numeric import Numeric, best
-from sdb.query.duckdb_sql.operators import int64, window_keys, within, wrap
+from sdb.query.duckdb_sql.values.numeric import Decimal, Numeric, best
+from sdb.query.duckdb_sql.values.operators import int64, truth, within, wrap
+from sdb.query.syntax import ast, visitor
+from sdb.query.syntax.literals import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
 
     from sdb.query.duckdb_sql.context import SqlContext
     from sdb.query.duckdb_sql.scope import Scope
-    from sdb.query.syntax import ast
 
 _HUGE = "1e30"
 """Whole numbers below add up in 128 bits, 10**8 of them at least."""
@@ -39,10 +41,7 @@ _FEW_ROWS = 1 << 24
 class AggregateCall:
     """Writes calls of SQL aggregates with the FILTER and OVER of one aggregate.
 
-    Attributes
-    ----------
-    few : bool
-        Whether all values of a group can be kept in memory.
+    * ``few``: Whether all values of a group can be kept in memory.
     """
 
     def __init__(self, where: str | None, over: str | None, *, few: bool) -> None:
@@ -59,9 +58,9 @@ class AggregateCall:
 
 
 def aggregate(node: ast.Aggregate, scope: Scope, context: SqlContext) -> Value:
-    """Give value of an aggregate; its SQL contains calls of SQL aggregates."""
+    """Return value of an aggregate; its SQL contains calls of SQL aggregates."""
     where = None if node.where is None else condition(node.where, scope, context)
-    return _value(node, scope, context, AggregateCall(where, None, few=_are_few(context)))
+    return value_of(node, scope, context, AggregateCall(where, None, few=_are_few(context)))
 
 
 def _are_few(context: SqlContext) -> bool:
@@ -69,63 +68,49 @@ def _are_few(context: SqlContext) -> bool:
     return all(count is not None and count <= _FEW_ROWS for count in counts)
 
 
-def window(node: ast.Aggregate, scope: Scope, context: SqlContext) -> Value:
-    """Give value of a window function."""
-    assert node.over is not None  # noqa: S101
-    keys = [translate(key, scope, context) for key in node.over.partition]
-    partition = [value.key() for value in keys]
-    order = []
-    for sort in node.over.order:
-        value = translate(sort.expr, scope, context)
-        order += window_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
-    over = f"PARTITION BY {', '.join(partition)}" if partition else ""
-    # With an order, an aggregate is about the rows up to this one and its peers.
-    over += f" ORDER BY {', '.join(order)}" if order else ""
-    if node.name in _RANKS:
-        return Typed(NUMBER, f"{_RANKS[node.name]} OVER ({over})", absent=0, whole=True)
-    where = None if node.where is None else condition(node.where, scope, context)
-    value = _value(node, scope, context, AggregateCall(where, over, few=True))
-    absent = [
-        f"{key} IS NULL" for key, of in zip(partition, keys, strict=True) if of.mask & MISSING
-    ]
-    if absent and isinstance(value, Chosen):
-        return Chosen([(" OR ".join(absent), Null())], value)
-    if not absent or not isinstance(value, Typed | Numeric):
-        return value
-    default = "0" if value.absent == 0 else "NULL"
-
-    def kept(sql: str) -> str:
-        return f"CASE WHEN {' OR '.join(absent)} THEN {default} ELSE {sql} END"
-
-    if isinstance(value, Numeric):
-        return Numeric(kept(value.number), kept(value.exact), absent=value.absent)
-    return value.like(kept(value.sql), value.absent)
-
-
-def _value(node: ast.Aggregate, scope: Scope, context: SqlContext, call: AggregateCall) -> Value:
+def value_of(node: ast.Aggregate, scope: Scope, context: SqlContext, call: AggregateCall) -> Value:
+    """Return value of an aggregate whose calls are written with a FILTER and an OVER."""
     if node.name == "SNELLER_DATASHAPE":
         return _datashape(scope, call, node)
+    if node.name == "GROUPING":
+        hint = "as in SELECT a, GROUPING(a) FROM t GROUP BY ROLLUP(a)"
+        raise rejected("GROUPING goes with ROLLUP, CUBE or GROUPING SETS", node, hint)
     if node.star or not node.args:
         return Typed(NUMBER, call("count(*)"), absent=0, whole=True)
     arg = translate(node.args[0], scope, context)
-    if node.name in {"ARRAY_AGG", "STRING_AGG"}:
+    if node.name in {"ARRAY_AGG", "STRING_AGG", "FIRST", "LAST"}:
         return _collected(node, arg, scope, context, call)
     make = _DISTINCT if node.name == "COUNT" and node.distinct else _AGGREGATES.get(node.name)
+    if node.distinct and node.name in {"SUM", "AVG"}:
+        return _of_distinct(node.name, call, arg)
     if make is None:
         raise rejected(f"{node.name} is not supported here", node)
     rest = [translate(other, scope, context) for other in node.args[1:]]
+    if node.name == "AVG" and arg.integer and _is_newer(node.args[0]):
+        arg = WholeDouble(arg.lane("x"), absent=arg.mask & MISSING, wide=arg.wide)
     return make(call, arg, *rest)
+
+
+def _is_newer(arg: ast.Expr) -> bool:
+    """Return whether integers are averaged as numbers: the original cuts averages of its own."""
+    return any(
+        (isinstance(node, ast.Call) and node.name == "LENGTH")
+        or (isinstance(node, ast.Cast) and node.reads_texts)
+        for node in visitor.nodes(arg, into_selects=False)
+    )
 
 
 def _collected(
     node: ast.Aggregate, arg: Value, scope: Scope, context: SqlContext, call: AggregateCall
 ) -> Value:
     sorts = [(translate(sort.expr, scope, context), sort) for sort in node.order]
-    order = collected.terms(sorts)
+    if node.name in {"FIRST", "LAST"}:
+        return chosen_aggregates.at_end(call, arg, sorts, is_last=node.name == "LAST")
+    order = list_aggregates.terms(sorts, keeps=context.keeps_missing)
     if node.name == "ARRAY_AGG":
-        return collected.array(call, arg, order, distinct=node.distinct)
+        return list_aggregates.array(call, arg, order, distinct=node.distinct)
     separator = "','" if len(node.args) == 1 else translate(node.args[1], scope, context).lane("s")
-    return collected.joined(call, arg, separator, order, distinct=node.distinct)
+    return list_aggregates.joined(call, arg, separator, order, distinct=node.distinct)
 
 
 def _datashape(scope: Scope, call: AggregateCall, node: ast.Aggregate) -> Value:
@@ -141,6 +126,8 @@ def _count(call: AggregateCall, arg: Value) -> Value:
         return Constant(0)
     if isinstance(arg, Typed) and arg.absent == MISSING:
         sql = call(f"count({arg.sql})")
+    elif arg.only in LETTERS:
+        sql = call(f"count({arg.lane('x' if arg.whole else LETTERS[arg.only])})")
     elif arg.mask & MISSING:
         sql = call("count(*)", f"NOT {arg.missing()}")
     else:
@@ -162,28 +149,32 @@ class _Total:
 
     Whole numbers are added up exactly, and so are the whole parts of the others; what is left of
     each of these, which is below 1, in Kahan's way. The few numbers for which that is too small, if
-    there are any, are put into a list. Of doubles that were computed all are taken for such others.
+    there are any, are put into a text. Of doubles that were computed all are taken for such others.
 
-    Attributes
-    ----------
-    double : str
-        SQL of the sum as a double.
-    exact : str
-        SQL of the sum of the whole numbers, NULL when there are others; empty for doubles.
+    * ``exact``: SQL of the sum of the whole numbers, NULL when there are others; empty for doubles.
     """
 
     def __init__(self, call: AggregateCall, arg: Value) -> None:
-        if isinstance(arg, Typed) and arg.whole:
-            self.exact = call(f"sum({arg.sql})")
+        self.arg = arg
+        if arg.whole:
+            self.exact = call(f"sum({arg.lane('x')})")
             self.double = double_of(self.exact)
+            return
+        if isinstance(arg, Shifted):
+            whole = arg.base.lane("x")
+            total, count = call(f"sum({whole})"), call(f"count({whole})")
+            self.exact = ""
+            self.double = double_of(f"{total}::HUGEINT + {count} * {arg.offset}::HUGEINT")
             return
         double = arg.lane("n")
         calculated = isinstance(arg, Typed)
         beside = "" if calculated else f"{arg.lane('x')} IS NULL AND "
-        small = f"{beside}abs({double}) < {_HUGE}"
-        parts = call(f"sum(TRY_CAST(trunc({double}) AS HUGEINT))", small)
-        rest = call(f"fsum({double} - trunc({double}))", small)
-        large = call(f"list({double})", f"{beside}NOT abs({double}) < {_HUGE}")
+        # No FILTER: for each of them DuckDB goes over the columns of all aggregates.
+        small = f"CASE WHEN {beside}abs({double}) < {_HUGE} THEN"
+        parts = call(f"sum({small} TRY_CAST(trunc({double}) AS HUGEINT) END)")
+        rest = call(f"fsum({small} {double} - trunc({double}) END)")
+        others = f"CASE WHEN {beside}NOT abs({double}) < {_HUGE} THEN {double}::VARCHAR END"
+        large = call(f"string_agg({others}, ' ')")
         if calculated:
             self.exact = ""
             sum_ = f"({double_of(parts)} + {rest})"
@@ -195,14 +186,12 @@ class _Total:
                 f"CASE WHEN {whole} IS NOT NULL OR {parts} IS NOT NULL "
                 f"THEN {both} + coalesce({rest}, 0) END"
             )
-        self.double = (
-            f"CASE WHEN {large} IS NULL THEN {sum_} "
-            f"ELSE sdb_sum(list_append({large}, coalesce({sum_}, 0))) END"
-        )
+        every = f"list_append(string_split({large}, ' ')::DOUBLE[], coalesce({sum_}, 0))"
+        self.double = f"CASE WHEN {large} IS NULL THEN {sum_} ELSE sdb_sum({every}) END"
 
     def value(self) -> Value:
-        """Give the sum: exact when all numbers are whole and 64 bits hold it, else a double."""
-        if not self.exact:
+        """Return the sum: exact when all numbers are whole and 64 bits hold it, else a double."""
+        if not self.exact or isinstance(self.arg, WholeDouble):
             return Typed(NUMBER, self.double, absent=NULL)
         # A lambda says once what all the aggregates are in: the engine takes each for one more.
         of_double = f"list_transform([{self.double}], lambda sum: {whole_of('sum')})[1]"
@@ -213,7 +202,15 @@ class _Total:
         return Numeric(self.double, whole, absent=NULL)
 
 
+def _of_distinct(name: str, call: AggregateCall, arg: Value) -> Value:
+    """Return a sum or average in which each number counts once."""
+    sql = call(f"{name.lower()}(DISTINCT {arg.lane('n')})")
+    return Typed(NUMBER, sql, absent=NULL)
+
+
 def _sum(call: AggregateCall, arg: Value) -> Value:
+    if isinstance(arg, Decimal) and (total := arg.total(call)) is not None:
+        return total
     if arg.integer:
         return _whole(wrap(call(f"sum({arg.lane('x')})")))
     return _Total(call, arg).value()
@@ -225,7 +222,14 @@ def _average(call: AggregateCall, arg: Value) -> Value:
         sum_, count = call(f"sum({whole})"), call(f"count({whole})")
         sql = f"({sum_}::HUGEINT // nullif({count}, 0))::{quoting.WIDE if arg.wide else 'BIGINT'}"
         return _whole(sql, wide=arg.wide)
-    total, count = _Total(call, arg).double, call(f"count({arg.lane('n')})")
+    if isinstance(arg, Decimal) and (exact := arg.total(call)) is not None:
+        # Without the point: a quotient of whole numbers is rounded once.
+        whole = f"replace(({exact.exact})::VARCHAR, '.', '')::DOUBLE"
+        count = f"({call(f'count({arg.exact})')} * 1e{arg.places}::DOUBLE)"
+        return Typed(NUMBER, f"({whole} / nullif({count}, 0))", absent=NULL)
+    counted = arg.base if isinstance(arg, Shifted) else arg
+    count = call(f"count({counted.lane('x' if counted.whole else 'n')})")
+    total = _Total(call, arg).double
     return Typed(NUMBER, f"(({total}) / nullif({count}, 0))", absent=NULL)
 
 
@@ -233,27 +237,23 @@ def _whole(sql: str, *, wide: bool = False) -> Value:
     return Typed(NUMBER, sql, absent=NULL, integer=True, wide=wide)
 
 
-def _extreme(name: str) -> Callable[..., Value]:
-    """Give what makes the least or greatest number; the time, where there are only times."""
-
-    def make(call: AggregateCall, arg: Value) -> Value:
-        if not arg.mask & TIME:
-            return number(call, arg)
-        time = Typed(TIME, call(f"{name}({arg.lane('u')})"), absent=NULL)
-        if not arg.mask & NUMBER:
-            return time
-        first = call(f"{name}({arg.lane('n')})")
-        return Chosen([(f"{first} IS NOT NULL", number(call, arg))], time)
+def _extreme_number(name: str) -> Callable[[AggregateCall, Value], Value]:
+    """Return what makes the least or greatest number."""
 
     def number(call: AggregateCall, arg: Value) -> Value:
         if arg.integer:
             return _whole(call(f"{name}({arg.lane('x')})"), wide=arg.wide)
-        found = call(f"{name}({arg.lane('n')})")
+        if arg.whole:
+            sql = call(f"{name}({arg.lane('x')})")
+            if isinstance(arg, WholeDouble):
+                return Typed(NUMBER, f"({sql})::DOUBLE", absent=NULL)
+            return Numeric(double_of(sql) if arg.wide else f"({sql})::DOUBLE", sql, absent=NULL)
+        extreme = call(f"{name}({arg.lane('n')})")
         if isinstance(arg, Typed) and not arg.whole:
-            return Typed(NUMBER, found, absent=NULL)
-        return best(found, call(f"{name}({arg.lane('x')})"), absent=NULL)
+            return Typed(NUMBER, extreme, absent=NULL)
+        return best(extreme, call(f"{name}({arg.lane('x')})"), absent=NULL)
 
-    return make
+    return number
 
 
 def _plain(kind: int, template: str, letter: str) -> Callable[..., Value]:
@@ -284,18 +284,45 @@ def _quantile(name: str) -> Callable[..., Value]:
     return make
 
 
-_RANKS = {"ROW_NUMBER": "row_number()", "RANK": "rank()", "DENSE_RANK": "dense_rank()"}
+def _pair(name: str) -> Callable[..., Value]:
+    """Return an aggregate of the rows in which two values are numbers."""
+
+    def make(call: AggregateCall, y: Value, x: Value) -> Value:
+        sql = call(f"{name}({y.lane('n')}, {x.lane('n')})")
+        return Typed(NUMBER, f"CASE WHEN isfinite({sql}) THEN {sql} END", absent=NULL)
+
+    return make
+
+
+def _count_if(call: AggregateCall, arg: Value) -> Value:
+    return Typed(NUMBER, call("count(*)", truth(arg)), absent=0, whole=True)
+
+
+_PAIRS = words("CORR COVAR_POP COVAR_SAMP REGR_SLOPE REGR_INTERCEPT REGR_R2")
 _DISTINCT = _count_distinct
 _AGGREGATES: dict[str, Callable[..., Value]] = {
     "COUNT": _count,
     "SUM": _sum,
     "AVG": _average,
-    "MIN": _extreme("min"),
-    "MAX": _extreme("max"),
+    "MIN": chosen_aggregates.extreme("min", _extreme_number("min")),
+    "MAX": chosen_aggregates.extreme("max", _extreme_number("max")),
     "EARLIEST": _plain(TIME, "min({})", "u"),
     "LATEST": _plain(TIME, "max({})", "u"),
     "VARIANCE": _plain(NUMBER, "var_pop({})", "n"),
     "VARIANCE_POP": _plain(NUMBER, "var_pop({})", "n"),
+    "VARIANCE_SAMP": _plain(NUMBER, "var_samp({})", "n"),
+    "STDDEV_SAMP": _plain(NUMBER, "stddev_samp({})", "n"),
+    "SKEWNESS": _plain(NUMBER, "skewness({})", "n"),
+    "KURTOSIS": _plain(NUMBER, "kurtosis({})", "n"),
+    "PRODUCT": _plain(NUMBER, "product({})", "n"),
+    "GEOMEAN": _plain(NUMBER, "geometric_mean({})", "n"),
+    "COUNT_IF": _count_if,
+    **{name: _pair(name.lower()) for name in _PAIRS},
+    "ANY_VALUE": chosen_aggregates.any_value,
+    "ARG_MIN": chosen_aggregates.by_extreme("arg_min"),
+    "ARG_MAX": chosen_aggregates.by_extreme("arg_max"),
+    "HISTOGRAM": chosen_aggregates.histogram,
+    "APPROX_TOP_K": chosen_aggregates.histogram,
     "STDDEV": _plain(NUMBER, "stddev_pop({})", "n"),
     "STDDEV_POP": _plain(NUMBER, "stddev_pop({})", "n"),
     "BIT_AND": _bits("bit_and"),
@@ -307,7 +334,7 @@ _AGGREGATES: dict[str, Callable[..., Value]] = {
     "MEDIAN": _quantile("quantile_cont"),
     "QUANTILE": _quantile("quantile_cont"),
     "QUANTILE_DISC": _quantile("quantile_disc"),
-    "MODE": collected.mode,
+    "MODE": list_aggregates.mode,
     "APPROX_MEDIAN": _percentile,
     "APPROX_PERCENTILE": _percentile,
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sdb.query.duckdb_sql.composed import passed
+from sdb.query.analyze.types import MISSING
 from sdb.query.duckdb_sql.levels import Level, Reference
+from sdb.query.duckdb_sql.values.case_values import passed
 from sdb.query.plan.scans import ScanNode
 from sdb.records import changing_record, field
 
@@ -11,35 +12,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.duckdb_sql.composed import Relation
-    from sdb.query.duckdb_sql.lanes import Value
+    from sdb.query.catalog.dataset import Dataset, OpenDataset, TableName, ValuePath
+    from sdb.query.duckdb_sql.levels import FromItem, Level
     from sdb.query.duckdb_sql.scope import Scope
-    from sdb.query.plan.dataset import Dataset, OpenDataset, TableName, ValuePath
+    from sdb.query.duckdb_sql.values.case_values import Relation
+    from sdb.query.duckdb_sql.values.lanes import Value
+    from sdb.query.plan.hints.dropped_rows import Fields
     from sdb.query.syntax import ast
 
 
 @changing_record
 class Query:
-    """A translated SELECT.
+    """A translated SELECT."""
 
-    Attributes
-    ----------
-    level : Level
-        Its SQL.
-    columns : list of (name, value)
-        Its output, in terms of the inside of the level; the empty name for a whole row.
-    single : bool
-        Whether it returns at most one row.
-    certain : bool
-        Whether it returns at least one row.
-    correlated : bool
-        Whether it uses names of the queries around it; then it stands where it is used.
-    """
-
-    level: Level
+    level: Level  # its SQL
+    # Its output, in terms of the inside of the level; the empty name for a whole row
     columns: list[tuple[str, Value]]
-    single: bool
-    certain: bool
+    single: bool  # whether it returns at most one row
+    certain: bool  # whether it returns at least one row
+    # Whether it uses names of the queries around it; then it stands where it is used
     correlated: bool
 
     def through(self, relation: Relation, *, optional: bool) -> list[tuple[str, Value]]:
@@ -49,37 +40,28 @@ class Query:
 
 @changing_record
 class SqlContext:
-    """State of the translation of one statement.
+    """State of the translation of one statement."""
 
-    Attributes
-    ----------
-    datasets : callable
-        Opens tables.
-    holds : callable
-        Tells whether any row of a data set has a value at a path.
-    plan : callable
-        Translates a sub-query, given the scope around it.
-    scans : list of ScanNode
-        What is read.
-    levels : list of Level
-        The common table expressions, each after those that it uses.
-    queries : dict
-        The entries of WITH; those that are used once are translated where they are used.
-    left_out : list of str
-        What is told of rows without a key, by the numbers of :class:`~.levels.Drop`.
-    """
-
-    datasets: OpenDataset
+    datasets: OpenDataset  # opens tables
+    # Tells whether any row of a data set has a value at a path
     holds: Callable[[Dataset, ValuePath], bool]
+    # Translates a sub-query, given the scope around it
     plan: Callable[[ast.Select, Scope | None], Query]
-    scans: list[ScanNode] = field(default_factory=list)
-    levels: list[Level] = field(default_factory=list)
+    scans: list[ScanNode] = field(default_factory=list)  # what is read
+    # The common table expressions, each after those that it uses
+    levels: list[FromItem] = field(default_factory=list)
+    # The entries of WITH; those that are used once are translated where they are used
     queries: dict[str, Query | ast.Select] = field(default_factory=dict)
+    # Notes on rows without a key, by the numbers of :class:`~.levels.Drop`
     left_out: list[str] = field(default_factory=list)
+    # Keys of joins: the scan, the path and the note on rows without it, should there be any
+    join_keys: list[tuple[ScanNode, Fields, str]] = field(default_factory=list)
+    keeps_missing: bool = False  # whether rows without a key stay, as in standard SQL
+    has_kept: bool = False  # whether a key has been met without which rows stay
     _names: int = 0
 
     def name(self, prefix: str) -> str:
-        """Give a name that the statement does not use yet."""
+        """Return a name that the statement does not use yet."""
         self._names += 1
         return f"{prefix}{self._names}"
 
@@ -93,6 +75,18 @@ class SqlContext:
     def drop(self, scan: ScanNode) -> None:
         """Do not read what was opened after all."""
         self.scans.remove(scan)
+
+    def leaves_out(self, key: Value) -> bool:
+        """Return whether rows without a key are left out."""
+        is_optional = bool(key.mask & MISSING)
+        self.has_kept |= is_optional and self.keeps_missing
+        return is_optional and not self.keeps_missing
+
+    def reason(self, note: str) -> int:
+        """Return the number of a note on rows without a key."""
+        if note not in self.left_out:
+            self.left_out.append(note)
+        return self.left_out.index(note)
 
     def refer(self, query: Query) -> tuple[str | Level, Reference]:
         """Put a query into FROM: what to write there, and the relation."""

@@ -21,67 +21,50 @@ class FromItem(Protocol):
         """Write it out."""
 
 
-LEFT_OUT = "sdb_left_out"
-"""A function that takes note of a row that is left out, by the number of the reason; FALSE."""
+LEFT_OUT = "left_out_"
+"""Sequences, by the number of the reason, that count rows as they are left out.
+
+A function of Python could take note of them, but with the first one DuckDB imports numpy, which
+takes longer than most queries.
+"""
+
+
+def leave_out(reason: int) -> str:
+    """Return SQL that counts a row that is left out; FALSE."""
+    return f"(nextval('{LEFT_OUT}{reason}') < 0)"
 
 
 @record
 class Drop:
-    """Rows that are left out because a key is MISSING there.
+    """Rows that are left out because a key is MISSING there."""
 
-    Attributes
-    ----------
-    missing : str
-        SQL that is true for them, never NULL.
-    number : int
-        The number of what is told of them.
-    """
-
-    missing: str
-    number: int
+    missing: str  # SQL that is true for them, never NULL
+    number: int  # the number of the note on them
 
 
 @changing_record
 class Level:
-    """One SELECT.
+    """One SELECT."""
 
-    Attributes
-    ----------
-    name : str
-        Its name among the common table expressions of the statement.
-    source : tuple of str or FromItem
-        What stands after FROM; empty without FROM.
-    prefix : str
-        What stands between SELECT and the columns.
-    conditions : list of str
-        Conditions, all of which rows must satisfy.
-    qualified : list of str
-        Conditions that come after the window functions.
-    drops, late_drops : list of Drop
-        Rows that are left out because a key is MISSING there, before and after windows.
-    tells : bool
-        Whether the engine tells when it meets such a row.
-    group, order, tail : str
-        The clauses, with their keywords; empty for none.
-    columns : dict
-        Name of the column for each expression.
-    """
-
-    name: str
-    source: tuple[str | FromItem, ...] = ()
-    prefix: str = ""
+    name: str  # its name among the common table expressions of the statement
+    source: tuple[str | FromItem, ...] = ()  # what stands after FROM; empty without FROM
+    prefix: str = ""  # what stands between SELECT and the columns
+    # Conditions, all of which rows must satisfy
     conditions: list[str] = field(default_factory=list)
+    # Conditions that come after the window functions
     qualified: list[str] = field(default_factory=list)
+    # Rows that are left out because a key is MISSING there, before and after windows
     drops: list[Drop] = field(default_factory=list)
     late_drops: list[Drop] = field(default_factory=list)
-    tells: bool = True
+    tells: bool = True  # whether the engine tells when it meets such a row
+    # The clauses, with their keywords; empty for none
     group: str = ""
     order: str = ""
     tail: str = ""
-    columns: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)  # name of the column for each expression
 
     def column(self, sql: str) -> str:
-        """Give name of a column that holds an expression."""
+        """Return name of a column that holds an expression."""
         return self.columns.setdefault(sql, f"c{len(self.columns)}")
 
     def text(self, columns: Iterable[tuple[str, str]] | None = None) -> str:
@@ -99,26 +82,29 @@ class Level:
             clauses.append(f"WHERE {' AND '.join(conditions)}")
         clauses.append(self.group)
         if conditions := self._with_drops(self.qualified, self.late_drops):
+            # The engine wants a window there, and that of a column may not be asked for.
+            if not any(" OVER (" in sql for sql in (listed, *conditions)):
+                conditions.append("row_number() OVER () > 0")
             clauses.append(f"QUALIFY {' AND '.join(conditions)}")
         clauses += [self.order, self.tail]
         return " ".join(clause for clause in clauses if clause)
 
     def be_silent(self) -> None:
-        """Let it tell of no row that it leaves out, nor what is inside of it."""
+        """Make it and the levels inside of it report no rows that they leave out."""
         self.tells = False
         for part in self.source:
             if isinstance(part, Level):
                 part.be_silent()
 
     def _with_drops(self, conditions: list[str], drops: list[Drop]) -> list[str]:
-        """Add that keys are there; of rows that satisfy the others it is told when they are not."""
-        found = list(conditions)
+        """Add conditions that keys are there; rows that fail only these are reported."""
+        tests = list(conditions)
         for drop in drops:
-            told = f"{LEFT_OUT}({drop.number})" if self.tells else "false"
+            drop_test = leave_out(drop.number) if self.tells else "false"
             if conditions and self.tells:
-                told = f"CASE WHEN {' AND '.join(conditions)} THEN {told} ELSE false END"
-            found.append(f"CASE WHEN {drop.missing} THEN {told} ELSE true END")
-        return found
+                drop_test = f"CASE WHEN {' AND '.join(conditions)} THEN {drop_test} ELSE false END"
+            tests.append(f"CASE WHEN {drop.missing} THEN {drop_test} ELSE true END")
+        return tests
 
 
 @record
@@ -129,7 +115,7 @@ class Reference:
     alias: str
 
     def column(self, sql: str) -> str:
-        """Give SQL for an expression of the level."""
+        """Return SQL for an expression of the level."""
         return f"{self.alias}.{self.level.column(sql)}"
 
 
@@ -141,7 +127,7 @@ class Lookup:
     correlated: bool
 
     def column(self, sql: str) -> str:
-        """Give SQL for an expression of the level."""
+        """Return SQL for an expression of the level."""
         if self.correlated:
             return f"({self.level.text([(sql, 'c0')])})"
         return f"(SELECT {self.level.column(sql)} FROM {self.level.name})"

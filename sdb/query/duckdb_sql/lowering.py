@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from sdb.instants import SECOND_US
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, MISSING, STRING
-from sdb.query.duckdb_sql import operators
-from sdb.query.duckdb_sql.arguments import Arguments
-from sdb.query.duckdb_sql.conditional import cast, choice
-from sdb.query.duckdb_sql.functions import FUNCTIONS
-from sdb.query.duckdb_sql.lanes import Nothing, Typed, Value
-from sdb.query.duckdb_sql.made import MadeList, MadeStruct
-from sdb.query.duckdb_sql.patterns import matches
-from sdb.query.duckdb_sql.subqueries import contains, exists, scalar
+from sdb.query.duckdb_sql.functions.arguments import Arguments
+from sdb.query.duckdb_sql.functions.conditional import choice
+from sdb.query.duckdb_sql.functions.patterns import matches
+from sdb.query.duckdb_sql.functions.registry import FUNCTIONS
+from sdb.query.duckdb_sql.subqueries import (
+    contains,
+    contains_row,
+    exists,
+    quantified,
+    scalar,
+    settled,
+)
+from sdb.query.duckdb_sql.values import arithmetic, operators
+from sdb.query.duckdb_sql.values.casts import cast
+from sdb.query.duckdb_sql.values.constructors import MadeList, MadeStruct
+from sdb.query.duckdb_sql.values.lanes import Constant, Nothing, Typed, Value
+from sdb.query.duckdb_sql.values.numeric import decimal_arithmetic
 from sdb.query.syntax import ast
-from sdb.query.syntax.precedence import operands
+from sdb.query.syntax.operators import operands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,23 +35,23 @@ if TYPE_CHECKING:
 
 
 def translate(node: ast.Expr, scope: Scope, context: SqlContext) -> Value:
-    """Give the value of an expression."""
+    """Return the value of an expression."""
     return _Translator(scope, context).value(node)
 
 
 def condition(node: ast.Expr, scope: Scope, context: SqlContext) -> str:
-    """Give SQL of a condition of which only TRUE counts: MISSING may as well be FALSE."""
+    """Return SQL of a condition of which only TRUE counts: MISSING may as well be FALSE."""
     return _Translator(scope, context).condition(node)
 
 
 def logical(op: str, values: list[Value]) -> Value:
-    """Give the value of a chain of ANDs or ORs."""
+    """Return the value of a chain of ANDs or ORs."""
     sql = f" {op} ".join(map(operators.truth, values))
     return Typed(BOOL, f"({sql})", absent=MISSING if any(v.mask & MISSING for v in values) else 0)
 
 
 def _flattened(node: ast.Call) -> tuple[ast.Expr, ...]:
-    """Give the arguments of COALESCE, with those of another one in its place."""
+    """Return the arguments of COALESCE, with those of another one in its place."""
     args: list[ast.Expr] = []
     for arg in node.args:
         if isinstance(arg, ast.Call) and arg.name == "COALESCE":
@@ -52,7 +62,7 @@ def _flattened(node: ast.Call) -> tuple[ast.Expr, ...]:
 
 
 def combine(op: str, left: Value, right: Value) -> Value:
-    """Give the value of an infix operator."""
+    """Return the value of an infix operator."""
     absent = (left.mask | right.mask) & MISSING
     if op in {"=", "<>"}:
         sql = operators.equal(left, right)
@@ -61,8 +71,10 @@ def combine(op: str, left: Value, right: Value) -> Value:
         return Typed(BOOL, operators.ordered(op, left, right))
     if op == "||":
         return operators.string(f"({left.lane('s')} || {right.lane('s')})", left, right)
-    arithmetic = op in {"+", "-", "*", "/", "%"}
-    make = operators.arithmetic if arithmetic else operators.bitwise
+    if (exact := decimal_arithmetic(op, left, right)) is not None:
+        return exact
+    is_number = op in {"+", "-", "*", "/", "%"}
+    make = arithmetic.arithmetic if is_number else arithmetic.bitwise
     return make(op, left, right)
 
 
@@ -75,7 +87,7 @@ class _Translator:
         self.context = context
 
     def value(self, node: ast.Expr) -> Value:
-        """Give the value of an expression."""
+        """Return the value of an expression."""
         if self._is_known(node):
             return self.scope.known[node]
         return self._BY_TYPE[type(node)](self, node)
@@ -85,24 +97,30 @@ class _Translator:
         return bool(self.scope.known) and node in self.scope.known
 
     def operand(self, node: ast.Expr) -> Value:
-        """Give the value of what an operator works on: a sub-query must be one scalar."""
+        """Return the value of what an operator works on: a sub-query must be one scalar."""
         if isinstance(node, ast.Subquery):
-            return scalar(node.select, self.scope, self.context, one=True)
+            return scalar(node.select, self.scope, self.context, is_single=True)
         return self.value(node)
 
     def values(self, nodes: tuple[ast.Expr, ...]) -> list[Value]:
-        """Give the values of expressions."""
+        """Return the values of expressions."""
         return [self.value(node) for node in nodes]
 
     def condition(self, node: ast.Expr) -> str:
-        """Give SQL of a condition."""
+        """Return SQL of a condition."""
         if isinstance(node, ast.Binary) and node.op in _LOGICAL:
             parts = [self.condition(part) for part in operands(node, node.op)]
             return f"({f' {node.op} '.join(parts)})"
+        if isinstance(node, ast.Binary) and node.op == "=" and not self._is_known(node):
+            return operators.equal(self.operand(node.left), self.operand(node.right), holds=True)
         return self.value(node).lane("b")
 
     def _literal(self, node: ast.Literal) -> Value:
         return operators.literal(node)
+
+    def _interval(self, node: ast.Interval) -> Value:
+        seconds, rest = divmod(node.us, SECOND_US)
+        return Constant(node.us / SECOND_US if rest else seconds)
 
     def _missing(self, _: ast.Missing) -> Value:
         return Nothing()
@@ -125,7 +143,7 @@ class _Translator:
         if node.op == "NOT":
             return operators.boolean(f"(NOT {value.lane('b')})", value, wants=BOOL)
         if node.op == "-":
-            return operators.negative(value)
+            return arithmetic.negative(value)
         return operators.whole(f"(~{operators.int64(value)})", value)
 
     def _binary(self, node: ast.Binary) -> Value:
@@ -148,7 +166,22 @@ class _Translator:
         low = combine(">=", value, self.operand(node.low))
         return logical("AND", [low, combine("<=", value, self.operand(node.high))])
 
+    def _quantified(self, node: ast.Quantified) -> Value:
+        assert isinstance(node.items, ast.Subquery)  # noqa: S101 - others are written out
+
+        def compared(item: Value) -> str:
+            return combine(node.op, value, item).lane("b")
+
+        value = self.operand(node.operand)
+        select = node.items.select
+        sql = quantified(select, compared, self.scope, self.context, every=node.every)
+        return Typed(BOOL, settled(sql, [value]))
+
     def _in(self, node: ast.In) -> Value:
+        if isinstance(node.operand, ast.Row) and isinstance(node.items, ast.Subquery):
+            values = [self.operand(value) for value in node.operand.values]
+            sql = contains_row(node.items.select, values, self.scope, self.context)
+            return Typed(BOOL, settled(sql, values))
         value = self.operand(node.operand)
         if isinstance(node.items, ast.Subquery):
             sql = contains(node.items.select, value, self.scope, self.context)
@@ -170,7 +203,7 @@ class _Translator:
         return FUNCTIONS[node.name](Arguments(node, self.values(args)))
 
     def _cast(self, node: ast.Cast) -> Value:
-        return cast(self.value(node.operand), node.type)
+        return cast(self.value(node.operand), node.type, reads_texts=node.reads_texts)
 
     def _case(self, node: ast.Case) -> Value:
         operand = None if node.operand is None else self.value(node.operand)
@@ -203,6 +236,7 @@ class _Translator:
 
     _BY_TYPE: ClassVar[dict[type, Callable[[_Translator, Any], Value]]] = {
         ast.Literal: _literal,
+        ast.Interval: _interval,
         ast.Missing: _missing,
         ast.Name: _name,
         ast.Dot: _dot,
@@ -211,6 +245,7 @@ class _Translator:
         ast.Binary: _binary,
         ast.Between: _between,
         ast.In: _in,
+        ast.Quantified: _quantified,
         ast.Is: _is,
         ast.Match: _match,
         ast.Call: _call,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import ANY, MISSING, NUMBER
-from sdb.query.duckdb_sql.composed import passed
-from sdb.query.duckdb_sql.fields import FieldValue
-from sdb.query.duckdb_sql.lanes import Typed
-from sdb.query.plan.pseudo import PSEUDO, Certain
-from sdb.query.syntax import ast
+from sdb.query.catalog.pseudo import PSEUDO, Certain
+from sdb.query.duckdb_sql.values.case_values import passed
+from sdb.query.duckdb_sql.values.fields import FieldValue
+from sdb.query.duckdb_sql.values.lanes import Typed
+from sdb.query.syntax import ast, hints
 from sdb.records import changing_record, field
 from sdb.typed import Protocol
 
@@ -17,30 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sdb.errors import QueryError
-    from sdb.query.duckdb_sql.lanes import Value
     from sdb.query.duckdb_sql.levels import Reference
+    from sdb.query.duckdb_sql.values.lanes import Value
     from sdb.query.plan.scans import ScanNode
 
 
 class Binding(Protocol):
-    """A source of FROM, as names see it.
+    """A source of FROM, as names see it."""
 
-    Attributes
-    ----------
-    alias : str or None
-        The name that qualifies its fields.
-    """
-
-    alias: str | None
+    alias: str | None  # the name that qualifies its fields
 
     def named(self, name: str) -> Value | None:
-        """Give value of a bare name, ``None`` when the source does not know it."""
+        """Return value of a bare name, ``None`` when the source does not know it."""
 
     def field(self, name: str) -> Value | None:
-        """Give value of a field behind the alias; ``None`` when the alias is itself a value."""
+        """Return value of a field behind the alias; ``None`` when the alias is itself a value."""
 
     def outputs(self) -> list[tuple[str, Value]]:
-        """Give what ``*`` stands for: names and values, the empty name for a whole row."""
+        """Return what ``*`` stands for: names and values, the empty name for a whole row."""
 
 
 @changing_record
@@ -50,16 +44,17 @@ class ScanRows:
     alias: str | None
     scan: ScanNode
     row: Value
-    optional: Reference | None = None
+    reference: Reference | None = None  # the level that they are read through, if there is one
+    optional: bool = False
 
     def named(self, name: str) -> Value | None:
-        """Give value of a bare name: a field, when there is no alias."""
+        """Return value of a bare name: a field, when there is no alias."""
         if self.alias == name:
             raise rejected(f"cannot reference raw table {name!r}")
         return self.field(name) if self.alias is None else None
 
     def field(self, name: str) -> Value | None:
-        """Give value of a field, or of a pseudo-column that no field has the name of."""
+        """Return value of a field, or of a pseudo-column that no field has the name of."""
         is_field = not isinstance(name, Certain) and (
             name not in PSEUDO or self.scan.holds((name,))
         )
@@ -68,10 +63,12 @@ class ScanRows:
         letter, kind = PSEUDO[name]
         lane = self.scan.lane(0, (name,), letter)
         value = Typed(kind, lane, absent=0, integer=kind == NUMBER)
-        return value if self.optional is None else passed(self.optional, value, optional=True)
+        if self.reference is None:
+            return value
+        return passed(self.reference, value, optional=self.optional)
 
     def outputs(self) -> list[tuple[str, Value]]:
-        """Give the row as a whole."""
+        """Return the row as a whole."""
         return [("", self.row)]
 
 
@@ -81,18 +78,28 @@ class Names:
 
     values: dict[str, Value]
     alias: str | None = None
+    is_first: bool = False  # whether they hide fields of the same name
 
     def named(self, name: str) -> Value | None:
-        """Give value of a bare name."""
+        """Return value of a bare name."""
         return self.values.get(name)
 
     def field(self, _: str) -> Value | None:
-        """Give no field: the alias is the value."""
+        """Return no field: the alias is the value."""
         return None
 
     def outputs(self) -> list[tuple[str, Value]]:
-        """Give all of them."""
+        """Return all of them."""
         return list(self.values.items())
+
+
+@changing_record
+class MergedNames(Names):
+    """Fields of USING, which two sources have in common."""
+
+    def outputs(self) -> list[tuple[str, Value]]:
+        """Return nothing: the sources have them."""
+        return []
 
 
 @changing_record
@@ -103,13 +110,13 @@ class Outputs:
     columns: list[tuple[str, Value]]
 
     def named(self, name: str) -> Value | None:
-        """Give value of a bare name."""
+        """Return value of a bare name."""
         if name == self.alias and not any(name == column for column, _ in self.columns):
             raise rejected(f"cannot reference raw table {name!r}")
         return self.field(name)
 
     def field(self, name: str) -> Value | None:
-        """Give value of a column; the last one of that name."""
+        """Return value of a column; the last one of that name."""
         for column, value in reversed(self.columns):
             if column == name:
                 return value
@@ -119,55 +126,74 @@ class Outputs:
         return None
 
     def outputs(self) -> list[tuple[str, Value]]:
-        """Give all columns."""
+        """Return all columns."""
         return self.columns
 
 
 @changing_record
 class Scope:
-    """The names that an expression may use.
+    """The names that an expression may use."""
 
-    Attributes
-    ----------
-    parent : Scope or None
-        Scope of the query around this one.
-    sources : list of Binding
-        FROM.
-    known : dict
-        Values of whole expressions: the keys of GROUP BY.
-    closed : bool
-        Whether only known expressions, and what is around, may be used.
-    aggregate : callable or None
-        Makes the value of an aggregate; ``None`` where none is allowed.
-    correlated : bool
-        Whether something was found in the parent.
-    aliases : dict
-        Values of the select list that sub-queries may use, by alias.
-    """
-
-    parent: Scope | None
-    sources: list[Binding] = field(default_factory=list)
+    parent: Scope | None  # scope of the query around this one
+    sources: list[Binding] = field(default_factory=list)  # FROM
+    # Values of whole expressions: the keys of GROUP BY
     known: dict[ast.Expr, Value] = field(default_factory=dict)
-    closed: bool = False
+    closed: bool = False  # whether only known expressions, and what is around, may be used
+    # Makes the value of an aggregate; ``None`` where none is allowed
     aggregate: Callable[[ast.Aggregate], Value] | None = None
-    correlated: bool = False
+    correlated: bool = False  # whether something was found in the parent
+    # Values of the select list that sub-queries may use, by alias
     aliases: dict[str, Value] = field(default_factory=dict)
 
     def path(self, node: ast.Name) -> Value:
-        """Give value of a bare name."""
+        """Return value of a bare name."""
         value = self.found(node)
+        if value is None:
+            value = self._behind_alias(node)
         if value is None:
             if not self.sources:
                 raise _unbound(node)
-            raise rejected(f'reference to undefined variable "{node.name}"', node)
+            fault = rejected(f'reference to undefined variable "{node.name}"', node)
+            columns = [name for source in self.sources for name, _ in source.outputs() if name]
+            aliases = [source.alias for source in self.sources if source.alias]
+            tables = f"the tables are {', '.join(aliases)}" if aliases else None
+            fault.hint = hints.nearest(node.name, columns) or tables
+            raise fault
         return value
 
+    def _behind_alias(self, node: ast.Name) -> Value | None:
+        """Return the field of the table, among those with aliases, whose rows have it.
+
+        The nearest query that has such a table counts.
+        """
+        between: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None:
+            tables = [s for s in scope.sources if isinstance(s, ScanRows) and s.alias is not None]
+            holders = [table for table in tables if table.scan.holds((node.name,))]
+            if len(holders) > 1:
+                hint = " or ".join(f"{table.alias}.{node.name}" for table in holders)
+                raise rejected(f"{node.name} is a field of several tables", node, f"write {hint}")
+            if holders:
+                return scope.lent(holders[0], node, between)
+            between.append(scope)
+            scope = scope.parent
+        return None
+
+    def lent(self, table: ScanRows, node: ast.Name, between: list[Scope]) -> Value | None:
+        """Return a field of a table here, which queries in between take from here."""
+        if self.closed:
+            raise _unbound(node)
+        for scope in between:
+            scope.correlated = True
+        return table.field(node.name)
+
     def field(self, node: ast.Dot) -> Value | None:
-        """Give value of a name behind an alias, ``None`` when the alias is itself a value."""
+        """Return value of a name behind an alias, ``None`` when the alias is itself a value."""
         return self.found(node)
 
     def qualifies(self, node: ast.Expr) -> bool:
-        """Tell whether an expression is the alias of a source, with fields behind it."""
+        """Return whether an expression is the alias of a source, with fields behind it."""
         if not isinstance(node, ast.Name):
             return False
         scope: Scope | None = self
@@ -181,7 +207,7 @@ class Scope:
         return False
 
     def has_alias_outside(self, name: str) -> bool:
-        """Tell whether a source of a query around this one has an alias."""
+        """Return whether a source of a query around this one has an alias."""
         scope = self.parent
         while scope is not None:
             if any(source.alias == name for source in scope.sources):
@@ -190,23 +216,23 @@ class Scope:
         return False
 
     def hides(self, name: str) -> bool:
-        """Tell whether a bare name certainly is a field here."""
+        """Return whether a bare name certainly is a field here."""
         for source in self.sources:
             if isinstance(source, Names) and name in source.values:
                 return True
             if source.alias is None and not isinstance(source, Names):
                 value = source.named(name)
-                if value is not None and not _absent(value):
+                if value is not None and not is_absent(value):
                     return True
         return False
 
     def found(self, node: ast.Name | ast.Dot) -> Value | None:
-        """Give the value of a name, ``None`` when it means nothing."""
+        """Return the value of a name, ``None`` when it means nothing."""
         if node in self.known:
             return self.known[node]
         value = self._local(node)
         outside = self.parent is not None and self.parent.lends(node)
-        if value is not None and not (outside and _absent(value)):
+        if value is not None and not (outside and is_absent(value)):
             if self.closed:
                 raise _unbound(node)
             return value
@@ -217,8 +243,8 @@ class Scope:
         return None
 
     def lends(self, node: ast.Name | ast.Dot) -> bool:
-        """Tell whether a name means something to queries inside: here or further out."""
-        if isinstance(node, ast.Name) and any(one.alias == node.name for one in self.sources):
+        """Return whether a name means something to queries inside: here or further out."""
+        if isinstance(node, ast.Name) and any(source.alias == node.name for source in self.sources):
             return True
         if node in self.known or (isinstance(node, ast.Name) and node.name in self.aliases):
             return True
@@ -234,23 +260,29 @@ class Scope:
                 if isinstance(node.base, ast.Name) and source.alias == node.base.name:
                     value = source.field(node.name)
                     if value is None and isinstance(source, Outputs):
-                        raise _unbound(node)
+                        fault = _unbound(node)
+                        columns = [name for name, _ in source.outputs() if name]
+                        fault.hint = hints.nearest(node.name, columns)
+                        raise fault
                     return value
             return None
-        found = None
+        local = None
+        for source in self.sources:
+            if isinstance(source, Names) and source.is_first and node.name in source.values:
+                return source.values[node.name]
         for source in self.sources:
             value = source.named(node.name)
-            if value is not None and (found is None or found.mask == MISSING):
-                found = value
-        return found
+            if value is not None and (local is None or local.mask == MISSING):
+                local = value
+        return local
 
 
 def _unbound(node: ast.Expr) -> QueryError:
     return rejected(f"path {_spelled(node)} references an unbound variable", node)
 
 
-def _absent(value: Value) -> bool:
-    """Tell whether no row of the source has that field."""
+def is_absent(value: Value) -> bool:
+    """Return whether no row of the source has that field."""
     if value.mask == ANY and isinstance(value, FieldValue) and not value.level:
         return not value.scan.holds(value.path)
     return value.mask == MISSING

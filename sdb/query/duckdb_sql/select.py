@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from sdb.query.analyze.binder import columns, has_windows, is_grouped
+from sdb.query.analyze.binder import columns, has_aggregates, has_windows, is_grouped
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import MISSING
-from sdb.query.duckdb_sql import aggregates, collected
-from sdb.query.duckdb_sql.composed import passed
+from sdb.query.duckdb_sql import aggregates, joins, list_aggregates, windows
 from sdb.query.duckdb_sql.context import Query
-from sdb.query.duckdb_sql.fields import FieldValue
-from sdb.query.duckdb_sql.lanes import Constant, Keyed, Nothing, Null, Typed, Value
+from sdb.query.duckdb_sql.groups import Groups
 from sdb.query.duckdb_sql.levels import Drop, Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
-from sdb.query.duckdb_sql.operators import sort_keys
+from sdb.query.duckdb_sql.samples import take_sample
 from sdb.query.duckdb_sql.scope import Scope
 from sdb.query.duckdb_sql.sources import From
-from sdb.query.plan import leftout
+from sdb.query.duckdb_sql.values.case_values import passed
+from sdb.query.duckdb_sql.values.fields import FieldValue
+from sdb.query.duckdb_sql.values.lanes import (
+    Constant,
+    Keyed,
+    Nothing,
+    Null,
+    Typed,
+    Value,
+    Whole,
+)
+from sdb.query.duckdb_sql.values.operators import sort_keys
+from sdb.query.duckdb_sql.values.ordering import kept_keys
+from sdb.query.plan.hints import dropped_rows
 from sdb.query.plan.pushdown import pushed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from sdb.query.duckdb_sql.context import SqlContext
     from sdb.query.syntax import ast
@@ -43,6 +54,7 @@ class _Select:
         self.level = Level(context.name("q"), tuple(self.source.parts))
         self.grouped = is_grouped(node)
         self.windows = has_windows(node)
+        self.gap: Callable[[Value], Value] | None = None
 
     def query(self) -> Query:
         """Translate it."""
@@ -53,8 +65,10 @@ class _Select:
         columns = self._columns(scope)
         having = self.node.having
         if having is not None:
-            kept = condition(having, scope, self.context)
-            (self._after if has_windows(having) else self.level.conditions).append(kept)
+            having_test = condition(having, scope, self.context)
+            (self._after if has_windows(having) else self.level.conditions).append(having_test)
+        if self.node.qualify is not None:
+            self._after.append(condition(self.node.qualify, scope, self.context))
         if self.node.distinct:
             columns = self._distinct(columns, scope)
         else:
@@ -62,11 +76,12 @@ class _Select:
                 [(translate(sort.expr, scope, self.context), sort) for sort in self.node.order_by]
             )
         self._limit(filtered=filtered)
-        correlated = self.rows.correlated
-        if correlated:
-            # It is looked at again and again, also for rows outside that come to nothing.
-            self.level.be_silent()
-        else:
+        if self.node.sample is not None:
+            take_sample(self.node.sample, self.rows, self.level)
+        correlated = self.rows.correlated or scope.correlated
+        if correlated and self.node.fill is not None:
+            raise rejected("FILL cannot stand in a query that names one around it", self.node.fill)
+        if not correlated:
             self.context.levels.append(self.level)
         return Query(self.level, columns, self._is_single(), self._is_certain(), correlated)
 
@@ -85,6 +100,8 @@ class _Select:
 
     def _group(self) -> Scope:
         """Make groups; the scope of what may be said about them."""
+        if self.node.grouping_sets or self.node.fill is not None:
+            return self._special_groups()
         inner = self.level
         self.level = Level(self.context.name("q"), (inner,))
         reference = Reference(inner, inner.name)
@@ -92,14 +109,16 @@ class _Select:
         keys = []
         for expr in [item.expr for item in self.node.group_by or ()]:
             value = translate(expr, self.rows, self.context)
-            if isinstance(value, (Constant, Null)):
-                scope.known[expr] = value
+            keeps = self.context.keeps_missing
+            if isinstance(value, (Constant, Null)) or (keeps and value.mask == MISSING):
+                scope.known[expr] = Nothing() if value.mask == MISSING else value
                 continue
             key = value.key()
             keys.append(key)
-            if value.mask & MISSING:
-                inner.drops.append(self._drop(f"{key} IS NULL", leftout.key(expr)))
-            scope.known[expr] = _grouped(reference, value, key)
+            if self.context.leaves_out(value):
+                inner.drops.append(self._drop(f"{key} IS NULL", dropped_rows.key(expr)))
+            absent = value.mask & MISSING if keeps else 0
+            scope.known[expr] = _grouped(reference, value, key, absent)
         if keys:
             inner.group = f"GROUP BY {', '.join(keys)}"
         elif self.node.group_by is not None:
@@ -115,12 +134,28 @@ class _Select:
             inner.column("count(*)")
         return scope
 
+    def _special_groups(self) -> Scope:
+        """Make groups of several sets of keys, or those that FILL adds to."""
+        inner = self.level
+        groups = Groups(self.node, self.rows, inner, self.context)
+        self.level = Level(self.context.name("q"))
+        if self.node.fill is not None:
+            scope = groups.filled(self.level)
+        else:
+            scope = groups.in_sets(self.level)
+        for drop, expr in groups.drops:
+            self.level.drops.append(self._drop(drop, dropped_rows.key_of_set(expr)))
+        for drop, expr in groups.early_drops:
+            inner.drops.append(self._drop(drop, dropped_rows.key(expr)))
+        self.gap = groups.gap
+        return scope
+
     def _enable_windows(self, scope: Scope) -> None:
         inner = scope.aggregate
 
         def aggregate(node: ast.Aggregate) -> Value:
             if node.over is not None:
-                return aggregates.window(node, scope, self.context)
+                return windows.window(node, scope, self.context)
             if inner is None:
                 raise rejected("aggregate functions are not allowed here", node)
             return inner(node)
@@ -131,23 +166,42 @@ class _Select:
         if self.node.star:
             if self.grouped:
                 raise rejected("'*' cannot be grouped", self.node)
-            return [pair for source in self.rows.sources for pair in source.outputs()]
-        found: dict[ast.Expr, Value] = {}
+            return joins.star(self.rows.sources)
+        values: dict[ast.Expr, Value] = {}
         for item in self.node.items:
-            found[item.expr] = translate(item.expr, scope, self.context)
+            values[item.expr] = self._item(item.expr, scope)
             if item.alias:
-                scope.aliases[item.alias] = found[item.expr]
-        return [(name, found[expr]) for name, expr in columns(self.node).items()]
+                scope.aliases[item.alias] = values[item.expr]
+        return [(name, values[expr]) for name, expr in columns(self.node).items()]
+
+    def _item(self, expr: ast.Expr, scope: Scope) -> Value:
+        """Translate an item; in a bucket that FILL adds it is what FILL says."""
+        value = translate(expr, scope, self.context)
+        if self.gap is None or not has_aggregates(expr) or has_windows(expr):
+            return value
+        value = self.gap(value)
+        scope.known[expr] = value
+        return value
 
     def _sort(self, keys: Iterable[tuple[Value, ast.Sort]]) -> None:
         """Write ORDER BY, and drop rows without a sort key."""
         terms: list[str] = []
         for value, sort in keys:
-            terms += sort_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
-            if value.mask & MISSING:
-                self._late.append(self._drop(value.missing(), leftout.sort_key(sort)))
+            if self.context.keeps_missing:
+                terms += kept_keys(value, sort)
+            else:
+                terms += sort_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
+            if self.context.leaves_out(value):
+                self._late.append(self._drop(value.missing(), dropped_rows.sort_key(sort)))
         if terms:
             self.level.order = f"ORDER BY {', '.join(terms)}"
+        if terms and self.node.ties:
+            # As many rows as the last of the others, and those that sort as it does.
+            if self.windows:
+                hint = "put them into a sub-query"
+                raise rejected("WITH TIES does not go with window functions", self.node, hint)
+            most = (self.node.limit or 0) + (self.node.offset or 0)
+            self.level.qualified.append(f"rank() OVER (ORDER BY {', '.join(terms)}) <= {most}")
 
     def _distinct(self, outputs: list[tuple[str, Value]], scope: Scope) -> list[tuple[str, Value]]:
         """Keep one row for each combination of items, or the first of each key of DISTINCT ON."""
@@ -158,16 +212,21 @@ class _Select:
         inner = self.level
         exprs = self.node.distinct_on or tuple(columns(self.node).values())
         self._late.extend(
-            self._drop(value.missing(), leftout.key(expr))
+            self._drop(value.missing(), dropped_rows.key(expr))
             for value, expr in zip(values, exprs, strict=True)
-            if value.mask & MISSING
+            if self.context.leaves_out(value)
         )
         # DuckDB ignores DISTINCT ON when one of its keys is a literal.
-        found = {value.key() for value in values if not isinstance(value, (Constant, Null))}
-        keys = ", ".join(sorted(found - _TRUTHS)) or "1::BIGINT"
+        row_keys = {
+            value.key()
+            for value in values
+            if not isinstance(value, (Constant, Null)) and value.mask != MISSING
+        }
+        keys = ", ".join(sorted(row_keys - _TRUTHS)) or "1::BIGINT"
         if self.node.distinct_on and sorts:
             # The first row as a whole: DISTINCT ON would take any, or parts of several.
-            order = ", ".join(collected.terms(sorts))
+            keeps = self.context.keeps_missing
+            order = ", ".join(list_aggregates.terms(sorts, keeps=keeps))
             inner.qualified.append(f"row_number() OVER (PARTITION BY {keys} ORDER BY {order}) = 1")
         else:
             inner.prefix = f"DISTINCT ON ({keys}) "
@@ -179,28 +238,27 @@ class _Select:
 
     def _drop(self, missing: str, note: str) -> Drop:
         """Leave out rows, and let that be told."""
-        notes = self.context.left_out
-        if note not in notes:
-            notes.append(note)
-        return Drop(missing, notes.index(note))
+        return Drop(missing, self.context.reason(note))
 
     @property
     def _late(self) -> list[Drop]:
-        """Give where rows are left out that come after window functions."""
+        """Return where rows are left out that come after window functions."""
         return self.level.late_drops if self.windows else self.level.drops
 
     @property
     def _after(self) -> list[str]:
-        """Give where conditions go that come after window functions."""
+        """Return where conditions go that come after window functions."""
         return self.level.qualified if self.windows else self.level.conditions
 
     def _limit(self, *, filtered: bool) -> None:
         node = self.node
-        if node.limit is not None:
+        if node.limit is not None and not node.ties:
             self.level.tail = f"LIMIT {node.limit}"
         if node.offset:
             self.level.tail += f" OFFSET {node.offset}"
-        plain = filtered and not (self.grouped or self.windows or node.distinct or node.order_by)
+        plain = filtered and not (
+            node.ties or self.grouped or self.windows or node.distinct or node.order_by
+        )
         if plain and node.limit is not None and node.having is None and len(node.sources) == 1:
             for scan in self.source.scans:
                 if not scan.explode:
@@ -208,23 +266,33 @@ class _Select:
 
     def _is_single(self) -> bool:
         one_group = self.grouped and not self.node.group_by
-        return self.node.limit in {0, 1} or one_group or not self.node.sources
+        return (
+            (self.node.limit in {0, 1} and not self.node.ties)
+            or one_group
+            or not self.node.sources
+            or (self.source.is_single and not self.node.grouping_sets)
+        )
 
     def _is_certain(self) -> bool:
         node = self.node
-        plain = not node.having and not node.offset and node.limit != 0
+        plain = not (node.having or node.qualify) and not node.offset and node.limit != 0
         if node.group_by is None and self.grouped:
             return plain and not node.distinct and not node.order_by
         return plain and not node.sources and node.where is None
 
 
-def _grouped(reference: Reference, value: Value, key: str) -> Value:
-    """Give value of a group key, seen from above the groups."""
+def _grouped(reference: Reference, value: Value, key: str, absent: int) -> Value:
+    """Return value of a group key, seen from above the groups.
+
+    * ``absent``: What SQL's NULL means there; 0: it does not occur.
+    """
     if value.mask == MISSING:
         return Nothing()
     column = reference.column(key)
     if key == value.lane("k"):
-        return Keyed(column, value.mask & ~MISSING)
+        return Keyed(column, value.mask & ~MISSING | absent)
     if isinstance(value, Typed):
-        return value.like(column, 0)
-    return Typed(value.only, column, absent=0)
+        return value.like(column, absent)
+    if value.whole:
+        return Whole(column, absent=absent, wide=value.wide, bounds=value.bounds)
+    return Typed(value.only, column, absent=absent)

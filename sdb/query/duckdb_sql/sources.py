@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.refusals import refuse, rejected
 from sdb.query.analyze.types import ANY, MISSING, STRING
-from sdb.query.duckdb_sql import quoting
-from sdb.query.duckdb_sql.composed import passed
-from sdb.query.duckdb_sql.fields import FieldValue
-from sdb.query.duckdb_sql.lanes import Keyed, Typed, Value
+from sdb.query.catalog.tables import last_name, table_name
+from sdb.query.duckdb_sql import joins, unjoined
+from sdb.query.duckdb_sql.elements import elements
 from sdb.query.duckdb_sql.levels import FromItem, Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
-from sdb.query.duckdb_sql.made import whole_row
 from sdb.query.duckdb_sql.scope import Binding, Names, Outputs, ScanRows, Scope
+from sdb.query.duckdb_sql.sets import combined
 from sdb.query.duckdb_sql.unions import united
-from sdb.query.plan.inward import narrowed
-from sdb.query.plan.rewrite import about, conjunction, conjuncts
+from sdb.query.duckdb_sql.values import quoting
+from sdb.query.duckdb_sql.values.case_values import passed
+from sdb.query.duckdb_sql.values.constructors import whole_row
+from sdb.query.duckdb_sql.values.fields import FieldValue
+from sdb.query.duckdb_sql.values.lanes import Keyed, Typed, Value
+from sdb.query.plan.rewrite import about, conjunction, conjuncts, is_strict
 from sdb.query.plan.scans import ScanNode
-from sdb.query.plan.tables import last_name, table_name
+from sdb.query.plan.subquery_pushdown import narrowed
 from sdb.query.syntax import ast
+from sdb.query.syntax.clauses.joins import HIDDEN, OUTER
+from sdb.query.syntax.clauses.listtables import is_hidden
 from sdb.query.syntax.visitor import nodes, root_name
 from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.query.catalog.dataset import TableName
     from sdb.query.duckdb_sql.context import Query, SqlContext
-    from sdb.query.plan.dataset import TableName
+
+
+_JOINS = {"FIRST": "CROSS JOIN", "CROSS": "CROSS JOIN", "INNER": "JOIN"} | {
+    kind: f"{kind} JOIN" for kind in ("LEFT", "RIGHT", "FULL", "SEMI", "ANTI", "ASOF", "ASOF LEFT")
+}
 
 
 class From:
     """FROM in the making.
 
-    Attributes
-    ----------
-    parts : list of str or Level
-        Its SQL.
-    scans : list of ScanNode
-        The scans in it whose rows it keeps one for one.
+    * ``scans``: The scans in it whose rows it keeps one for one.
     """
 
     def __init__(self, select: ast.Select, scope: Scope, context: SqlContext) -> None:
@@ -43,44 +48,72 @@ class From:
         self.scope = scope
         self.context = context
         self.parts: list[str | FromItem] = []
+        self.is_single = False  # whether it is a query of at most one row
         self.scans: list[ScanNode] = []
-        self.outer = any(source.join in {"LEFT", "RIGHT"} for source in select.sources)
-        for source in self._in_order(select.sources):
-            self._add(source)
+        self.outer = any(source.join in OUTER for source in select.sources)
+        ordered = self._in_order(select.sources)
+        for number, source in enumerate(ordered):
+            later = {other.join for other in ordered[number + 1 :]}
+            behind = source.join in {"LEFT", "FULL", "ASOF LEFT"}
+            self._add(source, optional=behind or not later.isdisjoint({"RIGHT", "FULL"}))
+        unjoined.watch_where(select, scope, context)
 
     @staticmethod
     def _in_order(sources: tuple[ast.Source, ...]) -> list[ast.Source]:
         """Turn a RIGHT JOIN of two sources around."""
-        if not any(source.join == "RIGHT" for source in sources):
+        if len(sources) != 2 or sources[1].join != "RIGHT":  # noqa: PLR2004
             return list(sources)
-        if len(sources) > 2:  # noqa: PLR2004
-            raise rejected("RIGHT JOIN takes two sources", sources[0])
         left, right = sources
         return [
-            replace(right, join="FIRST", on=None),
-            replace(left, join="LEFT", on=right.on),
+            replace(right, join="FIRST", on=None, using=()),
+            replace(left, join="LEFT", on=right.on, using=right.using),
         ]
 
-    def _add(self, source: ast.Source) -> None:
-        optional = source.join == "LEFT"
+    def _add(self, source: ast.Source, *, optional: bool) -> None:
+        self.adding = source
+        self.is_optional = optional
         if isinstance(source.table, ast.UnpivotTable):
             part, binding = self._unpivot(source.table)
+        elif isinstance(source.table, ast.ListTable):
+            part, binding = elements(source.table, self.scope, self.context, optional=optional)
         elif isinstance(source.table, ast.PathTable) and self._is_list(source.table):
             part, binding = self._unnest(source.table, source)
         else:
             part, binding = self._table(source, optional=optional)
+        lefts = list(self.scope.sources)
         self.scope.sources.append(binding)
         if part is None:
             return
         if self.parts:
-            joins = {"FIRST": " CROSS JOIN ", "CROSS": " CROSS JOIN ", "LEFT": " LEFT JOIN "}
-            self.parts.append(joins.get(source.join, " JOIN "))
+            self.parts.append(f" {_JOINS.get(source.join, source.join)} ")
         self.parts.append(part)
-        if source.on is not None:
+        self._join(source, lefts, binding)
+
+    def _join(self, source: ast.Source, lefts: list[Binding], binding: Binding) -> None:
+        """Write the condition of a join, and merge the fields that USING names."""
+        pairs = joins.pairs(source, lefts, binding)
+        if source.join.startswith("ASOF"):
+            self.parts.append(f" ON {joins.nearest(source, pairs, self.scope, self.context)}")
+        elif pairs:
+            self.parts.append(f" ON {joins.equal(pairs)}")
+        elif source.on is not None:
             self.parts.append(f" ON {condition(source.on, self.scope, self.context)}")
+        unjoined.watch_join(source, pairs, self.scope, self.context)
+        if source.join in HIDDEN:
+            self.scope.sources.remove(binding)
+        elif pairs:
+            self.scope.sources.insert(0, joins.merged(source.join, pairs))
+
+    def _refuse_optional(self, what: str) -> None:
+        """Refuse elements in front of a join that brings rows without them."""
+        if self.is_optional:
+            hint = "unfold it in a sub-query: FROM (SELECT ...) AS a FULL JOIN b"
+            refuse(
+                f"RIGHT and FULL JOIN take tables and sub-queries, not {what}", self.adding, hint
+            )
 
     def _is_list(self, table: ast.PathTable) -> bool:
-        """Tell whether a path starts at something that is in scope, and so is to be unnested."""
+        """Return whether a path starts at something that is in scope, and so is to be unnested."""
         root = root_name(table.expr)
         if root is None:
             return False
@@ -106,6 +139,8 @@ class From:
             level = value.scan.unfold(value.level, value.path, "list")
             return None, Names({name: FieldValue(value.scan, level, ())})
         alias = self.context.name("u")
+        if source.join not in {"LEFT", "ASOF LEFT"}:
+            self._refuse_optional("a list")
         part = f"LATERAL (SELECT unnest({value.lane('e')}) AS k) AS {alias}"
         return part, Names({name: Keyed(f"{alias}.k", ANY & ~MISSING)})
 
@@ -115,6 +150,7 @@ class From:
             level = source.unfold(0, (), "struct")
             self.scans.append(source)
             name = Typed(STRING, source.lane(level, (), "name"), absent=0)
+            self._refuse_optional("UNPIVOT")
             return source.name, self._pivoted(table, FieldValue(source, level, ()), name)
         part, reference = self.context.refer(source)
         alias = self.context.name("u")
@@ -141,15 +177,18 @@ class From:
         opened = self._opened(source.table, source.alias)
         if isinstance(opened, ScanNode):
             row: Value = FieldValue(opened, 0, ())
-            if not optional:
+            if not optional and source.join not in joins.APART:
                 self.scans.append(opened)
                 return opened.name, ScanRows(source.alias, opened, row)
             level = Level(self.context.name("q"), (opened.name,))
             reference = Reference(level, level.name)
-            row = passed(reference, row, optional=True)
-            return level, ScanRows(source.alias, opened, row, reference)
+            row = passed(reference, row, optional=optional)
+            return level, ScanRows(source.alias, opened, row, reference, optional=optional)
         part, reference = self.context.refer(opened)
+        if not _is_lateral(source.table):
+            self.scope.correlated |= opened.correlated
         columns = opened.through(reference, optional=optional)
+        self.is_single = opened.single and len(self.select.sources) == 1
         alias = source.alias
         if alias is None and isinstance(source.table, ast.PathTable):
             alias = last_name(source.table.expr)
@@ -157,7 +196,12 @@ class From:
 
     def _opened(self, table: ast.Table, alias: str | None) -> ScanNode | Query:
         if isinstance(table, ast.QueryTable):
-            return self.context.plan(self._narrowed(table.select, alias), self.scope.parent)
+            around = self.scope if table.lateral else self.scope.parent
+            return self.context.plan(self._narrowed(table.select, alias), around)
+        if isinstance(table, ast.SetTable):
+            left = self.context.plan(table.left, self.scope.parent)
+            right = self.context.plan(table.right, self.scope.parent)
+            return combined(table, left, right, self.context)
         if isinstance(table, ast.PathTable) and isinstance(table.expr, ast.Name):
             query = self.context.queries.get(table.expr.name)
             if isinstance(query, ast.Select):
@@ -180,11 +224,18 @@ class From:
     def _scan(self, tables: tuple[TableName, ...], alias: str | None) -> ScanNode:
         """Read tables, but for blocks where the condition is never TRUE."""
         (source, *others) = self.select.sources
-        alone = not others and not isinstance(source.table, ast.UnpivotTable)
+        is_alone = all(is_hidden(other.table) for other in others)
+        alone = is_alone and not isinstance(source.table, ast.UnpivotTable)
         is_first = source.alias == alias
         lists = tuple(others) if is_first else ()
-        where = about(self.select.where, alias, alone=alone, others=lists)
-        keys = [key for one in self.select.sources if one.alias == alias for key in one.keys]
+        where = about(self._own_where(), alias, alone=alone, others=lists)
+        if self.adding.join in joins.APART:
+            where = None
+        elif self.is_optional:
+            where = conjunction([part for part in conjuncts(where) if is_strict(part)])
+        keys = [
+            key for source in self.select.sources if source.alias == alias for key in source.keys
+        ]
         scan = self.context.scan(tables, _also(where, keys))
         if where is None or alias is not None or self.scope.parent is None:
             return scan
@@ -195,14 +246,20 @@ class From:
         self.context.drop(scan)
         return self.context.scan(tables, _also(conjunction(own), keys))
 
+    def _own_where(self) -> ast.Expr | None:
+        """Return the condition without what is asked of elements that the select list unfolds."""
+        hidden = {name for s in self.select.sources if is_hidden(s.table) for name in _names(s)}
+        if not hidden:
+            return self.select.where
+        parts = conjuncts(self.select.where)
+        return conjunction([p for p in parts if hidden.isdisjoint(_names(p))])
+
     def _is_own(self, part: ast.Expr, scan: ScanNode) -> bool:
-        """Tell whether a condition is about rows of a scan, and nothing around the query."""
-        around = self.scope.parent
-        found = nodes(part, into_selects=False)
-        names = [node for node in found if isinstance(node, ast.Name)]
-        return all(
-            around is None or not around.lends(name) or scan.holds((name.name,)) for name in names
-        )
+        """Return whether a condition is about rows of a scan, and nothing around the query."""
+        env = self.scope.parent
+        part_nodes = nodes(part, into_selects=False)
+        names = [node for node in part_nodes if isinstance(node, ast.Name)]
+        return all(env is None or not env.lends(name) or scan.holds((name.name,)) for name in names)
 
     def _narrowed(self, inner: ast.Select, alias: str | None) -> ast.Select:
         """Move conditions into a sub-query, where names cannot mean anything else."""
@@ -221,13 +278,25 @@ class From:
         )
 
 
+def _names(node: ast.Node) -> set[str]:
+    """Return the names in a tree, with that of the elements of a list."""
+    named = {part.name for part in nodes(node) if isinstance(part, ast.Name)}
+    if isinstance(node, ast.Source) and isinstance(node.table, ast.ListTable):
+        named = {node.table.value, *node.table.more}
+    return named
+
+
+def _is_lateral(table: ast.Table) -> bool:
+    return isinstance(table, ast.QueryTable) and table.lateral
+
+
 def _also(where: ast.Expr | None, keys: list[ast.Among]) -> ast.Expr | None:
     """Add keys of other sources to a condition that blocks are chosen by."""
     return conjunction([*conjuncts(where), *keys]) if keys else where
 
 
 def _members(columns: list[tuple[str, Value]]) -> str:
-    """Give SQL of a list of (name, key) of the members of a row."""
+    """Return SQL of a list of (name, key) of the members of a row."""
     if "" in [name for name, _ in columns]:
         return f"sdb_key_members({whole_row(columns).lane('k')})"
     members = [

@@ -7,8 +7,10 @@ from collections import Counter
 
 from sdb.query.analyze.binder import UNION
 from sdb.query.duckdb_sql.context import Query, SqlContext
-from sdb.query.duckdb_sql.levels import LEFT_OUT, Level
+from sdb.query.duckdb_sql.levels import Level
+from sdb.query.duckdb_sql.recursion import PutAside, recursive
 from sdb.query.duckdb_sql.select import select
+from sdb.query.duckdb_sql.sets import tell_names
 from sdb.query.duckdb_sql.unions import united
 from sdb.query.plan.columns import Column, Shape
 from sdb.query.syntax import ast
@@ -19,8 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sdb.query.catalog.dataset import Dataset, OpenDataset, ValuePath
     from sdb.query.duckdb_sql.scope import Scope
-    from sdb.query.plan.dataset import Dataset, OpenDataset, ValuePath
+    from sdb.query.plan.hints.dropped_rows import Fields
     from sdb.query.plan.scans import ScanNode
 
 _NATIVE = re.compile(r"\bsdb_\w+")
@@ -28,27 +31,17 @@ _NATIVE = re.compile(r"\bsdb_\w+")
 
 @record
 class Translation:
-    """A statement ready to run.
+    """A statement ready to run."""
 
-    Attributes
-    ----------
-    sql : str
-        DuckDB's SQL over the scans.
-    scans : tuple of ScanNode
-        What to register, each under its name.
-    natives : frozenset of str
-        Functions to register.
-    columns : tuple of Column
-        What the columns of the result mean.
-    left_out : tuple of str
-        What is told of rows without a key, should there be any, by number.
-    """
-
-    sql: str
-    scans: tuple[ScanNode, ...]
-    natives: frozenset[str]
-    columns: tuple[Column, ...]
+    sql: str  # DuckDB's SQL over the scans
+    scans: tuple[ScanNode, ...]  # what to register, each under its name
+    natives: frozenset[str]  # functions to register
+    columns: tuple[Column, ...]  # what the columns of the result mean
+    # Notes on rows without a key, should there be any, by number
     left_out: tuple[str, ...] = ()
+    has_kept: bool = False  # whether rows without a key stay, should there be any
+    # Keys of joins: the scan, the path and the note on rows without it, should there be any
+    join_keys: tuple[tuple[ScanNode, Fields, str], ...] = ()
 
 
 def translate(
@@ -60,57 +53,64 @@ def translate(
 ) -> Translation:
     """Translate a statement.
 
-    Parameters
-    ----------
-    statement : Statement
-        What the parser made of the query, parameters bound.
-    datasets : callable
-        Opens tables.
-    holds : callable
-        Tells whether any row of a data set has a value at a path.
-    typed : bool
-        Whether values of unknown type are wanted with their types; as JSON text otherwise.
+    * ``statement``: What the parser made of the query, parameters bound.
+    * ``holds``: Tells whether any row of a data set has a value at a path.
+    * ``typed``: Whether values of unknown type are wanted with their types; as JSON text otherwise.
     """
 
     def plan(node: ast.Select, scope: Scope | None) -> Query:
         return select(node, scope, context)
 
-    context = SqlContext(datasets, holds, plan)
+    context = SqlContext(datasets, holds, plan, keeps_missing=statement.missing == "keep")
     uses = Counter(
         node.expr.name
         for node in nodes(statement)
         if isinstance(node, ast.PathTable) and isinstance(node.expr, ast.Name)
     )
     for name, node in statement.with_:
-        context.queries[name] = node if uses[name] == 1 else plan(node, None)
+        if name in statement.recursive:
+            context.queries[name] = recursive(name, node, context)
+        else:
+            context.queries[name] = node if uses[name] == 1 else plan(node, None)
     query = plan(statement.select, None)
     if statement.unions:
         query = _united(statement, query, context)
     columns, final = _output(query, context, typed=typed)
     # What a level asks of those below it is known once its own text is settled: last first.
-    texts = [f"{level.name} AS ({level.text()})" for level in context.levels if level is not final]
-    sql = (f"WITH {', '.join(texts)} " if texts else "") + final.text()
+    texts = [
+        f"{level.name} AS {'MATERIALIZED ' * isinstance(level, PutAside)}({level.text()})"
+        for level in context.levels
+        if level is not final
+    ]
+    word = "WITH RECURSIVE" if statement.recursive else "WITH"
+    sql = (f"{word} {', '.join(texts)} " if texts else "") + final.text()
     return Translation(
         sql,
         tuple(context.scans),
-        frozenset(_NATIVE.findall(sql)) - {LEFT_OUT},
+        frozenset(_NATIVE.findall(sql)),
         columns,
         tuple(context.left_out),
+        context.has_kept,
+        tuple(context.join_keys),
     )
 
 
 def _united(statement: ast.Statement, query: Query, context: SqlContext) -> Query:
     """Join the selects of UNION; what orders and limits the last one is meant for all of them."""
     for all_, node in statement.unions:
-        plain = replace(node, order_by=(), limit=None, offset=None)
-        query = united([query, context.plan(plain, None)], context, distinct=not all_)
+        plain = replace(node, order_by=(), limit=None, offset=None, ties=False)
+        other = context.plan(plain, None)
+        tell_names(query, other)
+        query = united([query, other], context, distinct=not all_)
     last = statement.unions[-1][1]
     if not last.order_by and last.limit is None and last.offset is None:
         return query
     context.queries[UNION] = query
     source = ast.Source(ast.PathTable(ast.Name(UNION)), None)
     outer = ast.Select((), star=True, sources=(source,))
-    outer = replace(outer, order_by=last.order_by, limit=last.limit, offset=last.offset)
+    outer = replace(
+        outer, order_by=last.order_by, limit=last.limit, offset=last.offset, ties=last.ties
+    )
     return context.plan(outer, None)
 
 

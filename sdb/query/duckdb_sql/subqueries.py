@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LETTERS, LIST, MISSING, NULL
-from sdb.query.duckdb_sql import operators
-from sdb.query.duckdb_sql.composed import Chosen
-from sdb.query.duckdb_sql.lanes import Keyed, Nothing, Value
 from sdb.query.duckdb_sql.levels import Level, Lookup
-from sdb.query.duckdb_sql.made import whole_row
+from sdb.query.duckdb_sql.values import operators
+from sdb.query.duckdb_sql.values.case_values import Chosen
+from sdb.query.duckdb_sql.values.constructors import whole_row
+from sdb.query.duckdb_sql.values.lanes import Keyed, Nothing, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from sdb.query.duckdb_sql.context import Query, SqlContext
     from sdb.query.duckdb_sql.scope import Scope
     from sdb.query.syntax import ast
 
 
-def scalar(select: ast.Select, scope: Scope, context: SqlContext, *, one: bool = False) -> Value:
-    """Give value of ``(SELECT ...)``: a scalar, a structure or a list of structures."""
+def scalar(
+    select: ast.Select, scope: Scope, context: SqlContext, *, is_single: bool = False
+) -> Value:
+    """Return value of ``(SELECT ...)``: a scalar, a structure or a list of structures."""
     query = context.plan(select, scope)
-    if one and not query.single:
-        raise rejected("scalar sub-query has unbounded results; use LIMIT 1", select)
-    if one and len(query.columns) != 1:
+    if is_single and len(query.columns) != 1:
         raise rejected(f"sub-query should have 1 column; have {len(query.columns)}", select)
-    if not query.single:
+    # Where one value is wanted, the engine looks that there is no second row.
+    if not query.single and not is_single:
         return _rows(query, context)
     lookup = Lookup(query.level, query.correlated)
     columns = query.through(lookup, optional=not query.certain)
@@ -38,7 +41,7 @@ def scalar(select: ast.Select, scope: Scope, context: SqlContext, *, one: bool =
 
 
 def _rows(query: Query, context: SqlContext) -> Value:
-    """Give a list with a structure for each row, in their order."""
+    """Return a list with a structure for each row, in their order."""
     struct = whole_row(query.columns)
     lanes = [(struct.lane(letter), letter) for letter in "kv"]
     rows = query.level.text([*lanes, ("row_number() OVER ()", "i")])
@@ -56,7 +59,7 @@ def _rows(query: Query, context: SqlContext) -> Value:
 
 
 def exists(select: ast.Select, scope: Scope, context: SqlContext) -> str:
-    """Give SQL of EXISTS."""
+    """Return SQL of EXISTS."""
     query = context.plan(select, scope)
     if query.correlated:
         return f"EXISTS ({query.level.text([('1', 'c0')])})"
@@ -64,7 +67,7 @@ def exists(select: ast.Select, scope: Scope, context: SqlContext) -> str:
 
 
 def contains(select: ast.Select, value: Value, scope: Scope, context: SqlContext) -> str:
-    """Give SQL of ``value IN (SELECT ...)``: MISSING when the value is, else TRUE or FALSE."""
+    """Return SQL of ``value IN (SELECT ...)``: MISSING when the value is, else TRUE or FALSE."""
     query = context.plan(select, scope)
     if len(query.columns) != 1:
         raise rejected(f"IN sub-query should have 1 column; have {len(query.columns)}", select)
@@ -79,7 +82,67 @@ def contains(select: ast.Select, value: Value, scope: Scope, context: SqlContext
     else:
         column = query.level.column(inner)
         rows = f"SELECT {column} FROM {query.level.name} WHERE {column} IS NOT NULL"
-    found = f"({value.lane(letter)} IN ({rows}))"
+    membership = f"({value.lane(letter)} IN ({rows}))"
     if not value.mask & MISSING:
-        return f"coalesce({found}, false)"
-    return operators.settled(found, value)
+        return f"coalesce({membership}, false)"
+    return operators.settled(membership, value)
+
+
+def contains_row(
+    select: ast.Select, values: Sequence[Value], scope: Scope, context: SqlContext
+) -> str:
+    """Return SQL of ``(a, b) IN (SELECT ...)``; rows that lack a column are not looked at."""
+    query = context.plan(select, scope)
+    if len(query.columns) != len(values):
+        have = f"have {len(query.columns)}"
+        raise rejected(f"IN sub-query should have {len(values)} columns; {have}", select)
+    part, reference = context.refer(query)
+    level = Level(context.name("q"), (part,))
+    keys = [column.lane("k") for _, column in query.through(reference, optional=False)]
+    level.conditions += [f"{key} IS NOT NULL" for key in keys]
+    # One text: the engine compares no rows with a query that names one around it.
+    rows = level.text([(_row_key(keys), "c0")])
+    row = _row_key([value.lane("k") for value in values])
+    return f"coalesce(({row} IN ({rows})), false)"
+
+
+def _row_key(keys: Sequence[str]) -> str:
+    return " || ".join([f"strlen({key}) || ':' || {key}" for key in keys])
+
+
+def quantified(
+    select: ast.Select,
+    compared: Callable[[Value], str],
+    scope: Scope,
+    context: SqlContext,
+    *,
+    every: bool,
+) -> str:
+    """Return SQL of a comparison with ANY or ALL rows of a query; those without a value are none.
+
+    * ``compared``: Returns SQL of the comparison with a value: NULL where there is no order.
+    """
+    query = context.plan(select, scope)
+    if len(query.columns) != 1:
+        word = "ALL" if every else "ANY"
+        raise rejected(f"{word} sub-query should have 1 column; have {len(query.columns)}", select)
+    part, reference = context.refer(query)
+    ((_, item),) = query.through(reference, optional=False)
+    rows = Level(context.name("q"), (part,))
+    if item.mask & MISSING:
+        rows.conditions.append(f"NOT {item.missing()}")
+    # In a column first: an aggregate of nothing but names from outside would be one of that query.
+    test = f"{rows.name}.{rows.column(compared(item))}"
+    decides = f"bool_and({test}) = false" if every else f"bool_or({test})"
+    whole = (
+        f"CASE WHEN {decides} THEN {'false' if every else 'true'}"
+        f" WHEN bool_or({test} IS NULL) THEN NULL ELSE {'true' if every else 'false'} END"
+    )
+    level = Level(context.name("q"), (rows,))
+    return f"({level.text([(whole, 'c0')])})"
+
+
+def settled(test: str, values: Sequence[Value]) -> str:
+    """Return SQL of a test, MISSING where one of some values is."""
+    missing = [value.missing() for value in values if value.mask & MISSING]
+    return f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {test} END" if missing else test

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sdb.query.duckdb_sql.context import Query
-from sdb.query.duckdb_sql.fields import FieldValue
-from sdb.query.duckdb_sql.lanes import Nothing, Value
 from sdb.query.duckdb_sql.levels import Level
-from sdb.query.duckdb_sql.made import whole_row
+from sdb.query.duckdb_sql.values.constructors import whole_row
+from sdb.query.duckdb_sql.values.fields import FieldValue
+from sdb.query.duckdb_sql.values.lanes import Nothing, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 class Union:
-    """Branches of UNION ALL, whose columns are asked for together.
-
-    Attributes
-    ----------
-    name : str
-        Its alias in FROM.
-    """
+    """Branches of UNION ALL, whose columns are asked for together."""
 
     def __init__(self, name: str, branches: Sequence[Level]) -> None:
         self.name = name
@@ -31,7 +25,7 @@ class Union:
         self._columns: dict[tuple[str, ...], str] = {}
 
     def column(self, sqls: tuple[str, ...]) -> str:
-        """Give SQL of a column, given that of each branch."""
+        """Return SQL of a column, given that of each branch."""
         return f"{self.name}.{self._columns.setdefault(sqls, f'c{len(self._columns)}')}"
 
     def text(self) -> str:
@@ -58,14 +52,14 @@ class Merged(Value):
         return self.union.column(tuple(value.lane(letter) for value in self.values))
 
     def step(self, step: str | int) -> Value:
-        """Give value of a member or element."""
+        """Return value of a member or element."""
         return Merged(self.union, [value.step(step) for value in self.values])
 
 
 def united(
     parts: Sequence[ScanNode | Query], context: SqlContext, *, distinct: bool = False
 ) -> Query:
-    """Give the rows of all parts; each once, if so wished."""
+    """Return the rows of all parts; each once, if so wished."""
     queries = [_query(part, context) for part in parts]
     union = Union(context.name("u"), [query.level for query in queries])
     level = Level(context.name("q"), (union,))
@@ -80,8 +74,10 @@ def united(
             columns.append((name, Merged(union, values)))
     if distinct:
         level.prefix = f"DISTINCT ON ({', '.join(value.key() for _, value in columns)}) "
-    context.levels.append(level)
-    return Query(level, columns, single=False, certain=False, correlated=False)
+    correlated = any(query.correlated for query in queries)
+    if not correlated:
+        context.levels.append(level)
+    return Query(level, columns, single=False, certain=False, correlated=correlated)
 
 
 def _query(part: ScanNode | Query, context: SqlContext) -> Query:

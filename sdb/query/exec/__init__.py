@@ -1,22 +1,20 @@
 """Scans and DuckDB at work.
 
-=============  ================================================
-module         holds
-=============  ================================================
-`catalog`      opens the tables of a query
-`described`    answers DESCRIBE and SUMMARIZE
-`engine`       runs a statement
-`namedtables`  tables that names in a query mean
-`indexed`      counts groups that metadata tells
-`joinkeys`     keys of small sides of joins, for large ones
-`toldtotals`   totals of all rows that metadata tells
-`ondemand`     opens what a query names: packfiles, and other inputs by way of a cache
-`native`       runs what a scan answers alone
-`storedtable`  tables below a root, from the index to the packfiles that matter
-`together`     tables that are opened together, so that they are of one moment
-`systemtables`  tables about tables
-`topk`         runs ORDER BY with LIMIT on a scan
-`udfs`         functions that DuckDB lacks
-`watching`     rows without a key, counted while they are read
-=============  ================================================
+=================  ==================================================
+module             holds
+=================  ==================================================
+`engine`           runs a statement
+`execution`        a statement that runs: its lanes, and what ends it
+`native`           runs what a scan answers alone
+`topk`             runs ORDER BY with LIMIT on a scan
+`metadata_totals`  totals of all rows that metadata has
+`metadata_groups`  counts of groups that metadata has
+`knownrows`        rows that are known without a scan, as Arrow data
+`described`        answers DESCRIBE and SUMMARIZE
+`dropcount`        rows without a key, counted while they are read
+`notes`            what users should know of an answer
+`udfs`             functions that DuckDB lacks
+`jsonkeys`         typed texts of JSON, for one of them
+`exhausted`        what it means that memory ran out
+=================  ==================================================
 """

@@ -6,8 +6,9 @@ from sdb import ion
 from sdb.packfile.inspect.fieldreport import plain_value
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, INTEGER, NULL, NUMBER, STRING, TIME
-from sdb.query.plan.columns import Column, Execution
-from sdb.query.plan.tables import table_name
+from sdb.query.catalog.tables import table_name
+from sdb.query.exec.execution import Execution
+from sdb.query.plan.columns import Column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from sdb.packfile.read.fieldstats import FieldStatistics, SeenValue
     from sdb.progress import Progress
-    from sdb.query.exec.catalog import Catalog
-    from sdb.query.plan.dataset import TableName
+    from sdb.query.catalog.catalog import Catalog
+    from sdb.query.catalog.dataset import TableName
     from sdb.query.syntax import ast
 
 _COLUMNS = (
@@ -52,17 +53,10 @@ _SUMMARY = (
 def described(table: ast.Table, catalog: Catalog) -> Execution:
     """List the fields of a table, as `sdb fields` does.
 
-    Parameters
-    ----------
-    table : Table
-        The table; its packfiles are taken together.
-    catalog : Catalog
-        Opens it.
+    * ``table``: The table; its packfiles are taken together.
 
-    Returns
-    -------
-    Execution
-        A row for each field: its path, its types, and in how many rows it is, where that is known.
+    Returns: A row for each field: its path, its types, and in how many rows it is, where that is
+    known.
 
     Raises
     ------
@@ -70,29 +64,21 @@ def described(table: ast.Table, catalog: Catalog) -> Execution:
         It is no table of packfiles.
     """
     name = _name(table, "DESCRIBE")
-    found = catalog.fields((name,))
-    rows = tuple((field.name, ", ".join(field.types), field.rows) for field in found.fields)
+    inventory = catalog.fields((name,))
+    rows = tuple((field.name, ", ".join(field.types), field.rows) for field in inventory.fields)
     result = Execution(_COLUMNS, None, rows)
-    if found.silent:
-        line = f"note: {', '.join(found.silent)} does not tell its fields"
+    if inventory.silent:
+        line = f"note: {', '.join(inventory.silent)} does not tell its fields"
         result.notes = lambda: [line]
     return result
 
 
 def summarized(table: ast.Table, catalog: Catalog) -> Execution:
-    """Tell what is in the fields of a table, as `sdb fields --stats` does.
+    """Report what is in the fields of a table, as `sdb fields --stats` does.
 
-    Parameters
-    ----------
-    table : Table
-        The table; its packfiles are taken together.
-    catalog : Catalog
-        Opens it.
+    * ``table``: The table; its packfiles are taken together.
 
-    Returns
-    -------
-    Execution
-        A row for each field. All rows of the table are read when the first one is asked for.
+    Returns: A row for each field. All rows of the table are read when the first one is asked for.
 
     Raises
     ------
@@ -100,7 +86,7 @@ def summarized(table: ast.Table, catalog: Catalog) -> Execution:
         It is no table of packfiles.
     """
     name = _name(table, "SUMMARIZE")
-    opened = catalog((name,), None)  # what cannot be opened is told of now
+    opened = catalog((name,), None)  # what cannot be opened is an error now
     summary = _Summary(lambda progress: catalog.statistics(opened, progress).fields)
     return Execution(_SUMMARY, summary, None, (summary,), summary.interrupt)
 
@@ -116,6 +102,7 @@ class _Summary:
     """Rows of SUMMARIZE, made when they are asked for; tells what it has read, as `LaneScan`."""
 
     failure = None
+    watched: tuple[int, list[int]] = (0, [])  # it counts no rows, and none that lack a key
 
     def __init__(self, fields: Callable[[Progress], tuple[FieldStatistics, ...]]) -> None:
         self._fields = fields
@@ -138,47 +125,49 @@ class _Summary:
         self._bytes = consumed_bytes
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        from sdb.query.result.replay import given
+        from sdb.query.exec.knownrows import lanes_of
 
-        rows = [_row(one) for one in self._fields(self._count)]
-        return given(rows, _SUMMARY).__arrow_c_stream__(requested_schema)
+        rows = [_row(field) for field in self._fields(self._count)]
+        return lanes_of(rows, _SUMMARY).__arrow_c_stream__(requested_schema)
 
 
-def _row(one: FieldStatistics) -> tuple[object, ...]:
-    low, high = _bounds(one)
-    top, frequency = one.frequent[0] if one.frequent else (None, None)
+def _row(field: FieldStatistics) -> tuple[object, ...]:
+    low, high = _bounds(field)
+    top, frequency = field.frequent[0] if field.frequent else (None, None)
     return (
-        one.name,
-        ", ".join(one.types),
-        one.rows,
-        one.values,
-        one.nulls / one.values if one.values else None,
-        one.distinct,
-        one.is_distinct_exact,
+        field.name,
+        ", ".join(field.types),
+        field.rows,
+        field.values,
+        field.nulls / field.values if field.values else None,
+        field.distinct,
+        field.is_distinct_exact,
         *_cells(low),
         *_cells(high),
         *_cells(top),
         *((NULL, None) if frequency is None else (NUMBER, frequency)),
-        one.uncounted,
-        one.decompressed_bytes,
-        one.compressed_bytes,
+        field.uncounted,
+        field.decompressed_bytes,
+        field.compressed_bytes,
     )
 
 
-def _bounds(one: FieldStatistics) -> tuple[SeenValue | None, SeenValue | None]:
-    """Give the least and the greatest value: numbers, then times, then texts, as in ORDER BY."""
-    if not one.ranges:
+def _bounds(field: FieldStatistics) -> tuple[SeenValue | None, SeenValue | None]:
+    """Return the least and the greatest value: numbers, then times, then texts, as in ORDER BY."""
+    if not field.ranges:
         return None, None
     # Integers and other numbers have a range each.
-    numbers = [both for both in one.ranges if both[0].type in {"int", "float"}] or one.ranges[:1]
+    numbers = [both for both in field.ranges if both[0].type in {"int", "float"}] or field.ranges[
+        :1
+    ]
     low = min((low for low, _ in numbers), key=lambda seen: seen.value)
-    if len(one.ranges) > len(numbers):
-        return low, one.ranges[-1][1]
+    if len(field.ranges) > len(numbers):
+        return low, field.ranges[-1][1]
     return low, max((high for _, high in numbers), key=lambda seen: seen.value)
 
 
 def _cells(value: SeenValue | None) -> tuple[object, ...]:
-    """Give a value for each of its lanes."""
+    """Return a value for each of its lanes."""
     return tuple(map(_lanes(value).get, _MIXED))
 
 

@@ -7,29 +7,29 @@ from contextlib import contextmanager, suppress
 from sdb import _core
 from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
-from sdb.query.duckdb_sql.levels import LEFT_OUT
+from sdb.query.catalog.pseudo import PSEUDO
 from sdb.query.exec import udfs
-from sdb.query.exec.indexed import counted_groups
+from sdb.query.exec.dropcount import DropCount, LeftOut, Unjoined, places
+from sdb.query.exec.execution import Execution
+from sdb.query.exec.exhausted import exhausted
+from sdb.query.exec.metadata_groups import counted_groups
+from sdb.query.exec.metadata_totals import told_totals
 from sdb.query.exec.native import run as answered
-from sdb.query.exec.toldtotals import told_totals
-from sdb.query.exec.watching import Watching, places
 from sdb.query.plan.choice import choose
-from sdb.query.plan.columns import Column, Execution
+from sdb.query.plan.columns import Column
 from sdb.query.plan.explain import steps
-from sdb.query.plan.leftout import watched
+from sdb.query.plan.hints.dropped_rows import watched
 from sdb.query.plan.operations import Count, HashAggregate
-from sdb.query.plan.pseudo import origins
-from sdb.query.result.exhausted import exhausted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sdb.query.catalog.dataset import Dataset, OpenDataset, TableName, ValuePath
     from sdb.query.duckdb_sql.statement import Translation
-    from sdb.query.plan.dataset import Dataset, OpenDataset, TableName, ValuePath
-    from sdb.query.plan.leftout import Fields
+    from sdb.query.plan.hints.dropped_rows import Fields
     from sdb.query.plan.operations import Operation
-    from sdb.query.plan.scans import ScanNode
+    from sdb.query.plan.scans import Predicate, ScanNode
     from sdb.query.syntax import ast
 
 
@@ -44,25 +44,12 @@ def run(
 ) -> Execution:
     """Run a statement.
 
-    Parameters
-    ----------
-    statement : Statement
-        What the parser made of the query, parameters bound.
-    datasets : callable
-        Opens the tables of the query (see :data:`sdb.query.plan.dataset.OpenDataset`).
-    threads : int
-        Number of threads; 0 for as many as there are cores.
-    memory_bytes : int, optional
-        Bound for what the engine keeps in memory.
-    typed : bool
-        Whether values of unknown type are wanted with their types; as JSON text otherwise.
-    native : bool
-        Whether scans answer on their own what they can.
-
-    Returns
-    -------
-    Execution
-        Rows that are computed while they are read.
+    * ``statement``: What the parser made of the query, parameters bound.
+    * ``datasets``: Opens the tables of the query, see
+      :data:`sdb.query.catalog.dataset.OpenDataset`.
+    * ``threads``: Number of threads; 0 for as many as there are cores.
+    * ``typed``: Whether values of unknown type are wanted with their types; as JSON text otherwise.
+    * ``native``: Whether scans answer on their own what they can.
 
     Raises
     ------
@@ -87,9 +74,9 @@ def run(
     if isinstance(chosen, Count):
         return _counted(chosen)
     if isinstance(chosen, HashAggregate):
-        told = counted_groups(chosen) or told_totals(chosen)
-        if told is not None:
-            return told
+        from_metadata = counted_groups(chosen) or told_totals(chosen)
+        if from_metadata is not None:
+            return from_metadata
     keys = watched(statement)
     if chosen is None:
         return _executed(translated(), threads, memory_bytes, keys=keys)
@@ -109,22 +96,22 @@ class _Tried:
 
     def open(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> Dataset:
         """Open tables, and keep them."""
-        found = self._datasets(tables, condition)
-        self._kept.append((tables, condition, found))
-        return found
+        dataset = self._datasets(tables, condition)
+        self._kept.append((tables, condition, dataset))
+        return dataset
 
     def __call__(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> Dataset:
-        """Give tables that are kept, each once; open the others."""
-        for number, (names, where, found) in enumerate(self._kept):
+        """Return tables that are kept, each once; open the others."""
+        for number, (names, where, dataset) in enumerate(self._kept):
             if (names, where) == (tables, condition):
                 del self._kept[number]
-                return found
+                return dataset
         return self._datasets(tables, condition)
 
 
 @contextmanager
 def _inside(statement: ast.Statement) -> Iterator[None]:
-    """Let errors say where in the query they are."""
+    """Make errors say where in the query they are."""
     try:
         yield
     except RecursionError as error:
@@ -134,13 +121,13 @@ def _inside(statement: ast.Statement) -> Iterator[None]:
 
 
 def holds(dataset: Dataset, path: ValuePath) -> bool:
-    """Tell whether any row of a data set has a value at a path."""
+    """Return whether any row of a data set has a value at a path."""
     types = dataset.types(path)
     if types is not None:
         return bool(types & 0x7F)
     if not dataset.sources:
         return False
-    present = ("is", list(path), 0x7F)
+    present: Predicate = ("is", list(path), 0x7F)
     return _core.LaneScan(list(dataset.sources), [], predicate=present, limit=1).count() > 0
 
 
@@ -155,8 +142,16 @@ def _lane_scan(scan: ScanNode, threads: int, watched: Sequence[int] = ()) -> _co
         threads=threads,
         limit=scan.limit,
         watched=watched,
-        origins=origins(scan),
+        origins=_origins(scan),
     )
+
+
+def _origins(scan: ScanNode) -> list[tuple[str, list[int]]] | None:
+    """Return what tells a scan where its rows come from, if it has to know."""
+    letters = {letter for letter, _ in PSEUDO.values()}
+    if not any(letter in letters for _, _, letter in scan.lanes):
+        return None
+    return scan.dataset.origins()
 
 
 def _counted(count: Count) -> Execution:
@@ -172,7 +167,8 @@ def _counted(count: Count) -> Execution:
 
 
 def _explained(statement: ast.Statement, plan: Translation, chosen: Operation | None) -> Execution:
-    text = "\n".join(steps(plan.scans, chosen, plan.sql))
+    lines = ["MISSING keep"] if statement.missing == "keep" else []
+    text = "\n".join([*lines, *steps(plan.scans, chosen, plan.sql)])
     name = {"list": "plan-lines", "gv": "graphviz"}.get(str(statement.explain), "plan")
     columns = (Column("query", {"s": 0}, STRING), Column(name, {"s": 1}, STRING))
     return Execution(columns, None, ((statement.text, text),), is_plan=True)
@@ -193,19 +189,7 @@ def _executed(
 
     # A folder of its own, which goes with the connection: DuckDB would take one in the current one.
     spill = Scratch()
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "enable_external_access": "false",
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "python_enable_replacements": "false",
-        "error_on_division_by_zero": "false",
-        "order_by_non_integer_literal": "true",
-        "temp_directory": spill.path,
-    }
-    if threads:
-        settings["threads"] = str(threads)
-    if memory_bytes is not None:
-        settings["memory_limit"] = f"{memory_bytes}B"
+    settings = _settings(spill.path, threads, memory_bytes)
     connection = duckdb.connect(":memory:", config=settings)
     try:
         # It would be written among the rows.
@@ -213,21 +197,23 @@ def _executed(
         scans = []
         is_watched = len(plan.scans) == 1 and plan.scans[0].is_decisive
         at = places(plan.scans[0].lanes, keys) if is_watched else {}
+        unjoined = Unjoined(plan.join_keys)
         for scan in plan.scans:
-            lanes = _lane_scan(scan, threads, list(at.values()))
+            lanes = _lane_scan(scan, threads, list(at.values()) or unjoined.lanes(scan))
+            unjoined.follow(scan, lanes)
             scans.append(lanes)
             connection.register(scan.name, lanes)
         udfs.register(connection, plan.natives)
-        met: set[int] = set()
-        if plan.left_out:
-            udfs.listen(connection, LEFT_OUT, met)
-        relation = connection.sql(plan.sql)
+        left_out = LeftOut(connection, plan.left_out)
+        relation = left_out.relation(connection, plan.sql)
         if columns is not None:
             relation = relation.project(_placed(plan.columns, columns))
-    except duckdb.Error as error:
+    except BaseException as error:
         connection.close()
         spill.close()
-        raise failure(error) from error
+        if isinstance(error, duckdb.Error):
+            raise failure(error) from error
+        raise
 
     def interrupt() -> None:
         # A scan that finds no row does not return to the engine, which would look.
@@ -237,25 +223,46 @@ def _executed(
             connection.interrupt()
 
     result = Execution(columns or plan.columns, relation, None, tuple(scans), interrupt)
-    result.left_out = lambda: [plan.left_out[number] for number in sorted(met)]
+    result.has_kept = plan.has_kept
+    result.left_out = lambda: [*left_out.notes(), *unjoined.notes()]
     if at:
-        result.seen = Watching(scans[0], list(at), plan.scans[0])
+        result.seen = DropCount(scans[0], list(at), plan.scans[0])
     result.on_close(spill.close)
     result.on_close(connection.close)
+    result.on_close(left_out.close)
     return result
+
+
+def _settings(
+    folder: str, threads: int, memory_bytes: int | None
+) -> dict[str, str | bool | int | float | list[str]]:
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "python_enable_replacements": "false",
+        "error_on_division_by_zero": "false",
+        "order_by_non_integer_literal": "true",
+        "temp_directory": folder,
+    }
+    if threads:
+        settings["threads"] = str(threads)
+    if memory_bytes is not None:
+        settings["memory_limit"] = f"{memory_bytes}B"
+    return settings
 
 
 def _placed(have: tuple[Column, ...], wanted: tuple[Column, ...]) -> str:
     """Put the lanes of columns in another order."""
     places = {
-        place: old.lanes[letter]
+        at: old.lanes[letter]
         for old, new in zip(have, wanted, strict=True)
-        for letter, place in new.lanes.items()
+        for letter, at in new.lanes.items()
     }
-    return ", ".join(f"c{places[place]} AS p{place}" for place in sorted(places))
+    return ", ".join(f"c{places[number]} AS p{number}" for number in sorted(places))
 
 
 def failure(error: Exception) -> SdbError:
-    """Give what an error of the engine means to the user."""
+    """Return what an error of the engine means to the user."""
     text = str(error).splitlines()[0]
     return exhausted(error) or QueryError(f"cannot run the query: {text}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sdb import _core
+from sdb.query.exec.dropcount import DropCount, places
+from sdb.query.exec.execution import Execution
 from sdb.query.exec.topk import Ordered, bounds, is_worth_it, note
-from sdb.query.exec.watching import Watching, places
-from sdb.query.plan.columns import Execution
 from sdb.query.plan.operations import DataShape, HashAggregate, Take, TopK
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from sdb.query.plan.leftout import Fields
+    from sdb.query.plan.hints.dropped_rows import Fields
 
 _MOST_BYTES = 256 << 20
 """Groups and rows that take more memory are left to the engine, if no other bound is given."""
@@ -22,16 +22,7 @@ _MOST_BYTES = 256 << 20
 class Grouped:
     """Groups, made when they are asked for.
 
-    Parameters
-    ----------
-    scan : LaneScan
-        The rows.
-    groups : HashAggregate
-        What to make of them.
-    most_bytes : int
-        Bound for the memory that groups take.
-    instead : callable
-        Has an engine do it all, when groups take more memory.
+    * ``instead``: Has an engine do it all, when groups take more memory.
     """
 
     def __init__(
@@ -84,18 +75,10 @@ def run(
 ) -> Execution:
     """Run a statement on its scan.
 
-    Parameters
-    ----------
-    operation : DataShape, Take, HashAggregate or TopK
-        What to ask of the scan.
-    engine : callable
-        Runs the statement with memory that can be on disk, when that of groups is not enough.
-    threads : int
-        Number of threads; 0 for as many as there are cores.
-    memory_bytes : int, optional
-        Bound for the memory that groups, or the first rows, take.
-    watched : sequence of tuple of str
-        Paths, of which rows without them are counted.
+    * ``engine``: Runs the statement with memory that can be on disk, when that of groups is not
+      enough.
+    * ``threads``: Number of threads; 0 for as many as there are cores.
+    * ``memory_bytes``: Bound for the memory that groups, or the first rows, take.
     """
     most_bytes = _MOST_BYTES if memory_bytes is None else min(memory_bytes, _MOST_BYTES)
     if isinstance(operation, TopK):
@@ -113,7 +96,7 @@ def run(
         watched=list(at.values()),
     )
     result = Execution(operation.columns, scan, None, (scan,), scan.interrupt)
-    result.seen = Watching(scan, list(at), operation.scan)
+    result.seen = DropCount(scan, list(at), operation.scan)
     if isinstance(operation, DataShape):
         result.reader = Shaped(scan, operation.letters)
     elif isinstance(operation, HashAggregate):
@@ -135,13 +118,13 @@ def _ordered(
     at = places(first.keys, watched)
     instead = _instead(result, engine)
     reader = Ordered(first, known, threads, most_bytes, instead, list(at.values()))
-    result.seen = Watching(reader.scans[0], list(at), first.scan)
+    result.seen = DropCount(reader.scans[0], list(at), first.scan)
     result.reader, result.scans, result.interrupt = reader, reader.scans, reader.interrupt
     return result
 
 
 def _instead(result: Execution, engine: Callable[[], Execution]) -> Callable[[], Any]:
-    """Let an engine have a result, should it come to that."""
+    """Close an engine with the result, should one be made."""
 
     def run() -> Any:  # noqa: ANN401 - a stream of Arrow data
         other = engine()

@@ -6,8 +6,8 @@ out are made afterwards, from the chunks that hold them; no other row ever is.
 When they are sorted by a time that is indexed, or by a path that zones are known of, blocks are
 read from that which may have the very first rows on, until no other can have one that is wanted: as
 soon as enough rows are known that are in front of the bound of the next block. Zones give bounds of
-values of all types (:mod:`sdb.query.plan.blockfronts`). A time index is sound for a block if none
-of its rows is in front of the bound that it gives, that is, if its values at the path are
+values of all types (:mod:`sdb.query.catalog.blockfronts`). A time index is sound for a block if
+none of its rows is in front of the bound that it gives, that is, if its values at the path are
 
 * timestamps, of which the index knows all;
 * of types that are behind timestamps in this direction: strings when times ascend, numbers and
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeAlias
 
-    from sdb.query.plan.blockfronts import Front
-    from sdb.query.plan.dataset import ValuePath
+    from sdb.query.catalog.blockfronts import Front
+    from sdb.query.catalog.dataset import ValuePath
     from sdb.query.plan.operations import TopK
     from sdb.query.plan.scans import Predicate
 
@@ -48,25 +48,11 @@ Bounds: TypeAlias = "list[list[Front]]"
 class Ordered:
     """The first rows, found when they are asked for.
 
-    Parameters
-    ----------
-    first : TopK
-        Which rows, and what of them.
-    bounds : Bounds
-        What :func:`bounds` gives.
-    threads : int
-        Number of threads; 0 for as many as there are cores.
-    most_bytes : int
-        Bound for the memory that rows take.
-    instead : callable
-        Has an engine do it all, when they take more memory.
-    watched : list of int
-        Places of the keys of which rows without them are counted.
-
-    Attributes
-    ----------
-    scans : tuple of LaneScan
-        What reads the keys, and what reads the rows.
+    * ``bounds``: What :func:`bounds` gives.
+    * ``threads``: Number of threads; 0 for as many as there are cores.
+    * ``instead``: Has an engine do it all, when they take more memory.
+    * ``watched``: Places of the keys of which rows without them are counted.
+    * ``scans``: What reads the keys, and what reads the rows.
     """
 
     def __init__(
@@ -104,14 +90,14 @@ class Ordered:
         stream = self._found() or self._instead()
         return stream.__arrow_c_stream__(requested_schema)
 
-    def _found(self) -> _core.Table | None:
+    def _found(self) -> _core.ArrowTable | None:
         first = self._first
         keys, rows = self.scans
         most = first.limit + first.offset
-        found = keys.first(first.sort, most, self._bounds, most_bytes=self._most_bytes)
-        if found is None:
+        first_rows = keys.first(first.sort, most, self._bounds, most_bytes=self._most_bytes)
+        if first_rows is None:
             return None
-        numbers, blocks = found
+        numbers, blocks = first_rows
         table = rows.pick(numbers[first.offset :], most_bytes=self._most_bytes)
         if table is not None:
             first.scan.dataset.visited(blocks)
@@ -129,18 +115,7 @@ def _kept(sources: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def bounds(first: TopK) -> Bounds:
-    """Give for each block a value that its rows are not in front of.
-
-    Parameters
-    ----------
-    first : TopK
-        Which rows are wanted.
-
-    Returns
-    -------
-    Bounds
-        The values; ``None`` for blocks of which nothing is known.
-    """
+    """Return for each block a value that its rows are not in front of."""
     _, descending, nulls_last = first.sort[0]
     path = first.keys[0][1]
     beside = LIST | STRUCT
@@ -152,7 +127,7 @@ def bounds(first: TopK) -> Bounds:
 
 
 def only_times(predicate: Predicate | None, path: ValuePath) -> bool:
-    """Tell whether only rows with a timestamp at a path satisfy a predicate."""
+    """Return whether only rows with a timestamp at a path satisfy a predicate."""
     match predicate:
         case ("and", parts):
             return any(only_times(part, path) for part in parts)
@@ -163,12 +138,12 @@ def only_times(predicate: Predicate | None, path: ValuePath) -> bool:
 
 
 def is_worth_it(first: TopK, bounds: Bounds) -> bool:
-    """Tell whether an engine would have to read more."""
+    """Return whether an engine would have to read more."""
     return not first.scan.dataset.is_remote or None not in chain.from_iterable(bounds)
 
 
 def note(first: TopK, bounds: Bounds) -> str:
-    """Tell which blocks are read, if that depends on their rows."""
+    """Report which blocks are read, if that depends on their rows."""
     if all(bound is None for bound in chain.from_iterable(bounds)):
         return ""
     path = ".".join(map(str, first.keys[0][1]))

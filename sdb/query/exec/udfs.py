@@ -20,6 +20,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "sdb_fuzzy": ([_TEXT, _TEXT, _INT, _BOOL, _BOOL], _BOOL),
     "sdb_geo_hash": ([_DOUBLE, _DOUBLE, _INT], _TEXT),
     "sdb_ilike": ([_TEXT, _TEXT, _TEXT], _BOOL),
+    "sdb_json_key": ([_TEXT, _TEXT], _TEXT),
     "sdb_json_n": ([_DOUBLE], _TEXT),
     "sdb_key_field": ([_TEXT, _TEXT], _TEXT),
     "sdb_key_item": ([_TEXT, _INT], _TEXT),
@@ -44,12 +45,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
 def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
     """Register functions with a connection.
 
-    Parameters
-    ----------
-    connection : DuckDBPyConnection
-        The connection.
-    names : iterable of str
-        Those of :data:`SIGNATURES` that a statement uses.
+    * ``names``: Those of :data:`SIGNATURES` that a statement uses.
     """
     from duckdb import func
 
@@ -65,46 +61,19 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
         )
 
 
-def listen(connection: duckdb.DuckDBPyConnection, name: str, seen: set[int]) -> None:
-    """Register a function that takes note of the numbers that it is called with; it is FALSE.
-
-    Parameters
-    ----------
-    connection : DuckDBPyConnection
-        The connection.
-    name : str
-        The name of the function.
-    seen : set of int
-        Where the numbers go.
-    """
-    from duckdb import func
-
-    def take(numbers: pa.ChunkedArray) -> pa.Array:
-        import pyarrow as pa
-
-        # All of one call are of one place in the query.
-        seen.update(numbers.slice(0, 1).to_pylist())
-        return pa.array([False] * len(numbers))
-
-    connection.create_function(
-        name,
-        _taking(1, take),
-        ["INTEGER"],
-        _BOOL,
-        type=func.ARROW,
-        null_handling=func.SPECIAL,
-        side_effects=True,
-    )
-
-
 def _apply(name: str, *columns: pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 
-    return pa.array(_core.native_call(name, *(column.combine_chunks() for column in columns)))
+    if name == "sdb_json_key":
+        from sdb.query.exec import jsonkeys
+
+        texts, orders = (column.to_pylist() for column in columns)
+        return pa.array(list(map(jsonkeys.key, texts, orders)), pa.string())
+    return pa.array(_core.call_function(name, *(column.combine_chunks() for column in columns)))
 
 
 def _taking(count: int, function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
-    """Give a function as many parameters as it takes columns, for DuckDB counts them."""
+    """Return a function as many parameters as it takes columns, for DuckDB counts them."""
     by_count: dict[int, Callable[..., pa.Array]] = {
         1: lambda a: function(a),  # noqa: PLW0108
         2: lambda a, b: function(a, b),  # noqa: PLW0108

@@ -9,14 +9,26 @@ from __future__ import annotations
 
 from sdb.query.analyze.binder import columns, has_windows, is_grouped
 from sdb.query.analyze.namescope import scope_of
-from sdb.query.analyze.types import INTEGER, LETTERS, MISSING, NULL, NUMBER, STRUCT, TIME
+from sdb.query.analyze.types import (
+    ANY,
+    BOOL,
+    INTEGER,
+    LETTERS,
+    MISSING,
+    NULL,
+    NUMBER,
+    STRING,
+    STRUCT,
+    TIME,
+)
+from sdb.query.catalog.pseudo import is_pseudo
+from sdb.query.catalog.tables import table_name
 from sdb.query.plan.columns import Column, Shape
 from sdb.query.plan.operations import Count, DataShape, HashAggregate, Take, TopK
-from sdb.query.plan.pseudo import is_pseudo
+from sdb.query.plan.present import is_always_there
 from sdb.query.plan.pushdown import Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
 from sdb.query.plan.scans import FieldRef, ScanNode
-from sdb.query.plan.tables import table_name
 from sdb.query.syntax import ast
 from sdb.query.syntax.calls import stride_us
 from sdb.query.syntax.intervals import MONTHS, UNITS_US
@@ -27,7 +39,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from sdb.query.analyze.namescope import SourcePath
-    from sdb.query.plan.dataset import OpenDataset, ValuePath
+    from sdb.query.catalog.dataset import OpenDataset, ValuePath
     from sdb.query.plan.operations import Accumulator, Grain, Operation
     from sdb.query.plan.scans import Lane, Predicate
 
@@ -57,19 +69,10 @@ def choose(
 ) -> Operation | None:
     """Choose the operation of a scan that answers a statement.
 
-    Parameters
-    ----------
-    statement : Statement
-        The statement, checked.
-    datasets : callable
-        Opens the table, if there is such an operation.
-    typed : bool
-        Whether values of unknown type are wanted with their types; as JSON text otherwise.
+    * ``datasets``: Opens the table, if there is such an operation.
+    * ``typed``: Whether values of unknown type are wanted with their types; as JSON text otherwise.
 
-    Returns
-    -------
-    Operation or None
-        What to ask of the scan; ``None`` when the engine has to run the statement.
+    Returns: What to ask of the scan; ``None`` when the engine has to run the statement.
 
     Raises
     ------
@@ -86,9 +89,10 @@ def _chosen(statement: ast.Statement, datasets: OpenDataset, *, typed: bool) -> 
     node = statement.select
     if statement.with_ or statement.unions or node.distinct or not node.sources:
         raise Unsuited
-    rows = _Rows(node, datasets)
+    rows = _Rows(node, datasets, keeps_missing=statement.missing == "keep")
     is_group = is_grouped(node)
-    if node.having is not None or (is_group and node.star) or has_windows(node):
+    is_other = node.grouping_sets or node.fill is not None or node.ties
+    if is_other or node.having is not None or (is_group and node.star) or has_windows(node):
         raise Unsuited
     rows.filter(node.where)
     if not is_group:
@@ -104,7 +108,7 @@ def _chosen(statement: ast.Statement, datasets: OpenDataset, *, typed: bool) -> 
 
 
 def _only_shape(node: ast.Select, rows: _Rows) -> bool:
-    """Tell whether the shape of whole rows is all that is wanted."""
+    """Return whether the shape of whole rows is all that is wanted."""
     shape = ast.Aggregate("SNELLER_DATASHAPE", (), star=True)
     return (
         [item.expr for item in node.items] == [shape]
@@ -125,7 +129,8 @@ def _only_counts(node: ast.Select) -> bool:
 class _Rows:
     """Rows of one scan, unfolded or not, and the places of what is in them."""
 
-    def __init__(self, node: ast.Select, datasets: OpenDataset) -> None:
+    def __init__(self, node: ast.Select, datasets: OpenDataset, *, keeps_missing: bool) -> None:
+        self.keeps_missing = keeps_missing
         first, *others = node.sources
         self.is_unpivot = isinstance(first.table, ast.UnpivotTable)
         table = first.table.table if isinstance(first.table, ast.UnpivotTable) else first.table
@@ -141,13 +146,13 @@ class _Rows:
         # To what depth the rows of each source are unfolded.
         self.levels = [self.scan.unfold(0, (), "struct") if self.is_unpivot else 0]
         for source, rows in zip(others, self.scope.rows[1:], strict=True):
-            place = None if rows is None or rows.elements is None else self._at(rows.elements)
-            if place is None or source.join != "CROSS":
+            elements = None if rows is None or rows.elements is None else self._at(rows.elements)
+            if elements is None or source.join != "CROSS":
                 raise Unsuited
-            self.levels.append(self.scan.unfold(place.level, place.path, "list"))
+            self.levels.append(self.scan.unfold(elements.level, elements.path, "list"))
 
     def filter(self, where: ast.Expr | None) -> None:
-        """Let the scan decide all of a condition."""
+        """Push all of a condition into the scan."""
         parts = [self._pushed(part) for part in conjuncts(where)]
         if parts:
             self.scan.predicate = parts[0] if len(parts) == 1 else ("and", parts)
@@ -156,46 +161,56 @@ class _Rows:
         return Pusher([self.scan], self.resolve).push(part)[1]
 
     def resolve(self, expr: ast.Expr) -> FieldRef | None:
-        """Give the place that a path leads to; ``None`` when it has none."""
-        place = self.scope.place(expr)
-        return None if place is None else self._at(place)
+        """Return the place that a path leads to; ``None`` when it has none."""
+        source_path = self.scope.place(expr)
+        return None if source_path is None else self._at(source_path)
 
-    def _at(self, place: SourcePath) -> FieldRef | None:
-        level = self.levels[place.rows.number]
-        if not level and not (place.steps and isinstance(place.steps[0], str)):
+    def _at(self, source_path: SourcePath) -> FieldRef | None:
+        level = self.levels[source_path.rows.number]
+        if not level and not (source_path.steps and isinstance(source_path.steps[0], str)):
             return None
-        if not level and is_pseudo(place.steps):
+        if not level and is_pseudo(source_path.steps):
             # The engine finds out whether a field has the name.
             raise Unsuited
-        return FieldRef(self.scan, level, place.steps)
+        return FieldRef(self.scan, level, source_path.steps)
 
     def field(self, expr: ast.Expr) -> FieldRef:
-        """Give the place that a path leads to."""
-        found = self.resolve(expr)
-        if found is None:
+        """Return the place that a path leads to."""
+        field = self.resolve(expr)
+        if field is None:
             raise Unsuited
-        return found
+        return field
+
+    def key(self, expr: ast.Expr, types: int = ANY) -> FieldRef:
+        """Return the place of a key, which rows without are left out by.
+
+        * ``types``: Those that make it a key; a value of another one is as none.
+        """
+        field = self.field(expr)
+        if self.keeps_missing and (field.types & ~(types | MISSING) or not is_always_there(field)):
+            raise Unsuited
+        return field
 
     def outputs(self) -> list[tuple[str, FieldRef]]:
-        """Give what ``*`` stands for: names and places, the empty name for a whole row."""
-        found = [] if self.is_unpivot else [("", FieldRef(self.scan, 0, ()))]
-        for name, place in self.scope.names.items():
-            if place is None:
+        """Return what ``*`` stands for: names and places, the empty name for a whole row."""
+        outputs = [] if self.is_unpivot else [("", FieldRef(self.scan, 0, ()))]
+        for name, source_path in self.scope.names.items():
+            if source_path is None:
                 raise Unsuited
-            if level := self.levels[place.rows.number]:
-                found.append((name, FieldRef(self.scan, level, ())))
-        return found
+            if level := self.levels[source_path.rows.number]:
+                outputs.append((name, FieldRef(self.scan, level, ())))
+        return outputs
 
     @staticmethod
-    def shape(place: FieldRef) -> Shape:
-        """Give the types at a place."""
-        return Shape(place.types)
+    def shape(field: FieldRef) -> Shape:
+        """Return the types at a place."""
+        return Shape(field.types)
 
 
 def _columns(
     outputs: list[tuple[str, Shape, K]], *, typed: bool
 ) -> tuple[tuple[Column, ...], list[tuple[K, str]]]:
-    """Give the columns of the output, and what each column of the result is made of."""
+    """Return the columns of the output, and what each column of the result is made of."""
     places: dict[tuple[K, str], int] = {}
     columns = []
     for name, shape, key in outputs:
@@ -209,9 +224,9 @@ def _columns(
 
 def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
     if node.star:
-        found = rows.outputs()
+        named = rows.outputs()
     else:
-        found = [(name, rows.field(expr)) for name, expr in columns(node).items()]
+        named = [(name, rows.field(expr)) for name, expr in columns(node).items()]
     scan, limit, offset = rows.scan, node.limit, node.offset or 0
     is_cut = limit is not None or offset > 0
     if node.order_by:
@@ -219,18 +234,18 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
             raise Unsuited
         keys: dict[Lane, int] = {}
         sort = []
-        for one in node.order_by:
+        for sort_key in node.order_by:
             # Any letter: the lane only says where values are.
-            place = rows.field(one.expr)
-            key = (place.level, place.path, "t")
-            sort.append((keys.setdefault(key, len(keys)), one.descending, one.nulls_last))
+            column = rows.key(sort_key.expr)
+            key = (column.level, column.path, "t")
+            sort.append((keys.setdefault(key, len(keys)), sort_key.descending, sort_key.nulls_last))
     elif is_cut and (scan.explode or offset or len(node.sources) > 1):
         raise Unsuited
     outputs, places = _columns(
-        [(name, Shape(rows.shape(place).mask, row=not name), place) for name, place in found],
+        [(name, Shape(rows.shape(column).mask, row=not name), column) for name, column in named],
         typed=typed,
     )
-    lanes = tuple((place.level, place.path, letter) for place, letter in places)
+    lanes = tuple((column.level, column.path, letter) for column, letter in places)
     if node.order_by and limit is not None:
         return TopK(scan, outputs, tuple(keys), tuple(sort), lanes, limit, offset)
     return Take(scan, outputs, lanes, limit)
@@ -250,14 +265,14 @@ class _Grouping:
         self.numbers = {expr: number for number, expr in enumerate(groups)}
 
     def operation(self, *, typed: bool) -> HashAggregate:
-        """Give the operation."""
-        found = [(name, self._number(expr)) for name, expr in columns(self.node).items()]
+        """Return the operation."""
+        numbered = [(name, self._number(expr)) for name, expr in columns(self.node).items()]
         sort = tuple(
             (self._number(sort.expr), sort.descending, sort.nulls_last)
             for sort in self.node.order_by
         )
         shapes = [shape() for shape in self.shapes]
-        wanted = [(name, shapes[number], number) for name, number in found]
+        wanted = [(name, shapes[number], number) for name, number in numbered]
         outputs, places = _columns(wanted, typed=typed)
         return HashAggregate(
             self.rows.scan,
@@ -272,7 +287,7 @@ class _Grouping:
         )
 
     def _number(self, expr: ast.Expr) -> int:
-        """Give the place of a key or call among keys and calls."""
+        """Return the place of a key or call among keys and calls."""
         if expr not in self.numbers:
             self.calls.append(self._call(expr))
             self.numbers[expr] = len(self.keys) + len(self.calls) - 1
@@ -280,15 +295,17 @@ class _Grouping:
 
     def _lane(self, expr: ast.Expr) -> int:
         # Any letter: the lane only says where values are.
-        place = self.rows.field(expr)
-        return self.lanes.setdefault((place.level, place.path, "t"), len(self.lanes))
+        field = self.rows.field(expr)
+        return self.lanes.setdefault((field.level, field.path, "t"), len(self.lanes))
 
     def _key(self, expr: ast.Expr) -> tuple[int, Grain | None]:
         if not isinstance(expr, ast.Call):
-            place = self.rows.field(expr)
-            self.shapes.append(lambda: _key_shape(self.rows.shape(place).mask))
+            field = self.rows.key(expr)
+            self.shapes.append(lambda: _key_shape(self.rows.shape(field).mask))
             return self._lane(expr), None
         self.shapes.append(lambda: Shape(TIME, 0))
+        if expr.name in {"DATE_TRUNC", "DATE_BIN"}:
+            self.rows.key(expr.args[0], TIME)
         if expr.name == "DATE_TRUNC":
             return self._lane(expr.args[0]), _grain(expr)
         if expr.name == "DATE_BIN":
@@ -308,9 +325,11 @@ class _Grouping:
             raise Unsuited
         if not name:
             raise Unsuited
-        if expr.name in _OF_TIMES and (types := self.rows.field(expr.args[0]).types) & TIME:
-            # Of numbers and times the numbers count, which takes both.
-            if types & NUMBER:
+        if expr.name in _OF_TIMES and (
+            types := self.rows.field(expr.args[0]).types & (NUMBER | TIME | STRING | BOOL)
+        ) not in {0, NUMBER}:
+            # Of several types the numbers count first, which takes all of them.
+            if types != TIME:
                 raise Unsuited
             name, shape = _ACCUMULATORS[_OF_TIMES[expr.name]]
         self.shapes.append(lambda: shape)
@@ -325,7 +344,7 @@ class _Grouping:
 
 
 def _key_shape(mask: int) -> Shape:
-    """Give the types of a key of groups: rows without it are in none."""
+    """Return the types of a key of groups: rows without it are in none."""
     types = mask & ~MISSING
     return Shape(types, 0) if types in LETTERS and types != NUMBER else Shape(types or MISSING)
 
@@ -342,11 +361,11 @@ def _grain(expr: ast.Call) -> Grain:
 
 def _paths(predicate: Predicate) -> Iterator[ValuePath]:
     """Find the paths of a predicate."""
-    op, first = predicate[:2]
-    if op in {"and", "or"}:
-        for part in first:
+    match predicate:
+        case ("and" | "or", parts):
+            for part in parts:
+                yield from _paths(part)
+        case ("not", part):
             yield from _paths(part)
-    elif op == "not":
-        yield from _paths(first)
-    else:
-        yield tuple(first)
+        case (_, path, *_):
+            yield tuple(path)

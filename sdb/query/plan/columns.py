@@ -13,12 +13,11 @@ from sdb.query.analyze.types import (
     ROW,
     STRUCT,
 )
-from sdb.records import changing_record, field, record
+from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Mapping
 
 
 _NESTED = LIST | STRUCT
@@ -26,57 +25,37 @@ _NESTED = LIST | STRUCT
 
 @record
 class Column:
-    """A member of each output row.
+    """A member of each output row."""
 
-    Attributes
-    ----------
-    name : str
-        Its name; names may repeat, then the last one counts.
-    lanes : mapping of str to int
-        For each lane (by its letter) the number of the column of the result that holds it. Without
-        lane ``t`` the value is whichever lane is not null, and MISSING when all are.
-    types : int
-        Mask of the types that are possible, for all that is known beforehand; ROW for a whole row
-        (lane ``v`` or ``j``), whose members stand among those of the output row.
-    """
-
-    name: str
+    name: str  # its name; names may repeat, then the last one counts
+    # For each lane (by its letter) the number of the column of the result that holds it. Without
+    # lane ``t`` the value is whichever lane is not null, and MISSING when all are.
     lanes: Mapping[str, int]
+    # Mask of the types that are possible, for all that is known beforehand; ROW for a whole row
+    # (lane ``v`` or ``j``), whose members stand among those of the output row
     types: int
 
     @property
     def is_row(self) -> bool:
-        """Tell whether it is a whole row."""
+        """Return whether it is a whole row."""
         return self.types == ROW
 
 
 @record
 class Shape:
-    """Types of the values of an output, as far as they are known before it is computed.
+    """Types of the values of an output, as far as they are known before it is computed."""
 
-    Attributes
-    ----------
-    mask : int
-        The types it may have, MISSING among them.
-    absent : int or None
-        When it is of one type (`mask` without that), the meaning of NULL in its lane: MISSING,
-        NULL, or 0 when there is none; ``None`` when types are told by other lanes.
-    whole : bool
-        Whether it is a number whose lane has integers.
-    exact : bool
-        Whether it is a number with a lane of integers, for where it is whole, beside doubles.
-    row : bool
-        Whether it is a whole row.
-    """
-
-    mask: int
+    mask: int  # the types it may have, MISSING among them
+    # When it is of one type (`mask` without that), the meaning of NULL in its lane: MISSING, NULL,
+    # or 0 when it cannot be NULL; ``None`` when other lanes have the types
     absent: int | None = None
-    whole: bool = False
+    whole: bool = False  # whether it is a number whose lane has integers
+    # Whether it is a number with a lane of integers, for where it is whole, beside doubles
     exact: bool = False
-    row: bool = False
+    row: bool = False  # whether it is a whole row
 
     def letters(self, *, typed: bool) -> str:
-        """Give the lanes that together tell a value; without `typed` all but its JSON text."""
+        """Return the lanes that together tell a value; without `typed` all but its JSON text."""
         text = "v" if typed else "j"
         if self.row:
             return text
@@ -98,77 +77,7 @@ class Shape:
 
     @property
     def types(self) -> int:
-        """Give the types of values, as :attr:`Column.types` has them."""
+        """Return the types of values, as :attr:`Column.types` has them."""
         if self.row:
             return ROW
         return INTEGER if self.whole else self.mask & ~MISSING & ~(self.absent or 0)
-
-
-@changing_record
-class Execution:
-    """A running statement: the lanes of its rows, and what ends it.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-        The members of each row.
-    reader : object
-        Has `__arrow_c_stream__`, which can be called once.
-    values : tuple of tuples, or None
-        The rows themselves, one Python value for each column of the result, when the answer is
-        known without running anything; `reader` is ``None`` then.
-    scans : tuple
-        The `_core.LaneScan` objects, whose `stats` tell what has been read.
-    interrupt : callable
-        Makes the engine stop soon; may be called from any thread.
-    is_plan : bool
-        Whether the rows are the plan that EXPLAIN asks for, not an answer.
-    note : str
-        How it is that not all blocks that could matter will be read; empty when they will.
-    seen : callable
-        Tells how many rows without a path a scan has met, and of how many; None as long as it has
-        not read all that it has to.
-    left_out : callable
-        Gives lines about rows without a key that were met so far.
-    notes : callable
-        Gives what whoever reads the rows should know of them, as far as it is known by then.
-    remarks : list of str
-        What whoever reads the plan should know besides.
-    count : callable or None
-        Finds out the rows themselves when they are first asked for; `reader` and `values` are
-        ``None`` until then.
-    """
-
-    columns: tuple[Column, ...]
-    reader: Any
-    values: tuple[tuple[Any, ...], ...] | None = None
-    scans: tuple[Any, ...] = ()
-    interrupt: Callable[[], None] = lambda: None
-    is_plan: bool = False
-    note: str = ""
-    seen: Callable[[tuple[str, ...]], tuple[int, int] | None] = lambda _: None
-    left_out: Callable[[], list[str]] = list
-    notes: Callable[[], list[str]] = list
-    remarks: list[str] = field(default_factory=list)
-    count: Callable[[], tuple[tuple[Any, ...], ...]] | None = None
-    _close: list[Callable[[], None]] = field(default_factory=list)
-
-    @property
-    def known(self) -> tuple[tuple[Any, ...], ...] | None:
-        """The rows themselves, found out now if need be; None: the reader has them."""
-        if self.values is None and self.count is not None:
-            self.values = self.count()
-        return self.values
-
-    def rows_found(self) -> int:
-        """Return the number of rows that scans have counted so far; 0 where none counts them."""
-        return sum(scan.watched[0] for scan in self.scans)
-
-    def on_close(self, action: Callable[[], None]) -> None:
-        """Have something done at the end."""
-        self._close.append(action)
-
-    def close(self) -> None:
-        """Release the engine; the reader ends with it."""
-        while self._close:
-            self._close.pop()()

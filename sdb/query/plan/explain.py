@@ -9,27 +9,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sdb.query.plan.dataset import TableName, ValuePath
+    from sdb.query.catalog.dataset import TableName, ValuePath
     from sdb.query.plan.operations import Operation
-    from sdb.query.plan.scans import Predicate, ScanNode
+    from sdb.query.plan.scans import Constant, Predicate, ScanNode
 
 
 def steps(scans: Iterable[ScanNode], operation: Operation | None, sql: str) -> list[str]:
     """Write a plan.
 
-    Parameters
-    ----------
-    scans : iterable of ScanNode
-        What is read.
-    operation : Operation or None
-        What a scan does on its own.
-    sql : str
-        What DuckDB would run on the scans.
-
-    Returns
-    -------
-    list of str
-        What each scan reads and decides, then the SQL that runs on the scans.
+    Returns: What each scan reads and decides, then the SQL that runs on the scans.
     """
     lines = []
     for scan in scans:
@@ -50,8 +38,8 @@ def steps(scans: Iterable[ScanNode], operation: Operation | None, sql: str) -> l
 
 def _first(first: TopK) -> list[str]:
     keys = [
-        f"{_path(first.keys[place][1])}{' DESC' * descending}{' NULLS LAST' * nulls_last}"
-        for place, descending, nulls_last in first.sort
+        f"{_path(first.keys[number][1])}{' DESC' * descending}{' NULLS LAST' * nulls_last}"
+        for number, descending, nulls_last in first.sort
     ]
     shown = sorted({_path(path) for _, path, _ in first.lanes})
     offset = f" OFFSET {first.offset}" if first.offset else ""
@@ -79,20 +67,21 @@ def _path(path: ValuePath | list[str | int]) -> str:
 
 
 def _condition(predicate: Predicate) -> str:
-    kind, *rest = predicate
-    if kind in {"and", "or"}:
-        return f" {kind.upper()} ".join(f"({_condition(part)})" for part in rest[0])
-    if kind == "not":
-        return f"NOT ({_condition(rest[0])})"
-    path = _path(rest[0])
-    if kind == "cmp":
-        return f"{path} {rest[1]} {_value(rest[2])}"
-    if kind == "in":
-        return f"{path} IN ({', '.join(map(_value, rest[1]))})"
-    if kind == "is":
-        return f"{path} IS {' OR '.join(name for bit, name in NAMES.items() if rest[1] & bit)}"
-    return f"{path} LIKE {rest[1]!r}"
+    match predicate:
+        case ("and" | "or" as kind, parts):
+            return f" {kind.upper()} ".join(f"({_condition(part)})" for part in parts)
+        case ("not", part):
+            return f"NOT ({_condition(part)})"
+        case ("cmp", path, op, constant):
+            return f"{_path(path)} {op} {_value(constant)}"
+        case ("in", path, constants):
+            return f"{_path(path)} IN ({', '.join(map(_value, constants))})"
+        case ("is", path, types):
+            names = [name for bit, name in NAMES.items() if types & bit]
+            return f"{_path(path)} IS {' OR '.join(names)}"
+        case (_, path, pattern, _):
+            return f"{_path(path)} LIKE {pattern!r}"
 
 
-def _value(value: tuple[object, ...]) -> str:
+def _value(value: Constant) -> str:
     return repr(value[1]) if len(value) > 1 else "NULL"

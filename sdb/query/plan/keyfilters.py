@@ -17,9 +17,9 @@ from itertools import chain
 
 from sdb.errors import QueryError
 from sdb.query.analyze.binder import columns
-from sdb.query.plan.reduction import field_path
+from sdb.query.catalog.reduction import field_path
+from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.plan.rewrite import about, conjunction, conjuncts, own
-from sdb.query.plan.tables import last_name, table_name
 from sdb.query.syntax import ast
 from sdb.query.syntax.visitor import nodes, rewrite, root_name
 from sdb.records import record, replace
@@ -29,103 +29,70 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _OUTER = {"LEFT", "RIGHT"}
+_OTHERS = {"FULL", "SEMI", "ANTI", "ASOF", "ASOF LEFT"}
 
 
 @record
 class KeyTable:
-    """A table, and what a query asks of its rows alone; paths start at the row.
+    """A table, and what a query asks of its rows alone; paths start at the row."""
 
-    Attributes
-    ----------
-    table : Table
-        The table, as FROM has it.
-    where : Expr or None
-        The condition that its rows have to satisfy.
-    path : Expr
-        Where the keys are.
-    lent : tuple of str
-        Names that mean its fields only if it has them; else they are those of a query around.
-    """
-
-    table: ast.Table
-    where: ast.Expr | None
-    path: ast.Expr
+    table: ast.Table  # the table, as FROM has it
+    where: ast.Expr | None  # the condition that its rows have to satisfy
+    path: ast.Expr  # where the keys are
+    # Names that mean its fields only if it has them; else they are those of a query around
     lent: tuple[str, ...] = ()
 
 
 @record
 class KeyFilter:
-    """Keys of one table that leave out blocks of another one.
+    """Keys of one table that leave out blocks of another one."""
 
-    Attributes
-    ----------
-    source : Source
-        The table whose blocks are left out, in FROM.
-    target, keys : KeyTable
-        That table, and the one that has the keys.
-    """
-
-    source: ast.Source
+    source: ast.Source  # the table whose blocks are left out, in FROM
+    # That table, and the one that has the keys
     target: KeyTable
     keys: KeyTable
 
 
 def may_join(statement: ast.Statement) -> bool:
-    """Tell whether a statement has joins, or queries as lists of values, at all."""
+    """Return whether a statement has joins, or queries as lists of values, at all."""
     return any(
-        (isinstance(one, ast.Select) and len(one.sources) > 1)
-        or (isinstance(one, ast.In) and isinstance(one.items, ast.Subquery))
-        for one in nodes(statement)
+        (isinstance(node, ast.Select) and len(node.sources) > 1)
+        or (isinstance(node, ast.In) and isinstance(node.items, ast.Subquery))
+        for node in nodes(statement)
     )
 
 
 def key_filters(statement: ast.Statement) -> list[KeyFilter]:
-    """Find joins in a statement that can leave out blocks by keys.
-
-    Parameters
-    ----------
-    statement : Statement
-        What the parser made of the query, checked.
-
-    Returns
-    -------
-    list of KeyFilter
-        Both directions of a join, where both are sound.
-    """
+    """Find joins in a statement that can leave out blocks by keys."""
     withs = frozenset(name for name, _ in statement.with_)
-    tops = [statement.select, *(one for _, one in (*statement.unions, *statement.with_))]
+    tops = [statement.select, *(query for _, query in (*statement.unions, *statement.with_))]
     return [
-        found
+        key_filter
         for top in tops
         for select in _selects(top)
-        for found in _Joins(select, withs).filters()
+        for key_filter in _Joins(select, withs).filters()
     ]
 
 
 def with_keys(statement: ast.Statement, keys: Mapping[int, Sequence[ast.Among]]) -> ast.Statement:
-    """Tell sources of a statement which keys matter.
-
-    Parameters
-    ----------
-    statement : Statement
-        The statement.
-    keys : mapping
-        The keys, by the identity of the source.
-    """
+    """Send sources of a statement the keys that matter."""
 
     def change(node: ast.Node) -> ast.Node:
-        found = keys.get(id(node)) if isinstance(node, ast.Source) else None
-        return replace(node, keys=tuple(found)) if found else node
+        filters = keys.get(id(node)) if isinstance(node, ast.Source) else None
+        return replace(node, keys=tuple(filters)) if filters else node
 
     return rewrite(statement, change)
 
 
 def _selects(select: ast.Select) -> Iterator[ast.Select]:
-    """Give a query and those in its FROM, which no query is around that lends names."""
+    """Yield a query and those in its FROM, which no query is around that lends names."""
     yield select
     for source in select.sources:
         if isinstance(source.table, ast.QueryTable):
             yield from _selects(source.table.select)
+        elif isinstance(source.table, ast.SetTable):
+            yield from _selects(source.table.left)
+            yield from _selects(source.table.right)
 
 
 class _Joins:
@@ -136,23 +103,23 @@ class _Joins:
         self._withs = withs
         sources = list(select.sources)
         self._is_alone = len(sources) == 1
-        self._aliases = {_alias(one) for one in sources if one.alias or not self._is_alone}
+        self._aliases = {_alias(source) for source in sources if source.alias or not self._is_alone}
         if len(sources) > 1 and sources[-1].join == "RIGHT":
             left, right = sources[0], sources[-1]
             self._optional = {id(left): right.on}
             self._inner = [right]
         else:
-            self._optional = {id(one): one.on for one in sources if one.join == "LEFT"}
-            self._inner = [one for one in sources if id(one) not in self._optional]
+            self._optional = {id(source): source.on for source in sources if source.join == "LEFT"}
+            self._inner = [source for source in sources if id(source) not in self._optional]
         parts = [select.where]
-        parts += [one.on for one in self._inner if one.join not in _OUTER]
+        parts += [source.on for source in self._inner if source.join not in _OUTER]
         # What is TRUE of all rows that come out.
         self._certain = list(chain.from_iterable(map(conjuncts, parts)))
 
     def filters(self) -> Iterator[KeyFilter]:
-        """Give what is found."""
+        """Yield what is found."""
         sources = self._select.sources
-        if len({one.alias for one in sources}) < len(sources):
+        if len({source.alias for source in sources}) < len(sources) or self._is_other():
             return
         for part in self._certain:
             for target in self._inner:
@@ -161,8 +128,18 @@ class _Joins:
             for part in conjuncts(self._optional.get(id(target))):
                 yield from self._by_condition(part, target)
 
+    def _is_other(self) -> bool:
+        """Return whether rows matter by more than the keys of their partners."""
+        sources = self._select.sources
+        joins = {source.join for source in sources}
+        is_lateral = any(
+            isinstance(source.table, ast.QueryTable) and source.table.lateral for source in sources
+        )
+        is_long = "RIGHT" in joins and len(sources) > 2  # noqa: PLR2004
+        return is_lateral or is_long or bool(joins & _OTHERS)
+
     def _by_condition(self, part: ast.Expr, target: ast.Source) -> Iterator[KeyFilter]:
-        """Give the filters of a source that a condition is good for."""
+        """Yield the filters of a source that a condition is good for."""
         if isinstance(part, ast.In) and isinstance(part.items, ast.Subquery):
             keys = self._of_query(part.items.select, is_inside=True)
             yield from self._made(target, part.operand, keys)
@@ -175,35 +152,36 @@ class _Joins:
     def _made(
         self, source: ast.Source, path: ast.Expr, keys: KeyTable | None
     ) -> Iterator[KeyFilter]:
-        found = self._path(source, path)
-        if keys is not None and found is not None and self._is_read(source.table, source.alias):
+        key_path = self._path(source, path)
+        if keys is not None and key_path is not None and self._is_read(source.table, source.alias):
             where = None if id(source) in self._optional else self._conditions(source)
-            yield KeyFilter(source, KeyTable(source.table, where, found), keys)
+            yield KeyFilter(source, KeyTable(source.table, where, key_path), keys)
 
     def _keys(self, source: ast.Source, path: ast.Expr) -> KeyTable | None:
-        """Give the keys that a source has at a path."""
-        found = self._path(source, path)
-        if found is None:
+        """Return the keys that a source has at a path."""
+        key_path = self._path(source, path)
+        if key_path is None:
             return None
         if not isinstance(source.table, ast.QueryTable):
             is_read = self._is_read(source.table, source.alias)
-            return KeyTable(source.table, self._conditions(source), found) if is_read else None
+            return KeyTable(source.table, self._conditions(source), key_path) if is_read else None
         inner = source.table.select
-        if not isinstance(found, ast.Name) or inner.star:
+        if not isinstance(key_path, ast.Name) or inner.star:
             return None
         outputs = columns(inner)
-        if found.name not in outputs or len(outputs) < len(inner.items):
+        if key_path.name not in outputs or len(outputs) < len(inner.items):
             return None
-        item = ast.Item(outputs[found.name])
+        item = ast.Item(outputs[key_path.name])
         return self._of_query(replace(inner, items=(item,)), is_inside=False)
 
     def _of_query(self, inner: ast.Select, *, is_inside: bool) -> KeyTable | None:
-        """Give the keys that a query of one path of a table has, if that is all it does.
+        """Return the keys that a query of one path of a table has, if that is all it does.
 
         One that is cut may give other rows each time, and is left alone.
         """
         has_more = inner.star or inner.distinct_on or inner.group_by is not None or inner.having
-        is_cut = inner.limit is not None or inner.offset
+        has_more = has_more or inner.qualify
+        is_cut = inner.limit is not None or inner.offset or inner.sample is not None
         if has_more or is_cut or len(inner.items) != 1 or len(inner.sources) != 1:
             return None
         ((source,), (item,)) = inner.sources, inner.items
@@ -217,21 +195,23 @@ class _Joins:
         lent: tuple[str, ...] = ()
         if is_inside and source.alias is None:
             parts = [path] if where is None else [path, where]
-            found = chain.from_iterable(map(nodes, parts))
-            lent = tuple(dict.fromkeys(one.name for one in found if isinstance(one, ast.Name)))
+            tree_nodes = chain.from_iterable(map(nodes, parts))
+            lent = tuple(
+                dict.fromkeys(node.name for node in tree_nodes if isinstance(node, ast.Name))
+            )
         return KeyTable(source.table, where, path, lent)
 
     def _conditions(self, source: ast.Source) -> ast.Expr | None:
-        """Give what is certain of the rows of a source alone."""
+        """Return what is certain of the rows of a source alone."""
         return about(_simple(self._certain), source.alias, alone=self._is_alone)
 
     def _path(self, source: ast.Source, path: ast.Expr) -> ast.Expr | None:
-        """Give a path into the rows of a source, as it is from there; None: it leads elsewhere."""
-        found = own(path, source.alias, alone=self._is_alone)
-        return None if found is None or field_path(found) is None else found
+        """Return a path relative to the rows of a source; None: it leads elsewhere."""
+        own_path = own(path, source.alias, alone=self._is_alone)
+        return None if own_path is None or field_path(own_path) is None else own_path
 
     def _is_read(self, table: ast.Table, alias: str | None) -> bool:
-        """Tell whether something in FROM is a table that is read as it is."""
+        """Return whether something in FROM is a table that is read as it is."""
         if isinstance(table, ast.PathTable):
             root = root_name(table.expr)
             others = self._aliases - ({alias} if root == table.expr else set())
@@ -243,7 +223,7 @@ class _Joins:
 
 
 def _alias(source: ast.Source) -> str | None:
-    """Give the name that a path in FROM may start with for what a source has."""
+    """Return the name that a path in FROM may start with for what a source has."""
     is_path = source.alias is None and isinstance(source.table, ast.PathTable)
     return last_name(source.table.expr) if is_path else source.alias  # type: ignore[union-attr]
 
@@ -252,5 +232,5 @@ def _simple(parts: Sequence[ast.Expr]) -> ast.Expr | None:
     """Join those of some conditions that have no query in them."""
     inner = (ast.Select, ast.Aggregate)
     return conjunction(
-        [part for part in parts if not any(isinstance(one, inner) for one in nodes(part))]
+        [part for part in parts if not any(isinstance(node, inner) for node in nodes(part))]
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.query.analyze.types import ANY, BOOL, MISSING, NULL, STRING, TIME
 from sdb.query.plan.rewrite import conjuncts
 from sdb.query.syntax import ast
-from sdb.query.syntax.precedence import operands
+from sdb.query.syntax.operators import MIRRORED, operands
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, ClassVar, TypeAlias
 
-    from sdb.query.plan.dataset import ValuePath
-    from sdb.query.plan.scans import Predicate, ScanNode
+    from sdb.query.catalog.dataset import ValuePath
+    from sdb.query.plan.scans import Constant, Predicate, ScanNode
 
 
 class RowPlace(Protocol):
@@ -36,7 +36,6 @@ class RowPlace(Protocol):
 Resolve: TypeAlias = "Callable[[ast.Expr], RowPlace | None]"
 """Finds the place that a path leads to; ``None`` when it leads to something else."""
 
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 _TESTS = {"NULL": (NULL, ANY & ~(NULL | MISSING)), "MISSING": (MISSING, ANY & ~MISSING)}
 
 
@@ -45,8 +44,8 @@ class Unsuited(Exception):  # noqa: N818
 
 
 def pushed(where: ast.Expr | None, scans: Sequence[ScanNode], resolve: Resolve) -> list[ast.Expr]:
-    """Give the scans what they can decide; the conditions that remain."""
-    found: dict[str, list[Predicate]] = {}
+    """Put conditions that scans can decide into them; return those that remain."""
+    predicates: dict[str, list[Predicate]] = {}
     rest = []
     for part in conjuncts(where):
         try:
@@ -54,9 +53,9 @@ def pushed(where: ast.Expr | None, scans: Sequence[ScanNode], resolve: Resolve) 
         except Unsuited:
             rest.append(part)
         else:
-            found.setdefault(scan.name, []).append(predicate)
+            predicates.setdefault(scan.name, []).append(predicate)
     for scan in scans:
-        parts = found.get(scan.name)
+        parts = predicates.get(scan.name)
         if parts:
             scan.predicate = parts[0] if len(parts) == 1 else ("and", parts)
     return rest
@@ -71,7 +70,7 @@ class Pusher:
         self.scan: ScanNode | None = None
 
     def push(self, node: ast.Expr) -> tuple[ScanNode, Predicate]:
-        """Give the scan that a condition is about, and the condition."""
+        """Return the scan that a condition is about, and the condition."""
         predicate = self._condition(node)
         if self.scan is None:
             raise Unsuited
@@ -101,17 +100,18 @@ class Pusher:
     def _like(self, node: ast.Match) -> Predicate:
         if node.op != "LIKE":
             raise Unsuited
-        match = ("like", self._path(node.operand), node.pattern, node.escape)
+        match: Predicate = ("like", self._path(node.operand), node.pattern, node.escape)
         return ("not", match) if node.negated else match
 
     def _binary(self, node: ast.Binary) -> Predicate:
         if node.op in {"AND", "OR"}:
-            return (node.op.lower(), [self._condition(part) for part in operands(node, node.op)])
-        if node.op not in _FLIPPED:
+            parts = [self._condition(part) for part in operands(node, node.op)]
+            return ("and", parts) if node.op == "AND" else ("or", parts)
+        if node.op not in MIRRORED:
             raise Unsuited
         if isinstance(node.left, (ast.Name, ast.Dot, ast.Index)):
             return self._compared(node.left, node.op, node.right)
-        return self._compared(node.right, _FLIPPED[node.op], node.left)
+        return self._compared(node.right, MIRRORED[node.op], node.left)
 
     def _compared(self, operand: ast.Expr, op: str, constant: ast.Expr) -> Predicate:
         path = self._path(operand)
@@ -119,24 +119,28 @@ class Pusher:
         if not times:
             return ("cmp", path, op, text)
         if op in {"=", "<>"}:
-            found = ("in", path, [text, *times])
-            return found if op == "=" else ("not", found)
-        of_text, of_time = (("cmp", path, op, form) for form in (text, *times))
+            test: Predicate = ("in", path, [text, *times])
+            return test if op == "=" else ("not", test)
+        of_text: Predicate = ("cmp", path, op, text)
+        of_time: Predicate = ("cmp", path, op, times[0])
+        is_text: Predicate = ("is", path, STRING)
+        is_time: Predicate = ("is", path, TIME)
         # MISSING where it is neither: the last one says so.
-        return (
-            "or",
-            [
-                ("and", [of_text, ("is", path, STRING)]),
-                ("and", [of_time, ("is", path, TIME)]),
-                ("and", [of_text, of_time]),
-            ],
-        )
+        either: list[Predicate] = [
+            ("and", [of_text, is_text]),
+            ("and", [of_time, is_time]),
+            ("and", [of_text, of_time]),
+        ]
+        return ("or", either)
 
-    def _forms(self, path: list[str | int], node: ast.Expr) -> list[Predicate]:
-        """Give a constant, once for each type that it is compared as."""
+    def _forms(self, path: list[str | int], node: ast.Expr) -> list[Constant]:
+        """Return a constant, once for each type that it is compared as."""
         if not isinstance(node, ast.Literal) or not isinstance(node.value, ast.TimeText):
             return [self._constant(node)]
-        forms = {STRING: ("s", str(node.value)), TIME: ("u", node.value.us)}
+        forms: dict[int, Constant] = {
+            STRING: ("s", str(node.value)),
+            TIME: ("u", node.value.us),
+        }
         types = ANY if self.scan is None else self.scan.types(0, tuple(path))
         return [form for kind, form in forms.items() if types & kind] or [forms[TIME]]
 
@@ -144,8 +148,8 @@ class Pusher:
         path = self._path(node.operand)
         if node.what in _TESTS:
             return ("is", path, _TESTS[node.what][node.negated])
-        value = ("b", node.what == "TRUE")
-        test = ("and", [("is", path, BOOL), ("cmp", path, "=", value)])
+        is_bool: Predicate = ("is", path, BOOL)
+        test: Predicate = ("and", [is_bool, ("cmp", path, "=", ("b", node.what == "TRUE"))])
         return ("not", test) if node.negated else test
 
     def _path(self, node: ast.Expr) -> list[str | int]:
@@ -160,7 +164,7 @@ class Pusher:
         return list(value.path)
 
     @staticmethod
-    def _constant(node: ast.Expr) -> Predicate:
+    def _constant(node: ast.Expr) -> Constant:
         match node:
             case ast.Literal(value):
                 constant = value
@@ -168,12 +172,19 @@ class Pusher:
                 constant = -value
             case _:
                 raise Unsuited
-        if constant is None:
-            return ("z",)
-        if isinstance(constant, ast.Instant):
-            return ("u", constant.us)
-        letters = {bool: "b", int: "x", float: "n", str: "s"}
-        return (letters[type(constant)], constant)
+        match constant:
+            case None:
+                return ("z",)
+            case ast.Instant():
+                return ("u", constant.us)
+            case bool():
+                return ("b", constant)
+            case int():
+                return ("x", constant)
+            case float():
+                return ("n", constant)
+            case _:
+                return ("s", constant)
 
     _BY_TYPE: ClassVar[dict[type, Callable[[Pusher, Any], Predicate]]] = {
         ast.Binary: _binary,

@@ -1,4 +1,4 @@
-"""Scans: what is read of which tables, and what of it is wanted."""
+"""Scans: which rows and columns of which tables are read."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from sdb.records import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeAlias
+    from typing import TypeAlias
 
-    from sdb.query.plan.dataset import Dataset, OpenDataset, TableName, ValuePath
+    from sdb._core import _Constant, _Predicate
+    from sdb.query.catalog.dataset import Dataset, OpenDataset, TableName, ValuePath
     from sdb.query.syntax import ast
 
-Predicate: TypeAlias = "tuple[Any, ...]"
-"""A condition that the scan decides row by row, in the form of `_core.LaneScan`."""
+Predicate: TypeAlias = "_Predicate"
+"""A condition that the scan decides row by row."""
+Constant: TypeAlias = "_Constant"
+"""What a predicate compares with, after the letter of its type."""
 Lane: TypeAlias = "tuple[int, ValuePath, str]"
 """Level, path and letter."""
 
@@ -22,20 +25,10 @@ Lane: TypeAlias = "tuple[int, ValuePath, str]"
 class ScanNode:
     """A scan in the making.
 
-    Attributes
-    ----------
-    name : str
-        The name under which the engine registers it, which is its alias in the SQL as well.
-    tables : tuple of TableName
-        What it reads, as the query names it.
-    explode : list of (level, path, kind)
-        Lists and structures to unfold into rows.
-    lanes : dict
-        Number of the column for each (level, path, letter).
-    is_decisive : bool
-        Whether all rows that satisfy the predicate satisfy the condition of the query.
-    limit : int or None
-        Number of rows that are enough.
+    * ``name``: The name under which the engine registers it, which is its alias in the SQL as well.
+    * ``lanes``: Number of the column for each (level, path, letter).
+    * ``is_decisive``: Whether all rows that satisfy the predicate satisfy the condition of the
+      query.
     """
 
     def __init__(
@@ -53,6 +46,7 @@ class ScanNode:
         self._dataset: Dataset | None = None
         self._holds = holds
         self._held: dict[ValuePath, bool] = {}
+        self._integers: dict[ValuePath, tuple[int, int] | None] = {}
         self.explode: list[Lane] = []
         self.lanes: dict[Lane, int] = {}
         self._predicate: Predicate | None = None
@@ -80,7 +74,7 @@ class ScanNode:
         self._predicate = decided
 
     def lane(self, level: int, path: ValuePath, letter: str) -> str:
-        """Give SQL of a lane, which is read from now on."""
+        """Return SQL of a lane, which is read from now on."""
         number = self.lanes.setdefault((level, path, letter), len(self.lanes))
         return f"{self.name}.c{number}"
 
@@ -90,19 +84,32 @@ class ScanNode:
         return len(self.explode)
 
     def holds(self, path: ValuePath) -> bool:
-        """Tell whether any row has a value at a path; rows are looked at once at most."""
+        """Return whether any row has a value at a path; rows are looked at once at most."""
         if path not in self._held:
             self._held[path] = self._holds(self.dataset, path)
         return self._held[path]
 
+    def integers(self, level: int, path: ValuePath) -> tuple[int, int] | None:
+        """Return bounds of what is at a path if there are only integers, as far as is known."""
+        if level or not path:
+            return None
+        if path not in self._integers:
+            self._integers[path] = self.dataset.integers(path)
+        return self._integers[path]
+
     def types(self, level: int, path: ValuePath) -> int:
-        """Give the mask of the types that a path may have."""
+        """Return the mask of the types that a path may have."""
         if level:
             return ANY & ~MISSING if not path else ANY
         if not path:
             return STRUCT
         mask = self.dataset.types(path)
         return ANY if mask is None else mask or MISSING
+
+    def is_full(self, level: int, path: ValuePath) -> bool:
+        """Return whether metadata proves that each row has a value at a path."""
+        is_full: Callable[[ValuePath], bool] | None = getattr(self.dataset, "is_full", None)
+        return not level and is_full is not None and is_full(path)
 
 
 @record
@@ -115,9 +122,9 @@ class FieldRef:
 
     @property
     def types(self) -> int:
-        """Give the mask of its types."""
+        """Return the mask of its types."""
         return self.scan.types(self.level, self.path)
 
     def step(self, step: str | int) -> FieldRef:
-        """Give a member or element."""
+        """Return a member or element."""
         return FieldRef(self.scan, self.level, (*self.path, step))

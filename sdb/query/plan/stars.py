@@ -1,66 +1,110 @@
-"""`SELECT * EXCLUDE (a, b)`: the select list that it stands for."""
+"""Stars, `a.*`, `COLUMNS('re')` and NATURAL JOIN: the names that they stand for."""
 
 from __future__ import annotations
 
+from sdb import notes
 from sdb.errors import QueryError
-from sdb.query.analyze.binder import output_names
 from sdb.query.analyze.refusals import refuse
-from sdb.query.plan.tables import last_name, table_name
+from sdb.query.catalog.tables import last_name, table_name
+from sdb.query.plan.starcolumns import changed, matching, pattern_in
 from sdb.query.syntax import ast, visitor
+from sdb.query.syntax.clauses import pivots
+from sdb.query.syntax.clauses.joins import HIDDEN
+from sdb.query.syntax.clauses.listtables import is_hidden, labels
+from sdb.query.syntax.clauses.stars import any_in
+from sdb.query.syntax.outputnames import output_names
+from sdb.query.syntax.printer import set_table
 from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from sdb.query.plan.dataset import TableName
+    from sdb.query.catalog.dataset import TableName
 
     TopFields = Callable[[tuple[TableName, ...]], Sequence[str] | None]
 
 
-def has_excluded(statement: ast.Statement) -> bool:
-    """Tell whether there is such a star.
-
-    Parameters
-    ----------
-    statement : Statement
-        What the parser made of the query.
-
-    Returns
-    -------
-    bool
-        Whether a star leaves something out.
-    """
-    found = visitor.nodes(statement)
-    return any(isinstance(node, ast.Select) and bool(node.excluded) for node in found)
+def _has_excluded(statement: ast.Statement) -> bool:
+    """Return whether there is such a star, or such a join."""
+    return any(
+        (isinstance(node, ast.Select) and (bool(node.excluded) or any_in(node.items)))
+        or (isinstance(node, ast.Source) and node.natural)
+        or isinstance(node, ast.PivotTable)
+        for node in visitor.nodes(statement)
+    )
 
 
 def expanded(statement: ast.Statement, fields: TopFields) -> ast.Statement:
-    """Write out the stars that leave something out.
+    """Write out the stars that leave something out; a statement without them stays as it is.
 
-    Parameters
-    ----------
-    statement : Statement
-        What the parser made of the query.
-    fields : callable
-        Gives the names of the fields of tables, whose rows follow each other; None when they are
-        not all known.
-
-    Returns
-    -------
-    Statement
-        The same, with items in their place.
+    * ``fields``: Gives the names of the fields of tables, whose rows follow each other; None when
+      they are not all known.
 
     Raises
     ------
     QueryError
-        The fields are not known, there is none of such a name, or none is left.
+        The fields are not known, no field has such a name, or no field is left.
     """
-    stars = _Stars(dict(statement.with_), fields)
+    if not _has_excluded(statement):
+        return statement
+    withs = dict(statement.with_)
+    for name in statement.recursive:
+        # Its rows have the columns of the first ones.
+        first = set_table(withs[name])
+        withs[name] = withs[name] if first is None else first.left
+    stars = _Stars(withs, fields)
     try:
         return visitor.rewrite(statement, stars.change)
     except QueryError as error:
         raise error.inside(statement.text) from None
+
+
+def warn_hidden(statement: ast.Statement, fields: TopFields) -> None:
+    """Warn of columns of one name of which `*` shows the last one only.
+
+    * ``fields``: As for :func:`expanded`.
+    """
+    select = statement.select
+    sources = [source for source in select.sources if source.join not in HIDDEN]
+    if not select.star or len(sources) < 2:  # noqa: PLR2004 - those of one are of different names
+        return
+    stars = _Stars(dict(statement.with_), fields)
+    seen: dict[str, str] = {}
+    hidden: list[str] = []
+    for source in sources:
+        label = _label(source)
+        names = [label or ""] if _is_unfolded(source, sources) else stars.known(source)
+        if names is None or label is None:
+            return
+        hidden += [
+            f"{seen[name]}.{name}" for name in names if name in seen and name not in source.using
+        ]
+        seen |= dict.fromkeys(names, label)
+    if hidden:
+        notes.warn(
+            f"* leaves out {', '.join(hidden)}, of which another table has a column of that name;"
+            f" {hidden[0].partition('.')[0]}.* shows them"
+        )
+
+
+def _is_unfolded(source: ast.Source, sources: Sequence[ast.Source]) -> bool:
+    """Return whether a source is a list in the rows of another one."""
+    if not isinstance(source.table, ast.PathTable):
+        return False
+    root = visitor.root_name(source.table.expr)
+    return root is not None and any(root.name == other.alias for other in sources)
+
+
+def _listed(names: Mapping[str, ast.Expr]) -> str:
+    return ", ".join(list(names)[:20])
+
+
+def _label(source: ast.Source) -> str | None:
+    """Return the name of a source, which may be that of its table."""
+    if source.alias is None and isinstance(source.table, ast.PathTable):
+        return last_name(source.table.expr)
+    return source.alias
 
 
 class _Stars:
@@ -69,13 +113,22 @@ class _Stars:
         self._fields = fields
 
     def change(self, node: ast.Node) -> ast.Node:
-        """Give what stands for a node."""
-        if not isinstance(node, ast.Select) or not node.excluded:
+        """Return what stands for a node."""
+        if isinstance(node, ast.PivotTable):
+            return self._grouped(node)
+        if not isinstance(node, ast.Select):
+            return node
+        if any(source.natural for source in node.sources):
+            node = self._joined(node)
+        if any_in(node.items):
+            items = [new for item in node.items for new in self._expanded(item, node)]
+            return replace(node, items=tuple(items))
+        if not node.excluded:
             return node
         columns = self._columns(node)
         for name in node.excluded:
             if name not in columns:
-                known = ", ".join(list(columns)[:20])
+                known = _listed(columns)
                 refuse(f'there is no column "{name}" to exclude', node, f"the columns are {known}")
         # Without aliases, which might hide the name of a source.
         items = [
@@ -87,22 +140,73 @@ class _Stars:
             refuse("EXCLUDE leaves no column", node)
         return replace(node, items=tuple(items), star=False, excluded=())
 
-    def _columns(self, select: ast.Select) -> dict[str, ast.Expr]:
-        """Give what a star stands for; of columns of one name the last one counts."""
-        found: dict[str, ast.Expr] = {}
+    def _grouped(self, pivot: ast.PivotTable) -> ast.QueryTable:
+        """Return PIVOT with its keys: the columns that it does not name."""
+        everything = ast.Select((), star=True, sources=(pivot.source,), span=pivot.span)
+        return pivots.grouped(pivot, pivots.keys(pivot, self._columns(everything)))
+
+    def _joined(self, select: ast.Select) -> ast.Select:
+        """Return a select whose joins say the fields that both sides have."""
+        sources: tuple[ast.Source, ...] = ()
+        for source in select.sources:
+            if not source.natural:
+                sources += (source,)
+                continue
+            left = self._columns(replace(select, sources=sources))
+            right = self._of_source(source, set(), "NATURAL JOIN")
+            common = tuple(name for name in right if name in left)
+            if not common:
+                hint = f"they have {_listed(left)}, and {_listed(right)}"
+                refuse("NATURAL JOIN: both sides have no field in common", source, hint)
+            sources += (replace(source, natural=False, using=common),)
+        return replace(select, sources=sources)
+
+    def _expanded(self, item: ast.Item, select: ast.Select) -> list[ast.Item]:
+        """Return the items that an item stands for."""
+        if isinstance(item.expr, ast.Star):
+            columns = self._columns(select, item.expr.table)
+            if item.expr.table is not None and not columns:
+                name = item.expr.table
+                hint = f"of a field, name what is in it, as in {name}.id"
+                refuse(f'no table of FROM is named "{name}"', item.expr, hint)
+            items = changed(item.expr, columns)
+            if not items and not any(is_hidden(source.table) for source in select.sources):
+                refuse("EXCLUDE leaves no column", item.expr)
+            return items
+        pattern = pattern_in(item.expr)
+        if pattern is None:
+            return [item]
+        return matching(item, pattern, self._columns(select))
+
+    def _columns(self, select: ast.Select, only: str | None = None) -> dict[str, ast.Expr]:
+        """Return what a star stands for; of columns of one name the last one counts.
+
+        * ``only``: The name of the source that is meant; all without it.
+        """
+        columns: dict[str, ast.Expr] = {}
         seen: set[str] = set()
         for source in select.sources:
+            if source.join in HIDDEN or (only is not None and only != _label(source)):
+                seen |= {source.alias} if source.alias else set()
+                continue
             for name, expr in self._of_source(source, seen).items():
-                found.pop(name, None)
-                found[name] = expr
+                columns.pop(name, None)
+                columns[name] = expr
+            for name in source.using:
+                columns[name] = ast.Name(name, span=source.span)
             seen |= {source.alias} if source.alias else set()
-        return found
+        return columns
 
-    def _of_source(self, source: ast.Source, seen: set[str]) -> dict[str, ast.Expr]:
+    def _of_source(
+        self, source: ast.Source, seen: set[str], what: str = "EXCLUDE"
+    ) -> dict[str, ast.Expr]:
         table, alias = source.table, source.alias
+        if isinstance(table, ast.ListTable):
+            words = [] if is_hidden(table) else labels(table)
+            return {word: ast.Name(word, span=source.span) for word in words}
         if isinstance(table, ast.UnpivotTable):
-            labels = [label for label in (table.key, table.value) if label is not None]
-            return {label: ast.Name(label, span=source.span) for label in labels}
+            words = [label for label in (table.key, table.value) if label is not None]
+            return {word: ast.Name(word, span=source.span) for word in words}
         root = visitor.root_name(table.expr) if isinstance(table, ast.PathTable) else None
         if isinstance(table, ast.PathTable) and root is not None and root.name in seen:
             name = alias or last_name(table.expr)
@@ -110,7 +214,10 @@ class _Stars:
         names = self._names(table)
         if names is None:
             why = "the packfile does not tell its fields"
-            refuse(f"EXCLUDE is not possible here: {why}", source, "name the fields that you want")
+            hint = "name the fields that you want"
+            if what != "EXCLUDE":
+                refuse(f"{what} is not possible here: {why}", source, "write USING (a, b)")
+            refuse(f"the columns of * are not known here: {why}", source, hint)
         base = None if alias is None else ast.Name(alias, span=source.span)
         return {
             name: ast.Name(name, span=source.span)
@@ -119,7 +226,20 @@ class _Stars:
             for name in names
         }
 
+    def known(self, source: ast.Source) -> Sequence[str] | None:
+        """Return the columns of a table or query; None where they are not all known."""
+        table = source.table
+        if isinstance(table, ast.ListTable | ast.UnpivotTable | ast.PivotTable):
+            return None
+        return self._names(table)
+
     def _names(self, table: ast.Table) -> Sequence[str] | None:
+        if isinstance(table, ast.SetTable):
+            left = self._outputs(table.left)
+            others = self._outputs(table.right) if table.op == "UNION" else []
+            return list(dict.fromkeys([*left, *others]))
+        if isinstance(table, ast.PivotTable):
+            table = self._grouped(table)
         if isinstance(table, ast.QueryTable):
             return self._outputs(table.select)
         if isinstance(table, ast.PathTable) and isinstance(table.expr, ast.Name):
@@ -132,6 +252,9 @@ class _Stars:
         return self._fields(known) if len(known) == len(names) else None
 
     def _outputs(self, select: ast.Select) -> list[str]:
+        if any_in(select.items):
+            new = self.change(select)
+            return self._outputs(new) if isinstance(new, ast.Select) else []
         if select.star:
             return [name for name in self._columns(select) if name not in select.excluded]
         return list(dict.fromkeys(output_names(select)))

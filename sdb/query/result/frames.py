@@ -42,15 +42,7 @@ _NESTED = LIST | STRUCT
 
 
 class Frame:
-    """Columns with types.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        The members of each row.
-    replay : Replay
-        The lanes.
-    """
+    """Columns with types."""
 
     def __init__(self, columns: Sequence[Column], replay: Replay) -> None:
         import pyarrow as pa
@@ -74,7 +66,7 @@ class Frame:
         return not column.is_row and column.name in self._types
 
     def _direct_types(self) -> dict[str, pa.DataType]:
-        """Give the columns that are made of lanes, and their types."""
+        """Return the columns that are made of lanes, and their types."""
         candidates = [column for column in self._columns if not column.is_row]
         seen = {column.name: _Seen() for column in candidates}
         for batch in self._replay:
@@ -82,13 +74,13 @@ class Frame:
                 seen[column.name].look(batch, column)
         types = {}
         for column in candidates:
-            found = seen[column.name]
+            seen_types = seen[column.name]
             static = loose(column.types)
-            kinds = found.kinds or (static if static in LETTERS else 0)
+            kinds = seen_types.kinds or (static if static in LETTERS else 0)
             if kinds & _NESTED or kinds & (kinds - 1):
                 continue
-            if kinds == NUMBER and "x" in column.lanes and not found.fractions:
-                types[column.name] = _integer_type(found.least, found.most)
+            if kinds == NUMBER and "x" in column.lanes and not seen_types.fractions:
+                types[column.name] = _integer_type(seen_types.least, seen_types.most)
             else:
                 types[column.name] = _arrow_type(kinds)
         return types
@@ -127,13 +119,7 @@ class Frame:
         return list(fields.values())
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Go over the rows.
-
-        Yields
-        ------
-        pyarrow.RecordBatch
-            The next rows.
-        """
+        """Go over the rows."""
         import pyarrow as pa
 
         direct = {column.name: column for column in self._columns if self._is_direct(column)}
@@ -160,7 +146,7 @@ class Frame:
                 start += count
 
     def table(self) -> pa.Table:
-        """Give all rows at once."""
+        """Return all rows at once."""
         import pyarrow as pa
 
         return pa.Table.from_batches(self.batches(), self.schema)
@@ -168,12 +154,7 @@ class Frame:
     def write(self, output: BinaryIO, fmt: str) -> None:
         """Write an Arrow IPC stream or a Parquet file.
 
-        Parameters
-        ----------
-        output : binary file
-            Where the bytes go; it is not closed.
-        fmt : {"arrow", "parquet"}
-            What is written.
+        * ``output``: Where the bytes go; it is not closed.
 
         Raises
         ------
@@ -199,20 +180,11 @@ def _batch(arrays: list[pa.Array], schema: pa.Schema, count: int) -> pa.RecordBa
 
 @changing_record
 class _Seen:
-    """The types and values seen in a column.
+    """The types and values seen in a column."""
 
-    Attributes
-    ----------
-    kinds : int
-        Types of values.
-    fractions : bool
-        Whether there are numbers that are not whole.
-    least, most : int
-        Bounds of the whole numbers, and 0.
-    """
-
-    kinds: int = 0
-    fractions: bool = False
+    kinds: int = 0  # types of values
+    fractions: bool = False  # whether there are numbers that are not whole
+    # Bounds of the whole numbers, and 0
     least: int = 0
     most: int = 0
 
@@ -238,7 +210,7 @@ class _Seen:
 
 
 def _integer_type(least: int, most: int) -> pa.DataType:
-    """Give the type of whole numbers; only doubles are beyond 64 bits."""
+    """Return the type of whole numbers; only doubles are beyond 64 bits."""
     import pyarrow as pa
 
     if least >= INT64_MIN and most <= INT64_MAX:
@@ -272,5 +244,5 @@ def _array(batch: pa.RecordBatch, column: Column, of: pa.DataType) -> pa.Array:
         lanes.append(batch.column(column.lanes["x"]).cast(pa.float64(), safe=False))
     if not lanes:
         return pa.nulls(batch.num_rows, of)
-    found = lanes[0] if len(lanes) == 1 else pc.coalesce(*lanes)
-    return found.cast(of)
+    array = lanes[0] if len(lanes) == 1 else pc.coalesce(*lanes)
+    return array.cast(of)

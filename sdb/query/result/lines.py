@@ -34,7 +34,7 @@ class Number(str):
 def _at_any_depth(
     read: Callable[_Parameters, _Returned],
 ) -> Callable[_Parameters, _Returned]:
-    """Tell of values that are nested deeper than Python goes as of what is not supported."""
+    """Warn about values that are nested deeper than Python goes as of what is not supported."""
 
     @wraps(read)
     def told(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Returned:
@@ -58,11 +58,6 @@ def effective(columns: Iterable[Column]) -> list[Column]:
 def need_types(columns: Iterable[Column]) -> None:
     """Refuse columns of JSON text, which tells no time from a string that looks like one.
 
-    Parameters
-    ----------
-    columns : iterable of Column
-        The members of each row.
-
     Raises
     ------
     UsageError
@@ -76,20 +71,7 @@ def need_types(columns: Iterable[Column]) -> None:
 
 
 def lines(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
-    """Print rows.
-
-    Parameters
-    ----------
-    stream : object
-        Has `__arrow_c_stream__`, which is called once.
-    columns : iterable of Column
-        The members of each row.
-
-    Yields
-    ------
-    bytes
-        Whole lines, many at a time.
-    """
+    """Print rows."""
     from sdb import _core
 
     shown = members(columns)
@@ -106,27 +88,19 @@ def lines(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
 
 
 def members(columns: Iterable[Column]) -> list[tuple[str | None, dict[str, int]]]:
-    """Give the names of columns, and their lanes as the core takes them.
+    """Return the names of columns, and their lanes as the core takes them.
 
-    Parameters
-    ----------
-    columns : iterable of Column
-        The members of each row.
-
-    Returns
-    -------
-    list of (str or None, dict)
-        Whole rows come first, without a name: a named member counts before one of theirs.
+    Returns: Whole rows come first, without a name: a named member counts before one of theirs.
     """
     shown = effective(columns)
-    found = [
+    by_file = [
         (
             None if column.is_row else column.name,
             {letter: at for letter, at in column.lanes.items() if letter in _PRINTED},
         )
         for column in shown
     ]
-    return sorted(found, key=lambda member: member[0] is not None)
+    return sorted(by_file, key=lambda member: member[0] is not None)
 
 
 def _spliced(pieces: Iterable[bytes], rows: int) -> Iterator[bytes]:
@@ -134,31 +108,23 @@ def _spliced(pieces: Iterable[bytes], rows: int) -> Iterator[bytes]:
     for piece in pieces:
         merged = []
         for line in piece.decode().split("\n")[:-1]:
-            found = _members(line)
-            row = {name: value for _, inner in found[:rows] for name, value in inner}
-            merged.append(text(row | dict(found[rows:])) + "\n")
+            own_members = _members(line)
+            row = {name: value for _, inner in own_members[:rows] for name, value in inner}
+            merged.append(text(row | dict(own_members[rows:])) + "\n")
         yield "".join(merged).encode()
 
 
 @_at_any_depth
 def _members(line: str) -> tuple[tuple[str, Any], ...]:
-    found: tuple[tuple[str, Any], ...] = _load(line, tuple)
-    return found
+    loaded: tuple[tuple[str, Any], ...] = _load(line, tuple)
+    return loaded
 
 
 @_at_any_depth
 def parse(line: str) -> dict[str, Any]:
     """Read a line of JSON as it is printed, NaN and infinities included.
 
-    Parameters
-    ----------
-    line : str
-        The line.
-
-    Returns
-    -------
-    dict
-        The members; numbers are :class:`Number`, so that their digits stay as they are.
+    Returns: The members; numbers are :class:`Number`, so that their digits stay as they are.
     """
     row: dict[str, Any] = _load(line, dict)
     return row
@@ -168,35 +134,28 @@ def parse(line: str) -> dict[str, Any]:
 def cells(line: str) -> dict[str, str]:
     """Read a line of JSON as it is printed into the cells of a table of text.
 
-    Parameters
-    ----------
-    line : str
-        The line.
-
-    Returns
-    -------
-    dict
-        For each member its text: strings as they are, NULL empty, anything else as it is printed.
+    Returns: For each member its text: strings as they are, NULL empty, anything else as it is
+    printed.
 
     Examples
     --------
     >>> cells('{"a": "x", "b": null, "c": [1, {"d": 2.50}]}')
     {'a': 'x', 'b': '', 'c': '[1, {"d": 2.50}]'}
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     at = 1
     try:
         while line[at] == '"':
             name, at = _decode(line, at)
             inner, end = _decode(line, at + 2)
             printed = "" if inner is None else line[at + 2 : end]
-            found[name] = inner if isinstance(inner, str) else printed
+            texts[name] = inner if isinstance(inner, str) else printed
             if line[end] == "}":
                 break
             at = end + 2
     except json.JSONDecodeError:  # an infinity, which Python reads in another form
         return {name: _cell(inner) for name, inner in parse(line).items()}
-    return found
+    return texts
 
 
 _decode = json.JSONDecoder().raw_decode
@@ -222,22 +181,14 @@ def _standard(line: str) -> str:
     """Spell infinities in the way Python reads."""
     if "Inf" not in line:
         return line
-    return _STRING_OR_INFINITY.sub(lambda found: _INFINITIES.get(found[0], found[0]), line)
+    return _STRING_OR_INFINITY.sub(lambda match: _INFINITIES.get(match[0], match[0]), line)
 
 
 @_at_any_depth
 def text(value: object) -> str:
     """Print what :func:`parse` read.
 
-    Parameters
-    ----------
-    value : object
-        A value, or members as a dict or tuple of pairs.
-
-    Returns
-    -------
-    str
-        The same JSON.
+    * ``value``: A value, or members as a dict or tuple of pairs.
     """
     return _text(value)
 

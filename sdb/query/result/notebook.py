@@ -21,19 +21,9 @@ def page(
 ) -> str:
     """Draw the first rows as a table.
 
-    Parameters
-    ----------
-    names : sequence of str, or None
-        The columns; if not given, all members of these rows, in the order of their appearance.
-    pieces : iterable of bytes
-        The rows as lines of JSON.
-    count : callable
-        Gives how many rows were read so far, and whether these are all.
-
-    Returns
-    -------
-    str
-        HTML.
+    * ``names``: The columns; if not given, all members of these rows, in the order of their
+      appearance.
+    * ``count``: Gives how many rows were read so far, and whether these are all.
     """
     texts = (line for piece in pieces for line in piece.decode().split("\n")[:-1])
     rows = [parse(line) for line in islice(texts, _ROWS + 1)]

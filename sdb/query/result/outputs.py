@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     _Row = TypeVar("_Row")
 
-FORMATS = ("json", "csv", "tsv", "markdown", "ion", "ion-text", "arrow", "parquet")
-TEXTS = frozenset({"json", "csv", "tsv", "markdown"})
-
 _SPOOL_BYTES = 64 << 20
 _ROWS = 1000
 _ION_VERSION = b"\xe0\x01\x00\xea"
@@ -29,16 +26,7 @@ def write_cells(
 ) -> None:
     """Write a table of text: CSV, TSV or Markdown.
 
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        The rows as lines of JSON.
-    names : list of str, or None
-        The columns; without them all rows are gone over first, to find out.
-    output : binary file
-        Where the text goes.
-    fmt : {"csv", "tsv", "markdown"}
-        The form of the table.
+    * ``names``: The columns; without them all rows are gone over first, to find out.
     """
     import tempfile
 
@@ -115,13 +103,7 @@ _WRITERS: dict[str, Callable[..., bytes]] = {
 
 
 def structs(stream: object, columns: Sequence[Column]) -> Generator[bytes]:
-    """Encode rows as a stream of Ion structs; the parameters are those of :func:`lines.lines`.
-
-    Yields
-    ------
-    bytes
-        The next part of the stream, with its own symbols.
-    """
+    """Encode rows as a stream of Ion structs; the parameters are those of :func:`lines.lines`."""
     from sdb import _core
 
     need_types(columns)

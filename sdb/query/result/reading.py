@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from sdb import sizes
 from sdb.packfile.prune.predicate import Anywhere
+from sdb.query.result.advice import advice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from sdb.packfile.prune.prune import Intervals, Reason
-    from sdb.query.plan.tablescan import PackfileScan, TableScan
+    from sdb.query.catalog.tablescan import PackfileScan, TableScan
     from sdb.query.result.result import Reading, Result
 
 
-def facts(result: Result) -> dict[str, Any]:
-    """Tell which blocks a query reads.
+def facts(result: Result, root: str = "") -> dict[str, Any]:
+    """Report which blocks a query reads.
 
-    Parameters
-    ----------
-    result : Result
-        The result, of which no row needs to have been asked for.
+    * ``result``: The result, of which no row needs to have been asked for.
+    * ``root``: The root that its tables are below, for commands in notes.
 
-    Returns
-    -------
-    dict
-        JSON values: for each table of the query its packfiles, for each of them the blocks to
-        read, as half-open ranges, and what each comparison of the condition says. `order` tells
-        how it is that not all of them will be; it is empty when they will.
+    Returns: JSON values: for each table of the query its packfiles, for each of them the blocks to
+    read, as half-open ranges, and what each comparison of the condition says. `order` tells how it
+    is that not all of them will be; it is empty when they will. `missing` tells what becomes of
+    rows without a key.
     """
     reading = result.reading
     return {
@@ -53,7 +50,8 @@ def facts(result: Result) -> dict[str, Any]:
             for table in result.tables
         ],
         "order": result.note,
-        "notes": [*result.notes, *result.remarks],
+        "missing": result.missing,
+        "notes": [*result.notes, *result.remarks, *advice(result.tables, root=root)],
         "files": reading.files,
         "all_files": reading.all_files,
         "blocks": reading.blocks,
@@ -85,20 +83,7 @@ def _file(table: TableScan, part: PackfileScan, text: str) -> dict[str, Any]:
 
 
 def condition(reason: Reason, text: str) -> str:
-    """Show what a reason is about.
-
-    Parameters
-    ----------
-    reason : Reason
-        The reason.
-    text : str
-        The query.
-
-    Returns
-    -------
-    str
-        The comparison, or the words of the query.
-    """
+    """Show what a reason is about."""
     part = reason.condition
     if not isinstance(part, Anywhere):
         return str(part)
@@ -116,17 +101,7 @@ def ranges(intervals: Intervals) -> str:
 def summary(reading: Reading, seconds: float) -> str:
     """Say in a line what was read.
 
-    Parameters
-    ----------
-    reading : Reading
-        How much of how much.
-    seconds : float
-        How long the query took.
-
-    Returns
-    -------
-    str
-        As in ``1048576 bytes (1.000 MiB) scanned in 12 ms of ...``.
+    Returns: As in ``1048576 bytes (1.000 MiB) scanned in 12 ms of ...``.
     """
     scanned, everything = reading.scanned_bytes, reading.all_scanned_bytes
     speed = sizes.human(round(scanned / max(seconds, 1e-6)))

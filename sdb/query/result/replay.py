@@ -5,7 +5,6 @@ from __future__ import annotations
 from sdb import _core, ion
 from sdb.query.analyze.types import NULL
 from sdb.query.result.lines import effective, need_types
-from sdb.query.syntax.literals import INT64_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,14 +25,7 @@ _ORDER = "xnsbuv"
 class Replay:
     """Batches of a stream, read when they are asked for and kept.
 
-    Parameters
-    ----------
-    stream : object
-        Has `__arrow_c_stream__`, which is called once.
-    memory_bytes : int
-        How much is kept in memory.
-    wait : callable
-        Runs a call that may take long, see :class:`sdb.query.result.waiting.Waiter`.
+    * ``wait``: Runs a call that may take long, see :class:`sdb.query.result.waiting.Waiter`.
     """
 
     def __init__(
@@ -101,13 +93,13 @@ class Replay:
         return offset, data.size
 
     def _batch(self, at: int) -> pa.RecordBatch:
-        kept = self._kept[at]
-        if not isinstance(kept, tuple):
-            return kept
+        stored = self._kept[at]
+        if not isinstance(stored, tuple):
+            return stored
         import pyarrow as pa
 
-        self._file.seek(kept[0])
-        return pa.ipc.read_record_batch(pa.py_buffer(self._file.read(kept[1])), self.schema)
+        self._file.seek(stored[0])
+        return pa.ipc.read_record_batch(pa.py_buffer(self._file.read(stored[1])), self.schema)
 
     def close(self) -> None:
         """Forget everything."""
@@ -117,55 +109,11 @@ class Replay:
             self._file.close()
 
 
-def given(values: Sequence[Sequence[object]], columns: Sequence[Column]) -> pa.Table:
-    """Make the lanes of rows that are known.
-
-    Parameters
-    ----------
-    values : sequence of sequence
-        For each row, a value for each lane.
-    columns : sequence of Column
-        What the lanes are.
-
-    Returns
-    -------
-    pyarrow.Table
-        One column for each lane.
-    """
-    import pyarrow as pa
-
-    types = {
-        "t": pa.uint8(),
-        "n": pa.float64(),
-        "x": pa.int64(),
-        "s": pa.utf8(),
-        "b": pa.bool_(),
-        "u": pa.timestamp("us"),
-    }
-    letters = {at: letter for column in columns for letter, at in column.lanes.items()}
-    arrays = []
-    for at in sorted(letters):
-        cells = [row[at] for row in values]
-        is_wide = any(isinstance(cell, int) and abs(cell) > INT64_MAX for cell in cells)
-        arrays.append(pa.array(cells, pa.decimal128(38, 0) if is_wide else types[letters[at]]))
-    return pa.Table.from_arrays(arrays, [f"c{at}" for at in sorted(letters)])
-
-
 def rows(batches: Iterable[pa.RecordBatch], columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
     """Make rows of Python values.
 
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch
-        The lanes.
-    columns : sequence of Column
-        The members of each row.
-
-    Yields
-    ------
-    dict
-        A row: timestamps as aware datetimes (:class:`sdb.ion.Timestamp` beyond the years of
-        these), NULL as ``None``; what is MISSING is left out.
+    Yields: A row: timestamps as aware datetimes (:class:`sdb.ion.Timestamp` beyond the years of
+    these), NULL as ``None``; what is MISSING is left out.
     """
     need_types(columns)
     shown = effective(columns)
@@ -188,15 +136,15 @@ def _values(batch: pa.RecordBatch, column: Column) -> list[Any]:
     lanes = [_cells(batch.column(column.lanes[letter]), letter) for letter in letters]
     if not lanes:
         lanes = [[None] * batch.num_rows]
-    found = lanes[0] if len(lanes) == 1 else list(map(_first, *lanes))
+    values = lanes[0] if len(lanes) == 1 else list(map(_first, *lanes))
     if "t" not in column.lanes:
         if "v" in column.lanes:  # which tells NULL from MISSING
-            return found
-        return [_ABSENT if cell is None else cell for cell in found]
+            return values
+        return [_ABSENT if cell is None else cell for cell in values]
     tags = batch.column(column.lanes["t"]).to_pylist()
     return [
         _ABSENT if not tag else None if tag == NULL else cell
-        for tag, cell in zip(tags, found, strict=True)
+        for tag, cell in zip(tags, values, strict=True)
     ]
 
 

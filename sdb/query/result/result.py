@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from copy import copy
+from itertools import islice
 
-from sdb.errors import SdbError, UsageError
-from sdb.query.result.exhausted import exhausted
+from sdb import formats
+from sdb.errors import SdbError
+from sdb.query.exec.exhausted import exhausted
 from sdb.query.result.lines import effective, lines
-from sdb.query.result.outputs import FORMATS, known_structs, structs, write_cells
+from sdb.query.result.outputs import known_structs, structs, write_cells
 from sdb.query.result.waiting import Waiter
 from sdb.records import record
 
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from sdb.query.plan.columns import Column, Execution
-    from sdb.query.plan.tablescan import TableScan
+    from sdb.packfile.inputs.inputs import Input
+    from sdb.query.catalog.tablescan import TableScan
+    from sdb.query.exec.execution import Execution
+    from sdb.query.plan.columns import Column
     from sdb.query.result.frames import Frame
     from sdb.query.result.replay import Replay
 
@@ -73,21 +77,24 @@ def reading(tables: list[TableScan]) -> Reading:
 
 
 class Result:
-    """Rows of a query, computed when they are first asked for and then kept.
+    """Rows of a query, computed when they are first read, and then kept.
 
-    What is more than 64 MiB is kept in a temporary file. Close the result, or use it in a ``with``
+    Rows beyond 64 MiB are kept in a temporary file. Close the result, or use it in a ``with``
     statement, to release the packfiles.
 
     Examples
     --------
-    >>> with sdb.sql("SELECT type, COUNT(*) AS n FROM 'gha.zion' GROUP BY type") as result:
-    ...     result.to_polars()                          # doctest: +SKIP
+    >>> with sdb.sql("SELECT type, COUNT(*) AS n FROM 'events.zion' GROUP BY type") as result:
+    ...     result.columns, len(list(result)), result.to_arrow().num_rows
+    (['type', 'n'], 13, 13)
     """
 
     def __init__(self, text: str, result: Execution, tables: list[TableScan]) -> None:
         self._text = text
         self._result = result
         self._tables = tables
+        # Rows that are kept go to a file beyond this size; None: beyond the usual one
+        self.kept_memory_bytes: int | None = None
         self._replay: Replay | None = None
         self._frame: Frame | None = None
         # It knows nothing of this object, which goes when nobody has it any more.
@@ -127,22 +134,32 @@ class Result:
         return sum(scan.stats[0] for scan in self._result.scans)
 
     @property
+    def rows_found(self) -> int:
+        """Rows for which the condition was TRUE so far; 0 where nothing counts them."""
+        return self._result.rows_found()
+
+    @property
     def note(self) -> str:
         """Reason why some blocks that may hold rows are not read; empty when all are."""
         return self._result.note
 
     @property
     def notes(self) -> list[str]:
-        """Lines that say what the rows may not tell.
+        """Lines that report what the rows may not show.
 
-        Comparisons that no row satisfies, values that a cast loses, and rows that are left out for
-        want of a key: of those their number is known when all rows have been read.
+        Comparisons that no row satisfies, values that a cast loses, and rows that are omitted since
+        they lack a key; their number is known when all rows have been read.
         """
         return list(dict.fromkeys(self._result.notes()))
 
     @property
+    def missing(self) -> str:
+        """``keep`` if rows without a key were kept, or ``drop``; see :func:`sdb.sql`."""
+        return self._result.missing
+
+    @property
     def remarks(self) -> list[str]:
-        """Lines that say what a plan may not tell."""
+        """Lines that report what a plan may not show."""
         return self._result.remarks
 
     @property
@@ -151,12 +168,12 @@ class Result:
 
     @property
     def of_whole_rows(self) -> bool:
-        """Tell whether rows have members that are not known beforehand, as with ``SELECT *``."""
+        """Return whether rows have members that are not known beforehand, as with ``SELECT *``."""
         return any(column.is_row for column in self._shown)
 
     @property
     def is_plan(self) -> bool:
-        """Tell whether this is the plan of EXPLAIN: a row with the query and its plan, a text."""
+        """Return whether this is the plan of EXPLAIN: a row with the query and its plan, a text."""
         return self._result.is_plan
 
     @property
@@ -184,10 +201,23 @@ class Result:
         with self._explained():
             yield from rows(self._kept(), self._result.columns)
 
-    def lines(self) -> Iterator[bytes]:
-        """Go over the rows as lines of JSON, many in each piece.
+    def __len__(self) -> int:
+        """Return the number of rows, which are read for it and kept."""
+        with self._explained():
+            return sum(batch.num_rows for batch in self._kept())
 
-        Rows that were not asked for before are not kept, so this can be done only once then.
+    def __bool__(self) -> bool:
+        """Return True: a result without rows is a result."""
+        return True
+
+    def head(self, rows: int = 10) -> list[dict[str, Any]]:
+        """Return the first rows, as dicts; not all others are computed for it."""
+        return list(islice(self, rows))
+
+    def lines(self) -> Iterator[bytes]:
+        """Iterate over the rows as lines of JSON, many in each piece.
+
+        Rows that were not read before are not kept, so this works only once then.
 
         Yields
         ------
@@ -219,6 +249,16 @@ class Result:
         with self._explained():
             yield from self._waited(structs)
 
+    def _as_input(self) -> Input:
+        """Return the rows as an input of :func:`sdb.pack` and others."""
+        from sdb.packfile.inputs.inputs import Input
+
+        def pieces() -> Generator[bytes]:
+            self._kept()  # inputs may be read twice
+            yield from self._structs()
+
+        return Input("the result", "ion", source=pieces)
+
     def write(self, output: BinaryIO, fmt: str = "json", *, indent: bool = False) -> None:
         """Write the rows.
 
@@ -239,8 +279,7 @@ class Result:
         CorruptError
             A block that cannot be decoded.
         """
-        if fmt not in FORMATS:
-            raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
+        formats.check("query", fmt)
         if fmt == "json":
             output.writelines(self.lines())
         elif fmt == "ion":
@@ -255,8 +294,21 @@ class Result:
         else:
             write_cells(self.lines(), self._names, output, fmt)
 
+    def _wired(self) -> Iterator[bytes]:
+        """Go over the bytes of the result for a client, see :mod:`sdb.query.result.wire`."""
+        from sdb.query.exec.knownrows import lanes_of
+        from sdb.query.result import wire
+
+        known = self._result.known
+        if known is not None and self._replay is None:
+            self._result.reader = lanes_of(known, self._result.columns)
+        with self._explained():
+            yield from self._waited(
+                lambda stream, _: wire.pieces(stream, self._result, lambda: self.notes)
+            )
+
     def to_arrow(self) -> pa.Table:
-        """Give the rows as an Arrow table.
+        """Return the rows as an Arrow table.
 
         Columns of one type have it; those of several are JSON text, and the field says so with
         ``sdb.encoding = json`` in its metadata. MISSING is null.
@@ -269,14 +321,25 @@ class Result:
         with self._explained():
             return self._framed().table()
 
+    def arrow_batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return the columns of :meth:`to_arrow`, and the rows in batches as they are read."""
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            with self._explained():
+                yield from frame.batches()
+
+        with self._explained():
+            frame = self._framed()
+        return frame.schema, batches()
+
     def to_polars(self) -> pl.DataFrame:
-        """Give the rows as a polars data frame; see :meth:`to_arrow`."""
+        """Return the rows as a polars data frame; see :meth:`to_arrow`."""
         from sdb.packfile.read.dataframes import as_polars
 
         return as_polars(self.to_arrow())
 
     def to_pandas(self) -> pd.DataFrame:
-        """Give the rows as a pandas data frame; see :meth:`to_arrow`."""
+        """Return the rows as a pandas data frame; see :meth:`to_arrow`."""
         from sdb.packfile.read.dataframes import as_pandas
 
         return as_pandas(self.to_arrow())
@@ -291,19 +354,24 @@ class Result:
         return reader.__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
+        import html
+
         from sdb.query.result.notebook import page
 
         with self._explained():
-            kept = self._kept()
-            return page(self._names, lines(kept, self._result.columns), kept.count)
+            replay = self._kept()
+            drawn = page(self._names, lines(replay, self._result.columns), replay.count)
+        return drawn + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
 
     def _kept(self) -> Replay:
-        from sdb.query.result.replay import Replay, given
+        from sdb.query.exec.knownrows import lanes_of
+        from sdb.query.result.replay import MEMORY_BYTES, Replay
 
         if self._replay is None:
             known = self._result.known
-            stream = self._result.reader if known is None else given(known, self._result.columns)
-            self._replay = Replay(stream, wait=self._waiter)
+            stream = self._result.reader if known is None else lanes_of(known, self._result.columns)
+            most_bytes = self.kept_memory_bytes or MEMORY_BYTES
+            self._replay = Replay(stream, most_bytes, wait=self._waiter)
         return self._replay
 
     def _framed(self) -> Frame:
@@ -335,11 +403,11 @@ class Result:
         return exhausted(error) or error
 
     def interrupt(self) -> None:
-        """Make the query stop soon, from another thread."""
+        """Interrupt the query soon, from another thread."""
         self._result.interrupt()
 
     def close(self) -> None:
-        """Release the engine, the packfiles and what was kept; a second time does nothing."""
+        """Release the engine, the packfiles and the rows; idempotent."""
         if self._frame is not None:
             self._frame.close()
         if self._replay is not None:
@@ -350,7 +418,7 @@ class Result:
         self._result.close()
 
     def __enter__(self) -> Self:
-        """Give the result itself."""
+        """Return the result itself."""
         return self
 
     def __exit__(
@@ -375,6 +443,6 @@ def _known_rows(
     for row in values:
         members: dict[str, Any] = {}
         for column in columns:
-            found = [row[at] for at in column.lanes.values() if row[at] is not None]
-            members |= {column.name: found[0]} if found else {}
+            cells = [row[at] for at in column.lanes.values() if row[at] is not None]
+            members |= {column.name: cells[0]} if cells else {}
         yield members

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+
+# Not from `queue`, which would load `heapq` for classes that nothing here needs.
+from _queue import Empty, SimpleQueue
 from contextlib import suppress
-from queue import Empty, SimpleQueue
 from weakref import ref
 
 TYPE_CHECKING = False
@@ -28,10 +30,7 @@ class Waiter:
     handler raises an exception, as that of Ctrl-C does, the call is made to stop first. In other
     threads, which run no handlers, calls are plain calls.
 
-    Parameters
-    ----------
-    interrupt : callable
-        Makes a call that is under way stop soon.
+    * ``interrupt``: Makes a call that is under way stop soon.
     """
 
     def __init__(self, interrupt: Callable[[], None]) -> None:
@@ -60,10 +59,10 @@ class Waiter:
         """Go over what an iterator gives; both it and each next one are waited for."""
         iterator = self(make)
         while True:
-            found = self(lambda: next(iterator, _END))
-            if found is _END:
+            item = self(lambda: next(iterator, _END))
+            if item is _END:
                 return
-            yield found  # type: ignore[misc]  # it is of the iterator
+            yield item  # type: ignore[misc]  # it is of the iterator
 
     def close(self) -> None:
         """End the thread, when the call that it may be in has ended."""
@@ -82,7 +81,7 @@ class Waiter:
         return self._jobs
 
     def _stop(self, job: _Job) -> None:
-        """Make a call stop: again and again, for the engine may not have begun when it is told."""
+        """Make a call stop: again and again, for the engine may not have begun at the first try."""
         for _ in range(_MOST_TRIES):
             if job.is_done or job.claim():
                 return
@@ -91,15 +90,7 @@ class Waiter:
 
 
 class _Job:
-    """A call, and what came of it.
-
-    Attributes
-    ----------
-    value, error : object
-        What it returned, or raised.
-    is_done : bool
-        Whether it is over.
-    """
+    """A call, and what came of it."""
 
     def __init__(self, call: Callable[[], object]) -> None:
         self._call = call

@@ -1,18 +1,25 @@
 """Text of a query to its syntax tree, and back.
 
-=============  =============================================
+=============  ====================================================
 module         holds
-=============  =============================================
-`ast`          the nodes of the tree
+=============  ====================================================
+`exprnodes`    the nodes of expressions
+`ast`          the nodes of the tree, those of expressions too
 `lexer`        text to tokens
 `literals`     texts of constants, read and written
 `cursor`       the place in the tokens, and errors about it
-`precedence`   how tightly operators bind
-`familiar`     words of other dialects
+`operators`    how tightly operators bind, what comparisons turn into
+`aliases`      words of other dialects
 `intervals`    spans of time that are added to times
+`outputnames`  names of the columns of a query
 `places`       keys that are numbers of items, or ALL
-`calls`        the parser of calls and aggregates
+`calls`        the parser of calls
+`aggregatecalls`  the parser of aggregates and window functions
+`casts`        the parser of types behind CAST and `::`
+`jsonpaths`    paths into JSON, and what `->` means
+`clauses`      clauses that are grammars of their own: joins, windows, GROUP BY
 `expressions`  the parser of expressions
+`tableparser`  the parser of FROM
 `parser`       the parser of queries
 `statements`   text cut at semicolons
 `writes`       the nodes of statements that change tables
@@ -21,5 +28,5 @@ module         holds
 `printer`      trees to text, in the normal form of messages
 `hints`        suggestions for errors
 `visitor`      walks over trees, and new trees from old ones
-=============  =============================================
+=============  ====================================================
 """

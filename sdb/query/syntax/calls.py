@@ -1,12 +1,15 @@
-"""The parser of calls: functions with a grammar of their own, and aggregates."""
+"""The parser of calls: functions with a grammar of their own."""
 
 from __future__ import annotations
 
 import re
 
 from sdb.errors import QueryError
-from sdb.query.syntax import ast, familiar, hints, precedence
-from sdb.query.syntax.literals import WEEKDAYS, words
+from sdb.query.syntax import aliases, ast, casts, hints, operators
+from sdb.query.syntax.clauses import timebuckets, timecalls
+from sdb.query.syntax.clauses.timecalls import PARTS
+from sdb.query.syntax.literals import WEEKDAYS
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,16 +21,11 @@ if TYPE_CHECKING:
 
     Special: TypeAlias = Callable[[ExpressionParser, Token], ast.Expr]
 
-CASTS = words("INTEGER FLOAT BOOLEAN STRING TIMESTAMP LIST STRUCT NULL MISSING")
-PARTS = words("MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR")
 _PLURALS = {"MICROSECONDS": "MICROSECOND", "MILLISECONDS": "MILLISECOND"}
-_EXTRACTS = PARTS - {"WEEK"} | {"DOW", "DOY"}
-_NORMAL_FORM = re.compile(r"DATE_(ADD|DIFF|TRUNC|EXTRACT)_([A-Z]+)")
-_PRECISION = range(4, 17)
-_STAR = "'*'"
-_COLLECTING = frozenset({"ARRAY_AGG", "STRING_AGG"})
-_PERCENTILES = frozenset({"APPROX_PERCENTILE", "QUANTILE", "QUANTILE_DISC"})
-_SAME = {"EVERY": "BOOL_AND", "QUANTILE_CONT": "QUANTILE"}
+_EXTRACTS = PARTS | {"DOW", "DOY", "EPOCH", "ISODOW"}
+_MONDAY = WEEKDAYS.index("MONDAY")
+_OVERLAY = "it is written OVERLAY(text PLACING new FROM start FOR length)"
+_NORMAL_FORM = r"DATE_(ADD|DIFF|TRUNC|EXTRACT)_([A-Z]+)"
 _STRIDES_US = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -41,15 +39,7 @@ _STRIDES_US = {
 def stride_us(text: str) -> int:
     """Read the stride of DATE_BIN.
 
-    Parameters
-    ----------
-    text : str
-        As in ``1 day 12 hours``.
-
-    Returns
-    -------
-    int
-        Microseconds.
+    * ``text``: As in ``1 day 12 hours``.
 
     Raises
     ------
@@ -82,24 +72,89 @@ def stride_us(text: str) -> int:
 def plain(parser: ExpressionParser, token: Token) -> ast.Expr:
     """Parse an ordinary call, the name of which has been read."""
     parser.expect("(")
-    args = () if parser.at(")") else parser.expressions()
-    parser.expect(")", saying=())
     name = str(token.value).upper()
+    if name in _PARSERS:
+        return _PARSERS[name](parser, token)
+    if name == "COLUMNS" and parser.accept("*"):
+        parser.expect(")")
+        span = (token.start, parser.last.stop)
+        return ast.Call(name, (ast.Literal("", span=span),), span=span)
+    if parser.at("*"):
+        from sdb.query.syntax.lexer import AGGREGATES
+
+        hint = hints.function(name, AGGREGATES) or "COUNT(*) takes a star"
+        raise parser.fault(f"{name} does not take *", token, hint=hint)
+    args = () if parser.at(")") else parser.expressions()
+    parser.expect(")")
+    parser.has_unnest = parser.has_unnest or name == "UNNEST"
     span = (token.start, parser.last.stop)
-    if found := _NORMAL_FORM.fullmatch(name):
-        part = found[2]
-        if part in (_EXTRACTS if found[1] == "EXTRACT" else PARTS):
-            function = "EXTRACT" if found[1] == "EXTRACT" else f"DATE_{found[1]}"
-            return ast.Call(function, args, part, span=span)
+    if normal_form := re.fullmatch(_NORMAL_FORM, name):
+        part = normal_form[2]
+        if part in (_EXTRACTS if normal_form[1] == "EXTRACT" else PARTS):
+            function = "EXTRACT" if normal_form[1] == "EXTRACT" else f"DATE_{normal_form[1]}"
+            return aliases.extract(args, part, span) or ast.Call(function, args, part, span=span)
     if name == "DATE_PART" and (part := _text(args)) in _EXTRACTS:
-        return ast.Call("EXTRACT", args[1:], part, span=span)
-    return familiar.call(name, args, span)
+        return aliases.extract(args[1:], part, span) or ast.Call(
+            "EXTRACT", args[1:], part, span=span
+        )
+    return aliases.call(name, args, span)
+
+
+def _position(parser: ExpressionParser, token: Token) -> ast.Expr:
+    """Parse ``POSITION(part IN text)``, whose parenthesis has been read."""
+    part = parser.expression(operators.BIT_OR)
+    if not parser.accept("IN", ","):
+        raise parser.fault(
+            "POSITION takes a text and IN", hint="it is written POSITION(part IN text)"
+        )
+    whole = parser.expression()
+    parser.expect(")")
+    return ast.Call("STRPOS", (whole, part), span=(token.start, parser.last.stop))
+
+
+def _substring(parser: ExpressionParser, token: Token) -> ast.Expr:
+    """Parse ``SUBSTRING(text FROM start FOR length)`` or with commas; the parenthesis was read."""
+    args = () if parser.at(")") else parser.expressions()
+    if len(args) == 1 and parser.accept("FROM"):
+        args = (*args, parser.expression())
+    if parser.at("ID") and str(parser.token.value).upper() == "FOR" and 1 <= len(args) <= 2:  # noqa: PLR2004
+        parser.advance()
+        start = args[1] if len(args) > 1 else ast.Literal(1, span=args[0].span)
+        args = (args[0], start, parser.expression())
+    parser.expect(")")
+    return aliases.call(str(token.value).upper(), args, (token.start, parser.last.stop))
+
+
+def _overlay(parser: ExpressionParser, token: Token) -> ast.Expr:
+    """Parse ``OVERLAY(text PLACING new FROM n FOR length)``, whose parenthesis has been read."""
+    text = parser.expression()
+    if not parser.at_word("PLACING"):
+        raise parser.fault("PLACING is expected", parser.token, hint=_OVERLAY)
+    parser.advance()
+    new = parser.expression()
+    parser.expect("FROM")
+    start = parser.expression()
+    length: ast.Expr = ast.Call("CHAR_LENGTH", (new,), span=new.span)
+    if parser.at_word("FOR"):
+        parser.advance()
+        length = parser.expression()
+    parser.expect(")")
+    span = (token.start, parser.last.stop)
+    count = ast.Binary("-", start, ast.Literal(1, span=span), span=span)
+    before = ast.Call("LEFT", (text, count), span=span)
+    behind = ast.Call("SUBSTRING", (text, ast.Binary("+", start, length, span=span)), span=span)
+    return operators.balanced("||", [before, new, behind])
+
+
+def _safe_cast(parser: ExpressionParser, token: Token) -> ast.Expr:
+    """Parse ``SAFE_CAST(x AS type)``, whose parenthesis has been read."""
+    return _cast_in(parser, token, reads_texts=True)
 
 
 def _text(args: tuple[ast.Expr, ...]) -> str | None:
-    """Give the first of several arguments in upper case, if it is a text."""
-    found = args[0].value if args and isinstance(args[0], ast.Literal) else None
-    return found.upper() if isinstance(found, str) else None
+    """Return the first of several arguments in upper case, if it is a text."""
+    text = args[0].value if args and isinstance(args[0], ast.Literal) else None
+    return text.upper() if isinstance(text, str) else None
 
 
 def _keyword_call(parser: ExpressionParser, token: Token) -> ast.Expr:
@@ -108,24 +163,17 @@ def _keyword_call(parser: ExpressionParser, token: Token) -> ast.Expr:
 
 
 def _concat(parser: ExpressionParser, token: Token) -> ast.Expr:
-    parser.expect("(", saying=())
+    parser.expect("(")
     args = parser.expressions()
-    parser.expect(")", saying=())
-    whole = precedence.balanced(
-        "||", [part for arg in args for part in precedence.operands(arg, "||")]
-    )
-    return (
-        whole if len(args) > 1 else ast.Call("CONCAT", args, span=(token.start, parser.last.stop))
-    )
+    parser.expect(")")
+    return ast.Call("CONCAT", args, span=(token.start, parser.last.stop))
 
 
-def _part(parser: ExpressionParser, *, quoted: bool = False) -> str:
-    """Parse a part of a time; as text, as others write it, where it means the same there."""
-    token = parser.accept("STRING") if quoted else None
+def _part(parser: ExpressionParser) -> str:
+    """Parse a part of a time; as text, as others write it."""
+    token = parser.accept("STRING")
     name = str((token or parser.expect("ID")).value).upper()
-    if token and name == "WEEK":
-        weeks = "DATE_TRUNC(WEEK(MONDAY), t) or DATE_TRUNC(WEEK(SUNDAY), t)"
-        raise parser.fault("weeks begin on different days elsewhere", hint=f"write {weeks}")
+    name = name.removesuffix("S") if token and name.removesuffix("S") in PARTS else name
     return _PLURALS.get(name, name)
 
 
@@ -133,7 +181,7 @@ def _finish(
     parser: ExpressionParser, token: Token, args: tuple[ast.Expr, ...], part: str
 ) -> ast.Call:
     """Close the parentheses of a call with a part of a time, and check the part."""
-    parser.expect(")", saying=())
+    parser.expect(")")
     allowed = _EXTRACTS if token.kind == "EXTRACT" else PARTS
     if part not in allowed:
         raise parser.fault(
@@ -144,23 +192,33 @@ def _finish(
 
 def _date_add(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
-    part = _part(parser, quoted=token.kind == "DATE_ADD")
+    if timecalls.is_other(parser):
+        return timecalls.call(parser, token)
+    counts_boundaries = token.kind == "DATE_DIFF" and parser.at("STRING")
+    part = _part(parser)
     parser.expect(",")
     first = parser.expression()
-    parser.expect(",", saying=())
-    return _finish(parser, token, (first, parser.expression()), part)
+    parser.expect(",")
+    call = _finish(parser, token, (first, parser.expression()), part)
+    # As elsewhere: how many units begin between the two, not how many have passed.
+    first, second = call.args
+    return timecalls.between(part, first, second, call.span) if counts_boundaries else call
 
 
 def _extract(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
     part = _part(parser)
     parser.expect("FROM")
-    return _finish(parser, token, (parser.expression(),), part)
+    call = _finish(parser, token, (parser.expression(),), part)
+    return aliases.extract(call.args, part, call.span) or call
 
 
 def _date_trunc(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
-    part = _part(parser, quoted=True)
+    if timecalls.is_other(parser):
+        return timecalls.call(parser, token)
+    is_text = parser.at("STRING")
+    part = _part(parser)
     day = None
     if parser.accept("("):
         day = parser.name().upper()
@@ -168,8 +226,10 @@ def _date_trunc(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect(",")
     arg = parser.expression()
     if day is None:
-        return _finish(parser, token, (arg,), part)
-    parser.expect(")", saying=())
+        call = _finish(parser, token, (arg,), part)
+        # As elsewhere weeks begin on Monday; those of the original, without quotes, on Sunday.
+        return replace(call, weekday=_MONDAY) if is_text and part == "WEEK" else call
+    parser.expect(")")
     if part != "WEEK" or day not in WEEKDAYS:
         raise parser.fault(f'bad DATE_TRUNC part "{part}"("{day}")')
     span = (token.start, parser.last.stop)
@@ -185,9 +245,9 @@ def _date_bin(parser: ExpressionParser, token: Token) -> ast.Expr:
     first = parser.expression()
     second: ast.Expr = ast.Literal(ast.Instant(0), span=(token.start, token.stop))
     if not parser.at(")"):
-        parser.expect(",", saying=())
+        parser.expect(",")
         second = parser.expression()
-    parser.expect(")", saying=())
+    parser.expect(")")
     try:
         stride_us(stride)
     except ValueError as error:
@@ -200,34 +260,28 @@ def _date_bin(parser: ExpressionParser, token: Token) -> ast.Expr:
 def _trim(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
     side = parser.accept("LEADING", "TRAILING", "BOTH")
+    is_plain = side is not None and bool(parser.accept("FROM"))
     args: tuple[ast.Expr, ...] = (parser.expression(),)
-    if parser.accept("FROM"):
+    if not is_plain and parser.accept("FROM"):
         args = (parser.expression(), *args)
     elif parser.accept(","):
         args = (*args, parser.expression())
-    parser.expect(")", saying=())
+    parser.expect(")")
     name = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side.kind if side else "", "TRIM")
     return ast.Call(name, args, span=(token.start, parser.last.stop))
 
 
 def _cast(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
+    return _cast_in(parser, token, reads_texts=token.kind == "TRY_CAST")
+
+
+def _cast_in(parser: ExpressionParser, token: Token, *, reads_texts: bool) -> ast.Expr:
     operand = parser.expression()
-    parser.expect("AS", saying=())
-    name = parser.name()
-    place = parser.last
+    parser.expect("AS")
+    made = casts.cast(parser, operand, token.start, reads_texts=reads_texts)
     parser.expect(")")
-    return cast(parser, operand, name, token.start, place)
-
-
-def cast(
-    parser: ExpressionParser, operand: ast.Expr, name: str, start: int, place: Token | None = None
-) -> ast.Cast:
-    """Give the cast of an operand to a type, the name of which has been read."""
-    kind = familiar.type_name(name)
-    if kind not in CASTS:
-        raise parser.fault(f'bad CAST type "{name}"', place, hint=hints.cast(sorted(CASTS)))
-    return ast.Cast(operand, kind, span=(start, parser.last.stop))
+    return replace(made, span=(token.start, parser.last.stop))
 
 
 def _case(parser: ExpressionParser, token: Token) -> ast.Expr:
@@ -236,19 +290,30 @@ def _case(parser: ExpressionParser, token: Token) -> ast.Expr:
     while parser.at("WHEN") or not limbs:
         parser.expect("WHEN")
         condition = parser.expression()
-        parser.expect("THEN", saying=())
+        parser.expect("THEN")
         limbs.append((condition, parser.expression()))
     otherwise = parser.expression() if parser.accept("ELSE") else None
-    parser.expect("END", saying=())
+    parser.expect("END")
     return ast.Case(operand, tuple(limbs), otherwise, span=(token.start, parser.last.stop))
 
 
 def _exists(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
-    select = parser.select()
+    select = parser.subquery()
     parser.expect(")")
     return ast.Exists(select, span=(token.start, parser.last.stop))
 
+
+_PARSERS: Mapping[str, Special] = {
+    "OVERLAY": _overlay,
+    "POSITION": _position,
+    "SAFE_CAST": _safe_cast,
+    "SUBSTR": _substring,
+    "SUBSTRING": _substring,
+    "TIME_BUCKET": timebuckets.call,
+    **dict.fromkeys(timecalls.NAMES, timecalls.call),
+}
+"""Parsers of calls whose name is no keyword, called when the parenthesis has been read."""
 
 SPECIAL: Mapping[str, Special] = {
     "CASE": _case,
@@ -263,6 +328,7 @@ SPECIAL: Mapping[str, Special] = {
     "EXTRACT": _extract,
     "NULLIF": _keyword_call,
     "TRIM": _trim,
+    "TRY_CAST": _cast,
     "UTCNOW": _keyword_call,
 }
 """Parsers of what starts with a keyword, called when the keyword has been read."""
@@ -276,6 +342,7 @@ _SIGNATURES = {
     "DATE_DIFF": "DATE_DIFF(part, time, time)",
     "DATE_TRUNC": "DATE_TRUNC(part, time)",
     "EXTRACT": "EXTRACT(part FROM time)",
+    "TRY_CAST": "TRY_CAST(value AS type)",
     "TRIM": "TRIM([LEADING | TRAILING | BOTH] text [FROM text])",
 }
 
@@ -288,108 +355,3 @@ def special(parser: ExpressionParser, token: Token) -> ast.Expr:
         if error.hint is None and token.kind in _SIGNATURES:
             error.hint = f"it is written {_SIGNATURES[token.kind]}"
         raise
-
-
-def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
-    """Parse an aggregate or window function, the name of which has been read."""
-    parser.expect("(")
-    distinct = star = False
-    args: tuple[ast.Expr, ...] = ()
-    if not parser.at(")"):
-        distinct = bool(parser.accept("DISTINCT"))
-        star = bool(parser.accept("*"))
-        if not star or parser.accept(","):
-            args = parser.expressions()
-    order = parser.sort_keys() if token.kind in _COLLECTING else ()
-    parser.expect(")", saying=())
-    end = parser.token.stop
-    where = None
-    if parser.accept("FILTER"):
-        parser.expect("(")
-        parser.expect("WHERE")
-        where = parser.expression()
-        parser.expect(")", saying=())
-        end = parser.token.stop
-    over = None
-    if parser.accept("OVER"):
-        over = _over(parser)
-        end = parser.last.stop
-    name = _SAME.get(token.kind, token.kind)
-    span = (token.start, parser.last.stop)
-    found = ast.Aggregate(name, args, star, distinct, where, over, order, span=span)
-    if fault := _aggregate_fault(found):
-        raise parser.fault(f"{name}: {fault}", end)
-    return found
-
-
-def _over(parser: ExpressionParser) -> ast.Over:
-    start = parser.expect("(").start
-    partition: tuple[ast.Expr, ...] = ()
-    if parser.accept("PARTITION"):
-        parser.expect("BY")
-        partition = parser.expressions()
-    order = parser.sort_keys()
-    parser.expect(")", saying=())
-    return ast.Over(partition, order, span=(start, parser.last.stop))
-
-
-def _aggregate_fault(found: ast.Aggregate) -> str | None:
-    """Say what is wrong with the form of the arguments of an aggregate."""
-    match found.name:
-        case "SNELLER_DATASHAPE":
-            return None if found.star and not found.args else "accepts only *"
-        case "COUNT":
-            return _count_fault(found)
-        case name if name in _COLLECTING:
-            return _collecting_fault(found)
-    if found.distinct or found.star:
-        return f"does not accept {'DISTINCT' if found.distinct else _STAR}"
-    return _numbers_fault(found)
-
-
-def _numbers_fault(found: ast.Aggregate) -> str | None:
-    match found.name:
-        case "APPROX_COUNT_DISTINCT":
-            return _precision_fault(found.args[1:])
-        case name if name in _PERCENTILES:
-            return _percentile_fault(found.args[1:])
-    return "does not accept arguments" if len(found.args) > 1 else None
-
-
-def _collecting_fault(found: ast.Aggregate) -> str | None:
-    if found.star:
-        return f"does not accept {_STAR}"
-    if found.distinct and found.order:
-        return "does not accept DISTINCT and ORDER BY together"
-    if found.name == "ARRAY_AGG":
-        return "does not accept arguments" if len(found.args) > 1 else None
-    match found.args[1:]:
-        case () | (ast.Literal(value=str()),):
-            return None
-    return "takes a constant text to stand between two others"
-
-
-def _count_fault(found: ast.Aggregate) -> str | None:
-    if found.star and found.distinct:
-        return "does not accept DISTINCT and '*' together"
-    return "does not accept arguments" if len(found.args) + found.star > 1 else None
-
-
-def _precision_fault(args: tuple[ast.Expr, ...]) -> str | None:
-    match args:
-        case ():
-            return None
-        case (ast.Literal(value=value),) if type(value) is int:
-            return None if value in _PRECISION else "precision has to be in range [4, 16]"
-        case (_,):
-            return "precision has to be a constant integer"
-    return "accepts at most one additional argument"
-
-
-def _percentile_fault(args: tuple[ast.Expr, ...]) -> str | None:
-    match args:
-        case (ast.Literal(value=int() | float() as value),) if not isinstance(value, bool):
-            if 0 <= value <= 1:
-                return None
-            return f"percentile p={value:g} has to be in range [0.0, 1.0]"
-    return "needs a percentile, a constant number"

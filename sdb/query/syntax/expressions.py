@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from sdb import instants
-from sdb.query.syntax import ast, calls, intervals, literals, precedence
-from sdb.query.syntax.cursor import Cursor
+from sdb.query.syntax import (
+    aggregatecalls,
+    aliases,
+    ast,
+    calls,
+    casts,
+    intervals,
+    jsonpaths,
+    literals,
+    operators,
+)
+from sdb.query.syntax.clauses import patterns, quantified, setqueries, timecalls
+from sdb.query.syntax.cursor import SOFT_WORDS, Cursor
 from sdb.query.syntax.lexer import AGGREGATES
-from sdb.query.syntax.literals import INT64_MAX, words
+from sdb.query.syntax.literals import INT64_MAX
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,14 +31,21 @@ _CONSTANTS = frozenset({"NUMBER", "STRING", "TIMESTAMP"})
 _TIME_WORDS = frozenset({"TIMESTAMP", "DATE"})
 _DAY_US = 86_400_000_000
 _WORDS = {"NULL": None, "TRUE": True, "FALSE": False}
-# Words that mean something only where the grammar asks for them, and are names elsewhere.
-_SOFT_WORDS = words(
-    "AT BOTH ESCAPE FILTER FIRST LAST LEADING NULLS OVER PARTITION SIMILAR TO TRAILING"
-)
 
 
 class ExpressionParser(Cursor):
-    """Expressions; the parser of whole queries adds `select` and `sort_keys`."""
+    """Expressions; the parser of whole queries adds `select` and `sort_keys`.
+
+    * ``has_named_windows``: Whether a window was named, which the end of a SELECT looks up.
+    * ``has_unnest``: Whether UNNEST was called, which the end of a SELECT puts into FROM.
+    """
+
+    has_named_windows = False
+    has_unnest = False
+
+    def subquery(self, left: ast.Select | None = None) -> ast.Select:
+        """Parse a query inside of another one."""
+        raise NotImplementedError
 
     def select(self) -> ast.Select:
         """Parse a SELECT without the parentheses around it."""
@@ -38,59 +57,68 @@ class ExpressionParser(Cursor):
 
     def expressions(self) -> tuple[ast.Expr, ...]:
         """Parse one expression or more, with commas between them."""
-        found = [self.expression()]
+        items = [self.expression()]
         while self.accept(","):
-            found.append(self.expression())
-        return tuple(found)
+            items.append(self.expression())
+        return tuple(items)
 
-    def expression(self, lowest: int = precedence.OR) -> ast.Expr:
+    def expression(self, lowest: int = operators.OR) -> ast.Expr:
         """Parse an expression.
 
-        Parameters
-        ----------
-        lowest : int
-            The loosest level of operators that may stand in it.
-
-        Returns
-        -------
-        ast.Expr
-            The tree.
+        * ``lowest``: The loosest level of operators that may stand in it.
         """
         self.enter()
         left = self._prefix()
         while True:
             sign = self.token.kind
             op = _SIGNS.get(sign, sign)
-            if precedence.LEVELS.get(op, 0) >= lowest:
+            if (operators.LEVELS.get(op) or operators.CALLS.get(op, 0)) >= lowest:
                 left = self._infix(left, op)
-            elif lowest <= precedence.MATCH and (self._matches(sign) or sign in {"IN", "IS"}):
+            elif lowest <= operators.MATCH and (self._matches(sign) or sign in {"IN", "IS"}):
                 left = self._test(left)
-            elif lowest <= precedence.BETWEEN and self._between():
+            elif lowest <= operators.MATCH and self._glob():
+                self.advance()
+                left = patterns.glob(self, left, negated=False)
+            elif lowest <= operators.BETWEEN and self._between():
                 left = self._range(left)
+            elif lowest <= operators.MATCH and self.at_word("ISNULL", "NOTNULL"):
+                negated = str(self.advance().value).upper() == "NOTNULL"
+                left = ast.Is(left, "NULL", negated, span=self.since(left))
             else:
                 break
         self.leave()
         return left
 
     def _infix(self, left: ast.Expr, op: str) -> ast.Expr:
-        level = precedence.LEVELS[op]
-        if op not in precedence.ASSOCIATIVE:
+        level = operators.LEVELS.get(op) or operators.CALLS[op]
+        if op not in operators.ASSOCIATIVE:
             self.advance()
+            if op in quantified.COMPARES and (several := quantified.comparison(self, left, op)):
+                return several
             right = self.expression(level + 1)
-            if op in {"+", "-"} and (moved := intervals.shifted(op, left, right)):
+            if op in intervals.OPERATORS and (moved := intervals.combined(op, left, right)):
                 return moved
-            return ast.Binary(op, left, right, span=(left.span[0], right.span[1]))
-        operands = precedence.operands(left, op)
+            span = (left.span[0], right.span[1])
+            if op in operators.CALLS:
+                return aliases.operator(op, left, right, span)
+            return ast.Binary(op, left, right, span=span)
+        operands = operators.operands(left, op)
         while _SIGNS.get(self.token.kind, self.token.kind) == op:
             self.advance()
-            operands += precedence.operands(self.expression(level + 1), op)
-        return precedence.balanced(op, operands)
+            operands += operators.operands(self.expression(level + 1), op)
+        return operators.balanced(op, operands)
 
     def _matches(self, sign: str) -> bool:
         return sign in _MATCHES or (sign == "NOT" and self.ahead() in _NEGATABLE)
 
+    def _glob(self) -> bool:
+        """Return whether GLOB and a pattern come; it is a name elsewhere."""
+        token = self.token
+        is_word = self.at("ID") and not token.quoted and str(token.value).upper() == "GLOB"
+        return is_word and self.ahead() == "STRING"
+
     def _between(self) -> bool:
-        """Tell whether BETWEEN comes, or a NOT that only BETWEEN could follow."""
+        """Return whether BETWEEN comes, or a NOT that only BETWEEN could follow."""
         return self.at("BETWEEN", "NOT")
 
     def _prefix(self) -> ast.Expr:
@@ -98,12 +126,14 @@ class ExpressionParser(Cursor):
         sign = self.token.kind
         if sign == "+":
             self.advance()
-            return self.expression(precedence.NEGATION)
-        if sign not in precedence.PREFIX_LEVELS:
+            return self.expression(operators.NEGATION)
+        if sign not in operators.PREFIX_LEVELS:
             return self._primary()
         self.advance()
-        level = precedence.PREFIX_LEVELS[sign]
+        level = operators.PREFIX_LEVELS[sign]
         operand = self.expression(level if sign == "-" else level + 1)
+        if sign == "-" and isinstance(operand, ast.Interval):
+            return intervals.negative(operand, (start, self.last.stop))
         return ast.Unary(sign, operand, span=(start, self.last.stop))
 
     def _test(self, left: ast.Expr) -> ast.Expr:
@@ -111,55 +141,105 @@ class ExpressionParser(Cursor):
         negated = bool(self.accept("NOT"))
         match self.advance().kind:
             case "IN":
-                found = ast.In(left, self._members(), span=self.since(left))
-                return ast.Unary("NOT", found, span=found.span) if negated else found
+                if not self.at("(", "PARAM"):
+                    # As DuckDB has it: whether a value is in a list.
+                    values = self.expression(operators.BIT_OR)
+                    test: ast.Expr = ast.Call(
+                        "ARRAY_CONTAINS", (values, left), span=self.since(left)
+                    )
+                else:
+                    test = ast.In(left, self._members(), span=self.since(left))
+                return ast.Unary("NOT", test, span=test.span) if negated else test
             case "IS":
                 negated = bool(self.accept("NOT"))
+                if self.accept("DISTINCT"):
+                    self.expect("FROM")
+                    right = self.expression(operators.BIT_OR)
+                    return aliases.distinct(left, right, self.since(left), negated=negated)
                 if not self.at("NULL", "MISSING", "TRUE", "FALSE"):
-                    raise self.unexpected()
+                    raise self.unexpected("NULL", "MISSING", "TRUE", "FALSE")
                 what = self.advance().kind
                 return ast.Is(left, what, negated, span=self.since(left))
             case word:
-                return self._pattern(left, _MATCHES[word], negated=negated)
+                return self._patterns(left, _MATCHES[word], negated=negated)
 
-    def _pattern(self, left: ast.Expr, op: str, *, negated: bool) -> ast.Match:
+    def _patterns(self, left: ast.Expr, op: str, *, negated: bool) -> ast.Expr:
+        """Parse the pattern behind an operator, or ANY or ALL of several."""
         if op == "SIMILAR TO":
             self.expect("TO")
-        pattern = str(self.expect("STRING").value)
-        escape = None
-        if op.endswith("LIKE") and self.accept("ESCAPE"):
-            escape = str(self.expect("STRING").value)
-        return ast.Match(op, left, pattern, escape, negated, span=self.since(left))
+        several = quantified.patterns(self, left, op, negated=negated)
+        return several or patterns.pattern(self, left, op, negated=negated)
 
     def _members(self) -> tuple[ast.Expr, ...] | ast.Subquery:
+        if token := self.accept("PARAM"):
+            return (ast.Param(str(token.value), span=(token.start, token.stop)),)
         start = self.expect("(").start
-        if self.at("SELECT"):
-            select = self.select()
-            self.expect(")")
-            return ast.Subquery(select, span=(start, self.last.stop))
-        found = self.expressions()
+        if setqueries.begins(self):
+            return self._subquery(start)
+        items = self.expressions()
+        if len(items) == 1 and isinstance(items[0], ast.Subquery) and setqueries.coming(self):
+            return self._subquery(start, items[0].select)
         self.expect(")", saying=(",", ")"))
-        return found
+        return items
+
+    def _subquery(self, start: int, left: ast.Select | None = None) -> ast.Subquery:
+        select = self.subquery(left)
+        self.expect(")")
+        return ast.Subquery(select, span=(start, self.last.stop))
 
     def _range(self, left: ast.Expr) -> ast.Expr:
-        negated = bool(self.accept("NOT"))
-        self.expect("BETWEEN", saying=())
-        low = self.expression(precedence.BIT_OR)
+        negation = self.accept("NOT")
+        if negation and self._glob():
+            self.advance()
+            return patterns.glob(self, left, negated=True)
+        if negation and not self.at("BETWEEN"):
+            is_sign = negation.value == "!"
+            shown = "!" if is_sign else "NOT"
+            hint = "a <> b and a != b compare" if is_sign else None
+            message = f"BETWEEN, IN, LIKE, ILIKE, SIMILAR TO or ~ is expected behind {shown}"
+            message = f"syntax error: {message}"
+            raise self.fault(message, self.token, hint=hint, said=self.token.stop)
+        negated = bool(negation)
+        self.expect("BETWEEN")
+        is_symmetric = self.at_word("SYMMETRIC") and self.ahead() != "AND"
+        if is_symmetric:
+            self.advance()
+        low = self.expression(operators.BIT_OR)
         self.expect("AND")
-        high = self.expression(precedence.BIT_OR)
-        found = ast.Between(left, low, high, span=self.since(left))
-        return ast.Unary("NOT", found, span=found.span) if negated else found
+        high = self.expression(operators.BIT_OR)
+        test: ast.Expr = ast.Between(left, low, high, span=self.since(left))
+        if is_symmetric:
+            turned = ast.Between(left, high, low, span=test.span)
+            test = ast.Binary("OR", test, turned, span=test.span)
+        return ast.Unary("NOT", test, span=test.span) if negated else test
 
     def since(self, node: ast.Node) -> ast.Span:
-        """Give the span from the start of a node to the last token."""
+        """Return the span from the start of a node to the last token."""
         return node.span[0], self.last.stop
 
     def _primary(self) -> ast.Expr:
         start = self.token.start
-        found = self._value()
-        while self.accept("::"):
-            found = calls.cast(self, found, self.name(), start)
-        return found
+        value = self._value()
+        while self.at("::", "->", "->>", "#>", "#>>") or self._at_zone():
+            if self.at("AT"):
+                value = timecalls.in_zone(self, value, start)
+            elif sign := self.accept("#>", "#>>"):
+                path = str(self.expect("STRING").value)
+                value = jsonpaths.along(sign.kind, value, path, (start, self.last.stop))
+            elif sign := self.accept("->", "->>"):
+                step = self.advance() if self.at("STRING", "NUMBER") else None
+                if step is None or isinstance(step.value, float):
+                    hint = "as in x -> 'name' or x -> 0"
+                    raise self.fault(f"a name or an index is expected after {sign.kind}", hint=hint)
+                value = jsonpaths.step(sign.kind, value, step.value, (start, step.stop))
+            else:
+                self.advance()
+                value = casts.cast(self, value, start, reads_texts=True)
+        return value
+
+    def _at_zone(self) -> bool:
+        """Return whether AT TIME ZONE comes."""
+        return self.at("AT") and self.has_ahead("TIME")
 
     def _value(self) -> ast.Expr:
         """Parse a value without what `::` makes of it."""
@@ -170,20 +250,22 @@ class ExpressionParser(Cursor):
         if kind in calls.SPECIAL:
             self.advance()
             return calls.special(self, token)
-        if kind in AGGREGATES:
+        if kind in AGGREGATES or (kind in {"FIRST", "LAST"} and self.ahead() == "("):
             self.advance()
-            return calls.aggregate(self, token)
+            return aggregatecalls.aggregate(self, token)
         if kind == "UNPIVOT":
             raise self.fault("UNPIVOT makes a table, not a value", token)
         return self._steps(self._datum())
 
     def _parenthesised(self) -> ast.Expr:
         start = self.advance().start
-        if self.at("SELECT"):
-            select = self.select()
-            self.expect(")")
-            return ast.Subquery(select, span=(start, self.last.stop))
+        if setqueries.begins(self):
+            return self._subquery(start)
         inner = self.expression()
+        if isinstance(inner, ast.Subquery) and setqueries.coming(self):
+            return self._subquery(start, inner.select)
+        if self.at(","):
+            return quantified.row(self, inner, start)
         self.expect(")")
         return inner
 
@@ -195,47 +277,41 @@ class ExpressionParser(Cursor):
                 return self._list()
             case "{":
                 return self._struct()
-            case kind if kind == "ID" or kind in _SOFT_WORDS:
+            case kind if kind == "ID" or kind in SOFT_WORDS:
                 return self._named()
             case kind if kind in _CONSTANTS:
-                found: ast.Expr = ast.Literal(token.value, span=span)
+                datum: ast.Expr = ast.Literal(token.value, span=span)
             case kind if kind in _WORDS:
-                found = ast.Literal(_WORDS[kind], span=span)
+                datum = ast.Literal(_WORDS[kind], span=span)
             case "MISSING":
-                found = ast.Missing(span=span)
+                datum = ast.Missing(span=span)
             case "PARAM":
-                found = ast.Param(str(token.value), span=span)
+                datum = ast.Param(str(token.value), span=span)
             case _:
-                raise self.unexpected()
+                raise self.unexpected("VALUE")
         self.advance()
-        return found
+        return datum
 
     def _named(self) -> ast.Expr:
         token = self.advance()
         if self.at("STRING") and not token.quoted and str(token.value).upper() in _TIME_WORDS:
             return self._time(token.start, str(token.value).upper())
         if self._is_interval(token):
-            return self._interval(token.start)
+            return intervals.parse(self, token)
         if self.at("(") and token.kind == "ID" and not token.quoted:
             return calls.plain(self, token)
+        if self.at("[") and token.kind == "ID" and not token.quoted and _is_array(token):
+            return self._array(token)
+        if not token.quoted and token.kind == "ID" and not self.at(".", "["):
+            present = aliases.present(str(token.value).upper(), (token.start, token.stop))
+            if present is not None:
+                return present
         return ast.Name(str(token.value), span=(token.start, token.stop))
 
     def _is_interval(self, token: Token) -> bool:
-        """Tell whether a word is INTERVAL, and not a name: a quantity comes next."""
+        """Return whether a word is INTERVAL, and not a name: a quantity comes next."""
         word = str(token.value).upper()
-        return self.at("STRING", "NUMBER") and not token.quoted and word == "INTERVAL"
-
-    def _interval(self, start: int) -> ast.Interval:
-        """Parse the quantities behind INTERVAL, with their units or the unit behind them."""
-        token = self.advance()
-        text = str(token.value)
-        if self.at("ID") and text.strip("+- ").isdecimal():
-            text += f" {self.advance().value}"
-        found = intervals.read(text, (start, self.last.stop))
-        if found is None:
-            hint = "as in INTERVAL '1 day 12 hours', or INTERVAL 7 DAY"
-            raise self.fault(f"'{text}' is no interval", token.start, hint=hint)
-        return found
+        return self.at("STRING", "NUMBER", "(") and not token.quoted and word == "INTERVAL"
 
     def _time(self, start: int, word: str) -> ast.Expr:
         """Parse the text behind TIMESTAMP or DATE: a constant, or a time that counts from now."""
@@ -258,10 +334,22 @@ class ExpressionParser(Cursor):
         self.expect("]", saying=(",", "]"))
         return ast.MakeList(items, span=(start, self.last.stop))
 
+    def _array(self, token: Token) -> ast.Expr:
+        """Parse ``ARRAY[a, b]``, a list; with one constant it is a step of the field `array`."""
+        listed = self._list()
+        listed = replace(listed, span=(token.start, self.last.stop))
+        match listed.items:
+            case (ast.Literal(int() | str() as step),) if not isinstance(step, bool):
+                base = ast.Name(str(token.value), span=(token.start, token.stop))
+                if isinstance(step, str):
+                    return ast.Dot(base, step, span=listed.span)
+                return ast.Index(base, step, span=listed.span)
+        return listed
+
     def _struct(self) -> ast.MakeStruct:
         start = self.advance().start
         members: list[tuple[str, ast.Expr]] = []
-        if self.at("STRING"):
+        if self.at("STRING", "ID"):
             members.append(self._member())
             while self.accept(","):
                 members.append(self._member())
@@ -269,13 +357,14 @@ class ExpressionParser(Cursor):
         return ast.MakeStruct(tuple(members), span=(start, self.last.stop))
 
     def _member(self) -> tuple[str, ast.Expr]:
-        key = str(self.expect("STRING").value)
+        # A name without quotes is one, as elsewhere.
+        key = str((self.accept("ID") or self.expect("STRING")).value)
         self.expect(":")
         return key, self.expression()
 
     def _steps(self, base: ast.Expr) -> ast.Expr:
         """Parse the fields and indexes behind a value that may have them."""
-        if isinstance(base, ast.Call):
+        if isinstance(base, ast.Call) and base.name not in jsonpaths.STEPPED:
             return base
         while self.at(".", "["):
             if self.accept("."):
@@ -294,6 +383,11 @@ class ExpressionParser(Cursor):
         self.expect("]")
         span = self.since(base)
         return ast.Index(base, step, span=span) if isinstance(step, int) else _dot(base, step, span)
+
+
+def _is_array(token: Token) -> bool:
+    """Return whether a word is ARRAY."""
+    return str(token.value).upper() == "ARRAY"
 
 
 def _dot(base: ast.Expr, name: ast.Constant, span: ast.Span) -> ast.Dot:

@@ -10,47 +10,52 @@ if TYPE_CHECKING:
 
 CLAUSES = "clauses come in this order: FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET"
 _CLAUSES = frozenset({"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"})
+_SHOWN = 12
 _OF_OTHERS = {
     "AVERAGE": "AVG",
-    "CARDINALITY": "SIZE",
-    "CURRENT_TIMESTAMP": "UTCNOW",
-    "DATEADD": "DATE_ADD",
-    "DATEDIFF": "DATE_DIFF",
+    "DATE_PARSE": "STRPTIME",
     "DATE_PART": "EXTRACT(part FROM time)",
-    "EPOCH": "TO_UNIX_EPOCH",
-    "EPOCH_US": "TO_UNIX_MICRO",
-    "INSTR": "LIKE or ~",
-    "GROUP_CONCAT": "STRING_AGG",
-    "LISTAGG": "STRING_AGG",
-    "PERCENTILE": "QUANTILE",
-    "REGEXP_MATCHES": "REGEXP_LIKE",
-    "STRPOS": "LIKE or ~",
-    "SUBSTR": "SUBSTRING",
-    "TYPEOF": "TYPE_BIT",
+    "GENERATE_SERIES": "FROM GENERATE_SERIES(1, 3) AS x",
+    "RAND": "FROM t TABLESAMPLE (10 ROWS)",
+    "RANDOM": "FROM t TABLESAMPLE (10 ROWS)",
+    "RANGE": "FROM RANGE(3) AS x",
+    "REGEXP_MATCH": "REGEXP_LIKE",
+    "STR_TO_DATE": "STRPTIME",
 }
 
 
 def function(name: str, known: Iterable[str]) -> str | None:
     """Suggest a function.
 
-    Parameters
-    ----------
-    name : str
-        The one that does not exist, in upper case.
-    known : iterable of str
-        Those that do.
+    * ``name``: The one that does not exist, in upper case.
 
     Examples
     --------
     >>> function("SUBSTR", ["SUBSTRING"]), function("UPER", ["LOWER", "UPPER"])
     ('did you mean SUBSTRING?', 'did you mean UPPER?')
     """
-    return _meant(_OF_OTHERS.get(name) or _near(name, known))
+    return _meant(_OF_OTHERS.get(name) or near(name, known))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Suggest a column that is there: one that differs little, or all of a few.
+
+    Examples
+    --------
+    >>> nearest("usr", ["user", "n"]), nearest("x", ["user", "n"]), nearest("x", [])
+    ('did you mean user?', 'the columns are n, user', None)
+    """
+    names = sorted(set(known))
+    if meant := _meant(near(name, names)):
+        return meant
+    if len(names) == 1:
+        return f"the only column is {names[0]}"
+    return f"the columns are {', '.join(names)}" if 0 < len(names) <= _SHOWN else None
 
 
 def statement(word: str, known: Iterable[str]) -> str | None:
     """Suggest the first word of a statement."""
-    return _meant(_near(word, known))
+    return _meant(near(word, known))
 
 
 def cast(known: Iterable[str]) -> str:
@@ -59,40 +64,34 @@ def cast(known: Iterable[str]) -> str:
 
 
 def token(
-    last: Token, found: Token, keywords: Iterable[str], text: str
+    last: Token, wrong: Token, keywords: Iterable[str], text: str
 ) -> tuple[str | None, Token]:
-    """Suggest what should stand where a token does not fit, and tell which one is wrong.
-
-    Parameters
-    ----------
-    last, found : Token
-        The token, and the one before it.
-    keywords : iterable of str
-        The words that mean something.
-    text : str
-        The query.
-    """
-    if found.kind == "EQ" and last.kind == "EQ":
-        return "one = compares", found
-    if found.kind == ":":
-        return "CAST(value AS type) converts", found
-    if found.kind in _CLAUSES:
-        return CLAUSES, found
-    if found.kind == "ID" or last.kind == "ID":
+    """Suggest what should stand where a token does not fit, and tell which one is wrong."""
+    if wrong.kind == ":":
+        return "CAST(value AS type) converts", wrong
+    if wrong.kind in _CLAUSES and last.kind == ",":
+        return "nothing stands behind the last comma", wrong
+    if wrong.kind in _CLAUSES:
+        return CLAUSES, wrong
+    if wrong.kind == "NUMBER" and last.kind == "ID" and str(last.value).upper() == "TOP":
+        return f"LIMIT {wrong.value} at the end of the query takes the first rows", last
+    if wrong.kind == "ID" or last.kind == "ID":
         words = list(keywords)
         data = text.encode("utf-8", "replace")
-        for one in (last, found):
-            word = data[one.start : one.stop].decode("utf-8", "replace").upper()
-            if one.kind == "ID" and (near := _near(word, words)):
-                return f"did you mean {near} instead of {word}?", one
-    return None, found
+        for name_token in (last, wrong):
+            word = data[name_token.start : name_token.stop].decode("utf-8", "replace").upper()
+            similar = near(word, words) if name_token.kind == "ID" else None
+            if similar and similar != word:
+                return f"did you mean {similar} instead of {word}?", name_token
+    return None, wrong
 
 
 def _meant(name: str | None) -> str | None:
     return f"did you mean {name}?" if name else None
 
 
-def _near(word: str, known: Iterable[str]) -> str | None:
+def near(word: str, known: Iterable[str]) -> str | None:
+    """Return the name that differs least from a word, if it does not differ much."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word, sorted(known), n=1, cutoff=0.7)), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from sdb import notes
 from sdb.errors import QueryError
 from sdb.query.syntax import literals
 from sdb.records import record
@@ -26,9 +27,15 @@ AGGREGATES = literals.words(
     " BOOL_AND BOOL_OR COUNT DENSE_RANK EARLIEST EVERY LATEST MAX MEDIAN MIN MODE QUANTILE"
     " QUANTILE_CONT QUANTILE_DISC RANK ROW_NUMBER SNELLER_DATASHAPE STDDEV STDDEV_POP STRING_AGG"
     " SUM VARIANCE VARIANCE_POP"
+    " ANY_VALUE APPROX_TOP_K ARG_MAX ARG_MIN COUNT_IF CORR COVAR_POP COVAR_SAMP GEOMEAN"
+    " GROUPING HISTOGRAM"
+    " KURTOSIS MAX_BY MIN_BY PERCENTILE_CONT PERCENTILE_DISC PRODUCT REGR_INTERCEPT REGR_R2"
+    " REGR_SLOPE SKEWNESS STDDEV_SAMP VARIANCE_SAMP VAR_POP VAR_SAMP"
+    " CUME_DIST FIRST_VALUE LAG LAST_VALUE LEAD NTH_VALUE NTILE PERCENT_RANK"
+    " APPROX_QUANTILE ARBITRARY COUNTIF GROUP_CONCAT LISTAGG LOGICAL_AND LOGICAL_OR PERCENTILE"
 )
 _CALLS = literals.words(
-    "CAST COALESCE DATE_ADD DATE_BIN DATE_DIFF DATE_TRUNC EXTRACT NULLIF TRIM UTCNOW"
+    "CAST TRY_CAST COALESCE DATE_ADD DATE_BIN DATE_DIFF DATE_TRUNC EXTRACT NULLIF TRIM UTCNOW"
 )
 KEYWORDS = (
     literals.words(
@@ -41,11 +48,14 @@ KEYWORDS = (
     | AGGREGATES
 )
 _CONSTANTS = frozenset({"NULL", "MISSING", "TRUE", "FALSE"})
+# Sides of joins, and functions where a parenthesis follows.
+_SIDES = frozenset({"LEFT", "RIGHT"})
 _OPERAND_ENDS = frozenset(
     {"ID", "NUMBER", "STRING", "TIMESTAMP", "PARAM", ")", "]", "}", "END", *_CONSTANTS}
 )
 _OPERATORS = {
     b"=": "EQ",
+    b"==": "EQ",
     b"<>": "NE",
     b"!=": "NE",
     b"<": "LT",
@@ -59,16 +69,18 @@ _OPERATORS = {
 
 _SHOWN = 80
 
-_SPACE = re.compile(rb"[ \t\n\r\f\v]+|--[^\n]*|#[^\n]*")
+# A path into JSON, as in x #> '{a,b}', is no comment.
+_SPACE = re.compile(rb"[ \t\n\r\f\v]+|--[^\n]*|#(?!>>?[ ]*'\{)[^\n]*")
 _COMMENT_MARK = re.compile(rb"/\*|\*/")
 _TOKEN = re.compile(
-    rb"""(?P<word>[A-Za-z_@\x80-\xff][A-Za-z0-9_@\x80-\xff]*)
+    rb"""(?P<string>[rR]'(?:[^']|'')*'|[eE]?'(?:[^'\\]|\\.|'')*')
+    | (?P<word>[A-Za-z_@\x80-\xff][A-Za-z0-9_@\x80-\xff]*)
     | (?P<number>-?0[xX][0-9A-Za-z_]*|-?\.?[0-9](?:[eE][+-]|[0-9A-Za-z_@.\x80-\xff])*)
-    | (?P<string>'(?:[^'\\]|\\.|'')*')
     | (?P<quoted>"(?:[^"\\]|\\.)*")
     | (?P<time>`[^`]*`)
     | (?P<param>\$[A-Za-z_][A-Za-z0-9_]*)
-    | (?P<operator>\*/|>>>|~~\*|~~|~\*|>>|<<|<=|>=|<>|!=|\|\||\+\+|::|[-+*/%^&|~=<>!()\[\]{},.:])
+    | (?P<operator>\*/|\*\*|//|->>|->|\#>>|\#>|>>>|~~\*|~~|~\*|>>|<<|<=|>=|<>|!=|==|\|\||\+\+|::
+        |[-+*/%^&|~=<>!()\[\]{},.:])
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -89,33 +101,16 @@ def _short(text: str) -> str:
 
 @record
 class Token:
-    """A word, a constant or a sign.
+    """A word, a constant or a sign."""
 
-    Attributes
-    ----------
-    kind : str
-        ``ID``, ``NUMBER``, ``STRING``, ``TIMESTAMP``, ``PARAM``, ``$end``, a keyword in upper case,
-        the name of a comparison (``EQ``, ``LT`` ...), or a sign as it is.
-    value : Constant
-        The name or the constant.
-    start, stop : int
-        Its place in the text, in bytes.
-    quoted : bool
-        Whether it is a name in quotes.
-    """
-
+    # ``ID``, ``NUMBER``, ``STRING``, ``TIMESTAMP``, ``PARAM``, ``$end``, a keyword in upper case,
+    # the name of a comparison (``EQ``, ``LT`` ...), or a sign as it is
     kind: str
-    value: Constant
+    value: Constant  # the name or the constant
+    # Its place in the text, in bytes
     start: int
     stop: int
-    quoted: bool = False
-
-    @property
-    def title(self) -> str:
-        """Name of the token in messages."""
-        if self.kind in AGGREGATES:
-            return "AGGREGATE"
-        return self.kind if self.kind[0].isalpha() or self.kind[0] == "$" else f"'{self.kind}'"
+    quoted: bool = False  # whether it is a name in quotes
 
 
 class Lexer:
@@ -123,15 +118,9 @@ class Lexer:
 
     A fault in the text is raised when the parser gets there, so that the first one is reported.
 
-    Parameters
-    ----------
-    text : str
-        The query.
-
-    Attributes
-    ----------
-    at_table : bool
-        Whether the name of a table comes: a version may stand behind it, as in ``db.t@-1``.
+    * ``at_table``: Whether the name of a table comes: a version may stand behind it, as in
+      ``db.t@-1``.
+    * ``at_setting``: Whether a SET comes, whose semicolon is a token.
 
     Raises
     ------
@@ -142,6 +131,7 @@ class Lexer:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at_table = False
+        self.at_setting = False
         try:
             self._data = text.encode()
         except UnicodeEncodeError:
@@ -151,6 +141,19 @@ class Lexer:
                 f"parsing query: the text has {len(self._data)} bytes, {MAX_BYTES} are the limit",
                 hint="put long lists of constants into a file and join it",
             )
+
+    def has_star(self, at: int) -> bool:
+        """Return whether a star stands at a place, in bytes."""
+        return self._data.startswith(b"*", at)
+
+    def shown(self, token: Token) -> str:
+        """Return a token as messages name it."""
+        if token.kind in KEYWORDS:
+            return token.kind
+        text = _short(self._data[token.start : token.stop].decode("utf-8", "replace"))
+        constants = {"NUMBER": "the number", "STRING": "the text", "TIMESTAMP": "the time"}
+        word = constants.get(token.kind)
+        return f"{word} {text}" if word else f"'{text}'"
 
     def fault(
         self,
@@ -163,17 +166,11 @@ class Lexer:
     ) -> QueryError:
         """Make the error for a place, given in bytes; the message may say another one."""
         error = QueryError(message, query=self.text, offset=offset, length=length, hint=hint)
-        told = error if said is None else QueryError(message, query=self.text, offset=said)
-        return error.within(f"parsing query: at {told.line}:{told.column}")
+        fault = error if said is None else QueryError(message, query=self.text, offset=said)
+        return error.within(f"parsing query: at {fault.line}:{fault.column}")
 
     def __iter__(self) -> Iterator[Token]:
-        """Make the tokens, the last one of kind ``$end``.
-
-        Yields
-        ------
-        Token
-            The next one.
-        """
+        """Make the tokens, the last one of kind ``$end``."""
         at = stop = 0
         previous = ""
         while (at := self._skip_space(at)) < len(self._data):
@@ -189,12 +186,12 @@ class Lexer:
         yield Token("$end", None, end, end)
 
     def _with_reference(self, token: Token) -> Token:
-        """Let a name go on to the end of the version that is written behind its @."""
+        """Extend a name to the end of the version that is written behind its @."""
         sign = self._data.find(b"@", token.start, token.stop)
-        if token.quoted or sign < 0 or (found := _REFERENCE.match(self._data, sign)) is None:
+        if token.quoted or sign < 0 or (reference := _REFERENCE.match(self._data, sign)) is None:
             return token
-        text = self._data[token.start : found.end()].decode("utf-8", "replace")
-        return Token("ID", text, token.start, found.end())
+        text = self._data[token.start : reference.end()].decode("utf-8", "replace")
+        return Token("ID", text, token.start, reference.end())
 
     def _skip_space(self, at: int) -> int:
         data = self._data
@@ -215,17 +212,17 @@ class Lexer:
         raise self.fault("unterminated comment", start)
 
     def _token(self, at: int, previous: str) -> Token:
-        found = _TOKEN.match(self._data, at)
-        if found is None or not found.lastgroup:
+        matched = _TOKEN.match(self._data, at)
+        if matched is None or not matched.lastgroup:
             return self._odd(at)
-        raw, stop = found.group(), found.end()
-        match found.lastgroup:
+        raw, stop = matched.group(), matched.end()
+        match matched.lastgroup:
             case "word":
                 token = self._word(raw, at, stop, previous)
             case "number":
                 token = self._number(raw, at, stop, previous)
             case "string":
-                token = Token("STRING", self._unescape(raw, at), at, stop)
+                token = self._string(raw, at, stop)
             case "quoted":
                 token = Token("ID", self._unescape(raw, at), at, stop, quoted=True)
             case "time":
@@ -236,6 +233,16 @@ class Lexer:
                 token = self._sign(raw, at, stop)
         return token
 
+    def _string(self, raw: bytes, start: int, stop: int) -> Token:
+        """Read a text: as it stands with r in front, else with its escapes."""
+        if raw[:1] in b"rR":
+            return Token("STRING", raw[2:-1].decode().replace("''", "'"), start, stop)
+        if raw[:1] in b"eE":
+            return Token("STRING", self._unescape(raw[1:], start + 1), start, stop)
+        if warning := literals.escape_warning(raw[1:-1].decode()):
+            notes.warn(warning)
+        return Token("STRING", self._unescape(raw, start), start, stop)
+
     def _sign(self, raw: bytes, start: int, stop: int) -> Token:
         if raw == b"*/":
             raise self.fault('unexpected "/" or end of multi-line comment', start)
@@ -245,8 +252,12 @@ class Lexer:
         """Handle what starts no token: a semicolon at the end, or a fault."""
         rest = self._data[at:]
         match rest[:1]:
+            case b";" if not rest.replace(b";", b" ").strip():
+                return Token("$end", None, at, at)
             case b";" if self._skip_space(at + 1) == len(self._data):
                 return Token("$end", None, at, at)
+            case b";" if self.at_setting:
+                return Token(";", ";", at, at + 1)
             case b"'":
                 raise self.fault("unterminated string, missing '", at, len(rest))
             case b'"':
@@ -254,6 +265,9 @@ class Lexer:
             case b"`":
                 raise self.fault("unterminated ion datum literal, missing '`'", at, len(rest))
         char = rest.decode()[0]
+        if char == ";":
+            hint = "sdb exec and sdb shell take several statements"
+            raise self.fault("a query ends with its semicolon", at, 1, hint=hint)
         raise self.fault(f"unexpected character '{char}'", at, len(char.encode()))
 
     def _word(self, raw: bytes, start: int, stop: int, previous: str) -> Token:
@@ -275,6 +289,8 @@ class Lexer:
             return False
         if keyword in _CONSTANTS:
             return not _CONSTANT_IS_NAME.match(self._data, stop)
+        if keyword in _SIDES:
+            return _OPENS.match(self._data, stop) is None
         if keyword in _CALLS or keyword in AGGREGATES:
             return _OPENS.match(self._data, stop) is not None
         if keyword == "END" and self._data[stop : stop + 1] in {b"]", b"}"}:

@@ -14,10 +14,11 @@ INT64_MAX = (1 << 63) - 1
 UINT64_MAX = (1 << 64) - 1
 WEEKDAYS = ("SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY")
 
-_RADIX = re.compile(r"(-?)0(?:[xX]([0-9a-fA-F_]+)|[bB]([01_]+)|[oO]([0-7_]+)|([0-7_]+))")
-_INTEGER = re.compile(r"-?[0-9][0-9_]*")
-_DECIMAL = re.compile(r"-?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+# Compiled where a query first needs them: together they would be 1 ms of each query's start.
+_RADIX = r"(-?)0(?:[xX]([0-9a-fA-F_]+)|[bB]([01_]+)|[oO]([0-7_]+)|([0-7_]+))"
+_INTEGER = r"-?[0-9][0-9_]*"
+_DECIMAL = r"-?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?"
+_ESCAPE = r"(?s)\\(?:u([0-9a-fA-F]{4})|(.))"
 _SIMPLE = {
     "a": "\a",
     "b": "\b",
@@ -31,25 +32,31 @@ _SIMPLE = {
     "/": "/",
     '"': '"',
 }
+_CONTROLS = {
+    "a": "a bell",
+    "b": "a backspace",
+    "f": "a form feed",
+    "n": "a line break",
+    "r": "a carriage return",
+    "t": "a tab",
+    "v": "a vertical tab",
+}
+_PATH = r"%?(?:[A-Za-z]:|\\|%[A-Za-z]+%|\.{1,2})\\"
+_SHOWN = 60
 _NAMED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
-_TIME = re.compile(
-    r"\s*(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?\s*",
-    re.ASCII,
-)
-_SHORT_TIME = re.compile(r"\s*(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(Z|[+-]\d\d:\d\d)?)?\s*", re.ASCII)
+_TIME = r"(?a)\s*(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?\s*"
+_SHORT_TIME = r"(?a)\s*(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(Z|[+-]\d\d:\d\d)?)?\s*"
+NUMBER_TEXT = r"(?a)\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
+"""A text that says a number, for casts of texts; the engine has the same in its own words."""
+BOOLEANS = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"})
+"""Texts that say a boolean, in lower case."""
 _CYCLE_US = 146_097 * 86_400 * instants.SECOND_US
 _LEAP_SECOND = 60
 _SHIFTED_YEARS = 400  # these are read a cycle of the calendar later: `datetime` has no year 0
 
 
 class EscapeError(ValueError):
-    """A backslash that stands for nothing.
-
-    Attributes
-    ----------
-    index : int
-        Where it stands in the text, in characters.
-    """
+    """A backslash that stands for nothing."""
 
     def __init__(self, message: str, index: int) -> None:
         super().__init__(message)
@@ -57,22 +64,16 @@ class EscapeError(ValueError):
 
 
 def words(text: str) -> frozenset[str]:
-    """Give the words of a text as a set."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
 def number(text: str) -> int | float:
     """Read a number.
 
-    Parameters
-    ----------
-    text : str
-        As in ``12``, ``1_000``, ``0x1F``, ``0b101``, ``0o17``, ``017``, ``.5`` or ``1e3``.
+    * ``text``: As in ``12``, ``1_000``, ``0x1F``, ``0b101``, ``0o17``, ``017``, ``.5`` or ``1e3``.
 
-    Returns
-    -------
-    int or float
-        An integer whose magnitude 64 bits hold, or a finite float.
+    Returns: An integer whose magnitude 64 bits hold, or a finite float.
 
     Raises
     ------
@@ -82,15 +83,15 @@ def number(text: str) -> int | float:
         The text is no number.
     """
     value: int | float
-    if radix := _RADIX.fullmatch(text):
+    if radix := re.fullmatch(_RADIX, text):
         sign, *bodies = radix.groups()
         base, digits = next(
             (base, body) for base, body in zip((16, 2, 8, 8), bodies, strict=True) if body
         )
         value = int(sign + digits.strip("_"), base)
-    elif _INTEGER.fullmatch(text) and len(text) < 25:  # noqa: PLR2004 - longer ones are floats
+    elif re.fullmatch(_INTEGER, text) and len(text) < 25:  # noqa: PLR2004 - longer ones are floats
         value = int(text.replace("_", ""))
-    elif _DECIMAL.fullmatch(text):
+    elif re.fullmatch(_DECIMAL, text):
         value = float(text.replace("_", ""))
     else:
         raise ValueError(text)
@@ -104,59 +105,67 @@ def number(text: str) -> int | float:
 def unescape(text: str) -> str:
     r"""Read the inside of a quoted text.
 
-    Parameters
-    ----------
-    text : str
-        Without the quotes, as in ``a\tb``.
-
-    Returns
-    -------
-    str
-        What it stands for.
+    * ``text``: Without the quotes, as in ``a\tb``.
 
     Raises
     ------
     EscapeError
-        A backslash stands before something that it does not go with.
+        Half of a surrogate pair, as in ``\ud83d``.
     """
     if "\\" not in text:
         return text
-    plain = _ESCAPE.sub(_meaning, text)
+    plain = re.sub(_ESCAPE, _meaning, text)
     try:
         return plain.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        index = next(found.start() for found in _ESCAPE.finditer(text) if found[1])
+        index = next(sequence.start() for sequence in re.finditer(_ESCAPE, text) if sequence[1])
         raise EscapeError("half of a surrogate pair is no character", index) from None
 
 
-def _meaning(found: re.Match[str]) -> str:
-    code, char = found.groups()
+def _meaning(sequence: re.Match[str]) -> str:
+    code, char = sequence.groups()
     if code:
         return chr(int(code, 16))
-    if char not in _SIMPLE:
-        raise EscapeError(
-            f"unexpected backslash escape of '{char}' (0x{ord(char):x})", found.start()
-        )
-    return _SIMPLE[char]
+    # A backslash before another character is itself, as in standard SQL: '\\d+' is an expression.
+    return _SIMPLE.get(char, f"\\{char}")
+
+
+def escape_warning(text: str) -> str | None:
+    r"""Return a warning about escapes that were probably meant as backslashes.
+
+    * ``text``: Without the quotes, as in ``C:\temp``.
+
+    Examples
+    --------
+    >>> escape_warning(r"one\nline"), escape_warning(r"\d+\.\d+")
+    (None, None)
+    >>> escape_warning(r"C:\temp")
+    "'C:\\temp' has a tab where it says \\t: r'C:\\temp' keeps its backslashes"
+    """
+    codes = [escape[2] for escape in re.finditer(_ESCAPE, text) if escape[2]]
+    controls = [code for code in codes if code in _CONTROLS]
+    if not controls:
+        return None
+    # A path, a word boundary of a regular expression, or backslashes of which others are kept.
+    is_path = re.match(_PATH, text) is not None
+    if not (is_path or "b" in controls or any(code not in _SIMPLE for code in codes)):
+        return None
+    code = "b" if "b" in controls and not is_path else controls[0]
+    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+    return (
+        f"'{shown}' has {_CONTROLS[code]} where it says \\{code}: r'{shown}' keeps its backslashes"
+    )
 
 
 def timestamp(text: str) -> Instant | None:
     """Read a date-time of RFC 3339, the way the packer does.
 
-    Parameters
-    ----------
-    text : str
-        With ``T`` or a space, an optional fraction, and ``Z``, an offset or nothing (UTC).
-
-    Returns
-    -------
-    Instant or None
-        Cut to microseconds; ``None`` when the text is none.
+    * ``text``: With ``T`` or a space, an optional fraction, and ``Z``, an offset or nothing (UTC).
     """
-    found = _TIME.fullmatch(text)
-    if not found:
+    match = re.fullmatch(_TIME, text)
+    if not match:
         return None
-    year, month, day, hour, minute, second = [int(group) for group in found.groups()[:6]]
+    year, month, day, hour, minute, second = [int(group) for group in match.groups()[:6]]
     leap = second == _LEAP_SECOND
     year += 400 if year < _SHIFTED_YEARS else 0
     try:
@@ -164,53 +173,35 @@ def timestamp(text: str) -> Instant | None:
     except ValueError:
         return None
     us = instants.to_us(moment) + leap * instants.SECOND_US
-    us -= _CYCLE_US if found[1] < f"{_SHIFTED_YEARS:04}" else 0
-    us += int((found[7] or "")[:6].ljust(6, "0"))
-    if found[8] and found[8] != "Z":
-        minutes = int(found[8][1:3]) * 60 + int(found[8][4:6])
-        us -= (minutes if found[8][0] == "+" else -minutes) * 60 * instants.SECOND_US
+    us -= _CYCLE_US if match[1] < f"{_SHIFTED_YEARS:04}" else 0
+    us += int((match[7] or "")[:6].ljust(6, "0"))
+    if match[8] and match[8] != "Z":
+        minutes = int(match[8][1:3]) * 60 + int(match[8][4:6])
+        us -= (minutes if match[8][0] == "+" else -minutes) * 60 * instants.SECOND_US
     return Instant(us)
 
 
 def moment(text: str) -> Instant | None:
     """Read a time that a user writes.
 
-    Parameters
-    ----------
-    text : str
-        A date-time as `timestamp` reads it, also without seconds, or a date alone (its midnight).
+    * ``text``: A date-time as `timestamp` reads it, also without seconds, or a date alone (its
+      midnight).
 
-    Returns
-    -------
-    Instant or None
-        The time, in UTC where there is no offset; ``None`` when the text is none.
+    Returns: The time, in UTC where there is no offset; ``None`` when the text is no time.
 
     Examples
     --------
     >>> moment("1970-01-02") == timestamp("1970-01-02T00:00:00Z"), moment("1970-13-01")
     (True, None)
     """
-    if found := _SHORT_TIME.fullmatch(text):
-        day, minute, zone = found.groups()
+    if match := re.fullmatch(_SHORT_TIME, text):
+        day, minute, zone = match.groups()
         text = f"{day}T{minute or '00:00'}:00{zone or 'Z'}"
     return timestamp(text)
 
 
 def escape(text: str, quote: str) -> str:
-    """Write the inside of a quoted text, in ASCII.
-
-    Parameters
-    ----------
-    text : str
-        What to write.
-    quote : str
-        The quote around it.
-
-    Returns
-    -------
-    str
-        The text that `unescape` reads.
-    """
+    """Write the inside of a quoted text, in ASCII."""
     return "".join(_escaped(char, quote) for char in text)
 
 
@@ -226,18 +217,7 @@ def _escaped(char: str, quote: str) -> str:
 
 
 def constant(value: Constant) -> str:
-    """Write a constant the way a query would have it.
-
-    Parameters
-    ----------
-    value : Constant
-        What to write.
-
-    Returns
-    -------
-    str
-        As in ``'a'``, ``TRUE`` or ``1.5``.
-    """
+    """Write a constant the way a query would have it."""
     match value:
         case None:
             return "NULL"

@@ -3,44 +3,56 @@
 from __future__ import annotations
 
 from sdb.query.syntax import ast, visitor
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.syntax.expressions import ExpressionParser
+    from sdb.query.syntax.parser import Parser
 
 
 def of_group(parser: ExpressionParser, key: ast.Item, items: tuple[ast.Item, ...]) -> ast.Item:
-    """Give a key of GROUP BY; a number without a name stands for an item."""
+    """Return a key of GROUP BY; a number without a name stands for an item."""
     if key.alias is not None:
         return key
-    place = _place(parser, key.expr, items)
-    if isinstance(place, ast.Position) and _is_aggregate(items[place.number - 1]):
-        raise parser.fault(f"item {place.number} is an aggregate, and no key", place.span[0])
-    return ast.Item(place, span=key.span)
+    key_expr = _place(parser, key.expr, items)
+    if isinstance(key_expr, ast.Position) and _is_aggregate(items[key_expr.number - 1]):
+        raise parser.fault(f"item {key_expr.number} is an aggregate, and no key", key_expr.span[0])
+    return ast.Item(key_expr, span=key.span)
 
 
 def of_sort(parser: ExpressionParser, key: ast.Sort, items: tuple[ast.Item, ...]) -> ast.Sort:
-    """Give a key of ORDER BY; a number stands for an item."""
-    place = _place(parser, key.expr, items)
-    return ast.Sort(place, key.descending, key.nulls_last, span=key.span)
+    """Return a key of ORDER BY; a number stands for an item."""
+    key_expr = _place(parser, key.expr, items)
+    return replace(key, expr=key_expr)
+
+
+def collated(parser: Parser, expr: ast.Expr) -> ast.Expr:
+    """Parse COLLATE behind a key of ORDER BY: texts in lower case, all else as it is."""
+    word = parser.advance()
+    name = parser.name().upper()
+    if isinstance(expr, ast.Literal):
+        raise parser.fault("COLLATE takes a field or an expression, not a number", word)
+    if name in {"BINARY", "C"}:
+        return expr
+    if name != "NOCASE":
+        hint = "NOCASE is without regard to case, BINARY the order without COLLATE"
+        raise parser.fault(f"there is no collation {name}", parser.last, hint=hint)
+    lower = ast.Call("LOWER", (expr,), span=expr.span)
+    return ast.Call("COALESCE", (lower, expr), span=expr.span)
 
 
 def all_keys(items: tuple[ast.Item, ...], span: ast.Span) -> tuple[ast.Item, ...] | None:
-    """Give the keys that GROUP BY ALL stands for: the items that are no aggregates."""
+    """Return the keys that GROUP BY ALL stands for: the items that are no aggregates."""
     numbers = [number for number, item in enumerate(items, 1) if not _is_aggregate(item)]
     return tuple([ast.Item(ast.Position(n, span=span), span=span) for n in numbers]) or None
 
 
 def all_sorts(items: tuple[ast.Item, ...], whole: ast.Sort) -> tuple[ast.Sort, ...]:
-    """Give the keys that ORDER BY ALL stands for: all items, from left to right."""
+    """Return the keys that ORDER BY ALL stands for: all items, from left to right."""
     return tuple(
         [
-            ast.Sort(
-                ast.Position(number, span=whole.span),
-                whole.descending,
-                whole.nulls_last,
-                span=whole.span,
-            )
+            replace(whole, expr=ast.Position(number, span=whole.span))
             for number in range(1, len(items) + 1)
         ]
     )

@@ -14,36 +14,26 @@ _OPENS = {"'", '"', "`", "/*"}
 def split(text: str) -> tuple[list[str], str]:
     r"""Cut text at semicolons that are not in quotes or comments.
 
-    Parameters
-    ----------
-    text : str
-        Statements, one after the other.
-
-    Returns
-    -------
-    list of str
-        Those that a semicolon ends, without it.
-    str
-        What follows on the last one; the text in quotes that are not closed is of it.
+    Returns: What follows on the last one; the text in quotes that are not closed is of it.
 
     Examples
     --------
     >>> split("SELECT ';' AS a; SELECT 2 -- two; \n")
     (["SELECT ';' AS a"], 'SELECT 2 -- two;')
     """
-    found = []
+    statements = []
     start = 0
     for piece in _PIECE.finditer(text):
         if piece.group() in _OPENS:
             break
         if piece.group() == ";":
-            found.append(text[start : piece.start()].strip())
+            statements.append(text[start : piece.start()].strip())
             start = piece.end()
-    return [one for one in found if one], text[start:].strip()
+    return [statement for statement in statements if statement], text[start:].strip()
 
 
 def is_whole(text: str) -> bool:
-    r"""Tell whether text that is being typed is to be run: it ends with a semicolon or empty line.
+    r"""Check whether text that is being typed is to be run: it ends with a semicolon or empty line.
 
     Examples
     --------
@@ -52,5 +42,5 @@ def is_whole(text: str) -> bool:
     """
     if text.startswith("\\") or not text.strip():
         return True
-    found, rest = split(text)
-    return (bool(found) and not rest) or text.endswith("\n")
+    statements, rest = split(text)
+    return (bool(statements) and not rest) or text.endswith("\n")

@@ -10,12 +10,14 @@ from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.query.syntax.parser import Parser
+    from sdb.query.syntax.tableparser import TableParser
 
 SYSTEM = "sdb"
 SYSTEM_TABLES = ("versions", "packfiles", "blocks", "inputs", "refs", "garbage", "tables")
 AT = "TABLE_AT"
 OF = "TABLE_OF"
+THROUGH = "TABLE_THROUGH"
+"""A table that a view names: its path, the view, and word and value of `AT` if it has a version."""
 _AT_WORDS = ("VERSION", "TIMESTAMP", "TAG", "BRANCH")
 _FOR_WORDS = {
     "VERSION": "VERSION",
@@ -25,22 +27,14 @@ _FOR_WORDS = {
 }
 
 
-def behind(parser: Parser, table: ast.PathTable | ast.CallTable) -> ast.Table:
+def behind(parser: TableParser, table: ast.PathTable | ast.CallTable) -> ast.Table:
     """Parse what stands behind the name of a table, and says which version is meant.
 
-    Parameters
-    ----------
-    parser : Parser
-        Has read the name.
-    table : PathTable or CallTable
-        The table, of `READ_FILE` when its name is in quotes.
+    * ``table``: The table, of `READ_FILE` when its name is in quotes.
 
-    Returns
-    -------
-    Table
-        The version: a call of `TABLE_AT` with the name, a word (``ANY``, ``VERSION``,
-        ``TIMESTAMP``, ``TAG``, ``BRANCH``) and a value; of a system table, one of `TABLE_OF`; the
-        table itself where no version is told.
+    Returns: The version: a call of `TABLE_AT` with the name, a word (``ANY``, ``VERSION``,
+    ``TIMESTAMP``, ``TAG``, ``BRANCH``) and a value; of a system table, one of `TABLE_OF`; the table
+    itself where no version is named.
     """
     name = table.expr if isinstance(table, ast.PathTable) else table.args[0]
     last, token = parser.last, parser.token
@@ -61,9 +55,9 @@ def behind(parser: Parser, table: ast.PathTable | ast.CallTable) -> ast.Table:
         word = _word(parser, _AT_WORDS)
         parser.expect("EQ", saying=("=>",))
         parser.expect("GT", saying=("=>",))
-        found = _version(parser, name, word, _value(parser))
+        version = _version(parser, name, word, _value(parser))
         parser.expect(")")
-        return found
+        return version
     if _is_for(parser):
         parser.advance()
         word = _FOR_WORDS[_word(parser, tuple(_FOR_WORDS))]
@@ -73,13 +67,13 @@ def behind(parser: Parser, table: ast.PathTable | ast.CallTable) -> ast.Table:
     return table
 
 
-def _is_for(parser: Parser) -> bool:
+def _is_for(parser: TableParser) -> bool:
     token = parser.token
     is_word = token.kind == "ID" and not token.quoted and str(token.value).upper() == "FOR"
     return is_word and parser.ahead() == "ID"
 
 
-def _word(parser: Parser, words: tuple[str, ...]) -> str:
+def _word(parser: TableParser, words: tuple[str, ...]) -> str:
     word = str(parser.token.value).upper()
     if not parser.at("ID") or word not in words:
         raise parser.unexpected(*words)
@@ -87,10 +81,10 @@ def _word(parser: Parser, words: tuple[str, ...]) -> str:
     return word
 
 
-def _value(parser: Parser) -> ast.Expr:
+def _value(parser: TableParser) -> ast.Expr:
     """Parse the value of a version; a bare name is its text."""
-    found = parser.expression()
-    return ast.Literal(found.name, span=found.span) if isinstance(found, ast.Name) else found
+    value = parser.expression()
+    return ast.Literal(value.name, span=value.span) if isinstance(value, ast.Name) else value
 
 
 def _literal(text: str, name: ast.Expr) -> ast.Literal:
@@ -98,20 +92,20 @@ def _literal(text: str, name: ast.Expr) -> ast.Literal:
 
 
 def unquoted(text: str) -> str:
-    """Give what stands behind the @ of a table, without quotes around it."""
+    """Return what stands behind the @ of a table, without quotes around it."""
     is_quoted = len(text) > 1 and text[0] in "'\"" and text[0] == text[-1]
     return text[1:-1] if is_quoted else text
 
 
-def _version(parser: Parser, name: ast.Expr, word: str, value: ast.Expr) -> ast.CallTable:
+def _version(parser: TableParser, name: ast.Expr, word: str, value: ast.Expr) -> ast.CallTable:
     span = (name.span[0], parser.last.stop)
     if isinstance(name, ast.Name):
         parser.refuse_version(name)
     return ast.CallTable(AT, (name, ast.Literal(word, span=span), value), span=span)
 
 
-def _called(parser: Parser, name: ast.Dot) -> ast.CallTable:
-    """Parse what stands in parentheses behind a name: a time, or the table that is told of."""
+def _called(parser: TableParser, name: ast.Dot) -> ast.CallTable:
+    """Parse what stands in parentheses behind a name: a time, or a table."""
     is_system = name.base == ast.Name(SYSTEM) and name.name in SYSTEM_TABLES
     if name.base == ast.Name(SYSTEM) and not is_system:
         known = ", ".join(SYSTEM_TABLES)

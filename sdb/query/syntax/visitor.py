@@ -20,18 +20,7 @@ _FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}
 
 
 def children(node: ast.Node) -> Iterator[ast.Node]:
-    """Give the nodes right below a node, in the order of the text.
-
-    Parameters
-    ----------
-    node : ast.Node
-        Any node.
-
-    Yields
-    ------
-    ast.Node
-        Expressions, tables, sources, items, sort keys, windows and selects alike.
-    """
+    """Yield the nodes right below a node, in the order of the text."""
     for name in _names(type(node)):
         value = getattr(node, name)
         if isinstance(value, ast.Node):
@@ -41,7 +30,7 @@ def children(node: ast.Node) -> Iterator[ast.Node]:
 
 
 def _names(kind: type[ast.Node]) -> tuple[str, ...]:
-    """Give the fields that may hold nodes."""
+    """Return the fields that may hold nodes."""
     if kind not in _FIELDS:
         _FIELDS[kind] = tuple(name for name in field_names(kind) if name != "span")
     return _FIELDS[kind]
@@ -56,20 +45,7 @@ def _nodes(values: tuple[object, ...]) -> Iterator[ast.Node]:
 
 
 def nodes(root: ast.Node, *, into_selects: bool = True) -> Iterator[ast.Node]:
-    """Give a node and all below it, parents first.
-
-    Parameters
-    ----------
-    root : ast.Node
-        Where to start.
-    into_selects : bool
-        Whether to look into sub-queries.
-
-    Yields
-    ------
-    ast.Node
-        The next one.
-    """
+    """Yield a node and all below it, parents first."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -85,17 +61,7 @@ def nodes(root: ast.Node, *, into_selects: bool = True) -> Iterator[ast.Node]:
 def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
     """Look for a node that stands deeper than a limit.
 
-    Parameters
-    ----------
-    root : ast.Node
-        The tree.
-    limit : int
-        The greatest depth allowed, that of the root being 0.
-
-    Returns
-    -------
-    ast.Node or None
-        The first node below it, or nothing.
+    * ``limit``: The greatest depth allowed, that of the root being 0.
     """
     level = [root]
     for _ in range(limit + 1):
@@ -104,14 +70,14 @@ def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
 
 
 def aggregates(root: ast.Node) -> Iterator[ast.Aggregate]:
-    """Give the aggregates and window functions in an expression, sub-queries left aside."""
+    """Yield the aggregates and window functions in an expression, sub-queries left aside."""
     for node in nodes(root, into_selects=False):
         if isinstance(node, ast.Aggregate):
             yield node
 
 
 def root_name(path: ast.Node) -> ast.Name | None:
-    """Give the name that a path starts with; ``None`` when it starts otherwise, or is no path."""
+    """Return the name that a path starts with; ``None`` when it starts otherwise, or is no path."""
     while isinstance(path, ast.Dot | ast.Index):
         path = path.base
     return path if isinstance(path, ast.Name) else None
@@ -125,21 +91,12 @@ def rewrite(
 ) -> T:
     """Make a tree anew, from the leaves to the root.
 
-    Parameters
-    ----------
-    root : ast.Node
-        The tree.
-    change : callable, optional
-        Gives what stands for a node whose own parts are new already; the node itself where nothing
-        changes.
-    stop : callable, optional
-        Asked before the parts of a node are looked into: gives what stands for the node as a whole,
-        or ``None`` to go on.
+    * ``change``: Gives what stands for a node whose own parts are new already; the node itself
+      where nothing changes.
+    * ``stop``: Asked before the parts of a node are looked into: gives what stands for the node as
+      a whole, or ``None`` to go on.
 
-    Returns
-    -------
-    ast.Node
-        The new tree, which shares with the old one what did not change.
+    Returns: The new tree, which shares with the old one what did not change.
     """
     if stop is not None and (new := stop(root)) is not None:
         return new  # type: ignore[return-value]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.syntax import ast, hints, versions, writes
+from sdb.query.syntax import ast, hints, versions, visitor, writes
 from sdb.query.syntax.cursor import checked_tree
 from sdb.query.syntax.parser import WRITES, Parser
 from sdb.records import replace
@@ -25,7 +25,7 @@ _FIRST = frozenset(WRITES) | _CONTROLS.keys()
 
 
 def is_write(text: str) -> bool:
-    """Tell whether a statement begins like one that changes a table.
+    """Return whether a statement begins like one that changes a table.
 
     Examples
     --------
@@ -40,20 +40,10 @@ def is_write(text: str) -> bool:
 def parse_write(text: str) -> writes.WriteStatement:
     """Parse a statement that changes a table.
 
-    Parameters
-    ----------
-    text : str
-        The statement.
-
-    Returns
-    -------
-    WriteStatement
-        Its tree; expressions in it have not been checked.
-
     Raises
     ------
     QueryError
-        It is none; the error knows where and why.
+        It is no statement; the error knows where and why.
 
     Examples
     --------
@@ -65,13 +55,9 @@ def parse_write(text: str) -> writes.WriteStatement:
 
 
 class WriteParser(Parser):
-    """Statements that change tables.
+    """Statements that change tables."""
 
-    Parameters
-    ----------
-    text : str
-        The statement.
-    """
+    WHAT = "statement"
 
     def write_statement(self) -> writes.WriteStatement:
         """Parse the whole text."""
@@ -116,14 +102,14 @@ class WriteParser(Parser):
         return parsers[word](token.start)
 
     def _skip_word(self, word: str) -> bool:
-        """Step over a word that is none of the language elsewhere, if it comes."""
-        if not self._at_word(word):
+        """Step over a word that is a keyword only here, if it comes."""
+        if not self.at_word(word):
             return False
         self.advance()
         return True
 
     def _expect_word(self, *words: str) -> str:
-        if not self._at_word(*words):
+        if not self.at_word(*words):
             raise self.unexpected(*words)
         return str(self.advance().value).upper()
 
@@ -131,6 +117,10 @@ class WriteParser(Parser):
         """Parse the name of a table."""
         start = self.token.start
         self.lexer.at_table = True
+        if not self.at("ID"):
+            error = self.unexpected("TABLE")
+            error.hint = error.hint or "DB.TABLE is one"
+            raise error
         database = self.name()
         if self.accept("."):
             table = self.name()
@@ -156,7 +146,7 @@ class WriteParser(Parser):
     def _own_alias(self) -> str | None:
         if self.accept("AS"):
             return self.name()
-        return self.name() if self.at("ID") and not self._at_word("SET", "USING") else None
+        return self.name() if self.at("ID") and not self.at_word("SET", "USING") else None
 
     def _field(self) -> FieldPath:
         """Parse the path of a field that is written."""
@@ -175,12 +165,12 @@ class WriteParser(Parser):
         if not self.at("("):
             return None
         self.advance()
-        found = [self._field()]
+        fields = [self._field()]
         while self.accept(","):
-            found.append(self._field())
+            fields.append(self._field())
         self.expect(")", saying=(",", ")"))
-        self._check_apart(found)
-        return tuple(found)
+        self._check_apart(fields)
+        return tuple(fields)
 
     def _check_apart(self, paths: list[FieldPath]) -> None:
         """Refuse paths of which one leads through another."""
@@ -194,7 +184,7 @@ class WriteParser(Parser):
         self.expect("INTO")
         table = self._written()
         paths = self._fields()
-        if not self._at_word("VALUES"):
+        if not self.at_word("VALUES"):
             query = self._source_query()
             return writes.InsertQuery(table, paths, query, span=(start, self.last.stop))
         self.advance()
@@ -235,16 +225,18 @@ class WriteParser(Parser):
         self._skip_word("TABLE")
         return writes.Truncate(self._written(), span=(start, self.last.stop))
 
-    def _drop(self, start: int) -> writes.DropTable:
-        self._expect_word("TABLE")
+    def _drop(self, start: int) -> writes.DropTable | writes.DropView:
+        is_view = self._expect_word("TABLE", "VIEW") == "VIEW"
         is_lenient = self._skip_word("IF")
         if is_lenient:
             self.expect("EXISTS")
-        return writes.DropTable(self._written(), is_lenient, span=(start, self.last.stop))
+        kind = writes.DropView if is_view else writes.DropTable
+        return kind(self._written(), is_lenient, span=(start, self.last.stop))
 
-    def _undrop(self, start: int) -> writes.UndropTable:
-        self._expect_word("TABLE")
-        return writes.UndropTable(self._written(), span=(start, self.last.stop))
+    def _undrop(self, start: int) -> writes.UndropTable | writes.UndropView:
+        is_view = self._expect_word("TABLE", "VIEW") == "VIEW"
+        kind = writes.UndropView if is_view else writes.UndropTable
+        return kind(self._written(), span=(start, self.last.stop))
 
     def _vacuum(self, start: int) -> writes.Vacuum:
         table = self._written()
@@ -253,28 +245,53 @@ class WriteParser(Parser):
             self._expect_word("RUN")
         return writes.Vacuum(table, is_dry, span=(start, self.last.stop))
 
-    def _create(self, start: int) -> writes.CreateTable:
-        self._expect_word("TABLE")
+    def _create(self, start: int) -> writes.CreateTable | writes.CreateView:
+        or_replace = bool(self.accept("OR"))
+        if or_replace:
+            self._expect_word("REPLACE")
+        words = ("VIEW",) if or_replace else ("TABLE", "VIEW")
+        is_view = self._expect_word(*words) == "VIEW"
         is_lenient = self._skip_word("IF")
         if is_lenient:
             self.expect("NOT")
             self.expect("EXISTS")
+        if is_lenient and or_replace:
+            raise self.fault("OR REPLACE does not go with IF NOT EXISTS", start)
         table = self._written()
-        query = None
-        if self.accept("AS"):
-            # Behind AS any word is a name elsewhere.
-            token = self.token
-            if self._at_word("SELECT", "WITH", "FROM"):
-                self.token = replace(token, kind=str(token.value).upper())
-            query = self._source_query()
+        if is_view:
+            return self._create_view(table, start, or_replace=or_replace, is_lenient=is_lenient)
+        query = self._query_behind_as() if self.accept("AS") else None
         return writes.CreateTable(table, is_lenient, query, span=(start, self.last.stop))
 
+    def _create_view(
+        self, table: writes.WrittenTable, start: int, *, or_replace: bool, is_lenient: bool
+    ) -> writes.CreateView:
+        if self.at("("):
+            raise self.fault("a view has no list of columns", hint="name them: SELECT a AS b")
+        self.expect("AS")
+        begin = self.token.start
+        query = self._query_behind_as()
+        text = self.lexer.text.encode()[begin : self.last.stop].decode()
+        for node in visitor.nodes(query):
+            if isinstance(node, ast.Param):
+                hint = "write the value, or a condition behind the view where it is read"
+                raise self.fault("a view has no parameters", node.span[0], hint=hint)
+        span = (start, self.last.stop)
+        return writes.CreateView(table, or_replace, is_lenient, query, text, span=span)
+
+    def _query_behind_as(self) -> ast.Statement:
+        """Parse a query; behind AS any word is a name elsewhere."""
+        token = self.token
+        if self.at_word("SELECT", "WITH", "FROM"):
+            self.token = replace(token, kind=str(token.value).upper())
+        return self._source_query()
+
     def _assignments(self) -> tuple[writes.Assignment, ...]:
-        found = [self._assignment()]
+        assignments = [self._assignment()]
         while self.accept(","):
-            found.append(self._assignment())
-        self._check_apart([one.path for one in found])
-        return tuple(found)
+            assignments.append(self._assignment())
+        self._check_apart([assignment.path for assignment in assignments])
+        return tuple(assignments)
 
     def _assignment(self) -> writes.Assignment:
         start = self.token.start
@@ -295,7 +312,7 @@ class WriteParser(Parser):
         table = self._written()
         alias = self._own_alias()
         self._expect_word("USING")
-        source = self._tables()
+        source = self.tables()
         source_alias = self._own_alias()
         self.expect("ON")
         on = self.expression()

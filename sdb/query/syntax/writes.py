@@ -14,19 +14,12 @@ if TYPE_CHECKING:
 
 @record
 class WrittenTable(Node):
-    """A table that is written: ``db.table``.
+    """A table that is written: ``db.table``."""
 
-    Attributes
-    ----------
-    database, table : str
-        Its names.
-    branch : str
-        The branch that is written; empty: the main one.
-    """
-
+    # Its names
     database: str
     table: str
-    branch: str = ""
+    branch: str = ""  # the branch that is written; empty: the main one
 
     @property
     def name(self) -> str:
@@ -37,40 +30,20 @@ class WrittenTable(Node):
 
 @record
 class InsertValues(Node):
-    """``INSERT INTO table [(paths)] VALUES (...), ...``.
+    """``INSERT INTO table [(paths)] VALUES (...), ...``."""
 
-    Attributes
-    ----------
-    table : WrittenTable
-        The table.
-    paths : tuple of path or None
-        Where the values go; None: each row is one struct.
-    rows : tuple of tuple of Expr
-        The values.
-    """
-
-    table: WrittenTable
-    paths: tuple[FieldPath, ...] | None
-    rows: tuple[tuple[Expr, ...], ...]
+    table: WrittenTable  # the table
+    paths: tuple[FieldPath, ...] | None  # where the values go; None: each row is one struct
+    rows: tuple[tuple[Expr, ...], ...]  # the values
 
 
 @record
 class InsertQuery(Node):
-    """``INSERT INTO table [(paths)] SELECT ...``.
+    """``INSERT INTO table [(paths)] SELECT ...``."""
 
-    Attributes
-    ----------
-    table : WrittenTable
-        The table.
-    paths : tuple of path or None
-        Where the columns go; None: each under its own name.
-    query : Statement
-        What gives the rows.
-    """
-
-    table: WrittenTable
-    paths: tuple[FieldPath, ...] | None
-    query: Statement
+    table: WrittenTable  # the table
+    paths: tuple[FieldPath, ...] | None  # where the columns go; None: each under its own name
+    query: Statement  # what gives the rows
 
 
 @record
@@ -132,6 +105,32 @@ class UndropTable(Node):
 
 
 @record
+class CreateView(Node):
+    """``CREATE [OR REPLACE] VIEW [IF NOT EXISTS] view AS SELECT ...``."""
+
+    table: WrittenTable
+    or_replace: bool
+    if_not_exists: bool
+    query: Statement  # the query; the view is its text
+    text: str = field(compare=False, repr=False)
+
+
+@record
+class DropView(Node):
+    """``DROP VIEW [IF EXISTS] view``."""
+
+    table: WrittenTable
+    if_exists: bool
+
+
+@record
+class UndropView(Node):
+    """``UNDROP VIEW view``."""
+
+    table: WrittenTable
+
+
+@record
 class Vacuum(Node):
     """``VACUUM table [DRY RUN]``."""
 
@@ -149,20 +148,11 @@ class WhenMatched(Node):
 
 @record
 class WhenNotMatched(Node):
-    """``WHEN NOT MATCHED [AND condition] THEN INSERT [(paths)] VALUES (...)``.
+    """``WHEN NOT MATCHED [AND condition] THEN INSERT [(paths)] VALUES (...)``."""
 
-    Attributes
-    ----------
-    condition : Expr or None
-        Which rows of the source are inserted.
-    paths : tuple of path or None
-        Where the values go.
-    values : tuple of Expr
-        The values; one struct without paths; none: the row of the source as it is.
-    """
-
-    condition: Expr | None
-    paths: tuple[FieldPath, ...] | None
+    condition: Expr | None  # which rows of the source are inserted
+    paths: tuple[FieldPath, ...] | None  # where the values go
+    # The values; one struct without paths; none: the row of the source as it is
     values: tuple[Expr, ...]
 
 
@@ -196,40 +186,37 @@ Write = (
     | Merge
     | DropTable
     | UndropTable
+    | CreateView
+    | DropView
+    | UndropView
     | Vacuum
 )
 
 
 @record
 class WriteStatement(Node):
-    """A statement that changes a table, or that begins or ends a transaction.
+    """A statement that changes a table, or that begins or ends a transaction."""
 
-    Attributes
-    ----------
-    write : Write or Control
-        What it does.
-    is_explained : bool
-        Whether EXPLAIN stands in front of it.
-    text : str
-        The statement as it was written.
-    """
-
-    write: Write | Control
-    is_explained: bool = False
-    text: str = field(default="", compare=False, repr=False)
+    write: Write | Control  # what it does
+    is_explained: bool = False  # whether EXPLAIN stands in front of it
+    text: str = field(default="", compare=False, repr=False)  # the statement as it was written
+    missing: str = ""  # what becomes of rows without a key, where SET says so
 
 
 __all__ = [
     "Assignment",
     "Control",
     "CreateTable",
+    "CreateView",
     "Delete",
     "DropTable",
+    "DropView",
     "InsertQuery",
     "InsertValues",
     "Merge",
     "Truncate",
     "UndropTable",
+    "UndropView",
     "Update",
     "Vacuum",
     "WhenMatched",

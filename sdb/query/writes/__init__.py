@@ -4,8 +4,9 @@
 `execute`      `sdb.execute`: statements, one after the other or as one transaction
 `transacting`  transactions in Python, in a ``with`` block
 `transaction`  statements of one transaction, also when others commit meanwhile
-`carrying`     statements at work on the packfiles of a table
+`apply`        statements at work on the packfiles of a table
 `merging`      MERGE at work
+`viewchanges`  statements on views
 `vacuuming`    VACUUM: expiry, then collection
 `effects`      numbers of rows, packfiles and blocks that change
 `purge`        rows leave all versions, branches and tags, and the disk

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from sdb.records import record
+from sdb.table.format.state import RowCounts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MAIN = "@main"
 
 
 @record
@@ -38,12 +45,12 @@ class Effect:
     written_bytes: int = 0
 
     def __add__(self, other: Effect) -> Effect:
-        """Give what two parts of one statement do."""
+        """Return what two parts of one statement do."""
         numbers = [getattr(self, name) + getattr(other, name) for name in _NUMBERS]
         return Effect(self.operation, self.table, *numbers)
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {"operation": self.operation, "table": self.table} | {
             name: getattr(self, name) for name in _NUMBERS
         }
@@ -60,3 +67,12 @@ _NUMBERS = (
     "copied_bytes",
     "written_bytes",
 )
+
+
+def row_counts(effects: Iterable[Effect], table: str) -> RowCounts:
+    """Return what statements do to the rows of one table, or of a branch."""
+    total = RowCounts(0, 0, 0)
+    for effect in effects:
+        if effect.table.removesuffix(_MAIN) == table:
+            total += RowCounts(effect.rows_inserted, effect.rows_updated, effect.rows_deleted)
+    return total

@@ -17,13 +17,13 @@ from sdb.table.maintenance.expire import history_of
 from sdb.table.maintenance.forget import (
     Forgotten,
     Leading,
-    branches_of,
-    describing,
     forget,
-    forgettable,
+    objects_describing,
+    versions_to_forget,
 )
-from sdb.table.maintenance.gc import LEASE_SECONDS, collect_at_once
+from sdb.table.maintenance.gc import collect_at_once
 from sdb.table.maintenance.held import FORK, LEASE, QUARANTINE
+from sdb.table.maintenance.listing import branches_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,17 +40,7 @@ _ROUNDS = 4
 
 
 class Erasure:
-    """Purges a table, and those that share packfiles with it.
-
-    Parameters
-    ----------
-    base : Transaction
-        How statements are carried out, and by whom.
-    keys : TableKeys
-        The names of the table.
-    delete : WriteStatement
-        The statement that deletes the rows.
-    """
+    """Purges a table, and those that share packfiles with it."""
 
     def __init__(self, base: Transaction, keys: TableKeys, delete: writes.WriteStatement) -> None:
         self._base = base
@@ -66,16 +56,18 @@ class Erasure:
 
     def planned(self) -> Purged:
         """Return what a purge would do."""
-        found = self._scan()
+        erasable = self._scan()
         branches = []
         for keys in self._tables():
-            leading = Leading(self._root, found.rows)
+            leading = Leading(self._root, erasable.rows)
             for branch in branches_of(self._root, keys):
                 head = self._open(keys, branch)
                 if head is None:
                     continue
-                rows = sum(found.rows.get(one.key, 0) for one in head.descriptors())
-                gone = forgettable(self._root, head.index, branch, leading)
+                rows = sum(
+                    erasable.rows.get(descriptor.key, 0) for descriptor in head.descriptors()
+                )
+                gone = versions_to_forget(self._root, head.index, branch, leading)
                 if leading.index(head.index) and head.state is not None:
                     own = (*gone.versions, head.state.version)
                     tags = [
@@ -85,22 +77,22 @@ class Erasure:
                     ]
                     gone = replace(gone, versions=own, tags=tuple(sorted(tags)))
                 branches.append(PurgedBranch(_name(keys), branch, rows, gone))
-        left = [LeftObject(key, None, why) for key, why in found.unreadable.items()]
-        return self._purged(found, branches, left, is_dry=True)
+        left = [LeftObject(key, None, why) for key, why in erasable.unreadable.items()]
+        return self._purged(erasable, branches, left, is_dry=True)
 
     def run(self) -> Purged:
         """Do it, until a scan finds nothing or nothing more can be done."""
-        found = self._scan()
+        erasable = self._scan()
         for _ in range(_ROUNDS):
-            if not found.rows:
+            if not erasable.rows:
                 break
-            before = found.rows
+            before = erasable.rows
             try:
                 self._work(before)
             except UnknownReferenceError:
                 before = {}  # a branch has gone meanwhile
-            found = self._scan()
-            if found.rows.keys() == before.keys():
+            erasable = self._scan()
+            if erasable.rows.keys() == before.keys():
                 break
         names = self._forgotten.keys() | self._rows.keys()
         branches = [
@@ -109,11 +101,11 @@ class Erasure:
             )
             for name in sorted(names)
         ]
-        return self._purged(found, branches, self._left(found), is_dry=False)
+        return self._purged(erasable, branches, self._left(erasable), is_dry=False)
 
     def _purged(
         self,
-        found: ErasableRows,
+        erasable: ErasableRows,
         branches: Collection[PurgedBranch],
         left: Collection[LeftObject],
         *,
@@ -126,30 +118,30 @@ class Erasure:
             tuple(sorted(self._found)),
             self._objects,
             self._bytes,
-            found.packfiles,
+            erasable.packfiles,
             self._versions(),
             tuple(left),
-            self._beyond(found),
+            self._beyond(erasable),
         )
 
     def _tables(self) -> list[TableKeys]:
         """Return the table, and those that share packfiles with it."""
-        found = [self._keys]
-        for keys in found:
+        tables = [self._keys]
+        for keys in tables:
             for branch in branches_of(self._root, keys):
                 other = holder_of(branch)
-                if other is not None and other not in found and self._holder(keys, branch):
-                    found.append(other)
-        return found
+                if other is not None and other not in tables and self._holder(keys, branch):
+                    tables.append(other)
+        return tables
 
     def _branches(self, keys: TableKeys, tables: Collection[TableKeys]) -> list[str]:
         """Return the branches that can be purged: not what keeps packfiles for a fork to come."""
-        found = []
+        branches = []
         for branch in branches_of(self._root, keys):
             other = holder_of(branch)
             if other is None or other in tables or self._holder(keys, branch) is False:
-                found.append(branch)
-        return found
+                branches.append(branch)
+        return branches
 
     def _holder(self, keys: TableKeys, branch: str) -> bool | None:
         """Return True if a branch keeps packfiles for a table; None: that table is not there."""
@@ -170,18 +162,18 @@ class Erasure:
             self._root.location,
             self._delete.text,
             {},
-            base.around.now_us(),
+            base.env.now_us(),
             base.threads,
             base.memory_bytes,
             base.progress,
             base.follow,
         )
-        found = ErasableRows()
+        erasable = ErasableRows()
         for keys in self._tables():
-            found += scan_table(self._root, keys, where, context, is_told=not self._is_told)
+            erasable += scan_table(self._root, keys, where, context, is_told=not self._is_told)
             self._is_told = True
-        self._found |= found.rows
-        return found
+        self._found |= erasable.rows
+        return erasable
 
     @property
     def _where(self) -> ast.Expr:
@@ -201,19 +193,19 @@ class Erasure:
             self._forget(keys, branch, leading)
         for keys in tables:
             own = {key for key in rows if key.startswith(f"{keys.folder}/")}
-            only = own | describing(self._root, keys, leading)
+            only = own | objects_describing(self._root, keys, leading)
             done = collect_at_once(
                 self._root,
                 keys,
                 only,
                 author=self._base.author,
                 message=self._base.message,
-                around=self._base.around,
+                env=self._base.env,
                 progress=self._base.progress,
             )
             self._objects += len(done.garbage)
             self._bytes += done.size_bytes
-            self._held |= {one.key: one for one in done.held}
+            self._held |= {held_object.key: held_object for held_object in done.held}
 
     def _delete_rows(self, keys: TableKeys, branch: str, leading: Leading) -> None:
         """Delete the rows from the newest version of a branch, if it has some."""
@@ -224,47 +216,47 @@ class Erasure:
         table = writes.WrittenTable(keys.database, keys.table, name)
         write = replace(self._delete.write, table=table)
         done = carried_out(replace(self._base, statements=(replace(self._delete, write=write),)))
-        count = sum(getattr(one, "rows_deleted", 0) for one in done.effects)
-        place = _name(keys), branch
-        self._rows[place] = self._rows.get(place, 0) + count
+        count = sum(getattr(effect, "rows_deleted", 0) for effect in done.effects)
+        branch_key = _name(keys), branch
+        self._rows[branch_key] = self._rows.get(branch_key, 0) + count
 
     def _forget(self, keys: TableKeys, branch: str, leading: Leading) -> None:
         if self._open(keys, branch) is None:
             return
         base = self._base
-        told = {"author": base.author, "message": base.message}
-        gone = forget(self._root, keys, branch, leading, around=base.around, **told)
-        place = _name(keys), branch
-        before = self._forgotten.get(place, Forgotten(branch))
-        self._forgotten[place] = Forgotten(
+        commit_texts = {"author": base.author, "message": base.message}
+        gone = forget(self._root, keys, branch, leading, env=base.env, **commit_texts)
+        branch_key = _name(keys), branch
+        before = self._forgotten.get(branch_key, Forgotten(branch))
+        self._forgotten[branch_key] = Forgotten(
             branch,
             (*before.versions, *gone.versions),
             (*before.tags, *gone.tags),
             (*before.merges, *gone.merges),
         )
 
-    def _left(self, found: ErasableRows) -> list[LeftObject]:
+    def _left(self, erasable: ErasableRows) -> list[LeftObject]:
         """Return what still has such rows, and why."""
-        left = [LeftObject(key, rows, self._why(key)) for key, rows in found.rows.items()]
+        left = [LeftObject(key, rows, self._why(key)) for key, rows in erasable.rows.items()]
         folders = [f"{keys.folder}/" for keys in self._tables()]
         for key, rows in self._found.items():
             is_another = not any(key.startswith(folder) for folder in folders)
-            if is_another and key not in found.rows and self._root.has(key):
+            if is_another and key not in erasable.rows and self._root.has(key):
                 left.append(LeftObject(key, rows, self._why(key)))
-        return left + [LeftObject(key, None, why) for key, why in found.unreadable.items()]
+        return left + [LeftObject(key, None, why) for key, why in erasable.unreadable.items()]
 
     def _why(self, key: str) -> str:
         held = self._held.get(key)
-        owner = next((one for one in self._tables() if key.startswith(f"{one.folder}/")), None)
+        owner = next((keys for keys in self._tables() if key.startswith(f"{keys.folder}/")), None)
         if owner is None:
             database, table = key.split("/")[1:3]
             return f"it belongs to {database}.{table}: purge that table"
         if held is None:
             return "it came in meanwhile: run it again when nobody writes such rows"
         if held.reason == LEASE:
-            until = instants.text(
-                self._base.around.now_us() + int(LEASE_SECONDS * 1_000_000), fraction=False
-            )
+            env = self._base.env
+            lease_us = int(env.limits.lease_seconds * 1_000_000)
+            until = instants.text(env.now_us() + lease_us, fraction=False)
             return f"the lease {held.name} of a reader keeps it: run it again later, at {until}"
         if held.reason == QUARANTINE:
             until = instants.text(held.until_us, fraction=False)
@@ -286,7 +278,7 @@ class Erasure:
                 count += 1 if state is None else 1 + len(history_of(state, self._root))
         return count
 
-    def _beyond(self, found: ErasableRows) -> tuple[str, ...]:
+    def _beyond(self, erasable: ErasableRows) -> tuple[str, ...]:
         """Name what no purge can reach, one thing a line."""
         name = _name(self._keys)
         head = self._open(self._keys, MAIN)
@@ -301,9 +293,11 @@ class Erasure:
         if self._root.store.is_remote:
             lines.append("older versions of objects, if the bucket keeps them (versioning)")
         lines.append("backups and snapshots of the store")
-        if found.unfinished:
-            count = f"{len(found.unfinished):,} hidden files of programs that write, or were killed"
-            lines.append(f"{count}, as {found.unfinished[0]}: sdb gc deletes old ones")
+        if erasable.unfinished:
+            count = (
+                f"{len(erasable.unfinished):,} hidden files of programs that write, or were killed"
+            )
+            lines.append(f"{count}, as {erasable.unfinished[0]}: sdb gc deletes old ones")
         return tuple(lines)
 
 

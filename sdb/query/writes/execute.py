@@ -8,10 +8,13 @@ from typing import cast
 from sdb import bounds
 from sdb.errors import QueryError, UsageError
 from sdb.progress import silent
+from sdb.query.analyze import missingrows
 from sdb.query.analyze.params import bind
 from sdb.query.syntax import ast, visitor, writes
+from sdb.query.syntax.clauses import settings
 from sdb.query.syntax.statements import split
 from sdb.query.syntax.writeparser import parse_write
+from sdb.query.writes.targettable import tables_of
 from sdb.query.writes.transaction import Executed, Transaction, carried_out
 from sdb.records import replace
 from sdb.table.catalog.root import TableRoot, table_root
@@ -34,13 +37,16 @@ def execute(  # noqa: PLR0913 - the command's options, by name
     author: str = "",
     message: str = "",
     txn_id: str = "",
+    fingerprint: str = "",
+    expects: Mapping[str, int] | None = None,
     dry_run: bool = False,
     threads: int | None = None,
     memory_bytes: int | None = None,
+    missing: str | None = None,
     progress: Progress = silent,
     follow: Follow = nullcontext,
 ) -> list[Executed]:
-    """Carry out statements that change tables.
+    """Run statements that change tables.
 
     Each statement is a version of its table, and those between BEGIN and COMMIT are one, or one of
     each table that they change: all at once, or none.
@@ -48,69 +54,82 @@ def execute(  # noqa: PLR0913 - the command's options, by name
     Parameters
     ----------
     text : str
-        The statements, with semicolons between them: docs/sql.md, "Writing". All are parsed before
-        the first is carried out.
+        The statements, separated by semicolons: docs/sql.md, "Writing". All are parsed before
+        the first one runs.
     root : TableRoot, path or str
         The root that the tables are below.
     params : mapping, optional
         Values of the parameters ``$name``.
     author, message : str
-        Who does it, and why; the versions tell it.
+        Author and message of the versions.
     txn_id : str
-        The client's own id, for one transaction: the same one again changes nothing.
+        An id that makes one transaction idempotent: a second one with the same id changes nothing.
+    fingerprint : str
+        An id of what is run, recorded with `txn_id`; see :func:`sdb.table.insert.insert.insert`.
+    expects : mapping, optional
+        The versions that the new versions must follow, by the names of tables, ``db.table``.
     dry_run : bool
-        Whether nothing is written, and rows are only counted.
+        Whether to count rows only, and write nothing.
     threads, memory_bytes : int, optional
         See :func:`sdb.sql`.
+    missing : str, optional
+        ``drop`` or ``keep``, see :func:`sdb.sql`; ``SET missing = keep;`` is for all statements
+        behind it.
     progress : Progress
-        Told how many bytes were packed, or how many of packfiles were rewritten.
+        Called with the number of bytes that were packed or rewritten.
     follow : callable
-        Gives a context manager for each query that finds rows, which lasts while it runs.
+        Returns a context manager for each query that finds rows, which is open while it runs.
 
     Returns
     -------
     list of Executed
-        What each transaction did. Those before one that fails stay.
+        The result of each transaction. Those before one that fails stay.
 
     Raises
     ------
     QueryError
-        A statement is not in the language, or makes no sense.
+        A statement cannot be parsed, or has no meaning.
     NotFoundError
         There is no such table.
     ConflictError
-        Others were faster all the time; the transaction has changed nothing.
+        Other writers won every race; the transaction has changed nothing.
     UncertainError
         It is not known whether a transaction was committed.
 
     Examples
     --------
-    >>> sdb.execute("DELETE FROM web.gha WHERE id = 5", root="lake")     # doctest: +SKIP
+    >>> (done,) = sdb.execute("DELETE FROM web.gha WHERE type = 'ForkEvent'", root="lake")
+    >>> done.version, done.effects[0].rows_deleted
+    (2, 25)
     """
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)
-    place = root if isinstance(root, TableRoot) else table_root(root)
+    missingrows.check(missing)
+    tables_root = root if isinstance(root, TableRoot) else table_root(root)
     transactions = [
         Transaction(
             tuple(group),
-            place,
+            tables_root,
             author=author,
             message=message,
             txn_id=txn_id,
+            fingerprint=fingerprint,
+            expects=expects or {},
             is_dry=_is_dry(group, dry_run),
             threads=threads,
             memory_bytes=memory_bytes,
+            missing=missing,
             progress=progress,
             follow=follow,
         )
-        for group in _groups(bound_statements(text, params or {}))
+        for group in groups(bound_statements(text, params or {}))
     ]
     if txn_id and len(transactions) > 1:
         raise UsageError(
             "one transaction ID for several transactions",
             hint="put BEGIN; and COMMIT; around the statements",
         )
-    return [carried_out(one) for one in transactions]
+    return [carried_out(transaction) for transaction in transactions]
 
 
 def execute_together(
@@ -120,12 +139,14 @@ def execute_together(
     dry_run: bool = False,
     threads: int | None = None,
     memory_bytes: int | None = None,
+    missing: str | None = None,
     **options: Any,  # noqa: ANN401 - others of a transaction
 ) -> Executed:
     """Carry out statements as one transaction; see :func:`execute`."""
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)
-    if any(isinstance(one.write, writes.Control) for one in statements):
+    missingrows.check(missing)
+    if any(isinstance(statement.write, writes.Control) for statement in statements):
         raise UsageError("BEGIN and COMMIT inside a transaction")
     is_dry = _is_dry(statements, dry_run)
     return carried_out(
@@ -135,6 +156,7 @@ def execute_together(
             is_dry=is_dry,
             threads=threads,
             memory_bytes=memory_bytes,
+            missing=missing,
             **options,
         )
     )
@@ -143,32 +165,64 @@ def execute_together(
 def bound_statements(text: str, params: Mapping[str, object]) -> list[writes.WriteStatement]:
     """Parse statements, and put the values of parameters in.
 
-    Parameters
-    ----------
-    text : str
-        The statements, with semicolons between them.
-    params : mapping
-        The values; each is that of a parameter of at least one statement.
-
-    Returns
-    -------
-    list of WriteStatement
-        The statements, at least one.
+    * ``params``: The values; each is that of a parameter of at least one statement.
 
     Raises
     ------
     QueryError, UsageError
-        A statement is not in the language, or there is none, or a parameter that none has.
+        A statement is malformed, or missing, or a parameter occurs in no statement.
     """
     ended, rest = split(text)
-    statements = [parse_write(one) for one in (*ended, rest) if one]
+    statements = _parsed([statement for statement in (*ended, rest) if statement])
     if not statements:
         raise UsageError("no statement", hint="INSERT, UPDATE, DELETE, MERGE, CREATE or TRUNCATE")
     _check_params(statements, params)
-    return [_bound(one, params) for one in statements]
+    return [_bound(parsed, params) for parsed in statements]
 
 
-def _groups(statements: Sequence[writes.WriteStatement]) -> list[list[writes.WriteStatement]]:
+def _parsed(texts: Sequence[str]) -> list[writes.WriteStatement]:
+    """Parse statements; a SET is for those behind it."""
+    statements, mode = [], ""
+    for text in texts:
+        said = settings.alone(text)
+        if said is None:
+            statements.append(replace(parse_write(text), missing=mode))
+        else:
+            mode = said
+    return statements
+
+
+def unconditional(
+    text: str, params: Mapping[str, object], root: TableRoot | None
+) -> list[tuple[str, int | None]]:
+    """Return the tables in which an UPDATE without WHERE changes all rows.
+
+    * ``root``: The root; None: a server has the tables, and their numbers of rows are not known.
+
+    Returns: Names, and numbers of rows as the tables are now; None where that is not known.
+
+    Raises
+    ------
+    QueryError, UsageError
+        See :func:`bound_statements`.
+    """
+    whole: list[tuple[str, int | None]] = []
+    for statement in bound_statements(text, params):
+        write = statement.write
+        if not isinstance(write, writes.Update) or write.where or statement.is_explained:
+            continue
+        if root is None:
+            whole.append((write.table.name, None))
+            continue
+        for table in tables_of(root, [statement]):
+            handle = table.open()
+            state = None if handle is None or handle.is_dropped else handle.state
+            if state is not None and state.rows != 0:
+                whole.append((table.name, state.rows))
+    return whole
+
+
+def groups(statements: Sequence[writes.WriteStatement]) -> list[list[writes.WriteStatement]]:
     """Put the statements of one transaction together."""
     groups: list[list[writes.WriteStatement]] = []
     opened: list[writes.WriteStatement] | None = None
@@ -192,8 +246,8 @@ def _groups(statements: Sequence[writes.WriteStatement]) -> list[list[writes.Wri
 
 
 def _is_dry(group: Sequence[writes.WriteStatement], dry_run: bool) -> bool:  # noqa: FBT001
-    """Tell whether a transaction only explains what it would do."""
-    explained = {one.is_explained for one in group}
+    """Return whether a transaction only explains what it would do."""
+    explained = {statement.is_explained for statement in group}
     if len(explained) > 1:
         raise QueryError("EXPLAIN among statements that are carried out", query=group[0].text)
     return dry_run or True in explained
@@ -217,5 +271,5 @@ def _bound(statement: writes.WriteStatement, params: Mapping[str, object]) -> wr
     """Put the values of parameters in."""
     named = {node.name for node in visitor.nodes(statement) if isinstance(node, ast.Param)}
     wanted = {name: value for name, value in params.items() if name in named}
-    found = bind(cast("ast.Statement", statement), wanted)
-    return replace(cast("writes.WriteStatement", found), text=statement.text)
+    bound = bind(cast("ast.Statement", statement), wanted)
+    return replace(cast("writes.WriteStatement", bound), text=statement.text)

@@ -23,19 +23,9 @@ _ABSENT = object()
 
 
 def rows_of_values(statement: InsertValues, context: QueryContext) -> list[Any]:
-    """Give the rows of VALUES as dicts.
+    """Return the rows of VALUES as dicts.
 
-    Parameters
-    ----------
-    statement : InsertValues
-        The statement.
-    context : QueryContext
-        Runs a query for values that are no constants.
-
-    Returns
-    -------
-    list of dict
-        The rows; values that are MISSING are no fields.
+    * ``context``: Runs a query for values that are no constants.
 
     Raises
     ------
@@ -50,9 +40,9 @@ def _row(
     values: Sequence[ast.Expr],
     context: QueryContext,
 ) -> dict[str, Any]:
-    found = [_value(one, context) for one in values]
+    row_values = [_value(expr, context) for expr in values]
     if paths is None:
-        if not isinstance(found[0], dict):
+        if not isinstance(row_values[0], dict):
             start, stop = values[0].span
             raise QueryError(
                 "a row is a struct, as in VALUES ({'a': 1})",
@@ -60,9 +50,9 @@ def _row(
                 offset=start,
                 length=max(1, stop - start),
             )
-        return found[0]
+        return row_values[0]
     row: dict[str, Any] = {}
-    for path, value in zip(paths, found, strict=True):
+    for path, value in zip(paths, row_values, strict=True):
         if value is not _ABSENT:
             inner = row
             for step in path[:-1]:
@@ -72,7 +62,7 @@ def _row(
 
 
 def _value(expr: ast.Expr, context: QueryContext) -> object:
-    """Give the value of an expression that reads no table; `_ABSENT` where it is MISSING."""
+    """Return the value of an expression that reads no table; `_ABSENT` where it is MISSING."""
     match expr:
         case ast.Literal():
             value = expr.value
@@ -80,11 +70,11 @@ def _value(expr: ast.Expr, context: QueryContext) -> object:
         case ast.Missing():
             return _ABSENT
         case ast.MakeStruct():
-            members = {name: _value(one, context) for name, one in expr.members}
-            return {name: one for name, one in members.items() if one is not _ABSENT}
+            members = {name: _value(item, context) for name, item in expr.members}
+            return {name: item for name, item in members.items() if item is not _ABSENT}
         case ast.MakeList():
-            items = [_value(one, context) for one in expr.items]
-            return [one for one in items if one is not _ABSENT]
+            items = [_value(item, context) for item in expr.items]
+            return [item for item in items if item is not _ABSENT]
     folded = cast("ast.Expr", fold(expr, ast.Instant(context.now_us)))
     if folded != expr and isinstance(folded, ast.Literal | ast.Missing):
         return _value(folded, context)
@@ -96,15 +86,6 @@ def _value(expr: ast.Expr, context: QueryContext) -> object:
 
 def write_query(statement: InsertQuery, context: QueryContext, output: BinaryIO) -> None:
     """Write the rows of a query as Ion, with the types that they have.
-
-    Parameters
-    ----------
-    statement : InsertQuery
-        The statement.
-    context : QueryContext
-        Runs the query.
-    output : binary file
-        Where the rows go.
 
     Raises
     ------
@@ -120,8 +101,8 @@ def write_query(statement: InsertQuery, context: QueryContext, output: BinaryIO)
 
 
 def _renamed(query: ast.Statement, paths: tuple[FieldPath, ...], text: str) -> ast.Statement:
-    """Give a query whose columns go to paths."""
-    selects = [query.select, *(one for _, one in query.unions)]
+    """Return a query whose columns go to paths."""
+    selects = [query.select, *(union for _, union in query.unions)]
     renamed = []
     for select in selects:
         if select.star or len(select.items) != len(paths):
@@ -136,13 +117,16 @@ def _renamed(query: ast.Statement, paths: tuple[FieldPath, ...], text: str) -> a
             ]
             renamed.append(replace(select, items=tuple(items)))
     unions = tuple(
-        [(every, one) for (every, _), one in zip(query.unions, renamed[1:], strict=True)]
+        [
+            (every, renamed_select)
+            for (every, _), renamed_select in zip(query.unions, renamed[1:], strict=True)
+        ]
     )
     return replace(query, select=renamed[0], unions=unions)
 
 
 def _wrapped(select: ast.Select, paths: tuple[FieldPath, ...]) -> ast.Select:
-    """Give a query whose columns are members of structs, around the query itself."""
+    """Return a query whose columns are members of structs, around the query itself."""
     names = [f"c{number}" for number in range(len(paths))]
     inner = replace(
         select,
@@ -155,17 +139,17 @@ def _wrapped(select: ast.Select, paths: tuple[FieldPath, ...]) -> ast.Select:
 
 
 def columns_at(paths: Sequence[FieldPath], values: Sequence[ast.Expr]) -> tuple[ast.Item, ...]:
-    """Give the select list whose rows have values at paths."""
+    """Return the select list whose rows have values at paths."""
     tree: dict[str, Any] = {}
     for path, value in zip(paths, values, strict=True):
-        place = tree
+        branch = tree
         for step in path[:-1]:
-            place = place.setdefault(step, {})
-        place[path[-1]] = value
+            branch = branch.setdefault(step, {})
+        branch[path[-1]] = value
     return tuple([ast.Item(_struct(value), name) for name, value in tree.items()])
 
 
 def _struct(value: Any) -> ast.Expr:  # noqa: ANN401 - a tree of names
     if isinstance(value, dict):
-        return ast.MakeStruct(tuple([(name, _struct(one)) for name, one in value.items()]))
+        return ast.MakeStruct(tuple([(name, _struct(member)) for name, member in value.items()]))
     return cast("ast.Expr", value)

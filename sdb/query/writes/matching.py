@@ -9,7 +9,7 @@ from sdb import notes
 from sdb.packfile.rewrite.rewrite import RowChanges
 from sdb.progress import silent
 from sdb.query.api import run
-from sdb.query.plan.pseudo import Certain
+from sdb.query.catalog.pseudo import Certain
 from sdb.query.syntax import ast
 from sdb.query.writes.tableview import told_of
 from sdb.records import record
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sdb.progress import Progress
-    from sdb.query.exec.storedtable import StoredTable
+    from sdb.query.catalog.storedtable import TableSource
     from sdb.query.result.result import Result
     from sdb.query.syntax.writes import FieldPath
-    from sdb.query.writes.tableview import ViewedTable
+    from sdb.query.writes.tableview import OverlaySource
     from sdb.table.format.descriptor import Descriptor
 
     Follow: TypeAlias = Callable[[Result], AbstractContextManager[object]]
@@ -38,40 +38,25 @@ _ROW = Certain("_row")
 
 @record
 class QueryContext:
-    """Settings that queries of a transaction have in common.
+    """Settings that queries of a transaction have in common."""
 
-    Attributes
-    ----------
-    root : str
-        The root that tables are below, and where relative paths start.
-    text : str
-        The statement, for messages.
-    known : mapping
-        Tables as the transaction sees them, by the parts of their names.
-    now_us : int
-        The instant of UTCNOW(), the same in all of them.
-    threads : int or None
-        How many threads decode and compute.
-    memory_bytes : int or None
-        How much memory groups, joins and sorts may take.
-    progress, follow : callable
-        See :func:`sdb.query.writes.execute.execute`.
-    """
-
-    root: str
-    text: str
-    known: Mapping[tuple[str, ...], StoredTable]
-    now_us: int
-    threads: int | None = None
-    memory_bytes: int | None = None
+    root: str  # the root that tables are below, and where relative paths start
+    text: str  # the statement, for messages
+    # Tables as the transaction sees them, by the parts of their names
+    known: Mapping[tuple[str, ...], TableSource]
+    now_us: int  # the instant of UTCNOW(), the same in all of them
+    threads: int | None = None  # how many threads decode and compute
+    memory_bytes: int | None = None  # how much memory groups, joins and sorts may take
+    # See :func:`sdb.query.writes.execute.execute`
     progress: Progress = silent
     follow: Follow = nullcontext
+    missing: str | None = None  # what becomes of rows without a key
 
     @contextmanager
     def run(
         self,
         statement: ast.Statement,
-        more: Mapping[tuple[str, ...], StoredTable] | None = None,
+        more: Mapping[tuple[str, ...], TableSource] | None = None,
     ) -> Iterator[Result]:
         """Run a query; the result is open inside the context."""
         with (
@@ -80,6 +65,7 @@ class QueryContext:
                 root=self.root,
                 threads=self.threads,
                 memory_bytes=self.memory_bytes,
+                missing=self.missing,
                 known={**self.known, **(more or {})},
                 now_us=self.now_us,
             ) as result,
@@ -91,20 +77,11 @@ class QueryContext:
 class Target:
     """The table whose rows change, as a source of queries that find them.
 
-    Parameters
-    ----------
-    name : str
-        The statement's word and the name of the table: no query can name the target by it.
-    alias : str or None
-        Its name in the statement.
-    table : ViewedTable
-        Its packfiles.
-    context : QueryContext
-        How queries run.
+    * ``name``: The statement's word and the name of the table: no query can name the target by it.
     """
 
     def __init__(
-        self, name: str, alias: str | None, table: ViewedTable, context: QueryContext
+        self, name: str, alias: str | None, table: OverlaySource, context: QueryContext
     ) -> None:
         self._name = name
         self._alias = alias
@@ -122,7 +99,7 @@ class Target:
         return self._origin(_ROW)
 
     @property
-    def known(self) -> dict[tuple[str, ...], StoredTable]:
+    def known(self) -> dict[tuple[str, ...], TableSource]:
         """The table by the name that stands for it in queries."""
         return {(self._name,): self._table}
 
@@ -135,21 +112,9 @@ class Target:
         where: ast.Expr | None,
         *,
         others: tuple[ast.Source, ...] = (),
-        table: StoredTable | None = None,
+        table: TableSource | None = None,
     ) -> AbstractContextManager[Result]:
-        """Run a query on it: `_file`, `_row` and values, of rows for which a condition is TRUE.
-
-        Parameters
-        ----------
-        items : sequence of (str, Expr)
-            Names and values.
-        where : Expr or None
-            The condition.
-        others : tuple of Source
-            Other tables that it is joined with.
-        table : StoredTable, optional
-            What is read instead of all of it.
-        """
+        """Run a query on it: `_file`, `_row` and values, of rows for which a condition is TRUE."""
         fields = [("file", self._origin(_FILE)), ("row", self._origin(_ROW)), *items]
         select = ast.Select(
             tuple([ast.Item(expr, name) for name, expr in fields]),
@@ -168,33 +133,24 @@ class Target:
     ) -> list[MatchedRows]:
         """Find the rows for which a condition is TRUE.
 
-        Parameters
-        ----------
-        where : Expr or None
-            The condition.
-        others : tuple of Source
-            Other tables that it is joined with; a row may come more than once then.
-        is_told : bool
-            Whether to warn of what the query leaves out.
+        * ``others``: Other tables that it is joined with; a row may come more than once then.
+        * ``is_told``: Whether to warn of what the query leaves out.
 
-        Returns
-        -------
-        list of MatchedRows
-            The packfiles with such rows, in the order of the table.
+        Returns: The packfiles with such rows, in the order of the table.
         """
         import numpy as np
 
-        found: dict[str, list[NDArray[np.int64]]] = {}
+        matches: dict[str, list[NDArray[np.int64]]] = {}
         with self.run((), where, others=others) as result:
             for file, rows in _by_file(result):
-                found.setdefault(file, []).append(rows)
+                matches.setdefault(file, []).append(rows)
             if is_told:
                 tell(result)
             packs = {part.pack.path: part.pack for table in result.tables for part in table.parts}
         return [
-            MatchedRows(told_of(pack), np.sort(np.concatenate(found[path])))
+            MatchedRows(told_of(pack), np.sort(np.concatenate(matches[path])))
             for path, pack in packs.items()
-            if path in found
+            if path in matches
         ]
 
     def values(
@@ -202,29 +158,10 @@ class Target:
         matched: MatchedRows,
         where: ast.Expr | None,
         assigned: Sequence[tuple[FieldPath, ast.Expr]],
-        table: StoredTable,
+        table: TableSource,
         others: tuple[ast.Source, ...] = (),
     ) -> RowChanges:
-        """Compute the values that rows of a packfile get.
-
-        Parameters
-        ----------
-        matched : MatchedRows
-            The rows.
-        where : Expr or None
-            The condition that they were found by.
-        assigned : sequence of (path, Expr)
-            Where values go, and what they are.
-        table : StoredTable
-            The packfile alone.
-        others : tuple of Source
-            Other tables that it is joined with.
-
-        Returns
-        -------
-        RowChanges
-            The new values.
-        """
+        """Compute the values that rows of a packfile get."""
         import numpy as np
 
         items = [(str(number), expr) for number, (_, expr) in enumerate(assigned)]
@@ -237,18 +174,10 @@ class Target:
 
 @record
 class MatchedRows:
-    """Rows of a packfile that a statement is about.
+    """Rows of a packfile that a statement is about."""
 
-    Attributes
-    ----------
-    told : Descriptor
-        The packfile.
-    rows : array of int64
-        Their numbers, ascending.
-    """
-
-    told: Descriptor
-    rows: NDArray[np.int64]
+    descriptor: Descriptor  # the packfile
+    rows: NDArray[np.int64]  # their numbers, ascending
 
 
 def _by_file(result: Result) -> Iterator[tuple[str, NDArray[np.int64]]]:
@@ -271,5 +200,5 @@ def tell(result: Result) -> None:
 
 
 def dropping(rows: NDArray[np.int64]) -> RowChanges:
-    """Give the changes of a packfile that lets rows go."""
+    """Return the changes of a packfile that lets rows go."""
     return RowChanges(rows, rows[:0])

@@ -21,27 +21,15 @@ if TYPE_CHECKING:
 
     from sdb.packfile.rewrite.rewrite import RowChanges
     from sdb.query.syntax.writes import Merge, WhenNotMatched
-    from sdb.query.writes.carrying import StatementWork
+    from sdb.query.writes.apply import StatementRunner
     from sdb.query.writes.matching import MatchedRows, Target
     from sdb.table.format.descriptor import Descriptor
 
 _TRUE = ast.Literal(value=True)
 
 
-def merged(work: StatementWork, merge: Merge) -> Effect:
+def merged(work: StatementRunner, merge: Merge) -> Effect:
     """Carry a MERGE out.
-
-    Parameters
-    ----------
-    work : StatementWork
-        What it is carried out with.
-    merge : Merge
-        The statement.
-
-    Returns
-    -------
-    Effect
-        What it did.
 
     Raises
     ------
@@ -67,19 +55,21 @@ def merged(work: StatementWork, merge: Merge) -> Effect:
         return effect + work.insert_stream(spool, "merge")
 
 
-def _changed(work: StatementWork, merge: Merge, target: Target) -> Effect:
+def _changed(work: StatementRunner, merge: Merge, target: Target) -> Effect:
     """Change and drop the rows that match."""
     others = (ast.Source(merge.source, merge.source_alias, "INNER", merge.on),)
     packs: dict[str, _PackfileChanges] = {}
     for number, clause in enumerate(merge.matched):
-        where = _turn([one.condition for one in merge.matched], number)
+        where = _turn([clause.condition for clause in merge.matched], number)
         for matched in target.matches(where, others):
-            pack = packs.setdefault(matched.told.key, _PackfileChanges(matched.told))
+            pack = packs.setdefault(matched.descriptor.key, _PackfileChanges(matched.descriptor))
             pack.add(matched, is_dropped=not clause.assignments)
             if clause.assignments and not work.is_dry:
-                assigned = [(one.path, one.value) for one in clause.assignments]
+                assigned = [
+                    (assignment.path, assignment.value) for assignment in clause.assignments
+                ]
                 work.check_constants(matched, [path for path, _ in assigned])
-                alone = work.view.table(only={matched.told.key})
+                alone = work.view.table(only={matched.descriptor.key})
                 pack.values.append(target.values(matched, where, assigned, alone, others))
     effect = Effect("merge", work.table)
     for pack in packs.values():
@@ -104,8 +94,8 @@ def _changed(work: StatementWork, merge: Merge, target: Target) -> Effect:
 class _PackfileChanges:
     """Changes of a packfile, by all clauses."""
 
-    def __init__(self, told: Descriptor) -> None:
-        self.told = told
+    def __init__(self, descriptor: Descriptor) -> None:
+        self.descriptor = descriptor
         self.values: list[RowChanges] = []
         self._dropped: list[NDArray[np.int64]] = []
         self._all: list[NDArray[np.int64]] = []
@@ -135,7 +125,7 @@ class _PackfileChanges:
 
         return len(np.unique(np.concatenate(self._all))) < self.rows
 
-    def carried_out(self, work: StatementWork) -> Effect:
+    def carried_out(self, work: StatementRunner) -> Effect:
         """Rewrite the packfile, once for each clause that sets other fields."""
         effect = Effect("merge", work.table)
         if work.is_dry:
@@ -144,35 +134,36 @@ class _PackfileChanges:
         *first, last = self.values or [dropping(self.dropped)]
         if self.values:
             last = replace(last, dropped=self.dropped)
-        told: Descriptor | None = self.told
+        descriptor: Descriptor | None = self.descriptor
         for changes in (*first, last):
-            if told is not None:
-                size_bytes = told.trailer.offset
-                more, told = work.rewrite(
-                    told, changes, "merge", counted(work.context.progress, size_bytes)
+            if descriptor is not None:
+                size_bytes = descriptor.trailer.offset
+                more, descriptor = work.rewrite(
+                    descriptor, changes, "merge", counted(work.context.progress, size_bytes)
                 )
                 effect += more
         return effect
 
 
 def _turn(conditions: Sequence[ast.Expr | None], number: int) -> ast.Expr | None:
-    """Give the condition under which it is a clause's turn: no clause before it has been."""
+    """Return the condition under which it is a clause's turn: no clause before it has been."""
     parts = [
-        ast.Unary("NOT", ast.Is(one or _TRUE, "TRUE", negated=False)) for one in conditions[:number]
+        ast.Unary("NOT", ast.Is(condition or _TRUE, "TRUE", negated=False))
+        for condition in conditions[:number]
     ]
     own = conditions[number]
-    found: ast.Expr | None = own
+    joined: ast.Expr | None = own
     for part in parts:
-        found = part if found is None else ast.Binary("AND", found, part)
-    return found
+        joined = part if joined is None else ast.Binary("AND", joined, part)
+    return joined
 
 
-def _missing(work: StatementWork, merge: Merge, target: Target, number: int) -> ast.Statement:
-    """Give the query of rows of the source that match none, as they come in."""
+def _missing(work: StatementRunner, merge: Merge, target: Target, number: int) -> ast.Statement:
+    """Return the query of rows of the source that match none, as they come in."""
     clause = merge.not_matched[number]
     joined = replace(target.source, join="LEFT", on=merge.on)
     alone = ast.Is(target.row, "MISSING", negated=False)
-    turn = _turn([one.condition for one in merge.not_matched], number)
+    turn = _turn([clause.condition for clause in merge.not_matched], number)
     select = ast.Select(
         _items(work, clause),
         star=not clause.values,
@@ -182,8 +173,8 @@ def _missing(work: StatementWork, merge: Merge, target: Target, number: int) -> 
     return ast.Statement(select, text=work.statement.text)
 
 
-def _items(work: StatementWork, clause: WhenNotMatched) -> tuple[ast.Item, ...]:
-    """Give what comes in; nothing for whole rows of the source."""
+def _items(work: StatementRunner, clause: WhenNotMatched) -> tuple[ast.Item, ...]:
+    """Return what comes in; nothing for whole rows of the source."""
     if not clause.values:
         return ()
     if clause.paths is not None:

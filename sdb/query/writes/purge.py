@@ -25,7 +25,7 @@ from sdb.records import replace
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import TableRoot, table_root
 from sdb.table.commit.commit import check_writable
-from sdb.table.commit.environment import REAL, Surroundings
+from sdb.table.commit.environment import REAL, Environment
 from sdb.table.format.keys import TableKeys
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def purge(  # noqa: PLR0913 - the command's options, by name
     message: str = "",
     threads: int | None = None,
     memory_bytes: int | None = None,
-    around: Surroundings = REAL,
+    env: Environment = REAL,
     progress: Progress = silent,
     follow: Follow = nullcontext,
 ) -> Purged:
@@ -61,33 +61,16 @@ def purge(  # noqa: PLR0913 - the command's options, by name
     Tables that share packfiles with it lose the rows, too. Versions that had such rows leave the
     history. Done again it goes on where it was broken off.
 
-    Parameters
-    ----------
-    root : TableRoot, path or str
-        The root that the table is below.
-    database, table : str
-        Its names.
-    where : str
-        Rows for which this SQL is true go. It reads no tables.
-    params : mapping, optional
-        Values of the parameters ``$name``.
-    dry_run : bool
-        Whether only to tell what would be done.
-    author, message : str
-        Who does it, and why; the versions tell it, so that it should not name what is erased.
-    threads, memory_bytes : int, optional
-        See :func:`sdb.sql`.
-    around : Surroundings
-        The clock and the dice.
-    progress : Progress
-        Told how many bytes of packfiles were rewritten, and how many objects were deleted.
-    follow : callable
-        Gives a context manager for each query that finds rows, which lasts while it runs.
+    * ``where``: Rows for which this SQL is true go. It reads no tables.
+    * ``params``: Values of the parameters ``$name``.
+    * ``author, message``: Who does it, and why; the versions tell it, so that it should not name
+      what is erased.
+    * ``threads, memory_bytes``: See :func:`sdb.sql`.
+    * ``progress``: Told how many bytes of packfiles were rewritten, and how many objects were
+      deleted.
+    * ``follow``: Gives a context manager for each query that finds rows, which lasts while it runs.
 
-    Returns
-    -------
-    Purged
-        What went, and what the last scan has found; `ok` tells whether nothing is left.
+    Returns: What went, and what the last scan has found; `ok` tells whether nothing is left.
 
     Raises
     ------
@@ -100,22 +83,22 @@ def purge(  # noqa: PLR0913 - the command's options, by name
     ConflictError, UncertainError
         Others were faster all the time. Run it again.
     """
-    place = root if isinstance(root, TableRoot) else table_root(root)
+    tables_root = root if isinstance(root, TableRoot) else table_root(root)
     keys = TableKeys(database, table)
-    open_table(place, database, table)
+    open_table(tables_root, database, table)
     if not dry_run:
-        check_writable(place)
-    delete = _delete(keys, where, params or {}, around.now_us())
+        check_writable(tables_root)
+    delete = _delete(keys, where, params or {}, env.now_us())
     base = Transaction(
         (),
-        place,
+        tables_root,
         author=author,
         message=message,
         threads=threads,
         memory_bytes=memory_bytes,
         progress=progress,
         follow=follow,
-        around=around,
+        env=env,
     )
     erasure = Erasure(base, keys, delete)
     return erasure.planned() if dry_run else erasure.run()
@@ -126,9 +109,9 @@ def _delete(
 ) -> writes.WriteStatement:
     """Return the statement that deletes the rows, its condition decided as far as that goes."""
     if not where.strip():
-        raise UsageError("which rows to purge is not said", expected="--where CONDITION")
+        raise UsageError("no rows to purge given", expected="--where CONDITION")
     name = f"{keys.database}.{keys.table}"
-    if not all(_NAME.fullmatch(one) for one in (keys.database, keys.table)):
+    if not all(_NAME.fullmatch(part) for part in (keys.database, keys.table)):
         name = "the.table"
     statements = bound_statements(f"DELETE FROM {name} WHERE {where}", params)  # noqa: S608
     statement, write = statements[0], statements[0].write

@@ -108,11 +108,11 @@ class Purged:
             "table": self.table,
             "dry_run": self.is_dry,
             "ok": self.ok,
-            "branches": [one.as_dict() for one in self.branches],
+            "branches": [branch.as_dict() for branch in self.branches],
             "packfiles": list(self.packfiles),
             "objects_deleted": self.objects,
             "bytes_deleted": self.size_bytes,
             "proof": {"packfiles": self.scanned, "versions": self.versions},
-            "left": [one.as_dict() for one in self.left],
+            "left": [rest.as_dict() for rest in self.left],
             "beyond": list(self.beyond),
         }

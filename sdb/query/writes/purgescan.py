@@ -7,13 +7,13 @@ from contextlib import closing
 from sdb.errors import CorruptError, NotFoundError, UnsupportedError
 from sdb.packfile.trailer.read import read_trailer
 from sdb.query.writes.matching import Target
-from sdb.query.writes.tableview import TableView
+from sdb.query.writes.tableview import TransactionOverlay
 from sdb.records import field, record
 from sdb.table.catalog.handle import find_table
 from sdb.table.format import etags
 from sdb.table.format.descriptor import Descriptor, slim
 from sdb.table.maintenance.collected import kind_of
-from sdb.table.maintenance.forget import branches_of
+from sdb.table.maintenance.listing import branches_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,24 +30,14 @@ _ATTEMPTS = 3
 
 @record
 class ErasableRows:
-    """The packfiles below a table, and those of others that it leads to.
+    """The packfiles below a table, and those of others that it leads to."""
 
-    Attributes
-    ----------
-    rows : dict
-        For each packfile with rows for which the condition is TRUE their number.
-    unreadable : dict
-        For each packfile that cannot be read what is wrong with it.
-    packfiles : int
-        Number of packfiles that were looked into.
-    unfinished : tuple of str
-        Hidden files of programs that write, or died.
-    """
-
+    # For each packfile with rows for which the condition is TRUE their number
     rows: dict[str, int] = field(default_factory=dict)
+    # For each packfile that cannot be read what is wrong with it
     unreadable: dict[str, str] = field(default_factory=dict)
-    packfiles: int = 0
-    unfinished: tuple[str, ...] = ()
+    packfiles: int = 0  # number of packfiles that were looked into
+    unfinished: tuple[str, ...] = ()  # hidden files of programs that write, or died
 
     def __add__(self, other: ErasableRows) -> ErasableRows:
         """Return both."""
@@ -69,23 +59,7 @@ def scan_table(
 ) -> ErasableRows:
     """Look for rows in all packfiles below a table, and in those of other tables that it leads to.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    where : Expr
-        The condition.
-    context : QueryContext
-        How queries run.
-    is_told : bool
-        Whether to warn of what the condition leaves out.
-
-    Returns
-    -------
-    ErasableRows
-        The packfiles with rows for which it is TRUE.
+    * ``is_told``: Whether to warn of what the condition leaves out.
 
     Raises
     ------
@@ -96,17 +70,19 @@ def scan_table(
         described, scan = _described(root, keys)
         if not described:
             return scan
-        view = TableView(root, keys, None)
+        view = TransactionOverlay(root, keys, None)
         view.add(described)
         target = Target(f"PURGE {keys.database}.{keys.table}", None, view.table(), context)
         try:
-            found = target.matches(where, is_told=is_told)
+            matches = target.matches(where, is_told=is_told)
         except CorruptError as error:
-            is_gone = any(not root.has(one.key) for one in described)
+            is_gone = any(not root.has(descriptor.key) for descriptor in described)
             if not is_gone or attempt + 1 == _ATTEMPTS:
                 raise error.within(f"looking for rows of {keys.database}.{keys.table}") from None
             continue  # somebody else collects
-        rows = {one.told.key: len(one.rows) for one in found if len(one.rows)}
+        rows = {
+            matched.descriptor.key: len(matched.rows) for matched in matches if len(matched.rows)
+        }
         return ErasableRows(rows, scan.unreadable, len(described), scan.unfinished)
     raise AssertionError("unreachable")
 
@@ -115,31 +91,31 @@ def _described(root: TableRoot, keys: TableKeys) -> tuple[list[Descriptor], Eras
     """Return descriptors of all packfiles; those that no index tells of are opened."""
     known: dict[str, Descriptor] = {}
     names = (keys.database, keys.table)
-    heads = [find_table(root, *names, branch=one) for one in branches_of(root, keys)]
+    heads = [find_table(root, *names, branch=branch) for branch in branches_of(root, keys)]
     for head in heads:
         if head is not None:
-            known |= {one.key: one for one in head.descriptors()}
+            known |= {descriptor.key: descriptor for descriptor in head.descriptors()}
     start = root.key_start(keys.folder)
     listed = {
-        one.location[start:]: kind_of(keys, one.location[start:])
-        for one in root.store.below(root.place(keys.folder))
+        entry.location[start:]: kind_of(keys, entry.location[start:])
+        for entry in root.store.below(root.place(keys.folder))
     }
     if any(head is not None and head.state and head.state.shares for head in heads):
         known |= _elsewhere(root, keys, listed, heads)
-    found: list[Descriptor] = []
+    described: list[Descriptor] = []
     unreadable: dict[str, str] = {}
     own = {key for key, kind in listed.items() if kind == "packfile"}
     for key in sorted(own | {key for key in known if not key.startswith(f"{keys.folder}/")}):
         try:
-            one = known[key].checked() if key in known else _opened(root, key)
+            descriptor = known[key].checked() if key in known else _opened(root, key)
         except NotFoundError:
             continue  # somebody has just collected it
         except (CorruptError, UnsupportedError) as error:
             unreadable[key] = error.message
         else:
-            found.append(one)
+            described.append(descriptor)
     unfinished = tuple(key for key, kind in listed.items() if kind == "unfinished")
-    return found, ErasableRows({}, unreadable, len(found), unfinished)
+    return described, ErasableRows({}, unreadable, len(described), unfinished)
 
 
 def _elsewhere(
@@ -149,17 +125,21 @@ def _elsewhere(
     heads: Iterable[TableHandle | None],
 ) -> dict[str, Descriptor]:
     """Return the packfiles of other tables that any version of a table refers to."""
-    handle = next(one for one in heads if one is not None)
-    found: dict[str, Descriptor] = {}
+    handle = next(head for head in heads if head is not None)
+    elsewhere: dict[str, Descriptor] = {}
     for key in listed:
         if keys.version_of(key) is None:
             continue
         try:
-            told = handle.version(key).descriptors()
-            found |= {one.key: one for one in told if not one.key.startswith(f"{keys.folder}/")}
+            descriptors = handle.version(key).descriptors()
+            elsewhere |= {
+                descriptor.key: descriptor
+                for descriptor in descriptors
+                if not descriptor.key.startswith(f"{keys.folder}/")
+            }
         except CorruptError:
             continue  # of a version that was collected in part
-    return {key: one for key, one in found.items() if root.has(key)}
+    return {key: descriptor for key, descriptor in elsewhere.items() if root.has(key)}
 
 
 def _opened(root: TableRoot, key: str) -> Descriptor:

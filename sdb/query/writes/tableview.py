@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.packfile.prune.predicate import Anywhere
-from sdb.query.exec.storedtable import StoredTable
-from sdb.query.plan.tablescan import IndexSteps
+from sdb.query.catalog.storedtable import TableSource
+from sdb.query.catalog.tablescan import IndexSteps
 from sdb.table.format.keys import own_key
 from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
 
@@ -23,24 +23,12 @@ if TYPE_CHECKING:
 _ANYWHERE = Anywhere()
 
 
-class TableView:
+class TransactionOverlay:
     """The packfiles of a version of a table, less some, and others.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    handle : TableHandle or None
-        The version; None: the table is new, and has no packfiles.
-
-    Attributes
-    ----------
-    removed : set of str
-        Keys of packfiles of the version that are gone.
-    added : dict
-        Descriptors of packfiles that came in, by their keys.
+    * ``handle``: The version; None: the table is new, and has no packfiles.
+    * ``removed``: Keys of packfiles of the version that are gone.
+    * ``added``: Descriptors of packfiles that came in, by their keys.
     """
 
     def __init__(self, root: TableRoot, keys: TableKeys, handle: TableHandle | None) -> None:
@@ -49,10 +37,12 @@ class TableView:
         self.handle = handle
         self.removed: set[str] = set()
         self.added: dict[str, Descriptor] = {}
+        # Whether all packfiles that were rewritten say which rows their rows were
+        self.are_rows_traced = True
         self._made = 0
 
     def mark(self, commit_id: str) -> str:
-        """Give what marks the key of the next new packfile, something else each time.
+        """Return what marks the key of the next new packfile, something else each time.
 
         Packfiles are named by their content, and two that a transaction makes may be alike: each
         has rows of its own.
@@ -61,54 +51,49 @@ class TableView:
         return f"{commit_id}-{self._made}"
 
     @classmethod
-    def following(cls, handle: TableHandle, view: TableView) -> Self:
-        """Give the view of a later version with what was changed in an earlier one."""
-        found = cls(view.root, view.keys, handle)
-        found.removed |= view.removed
-        found.added |= view.added
-        found._made = view._made
-        return found
+    def following(cls, handle: TableHandle, view: TransactionOverlay) -> Self:
+        """Return the view of a later version with what was changed in an earlier one."""
+        overlay = cls(view.root, view.keys, handle)
+        overlay.removed |= view.removed
+        overlay.added |= view.added
+        overlay.are_rows_traced = view.are_rows_traced
+        overlay._made = view._made
+        return overlay
 
     def replace(self, key: str, new: Iterable[Descriptor]) -> None:
-        """Let packfiles take the place of another one."""
+        """Replace a packfile by others."""
         if self.added.pop(key, None) is None:
             self.removed.add(own_key(key))
         self.add(new)
 
     def add(self, new: Iterable[Descriptor]) -> None:
-        """Let packfiles come in."""
-        self.added |= {one.key: one for one in new}
+        """Add packfiles."""
+        self.added |= {descriptor.key: descriptor for descriptor in new}
 
     def descriptors(self) -> Iterator[Descriptor]:
         """Go over all packfiles."""
         if self.handle is not None:
             there = self.handle.descriptors()
-            yield from (one for one in there if own_key(one.key) not in self.removed)
+            yield from (
+                descriptor for descriptor in there if own_key(descriptor.key) not in self.removed
+            )
         yield from self.added.values()
 
-    def table(self, only: Collection[str] | None = None) -> ViewedTable:
-        """Give what queries read.
+    def table(self, only: Collection[str] | None = None) -> OverlaySource:
+        """Return what queries read.
 
-        Parameters
-        ----------
-        only : collection of str, optional
-            Keys of the packfiles that are read; all if not given.
+        * ``only``: Keys of the packfiles that are read; all if not given.
         """
-        return ViewedTable(self, None if only is None else frozenset(only))
+        return OverlaySource(self, None if only is None else frozenset(only))
 
 
-class ViewedTable(StoredTable):
+class OverlaySource(TableSource):
     """A view, of which as little is read as a query needs; a table for queries.
 
-    Parameters
-    ----------
-    view : TableView
-        The view.
-    only : frozenset of str or None
-        Keys of the packfiles that are read; None: all.
+    * ``only``: Keys of the packfiles that are read; None: all.
     """
 
-    def __init__(self, view: TableView, only: frozenset[str] | None) -> None:
+    def __init__(self, view: TransactionOverlay, only: frozenset[str] | None) -> None:
         if view.handle is not None:
             super().__init__(view.handle)
         else:
@@ -125,15 +110,18 @@ class ViewedTable(StoredTable):
         return f"{self._view.keys.database}.{self._view.keys.table}"
 
     def packs(self, test: Predicate = _ANYWHERE) -> list[Packfile]:
-        """Give the packfiles that can hold rows for which a condition is TRUE."""
+        """Return the packfiles that can hold rows for which a condition is TRUE."""
         old = [] if self._view.handle is None else super().packs(test)
         if self._new is None:
             self._new = [
-                TablePackfile(self._view.root, one.checked(), self._objects)
-                for one in self._added
-                if self._only is None or one.key in self._only
+                TablePackfile(self._view.root, descriptor.checked(), self._objects)
+                for descriptor in self._added
+                if self._only is None or descriptor.key in self._only
             ]
-        return [*(one for one in old if self._is_read(key_of(one))), *self._new]
+        return [
+            *(descriptor for descriptor in old if self._is_read(key_of(descriptor))),
+            *self._new,
+        ]
 
     def _is_read(self, key: str) -> bool:
         return own_key(key) not in self._removed and (self._only is None or key in self._only)
@@ -144,19 +132,19 @@ class ViewedTable(StoredTable):
         return self._view.handle is None or super().is_whole
 
     def steps(self, test: Predicate) -> IndexSteps:
-        """Tell what the index and its lists rule out by times."""
+        """Report what the index and its lists rule out by times."""
         count = len(self.packs(test))
         return IndexSteps(0, 0, count, count)
 
 
 def key_of(pack: Packfile) -> str:
-    """Give the key of a packfile of a table."""
+    """Return the key of a packfile of a table."""
     return _of_table(pack).key
 
 
 def told_of(pack: Packfile) -> Descriptor:
-    """Give what the index says of a packfile of a table."""
-    return _of_table(pack).told
+    """Return what the index says of a packfile of a table."""
+    return _of_table(pack).descriptor
 
 
 def _of_table(pack: Packfile) -> TablePackfile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb import notes
+from sdb import notes, sizes
 from sdb.errors import (
     ConflictError,
     CorruptError,
@@ -14,7 +14,9 @@ from sdb.errors import (
 from sdb.query.syntax import writes
 from sdb.records import record
 from sdb.table.catalog.handle import dropped, find_table
+from sdb.table.catalog.views import find_view
 from sdb.table.commit.change import own_keys, packfiles_between
+from sdb.table.commit.naming import taken_by_view
 from sdb.table.definition.cache import read_definition
 from sdb.table.format.keys import TableKeys, own_key
 from sdb.table.format.state import state_of
@@ -37,13 +39,8 @@ _INSERTING = writes.InsertValues | writes.InsertQuery | writes.Merge
 class StaleError(SdbError):
     """Others have committed what the statements have to be judged on.
 
-    Attributes
-    ----------
-    head : str
-        Key of the index.
-    index : TableIndex
-        The index that the version would follow. Where another program has overwritten versions, it
-        has what they did, which nobody else can read yet.
+    * ``index``: The index that the version would follow. Where another program has overwritten
+      versions, it has what they did, which nobody else can read yet.
     """
 
     exit_code = ConflictError.exit_code
@@ -56,24 +53,12 @@ class StaleError(SdbError):
 
 @record
 class TargetTable:
-    """A table that a transaction changes, or a branch of it.
+    """A table that a transaction changes, or a branch of it."""
 
-    Attributes
-    ----------
-    root : TableRoot
-        The root that it is below.
-    keys : TableKeys
-        Its names.
-    branch : str
-        The branch.
-    statements : tuple of WriteStatement
-        The statements that change it.
-    """
-
-    root: TableRoot
-    keys: TableKeys
-    branch: str
-    statements: tuple[writes.WriteStatement, ...]
+    root: TableRoot  # the root that it is below
+    keys: TableKeys  # its names
+    branch: str  # the branch
+    statements: tuple[writes.WriteStatement, ...]  # the statements that change it
 
     @property
     def name(self) -> str:
@@ -116,14 +101,15 @@ class TargetTable:
         if lost := set(map(own_key, change.removed)) & own_keys(gone):
             message = f"{min(lost)}: someone else has replaced it"
             raise StaleError(message, min(lost), self.head, index)
-        if added and any(isinstance(one.write, _JUDGING) for one in self.statements):
-            message = f"others have added {len(added):,} packfiles to {self.name} meanwhile"
+        if added and any(isinstance(statement.write, _JUDGING) for statement in self.statements):
+            packfiles = sizes.counted(len(added), "packfile")
+            message = f"others have added {packfiles} to {self.name} meanwhile"
             raise StaleError(message, self.keys.index, self.head, index)
 
     def _check_whole(self, handle: TableHandle | None, index: TableIndex) -> None:
         """Check that statements on the table as a whole still make sense: see :meth:`to_do`."""
         state = state_of(index.user_data)
-        kinds = {type(one.write) for one in self.statements}
+        kinds = {type(statement.write) for statement in self.statements}
         changed = ""
         if writes.CreateTable in kinds:
             was_there = handle is not None and not handle.is_dropped
@@ -140,14 +126,9 @@ class TargetTable:
             raise StaleError(message, self.keys.index, self.head, index)
 
     def to_do(self, handle: TableHandle | None, *, is_alone: bool) -> list[writes.WriteStatement]:
-        """Give the statements that make sense for the table as it is.
+        """Return the statements that make sense for the table as it is.
 
-        Parameters
-        ----------
-        handle : TableHandle or None
-            The table; None: it is not there.
-        is_alone : bool
-            Whether the transaction has one statement.
+        * ``handle``: The table; None: it is not there.
 
         Raises
         ------
@@ -156,9 +137,9 @@ class TargetTable:
         UnsupportedError
             A statement cannot be carried out on this table.
         """
-        found = []
+        to_do = []
         is_there = handle is not None and not handle.is_dropped
-        inserts = any(isinstance(one.write, _INSERTING) for one in self.statements)
+        inserts = any(isinstance(statement.write, _INSERTING) for statement in self.statements)
         definition = self._definition() if handle is None or (is_there and inserts) else None
         is_there = is_there or definition is not None
         for statement in self.statements:
@@ -172,23 +153,35 @@ class TargetTable:
                     )
                 if is_there:
                     continue
+                if find_view(self.root, self.keys.database, self.keys.table) is not None:
+                    raise taken_by_view(self.root, self.keys)
                 is_there = True
             elif isinstance(write, writes.DropTable) and write.if_exists and not is_there:
                 continue
             elif not is_there:
                 is_dropped = handle is not None and handle.is_dropped
-                error = dropped(self.root, self.keys) if is_dropped else None
-                raise error or self.root.absent(self.keys)
+                state = None if handle is None else handle.state
+                error = dropped(self.root, self.keys, state) if is_dropped else None
+                raise error or self._absent(write)
             elif definition is not None and definition.partitions and isinstance(write, _INSERTING):
-                fields = ", ".join(one.field for one in definition.partitions)
+                fields = ", ".join(partition.field for partition in definition.partitions)
                 raise UnsupportedError(
                     f"inserting into {self.name}: it has partitions by {fields}",
                     hint="put inputs where its patterns find them, and run sdb sync",
                 )
             elif isinstance(write, writes.DropTable):
                 self._check_droppable(handle, is_alone=is_alone)
-            found.append(statement)
-        return found
+            to_do.append(statement)
+        return to_do
+
+    def _absent(self, write: writes.Write | writes.Control) -> SdbError:
+        """Make the error for a statement on a table that is not there."""
+        error = self.root.absent(self.keys)
+        if isinstance(error, UnsupportedError):  # a view has its name
+            error.hint = "writes go to the tables that it reads: sdb views shows its query"
+            if isinstance(write, writes.DropTable):
+                error.hint = f"DROP VIEW {self.name} drops it"
+        return error
 
     def _definition(self) -> Definition | None:
         try:
@@ -219,14 +212,16 @@ def is_collected_since(handle: TableHandle | None, index: TableIndex) -> bool:
 def tables_of(
     root: TableRoot, statements: Sequence[writes.WriteStatement]
 ) -> tuple[TargetTable, ...]:
-    """Give the tables and branches that statements change, in the order of their keys."""
-    found: dict[tuple[TableKeys, str], list[writes.WriteStatement]] = {}
-    for one in statements:
-        if not isinstance(one.write, writes.Control):
-            table = one.write.table
-            place = TableKeys(table.database, table.table), table.branch or MAIN
-            found.setdefault(place, []).append(one)
-    tables = [TargetTable(root, *place, tuple(some)) for place, some in found.items()]
+    """Return the tables and branches that statements change, in the order of their keys."""
+    statements_of: dict[tuple[TableKeys, str], list[writes.WriteStatement]] = {}
+    for statement in statements:
+        if not isinstance(statement.write, writes.Control):
+            table = statement.write.table
+            branch_key = TableKeys(table.database, table.table), table.branch or MAIN
+            statements_of.setdefault(branch_key, []).append(statement)
+    tables = [
+        TargetTable(root, *branch_key, tuple(some)) for branch_key, some in statements_of.items()
+    ]
     return tuple(sorted(tables, key=lambda table: table.head))
 
 
@@ -234,8 +229,8 @@ def warn_of_left_out(
     statements: Sequence[writes.WriteStatement], done: Sequence[writes.WriteStatement]
 ) -> None:
     """Warn of queries whose rows were to make tables that are there."""
-    for one in statements:
-        write = one.write
-        is_done = any(one is other for other in done)
+    for statement in statements:
+        write = statement.write
+        is_done = any(statement is other for other in done)
         if not is_done and isinstance(write, writes.CreateTable) and write.query is not None:
             notes.warn(f"{write.table.name} is there already: no row of the query came in")

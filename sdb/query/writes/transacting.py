@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
 
 
-class Transacting:
-    """A transaction in the making. Use :meth:`sdb.query.connected.TableConnection.transaction`.
+class TransactionContext:
+    """A transaction in the making. Use :meth:`sdb.query.connected.Connection.transaction`.
 
     Nothing is done before the end of the block; after an exception in it nothing is.
 
@@ -50,7 +50,7 @@ class Transacting:
         self._statements += bound_statements(text, params or {})
 
     def __enter__(self) -> Self:
-        """Give the transaction itself."""
+        """Return the transaction itself."""
         return self
 
     def __exit__(

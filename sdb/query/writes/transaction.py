@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from sdb.errors import ConflictError, UnsupportedError
+from sdb.errors import ConflictError, SdbError, UnsupportedError
+from sdb.log import Logger
 from sdb.progress import silent
 from sdb.query.syntax import writes
-from sdb.query.writes.carrying import StatementWork, reads_tables
-from sdb.query.writes.effects import Effect
+from sdb.query.writes.apply import StatementRunner, reads_tables
+from sdb.query.writes.effects import Effect, row_counts
 from sdb.query.writes.matching import QueryContext
-from sdb.query.writes.tableview import TableView
+from sdb.query.writes.tableview import TransactionOverlay
 from sdb.query.writes.targettable import (
     StaleError,
     is_collected_since,
@@ -24,6 +25,7 @@ from sdb.query.writes.targettable import (
     warn_of_left_out,
 )
 from sdb.records import field, record, replace
+from sdb.retry import Backoff, default_patience
 from sdb.table.catalog.intents import MOST_TABLES
 from sdb.table.catalog.snapshot import read_together
 from sdb.table.commit.change import (
@@ -33,14 +35,13 @@ from sdb.table.commit.change import (
     packfiles_between,
 )
 from sdb.table.commit.commit import (
-    PATIENCE_SECONDS,
     check_branch,
     check_writable,
     commit,
     find_commit,
 )
-from sdb.table.commit.coordinator import GivenUpError
-from sdb.table.commit.environment import REAL, Surroundings
+from sdb.table.commit.coordinator import TransactionAbortedError
+from sdb.table.commit.environment import REAL, Environment
 from sdb.table.commit.twophase import TablePart, commit_together
 from sdb.table.format.keys import check_id, commit_on, new_uid, own_key
 from sdb.table.format.versionref import MAIN
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
     from sdb.progress import Progress
     from sdb.query.writes.matching import Follow
+    from sdb.query.writes.targettable import TargetTable
     from sdb.query.writes.vacuuming import Vacuumed
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 
     Handles: TypeAlias = dict[str, TableHandle | None]
 
+_log = Logger("sdb.query.writes")
 _LONGEST_PAUSE_SECONDS = 1.0
 _WHOLE = {writes.CreateTable, writes.DropTable}
 """Statements that make a version even where no packfile comes or goes."""
@@ -66,39 +69,26 @@ _WHOLE = {writes.CreateTable, writes.DropTable}
 
 @record
 class Transaction:
-    """Statements that are carried out together.
+    """Statements that are carried out together."""
 
-    Attributes
-    ----------
-    statements : tuple of WriteStatement
-        The statements, parameters bound.
-    root : TableRoot
-        The root that the tables are below.
-    author, message : str
-        Who does it, and why; the version tells it.
-    txn_id : str
-        The client's own id; empty: one is made.
-    is_dry : bool
-        Whether nothing is written, and rows are only counted.
-    threads, memory_bytes : int or None
-        See :func:`sdb.sql`.
-    progress, follow : callable
-        See :func:`sdb.query.writes.execute.execute`.
-    around : Surroundings
-        The clock and the dice.
-    """
-
-    statements: tuple[writes.WriteStatement, ...]
-    root: TableRoot
+    statements: tuple[writes.WriteStatement, ...]  # the statements, parameters bound
+    root: TableRoot  # the root that the tables are below
+    # Who does it, and why; the version tells it
     author: str = ""
     message: str = ""
-    txn_id: str = ""
-    is_dry: bool = False
+    txn_id: str = ""  # the client's own id; empty: one is made
+    fingerprint: str = ""  # an id of the request, recorded with it
+    # The versions that its versions must follow, by the names of tables; of others any
+    expects: Mapping[str, int] = field(default_factory=dict)
+    is_dry: bool = False  # whether nothing is written, and rows are only counted
+    # See :func:`sdb.sql`
     threads: int | None = None
     memory_bytes: int | None = None
+    missing: str | None = None
+    # See :func:`sdb.query.writes.execute.execute`
     progress: Progress = silent
     follow: Follow = nullcontext
-    around: Surroundings = REAL
+    env: Environment = REAL  # the clock and the dice
 
 
 @record
@@ -133,7 +123,7 @@ class Executed:
     versions: dict[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "table": self.table,
             "version": self.version,
@@ -155,7 +145,7 @@ def carried_out(transaction: Transaction) -> Executed:
     NotFoundError
         There is no such table.
     ExistsError
-        The table that shall be made is there.
+        The table or view that shall be made is there, or the other has its name.
     UnsupportedError
         Rows for a table with partitions, or too many tables.
     UncertainError, UsageError
@@ -164,21 +154,34 @@ def carried_out(transaction: Transaction) -> Executed:
     for statement in transaction.statements:
         if isinstance(statement.write, writes.UndropTable | writes.Vacuum):
             return _alone(transaction, statement.write)
+        if isinstance(statement.write, writes.CreateView | writes.DropView | writes.UndropView):
+            from sdb.query.writes.viewchanges import changed
+
+            return changed(transaction, statement)
     attempts = _Attempts(transaction)
-    around = transaction.around
-    began = around.elapsed()
+    backoff = Backoff(
+        "carrying a transaction out",
+        _log,
+        first_seconds=_LONGEST_PAUSE_SECONDS,
+        longest_seconds=_LONGEST_PAUSE_SECONDS,
+        patience_seconds=default_patience(),
+        clock=transaction.env,
+    )
     newer: dict[str, TableIndex] = {}
     while True:
+        error: SdbError
+        is_known = False  # whether the index is read that the next attempt builds on
         try:
             return attempts.run(newer)
-        except StaleError as error:
-            newer = {error.head: error.index}
-            last = ConflictError(error.message, path=error.path, hint="run it again")
-        except (GivenUpError, TransactionDoneError) as error:
-            newer, last = {}, error
-            around.sleep(around.uniform(0, _LONGEST_PAUSE_SECONDS))
-        if around.elapsed() - began >= PATIENCE_SECONDS:
-            raise last from None
+        except StaleError as stale:
+            newer, is_known = {stale.head: stale.index}, True
+            error = ConflictError(stale.message, path=stale.path, hint="run it again")
+        except (TransactionAbortedError, TransactionDoneError) as lost:
+            newer, error = {}, lost
+        if not backoff.may_retry(error):
+            raise backoff.exhausted(error)
+        if not is_known:
+            backoff.pause()
 
 
 def _alone(transaction: Transaction, write: writes.UndropTable | writes.Vacuum) -> Executed:
@@ -190,20 +193,20 @@ def _alone(transaction: Transaction, write: writes.UndropTable | writes.Vacuum) 
     name, keys = f"{table.keys.database}.{table.keys.table}", table.keys
     if table.branch != MAIN:
         raise UnsupportedError(f"{name}@{table.branch} is a branch, and no table")
-    root, told = transaction.root, {"author": transaction.author, "message": transaction.message}
+    root, labels = transaction.root, {"author": transaction.author, "message": transaction.message}
     if isinstance(write, writes.Vacuum):
         from sdb.query.writes.vacuuming import vacuum
 
         is_dry = write.is_dry or transaction.is_dry
-        progress, around = transaction.progress, transaction.around
-        found = vacuum(root, keys, dry_run=is_dry, progress=progress, around=around, **told)
-        is_new = found.version > 0
-        return Executed((found,), name, found.version, "", is_new=is_new, is_dry=is_dry)
+        progress, env = transaction.progress, transaction.env
+        vacuumed = vacuum(root, keys, dry_run=is_dry, progress=progress, env=env, **labels)
+        is_new = vacuumed.version > 0
+        return Executed((vacuumed,), name, vacuumed.version, "", is_new=is_new, is_dry=is_dry)
     from sdb.table.history.restore import undrop
 
     if transaction.is_dry:
         raise UnsupportedError("UNDROP TABLE has nothing to explain")
-    done = undrop(root, keys.database, keys.table, **told)
+    done = undrop(root, keys.database, keys.table, **labels)
     effect = Effect("undrop", name)
     return Executed((effect,), name, done.version, "", is_new=done.is_new)
 
@@ -221,8 +224,8 @@ class _Attempts:
             )
         self._by_head = {table.head: table for table in self._tables}
         self._name = " and ".join(table.name for table in self._tables)
-        self._id = transaction.txn_id or new_uid(transaction.around.random_bytes)
-        self._done: _Judged | None = None
+        self._id = transaction.txn_id or new_uid(transaction.env.random_bytes)
+        self._done: _Evaluated | None = None
         if transaction.txn_id:
             check_id(transaction.txn_id)
 
@@ -238,38 +241,42 @@ class _Attempts:
         handles = self._open(newer)
         statements = self._to_do(handles)
         judged = self._judged_again(handles) or self._judged(handles, statements)
-        to_do = {id(one) for one in statements}
+        to_do = {id(statement) for statement in statements}
         changes: dict[str, TableChange] = {}
         for head, view in judged.views.items():
-            change = self._change(view, judged.effects)
-            mine = [one for one in self._by_head[head].statements if id(one) in to_do]
-            kinds = {type(one.write) for one in mine}
+            change = self._change(view, judged.effects, self._by_head[head])
+            mine = [
+                statement for statement in self._by_head[head].statements if id(statement) in to_do
+            ]
+            kinds = {type(statement.write) for statement in mine}
             if change.added or change.removed or kinds & _WHOLE:
                 changes[head] = replace(change, makes_table=writes.CreateTable in kinds)
         if self._all.is_dry or not changes:
-            found = self._executed(judged, self._versions(handles), is_new=False)
+            executed = self._executed(judged, self._versions(handles), is_new=False)
         else:
             self._done = judged
-            found = self._commit(judged, changes)
+            executed = self._commit(judged, changes)
         warn_of_left_out(self._all.statements, statements)
-        return found
+        return executed
 
     def _before(self) -> Executed | None:
         """Find out what the same id has done before; None: nothing."""
         if not self._all.txn_id:
             return None
-        found: dict[str, int] = {}
+        versions: dict[str, int] = {}
         for table in self._tables:
             done = find_commit(self._root, table.keys, self._all.txn_id, branch=table.branch)
             if done is not None:
-                found[table.head] = done
-        if not found:
+                versions[table.head] = done
+        if not versions:
             return None
-        return self._executed(_Judged({}, {}, ()), found, is_new=False, commit=self._all.txn_id)
+        return self._executed(
+            _Evaluated({}, {}, ()), versions, is_new=False, commit=self._all.txn_id
+        )
 
     def _executed(
         self,
-        judged: _Judged,
+        judged: _Evaluated,
         versions: Mapping[str, int],
         *,
         is_new: bool,
@@ -289,89 +296,103 @@ class _Attempts:
     def _open(self, newer: Mapping[str, TableIndex]) -> Handles:
         """Open the tables, so that they are of one moment."""
         opened = {table.head: table.open() for table in self._tables}
-        found = read_together(opened, lambda head: self._by_head[head].open())
+        handles = read_together(opened, lambda head: self._by_head[head].open())
         for head, index in newer.items():
-            handle = found[head]
-            found[head] = None if handle is None else replace(handle, index=index)
-        return found
+            handle = handles[head]
+            handles[head] = None if handle is None else replace(handle, index=index)
+        return handles
 
     @staticmethod
     def _versions(handles: Handles) -> dict[str, int]:
-        states = {head: None if one is None else one.state for head, one in handles.items()}
+        states = {
+            head: None if handle is None else handle.state for head, handle in handles.items()
+        }
         return {head: 0 if state is None else state.version for head, state in states.items()}
 
     def _to_do(self, handles: Handles) -> list[writes.WriteStatement]:
-        """Give the statements that make sense for the tables as they are."""
+        """Return the statements that make sense for the tables as they are."""
         statements = self._all.statements
         is_alone = len(statements) == 1
-        kept = {
-            id(one)
+        sensible = {
+            id(statement)
             for table in self._tables
-            for one in table.to_do(handles[table.head], is_alone=is_alone)
+            for statement in table.to_do(handles[table.head], is_alone=is_alone)
         }
-        return [one for one in statements if id(one) in kept]
+        return [statement for statement in statements if id(statement) in sensible]
 
-    def _change(self, view: TableView, effects: Sequence[Effect]) -> TableChange:
+    def _change(
+        self, view: TransactionOverlay, effects: Sequence[Effect], table: TargetTable
+    ) -> TableChange:
         names = {effect.operation for effect in effects}
+        counts = row_counts(effects, table.name)
         return TableChange(
             names.pop() if len(names) == 1 else "transaction",
             tuple(view.added.values()),
             frozenset(view.removed),
             author=self._all.author,
             message=self._all.message,
+            counts=counts,
+            is_traced=view.are_rows_traced,
+            ids=self._ids(self._all.fingerprint, table),
+            expects=self._all.expects.get(table.name),
         )
 
-    def _plan(self, judged: _Judged, head: str, change: TableChange) -> Callable[..., TableChange]:
+    @staticmethod
+    def _ids(own_id: str, table: TargetTable) -> tuple[str, ...]:
+        return (commit_on(table.branch, own_id),) if own_id else ()
+
+    def _plan(
+        self, judged: _Evaluated, head: str, change: TableChange
+    ) -> Callable[..., TableChange]:
         def plan(index: TableIndex) -> TableChange:
             self._by_head[head].check(judged.handles[head], index, change)
             return change
 
         return plan
 
-    def _commit(self, judged: _Judged, changes: Mapping[str, TableChange]) -> Executed:
+    def _commit(self, judged: _Evaluated, changes: Mapping[str, TableChange]) -> Executed:
         """Commit what changes one table, or several."""
         if len(changes) > 1:
             return self._commit_together(judged, changes)
         ((head, change),) = changes.items()
         table = self._by_head[head]
-        found = commit(
+        committed = commit(
             self._root,
             table.keys,
             self._plan(judged, head, change),
             commit_id=self._id,
             is_new=not self._all.txn_id,
-            around=self._all.around,
+            env=self._all.env,
             branch=table.branch,
         )
-        versions = {head: found.version}
-        return self._executed(judged, versions, is_new=found.is_new, commit=self._id)
+        versions = {head: committed.version}
+        return self._executed(judged, versions, is_new=committed.is_new, commit=self._id)
 
-    def _commit_together(self, judged: _Judged, changes: Mapping[str, TableChange]) -> Executed:
+    def _commit_together(self, judged: _Evaluated, changes: Mapping[str, TableChange]) -> Executed:
         """Commit what changes several tables."""
         parts = []
         for head, change in changes.items():
             table = self._by_head[head]
             # An id that was given is not that of the commits, which are others at each attempt.
-            given = self._all.txn_id
-            ids = (commit_on(table.branch, given),) if given else ()
+            ids = (*self._ids(self._all.txn_id, table), *change.ids)
             plan = self._plan(judged, head, replace(change, operation="transaction", ids=ids))
             parts.append(TablePart(table.keys, plan, table.branch))
-        around = self._all.around
-        uid = new_uid(around.random_bytes)
-        versions = commit_together(self._root, parts, uid=uid, around=around)
+        env = self._all.env
+        uid = new_uid(env.random_bytes)
+        versions = commit_together(self._root, parts, uid=uid, env=env)
         own_id = self._all.txn_id or uid
         return self._executed(judged, versions, is_new=True, commit=own_id)
 
-    def _judged(self, handles: Handles, statements: Sequence[writes.WriteStatement]) -> _Judged:
+    def _judged(self, handles: Handles, statements: Sequence[writes.WriteStatement]) -> _Evaluated:
         """Carry all statements out."""
         views = {
-            head: TableView(self._root, self._by_head[head].keys, one)
-            for head, one in handles.items()
+            head: TransactionOverlay(self._root, self._by_head[head].keys, handle)
+            for head, handle in handles.items()
         }
-        effects = [self._work(views, one).run() for one in statements]
-        return _Judged(handles, views, tuple(effects))
+        effects = [self._work(views, statement).run() for statement in statements]
+        return _Evaluated(handles, views, tuple(effects))
 
-    def _judged_again(self, handles: Handles) -> _Judged | None:
+    def _judged_again(self, handles: Handles) -> _Evaluated | None:
         """Look only at what others have added; None: all has to be done again."""
         done = self._done
         if done is None or len(self._all.statements) > 1 or reads_tables(self._all.statements[0]):
@@ -383,37 +404,38 @@ class _Attempts:
         added, gone = packfiles_between(before.index, handle.index, self._root.fetch)
         if set(map(own_key, done.views[head].removed)) & own_keys(gone):
             return None
-        views = {head: TableView.following(handle, done.views[head])}
-        new = {one.key for one in added}
+        views = {head: TransactionOverlay.following(handle, done.views[head])}
+        new = {descriptor.key for descriptor in added}
         (effect,) = done.effects
         more = self._work(views, self._all.statements[0], new).run()
-        return _Judged(handles, views, (effect + more,))
+        return _Evaluated(handles, views, (effect + more,))
 
     def _work(
         self,
-        views: Mapping[str, TableView],
+        views: Mapping[str, TransactionOverlay],
         statement: writes.WriteStatement,
         only: set[str] | None = None,
-    ) -> StatementWork:
+    ) -> StatementRunner:
         (table,) = tables_of(self._root, (statement,))
         context = QueryContext(
             self._root.location,
             statement.text,
             {self._by_head[head].parts: view.table() for head, view in views.items()},
-            self._all.around.now_us(),
+            self._all.env.now_us(),
             self._all.threads,
             self._all.memory_bytes,
             self._all.progress,
             self._all.follow,
+            statement.missing or self._all.missing,
         )
         view = views[table.head]
-        return StatementWork(statement, view, context, self._id, self._all.is_dry, only)
+        return StatementRunner(statement, view, context, self._id, self._all.is_dry, only)
 
 
 @record
-class _Judged:
+class _Evaluated:
     """Statements that were carried out on versions of tables, by the keys of the indexes."""
 
     handles: Handles
-    views: Mapping[str, TableView]
+    views: Mapping[str, TransactionOverlay]
     effects: tuple[Effect, ...]

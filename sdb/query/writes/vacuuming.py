@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sdb.progress import Progress
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.commit.environment import Surroundings
+    from sdb.table.commit.environment import Environment
     from sdb.table.format.keys import TableKeys
 
 
@@ -50,7 +50,7 @@ class Vacuumed:
         return "vacuum"
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "operation": self.operation,
             "table": self.table,
@@ -69,32 +69,14 @@ def vacuum(
     dry_run: bool = False,
     author: str = "",
     message: str = "",
-    around: Surroundings = REAL,
+    env: Environment = REAL,
     progress: Progress = silent,
 ) -> Vacuumed:
-    """Let versions of a table expire that its policy does not keep, and collect.
+    """Expire the versions of a table that its policy does not keep, and collect.
 
     What expires now could be read a moment ago: a later collection deletes it.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    dry_run : bool
-        Whether only to count.
-    author, message : str
-        Who does it, and why; the versions tell it.
-    around : Surroundings
-        The clock and the dice.
-    progress : Progress
-        Told how many objects were deleted.
-
-    Returns
-    -------
-    Vacuumed
-        What it came to.
+    * ``author, message``: Who does it, and why; the versions tell it.
 
     Raises
     ------
@@ -106,13 +88,13 @@ def vacuum(
     """
     names = (keys.database, keys.table)
     options: dict[str, Any] = {"dry_run": dry_run, "author": author, "message": message}
-    expired = expire(root, *names, policy_of(root, keys), around=around, **options)
-    collected = collect(root, *names, around=around, progress=progress, **options)
+    expired = expire(root, *names, policy_of(root, keys), env=env, **options)
+    collected = collect(root, *names, env=env, progress=progress, **options)
     return Vacuumed(
         f"{keys.database}.{keys.table}",
         collected.version or expired.version or 0,
         len(expired.dropped),
-        expired.kept,
+        expired.kept_count,
         len(collected.garbage),
         collected.objects,
         collected.size_bytes,

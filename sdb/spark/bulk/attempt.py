@@ -35,16 +35,9 @@ _MOST_KEPT_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of packing, the same for all tasks.
+    """Options of packing, the same for all tasks."""
 
-    Attributes
-    ----------
-    algorithm, level, block_bytes, constants, hints, format, time_fields, verify, stats
-        See :func:`sdb.pack`.
-    on_error : {"fail", "skip", "keep"}
-        What becomes of malformed records: an error, passed over, or passed over and given back.
-    """
-
+    # See :func:`sdb.pack`
     algorithm: str = DEFAULT_ALGORITHM
     level: int | str | None = None
     block_bytes: int = BLOCK_BYTES
@@ -52,6 +45,7 @@ class Options:
     hints: bytes | None = None
     format: str | None = None
     time_fields: tuple[Path, ...] = ()
+    # What becomes of malformed records: an error, passed over, or passed over and given back
     on_error: str = "fail"
     verify: bool = True
     stats: str = "auto"
@@ -59,61 +53,27 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The job that tasks belong to.
+    """The job that tasks belong to."""
 
-    Attributes
-    ----------
-    prefix : str
-        The folder that the packfiles go to.
-    job : str
-        Number of the job.
-    options : Options
-        How to pack.
-    """
-
-    prefix: str
-    job: str
-    options: Options
+    prefix: str  # the folder that the packfiles go to
+    job: str  # number of the job
+    options: Options  # how to pack
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of an attempt.
+    """The outcome of an attempt."""
 
-    Attributes
-    ----------
-    task : int
-        Number of the task.
-    inputs : int
-        Number of its inputs, pieces of one counted each.
-    input_bytes : int
-        Their size, as they are stored.
-    name : str
-        Name of the packfile.
-    rows : int
-        Number of rows.
-    text_bytes : int
-        Size of the inputs, decompressed.
-    output_bytes : int
-        Size of the packfile.
-    seconds : float
-        How long the attempt took.
-    rejected : int
-        Number of records that were passed over.
-    records : tuple of Rejected
-        The first of them, or all when they are kept.
-    """
-
-    task: int
-    inputs: int
-    input_bytes: int
-    name: str
-    rows: int
-    text_bytes: int
-    output_bytes: int
-    seconds: float
-    rejected: int
-    records: tuple[Rejected, ...]
+    task: int  # number of the task
+    inputs: int  # number of its inputs, pieces of one counted each
+    input_bytes: int  # their size, as they are stored
+    name: str  # name of the packfile
+    rows: int  # number of rows
+    text_bytes: int  # size of the inputs, decompressed
+    output_bytes: int  # size of the packfile
+    seconds: float  # how long the attempt took
+    rejected: int  # number of records that were passed over
+    records: tuple[Rejected, ...]  # the first of them, or all when they are kept
 
 
 class _Rejects:
@@ -142,20 +102,6 @@ class _Rejects:
 
 def attempt(work: Work, task: Task, threads: int = 1) -> Outcome:
     """Pack the inputs of a task into a packfile that no job has published yet.
-
-    Parameters
-    ----------
-    work : Work
-        What all tasks have in common.
-    task : Task
-        The task.
-    threads : int
-        How many threads parse and compress.
-
-    Returns
-    -------
-    Outcome
-        What it came to.
 
     Raises
     ------

@@ -42,50 +42,30 @@ _MOST_WARNINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class MergeTask:
-    """The packfiles that become one.
+    """The packfiles that become one."""
 
-    Attributes
-    ----------
-    number : int
-        Number of the task.
-    parts : tuple of Descriptor
-        The packfiles.
-    """
-
-    number: int
-    parts: tuple[Descriptor, ...]
+    number: int  # number of the task
+    parts: tuple[Descriptor, ...]  # the packfiles
 
     @property
     def size_bytes(self) -> int:
         """Their size."""
-        return sum(one.size_bytes for one in self.parts)
+        return sum(part.size_bytes for part in self.parts)
 
     @property
     def paths(self) -> list[str]:
         """Their keys."""
-        return [one.key for one in self.parts]
+        return [part.key for part in self.parts]
 
 
 @dataclass(frozen=True, slots=True)
 class MergeOutcome:
-    """The outcome of a task.
+    """The outcome of a task."""
 
-    Attributes
-    ----------
-    task : int
-        Number of the task.
-    input_bytes : int
-        Size of its packfiles.
-    made : MergedPackfile or None
-        See :func:`sdb.table.packfiles.merge.made_packfile`.
-    warnings : tuple of str
-        What is to be told.
-    """
-
-    task: int
-    input_bytes: int
-    made: MergedPackfile | None
-    warnings: tuple[str, ...] = ()
+    task: int  # number of the task
+    input_bytes: int  # size of its packfiles
+    made: MergedPackfile | None  # see :func:`sdb.table.packfiles.merge.made_packfile`
+    warnings: tuple[str, ...] = ()  # for the driver to print
 
 
 def compact_on_spark(
@@ -100,25 +80,12 @@ def compact_on_spark(
 ) -> Compacted:
     """Merge small packfiles of a table, and sort those of one that is clustered; tasks do so.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below; executors must see it, too.
-    database, table : str
-        Its names.
-    spark : pyspark.sql.SparkSession, optional
-        The session to use; without it what runs, or else what is stopped in the end. Nothing is
-        started where there is nothing to do.
-    master, conf
-        See :func:`sdb.spark.session.session.start`.
-    options
-        Others of :func:`sdb.table.maintenance.compact.compact_table`. Progress is told of whole
-        packfiles.
-
-    Returns
-    -------
-    Compacted
-        What it came to, in one version.
+    * ``root``: The root that the table is below; executors must see it, too.
+    * ``spark``: The session to use; without it what runs, or else what is stopped in the end.
+      Nothing is started where there is nothing to do.
+    * ``master, conf``: See :func:`sdb.spark.session.session.start`.
+    * ``options``: Others of :func:`sdb.table.maintenance.compact.compact_table`. Progress
+      counts whole packfiles.
 
     Raises
     ------
@@ -168,9 +135,9 @@ class _SparkMerging:
         act = partial(_attempt, root.location, keys, by)
         job = Job(context, ("sdb compact", uuid.uuid4().hex), tasks, act)
         outcomes = job.run(progress)
-        for text in dict.fromkeys(text for one in outcomes for text in one.warnings):
+        for text in dict.fromkeys(text for outcome in outcomes for text in outcome.warnings):
             notes.warn(text)
-        return [one.made for one in outcomes]
+        return [outcome.made for outcome in outcomes]
 
     def stop(self) -> None:
         """Stop Spark, if it was started here."""
@@ -184,5 +151,5 @@ def _attempt(
     """Make the packfile of a task, on an executor, which needs no key."""
     root = table_root(location, keyring=Keyring())
     with notes.heard() as warnings:
-        made = made_packfile(root, keys, task.parts, by, threads=threads)
-    return MergeOutcome(task.number, task.size_bytes, made, tuple(warnings[:_MOST_WARNINGS]))
+        merged = made_packfile(root, keys, task.parts, by, threads=threads)
+    return MergeOutcome(task.number, task.size_bytes, merged, tuple(warnings[:_MOST_WARNINGS]))

@@ -31,30 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """The result of packing on Spark.
+    """The result of packing on Spark."""
 
-    Attributes
-    ----------
-    path : str
-        The folder.
-    job : str
-        Number of the job.
-    outcomes : tuple of Outcome
-        What each task came to, in their order.
-    removed : int
-        How many packfiles were removed: of attempts that lost, and what was replaced.
-    packing_seconds : float
-        How long the tasks took, all of them together.
-    seconds : float
-        How long everything took, with the start of the session.
-    """
-
-    path: str
-    job: str
-    outcomes: tuple[Outcome, ...]
-    removed: int
-    packing_seconds: float
-    seconds: float
+    path: str  # the folder
+    job: str  # number of the job
+    outcomes: tuple[Outcome, ...]  # what each task came to, in their order
+    removed: int  # how many packfiles were removed: of attempts that lost, and what was replaced
+    packing_seconds: float  # how long the tasks took, all of them together
+    seconds: float  # how long everything took, with the start of the session
 
 
 def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
@@ -72,29 +56,14 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
 ) -> BulkResult:
     """Pack inputs into packfiles of a folder, which all appear in one step, or not at all.
 
-    Parameters
-    ----------
-    inputs : path or URL, or iterable of these
-        What to pack: files, patterns and folders; the executors must see it under the same name.
-    prefix : path or URL
-        The folder, or the beginning of a URL of S3.
-    options : Options, optional
-        How to pack.
-    spark : pyspark.sql.SparkSession, optional
-        The session to use; without it what runs, or else what is stopped in the end.
-    master, conf
-        See :func:`sdb.spark.session.session.start`.
-    tasks, target_bytes
-        See :func:`sdb.spark.bulk.plan.plan`.
-    mode : {"fail", "append", "overwrite"}
-        What if the folder has packfiles, see :func:`sdb.packfile.read.manifest.publish`.
-    progress : Progress, optional
-        Told how many bytes of the inputs, as they are stored, are packed.
-
-    Returns
-    -------
-    BulkResult
-        What each task came to.
+    * ``inputs``: What to pack: files, patterns and folders; the executors must see it under the
+      same name.
+    * ``prefix``: The folder, or the beginning of a URL of S3.
+    * ``spark``: The session to use; without it what runs, or else what is stopped in the end.
+    * ``master, conf``: See :func:`sdb.spark.session.session.start`.
+    * ``tasks, target_bytes``: See :func:`sdb.spark.bulk.plan.plan`.
+    * ``mode``: What if the folder has packfiles, see :func:`sdb.packfile.read.manifest.publish`.
+    * ``progress``: Told how many bytes of the inputs, as they are stored, are packed.
 
     Raises
     ------
@@ -105,7 +74,7 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
     NotFoundError, AccessError
         An input is not there or may not be read; no pyspark, or no Java.
     ConflictError
-        An input was changed meanwhile, or others published at each attempt.
+        An input was changed in between, or other jobs published at each attempt.
     UncertainError
         It is not known whether the packfiles count.
 
@@ -117,13 +86,13 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
     bounds.TASKS.check(tasks)
     bounds.TARGET.check(target_bytes)
     options = options or Options()
-    place = absolute(prefix)
+    folder = absolute(prefix)
     if mode != "append" and not text_of(prefix).endswith("/"):
         formats.check_packfile(prefix)
     files = measure(inputs)
     _try(options, files[0].path)
-    manifest.prepare(place, mode)
-    work = Work(place, uuid.uuid4().hex, options)
+    manifest.prepare(folder, mode)
+    work = Work(folder, uuid.uuid4().hex, options)
     context = spark.sparkContext if spark is not None else session.running()
     stop = _stay
     if context is None:
@@ -146,23 +115,25 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
         raise
     packing_seconds = time.monotonic() - started
     removed = _publish(work, outcomes, mode, stop)
-    if not any(one.rows for one in outcomes):
+    if not any(outcome.rows for outcome in outcomes):
         others = f" and {len(files) - 1:,} more" if files[1:] else ""
-        notes.warn(f"no rows in {files[0].path}{others}: {place} gets none")
+        notes.warn(f"no rows in {files[0].path}{others}: {folder} gets none")
     seconds = time.monotonic() - began
-    return BulkResult(place, work.job, outcomes, removed, packing_seconds, seconds)
+    return BulkResult(folder, work.job, outcomes, removed, packing_seconds, seconds)
 
 
 def _stay() -> None:
-    """Leave the session of somebody else alone."""
+    """Leave a session alone that was running before."""
 
 
 def _publish(work: Work, outcomes: Sequence[Outcome], mode: str, stop: Callable[[], None]) -> int:
-    """Let the packfiles count, and remove the others; gives how many.
+    """Publish the packfiles, remove the others, and return how many were removed.
 
     As long as it is not known whether they count, they stay: the manifest may list them yet.
     """
-    winners = [manifest.File(one.name, one.output_bytes, one.rows) for one in outcomes]
+    winners = [
+        manifest.File(outcome.name, outcome.output_bytes, outcome.rows) for outcome in outcomes
+    ]
     try:
         published = manifest.publish(work.prefix, winners, mode=mode, job=work.job)
     except (ConflictError, ExistsError, UsageError):
@@ -178,7 +149,7 @@ def _publish(work: Work, outcomes: Sequence[Outcome], mode: str, stop: Callable[
 
 
 def _sweep(work: Work, replaced: Sequence[str] = ()) -> int:
-    """Remove what does not count; what cannot be removed stays, and nobody reads it."""
+    """Remove packfiles that are not published; one that cannot be removed stays, unread."""
     try:
         return len(manifest.sweep(work.prefix, work.job, replaced))
     except SdbError:
@@ -187,9 +158,9 @@ def _sweep(work: Work, replaced: Sequence[str] = ()) -> int:
 
 def _try(options: Options, path: str) -> None:
     """See whether the options make sense, before anything is started."""
-    found = recognise(path, options.format, hints=options.hints)
-    name = "json" if found.hints is None else found.format
-    packed([Input("nothing", name, hints=found.hints, source=_nothing)], io.BytesIO(), options)
+    recognised = recognise(path, options.format, hints=options.hints)
+    name = "json" if recognised.hints is None else recognised.format
+    packed([Input("nothing", name, hints=recognised.hints, source=_nothing)], io.BytesIO(), options)
 
 
 def _nothing() -> Generator[bytes]:

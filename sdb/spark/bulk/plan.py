@@ -14,8 +14,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 
+from sdb import formats
 from sdb.errors import UsageError
-from sdb.packfile.inputs.arguments import listed
+from sdb.packfile.inputs.arguments import normalize_inputs
 from sdb.packfile.inputs.inputs import Input, recognise
 from sdb.packfile.inputs.streams import is_stream
 from sdb.packfile.read.resolve import resolve
@@ -33,45 +34,27 @@ _WINDOW_BYTES = 64 << 10
 _MOST_WINDOW_BYTES = 16 << 20
 _OPENERS = 32
 _LINE = b"\n"
+_CUT_AT_LINES = {form.parser for form in formats.FORMATS if form.is_cut_at_lines}
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """An input.
+    """An input."""
 
-    Attributes
-    ----------
-    path : str
-        Absolute path or URL.
-    size_bytes : int
-        Its size.
-    etag : str
-        Which version of it, on S3.
-    """
-
-    path: str
-    size_bytes: int
-    etag: str
+    path: str  # absolute path or URL
+    size_bytes: int  # its size
+    etag: str  # which version of it, on S3
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """An input, or a range of one.
+    """An input, or a range of one."""
 
-    Attributes
-    ----------
-    file : InputFile
-        The input, as it was when the work was planned.
-    start, stop : int
-        The range, in bytes.
-    number : int
-        Its place in the order of the inputs.
-    """
-
-    file: InputFile
+    file: InputFile  # the input, as it was when the work was planned
+    # The range, in bytes
     start: int
     stop: int
-    number: int
+    number: int  # its place in the order of the inputs
 
     @property
     def is_whole(self) -> bool:
@@ -81,18 +64,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The pieces that become one packfile.
+    """The pieces that become one packfile."""
 
-    Attributes
-    ----------
-    number : int
-        Number of the task.
-    pieces : tuple of Piece
-        What it packs, in this order.
-    """
-
-    number: int
-    pieces: tuple[Piece, ...]
+    number: int  # number of the task
+    pieces: tuple[Piece, ...]  # what it packs, in this order
 
     @property
     def size_bytes(self) -> int:
@@ -108,15 +83,7 @@ class Task:
 def measure(inputs: Location | Iterable[Location]) -> list[InputFile]:
     """Find inputs, and how large they are.
 
-    Parameters
-    ----------
-    inputs : path or URL, or iterable of these
-        What to pack: files, patterns and folders.
-
-    Returns
-    -------
-    list of InputFile
-        In the order of `inputs`.
+    * ``inputs``: What to pack: files, patterns and folders.
 
     Raises
     ------
@@ -125,19 +92,19 @@ def measure(inputs: Location | Iterable[Location]) -> list[InputFile]:
     UsageError
         No inputs, or one that is no file, or that can be read only once.
     """
-    given = listed(inputs)
-    if not given:
+    sources = normalize_inputs(inputs)
+    if not sources:
         raise UsageError("no inputs", hint="sdb spark pack -o FOLDER INPUT...")
-    if "-" in given:
+    if "-" in sources:
         raise UsageError("Spark cannot pack standard input", hint="name files or URLs")
     named: list[Location] = []
-    for one in given:
-        if not isinstance(one, str | os.PathLike):
-            what = "rows" if isinstance(one, Input) else "an open file"
+    for source in sources:
+        if not isinstance(source, str | os.PathLike):
+            what = "rows" if isinstance(source, Input) else "an open file"
             hint = "give paths or URLs that the executors see; sdb.pack takes rows and open files"
             raise UsageError(f"Spark cannot pack {what}", hint=hint)
-        named.append(one)
-    paths = [one.location for one in resolve(named, folders=False)]
+        named.append(source)
+    paths = [source.location for source in resolve(named, folders=False)]
     with ThreadPoolExecutor(_OPENERS) as pool:
         return list(pool.map(_measure, paths))
 
@@ -160,24 +127,14 @@ def plan(
 ) -> list[Task]:
     """Divide inputs among tasks.
 
-    Parameters
-    ----------
-    files : sequence of InputFile
-        The inputs.
-    tasks : int, optional
-        How many tasks, if there is enough to do for so many.
-    target_bytes : int
-        Without `tasks`: about how many bytes of input, as they are stored, a task gets.
-    parallelism : int
-        Without `tasks`: how many tasks run at a time. Tasks get less than `target_bytes` rather
-        than that some of the processors have nothing to do.
-    format : str, optional
-        Format of all inputs; recognised if not given.
+    * ``tasks``: How many tasks, if there is enough to do for so many.
+    * ``target_bytes``: Without `tasks`: about how many bytes of input, as they are stored, a task
+      gets.
+    * ``parallelism``: Without `tasks`: how many tasks run at a time. Tasks get less than
+      `target_bytes` rather than that some of the processors have nothing to do.
+    * ``format``: Format of all inputs; recognised if not given.
 
-    Returns
-    -------
-    list of Task
-        None of them without an input; of about the same size, as far as the inputs can be cut.
+    Returns: None of them without an input; of about the same size, as far as the inputs can be cut.
 
     Raises
     ------
@@ -187,7 +144,7 @@ def plan(
         The format of a large input is unknown.
     """
     if target_bytes < 1 or (tasks is not None and tasks < 1):
-        raise UsageError("a task gets at least one byte, and there is at least one task")
+        raise UsageError("invalid plan: expected at least one task, and one byte for each")
     total = sum(file.size_bytes for file in files)
     if tasks is None:
         tasks = tasks_for(total, target_bytes, parallelism)
@@ -201,7 +158,7 @@ def plan(
 
 
 def tasks_for(size_bytes: int, target_bytes: int, parallelism: int) -> int:
-    """Tell how many tasks inputs of a size are for, see :func:`plan`."""
+    """Report how many tasks inputs of a size are for, see :func:`plan`."""
     busy = min(parallelism, -(-size_bytes // _LEAST_BYTES))
     return max(1, busy, -(-size_bytes // target_bytes))
 
@@ -209,33 +166,23 @@ def tasks_for(size_bytes: int, target_bytes: int, parallelism: int) -> int:
 def _cuts(file: InputFile, share: int, format: str | None) -> list[int]:  # noqa: A002 - as above
     """Find positions at which a file can be cut into pieces of about a size."""
     source = recognise(file.path, format)
-    if source.format != "json" or source.compression != "none":
+    if source.format not in _CUT_AT_LINES or source.compression != "none":
         return []
     size = file.size_bytes
     count = -(-size // share)
-    found: list[int] = []
+    cuts: list[int] = []
     with closing(url.open_read(file.path)) as reader:
         for number in range(1, count):
             cut = boundary(reader, size * number // count)
-            if cut is not None and cut < size and cut > (found[-1] if found else 0):
-                found.append(cut)
-    return found
+            if cut is not None and cut < size and cut > (cuts[-1] if cuts else 0):
+                cuts.append(cut)
+    return cuts
 
 
 def boundary(reader: Reader, near: int) -> int | None:
     """Find a place between two lines that both are complete JSON objects.
 
-    Parameters
-    ----------
-    reader : Reader
-        The open file.
-    near : int
-        About where, in bytes.
-
-    Returns
-    -------
-    int or None
-        Where the second of the lines starts; None when there is no such place nearby.
+    Returns: Where the second of the lines starts; None when there is no such place nearby.
     """
     window = _WINDOW_BYTES
     while True:
@@ -279,7 +226,7 @@ def _is_object(line: bytes) -> bool:
 
 
 def _divided(pieces: Sequence[Piece], tasks: int) -> list[Task]:
-    """Give the largest piece that is left to the task that has least, until none is left."""
+    """Return the largest piece that is left to the task that has least, until none is left."""
     loads = [(0, 0, number) for number in range(tasks)]
     shares: list[list[Piece]] = [[] for _ in range(tasks)]
     for piece in sorted(pieces, key=lambda piece: piece.start - piece.stop):

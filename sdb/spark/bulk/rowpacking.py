@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 
-from sdb import effort
+from sdb import levels
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.inputs.arrowrows import encoded
 from sdb.packfile.inputs.inputs import Input
@@ -23,49 +23,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowPacking:
-    """Options of packing rows.
+    """Options of packing rows."""
 
-    Attributes
-    ----------
-    algorithm, level, time_fields
-        See :func:`sdb.pack`.
-    stats : str or None
-        Paths that shall have statistics; None: what the table tells, or else those worth it.
-    keep_nulls : bool
-        Whether fields that are null are written as such.
-    """
-
+    # See :func:`sdb.pack`
     algorithm: str
     level: int | str | None
     time_fields: tuple[Path, ...]
+    # Paths that get statistics; None: those of the table's definition, else those worth it
     stats: str | None
-    keep_nulls: bool
+    keep_nulls: bool  # whether fields that are null are written as such
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
         """Read ``algorithm``, ``level``, ``timeFields``, ``stats`` and ``ignoreNullFields``.
 
-        Parameters
-        ----------
-        options : mapping
-            Texts by name.
-
-        Returns
-        -------
-        RowPacking
-            What they mean.
-
         Raises
         ------
         UsageError
-            A level, or a path, that is none.
+            An invalid level or path.
         """
         if "stats" in options:
             StatisticsChoice.of(options["stats"])
         times = options.get("timeFields", "")
         return cls(
             options.get("algorithm", DEFAULT_ALGORITHM),
-            effort.read(options["level"]) if "level" in options else None,
+            levels.read(options["level"]) if "level" in options else None,
             tuple(tuple(name.strip().split(".")) for name in times.split(",") if name.strip()),
             options.get("stats"),
             options.get("ignoreNullFields", "true").lower() == "false",
@@ -74,24 +56,16 @@ class RowPacking:
     @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of :func:`sdb.pack`; a task has one thread."""
-        found = {
+        arguments = {
             "algorithm": self.algorithm,
             "level": self.level,
             "threads": 1,
             "time_fields": self.time_fields,
         }
-        return found if self.stats is None else found | {"stats": self.stats}
+        return arguments if self.stats is None else arguments | {"stats": self.stats}
 
     def input(self, batches: Iterator[pa.RecordBatch], task: int) -> Input | None:
-        """Make an input of the rows of a task; None: there are none.
-
-        Parameters
-        ----------
-        batches : iterator of pyarrow.RecordBatch
-            The rows, which are read once.
-        task : int
-            Number of the task, for messages.
-        """
+        """Make an input of the rows of a task; None: there are none."""
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is None:
             return None

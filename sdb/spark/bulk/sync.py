@@ -1,6 +1,6 @@
 """Syncs on Spark: tasks pack the inputs of a table, and the driver commits all of them at once.
 
-What a task has packed tells by its name which inputs it has, in which versions. When the driver is
+The name of a packed file identifies its inputs and their versions. When the driver is
 killed, the next one takes it as it is.
 """
 
@@ -25,7 +25,7 @@ from sdb.table.format.descriptor import Descriptor
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.signature import Keyring
 from sdb.table.format.versionref import MAIN
-from sdb.table.sync.orphans import find_left, input_mark
+from sdb.table.sync.orphans import find_orphans, input_mark
 from sdb.table.sync.packing import MOST_INPUTS, PackedInputs, by_partition, pack_inputs
 from sdb.table.sync.sync import sync_table
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from sdb.progress import Progress
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.sync.newinputs import NewInput
     from sdb.table.sync.result import Synced
+    from sdb.table.sync.work import NewInput
 
 _MOST_NAMES_BYTES = 2 << 20
 _MOST_WARNINGS = 20
@@ -49,68 +49,42 @@ _MOST_WARNINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class SyncTask:
-    """The inputs that become one packfile.
+    """The inputs that become one packfile."""
 
-    Attributes
-    ----------
-    number : int
-        Number of the task.
-    inputs : tuple of NewInput
-        The inputs, of one partition.
-    """
-
-    number: int
-    inputs: tuple[NewInput, ...]
+    number: int  # number of the task
+    inputs: tuple[NewInput, ...]  # the inputs, of one partition
 
     @property
     def size_bytes(self) -> int:
         """Their size, as they are stored."""
-        return sum(one.listed.size_bytes for one in self.inputs)
+        return sum(new_input.listed.size_bytes for new_input in self.inputs)
 
     @property
     def paths(self) -> list[str]:
         """Their URIs."""
-        return [one.uri for one in self.inputs]
+        return [new_input.uri for new_input in self.inputs]
 
 
 @dataclass(frozen=True, slots=True)
 class SyncOutcome:
-    """The outcome of a task.
+    """The outcome of a task."""
 
-    Attributes
-    ----------
-    task : int
-        Number of the task.
-    input_bytes : int
-        Size of its inputs, as they are stored.
-    packed : PackedInputs
-        What became of them, without the descriptor.
-    descriptor : bytes
-        What an index says of the packfile, as Ion; empty: there is none.
-    warnings : tuple of str
-        What is to be told of inputs that are left out.
-    """
-
-    task: int
-    input_bytes: int
-    packed: PackedInputs
-    descriptor: bytes
-    warnings: tuple[str, ...] = ()
+    task: int  # number of the task
+    input_bytes: int  # size of its inputs, as they are stored
+    packed: PackedInputs  # what became of them, without the descriptor
+    descriptor: bytes  # what an index says of the packfile, as Ion; empty without a packfile
+    warnings: tuple[str, ...] = ()  # warnings of inputs that are left out
 
 
 class SparkSyncs:
     """A context manager for syncs on Spark, which starts it when there is something to pack.
 
-    Parameters
-    ----------
-    spark : pyspark.sql.SparkSession, optional
-        The session to use; without it what runs, or else what is stopped in the end.
-    master, conf
-        See :func:`sdb.spark.session.session.start`.
-    tasks : int, optional
-        How many tasks, if there is enough to do for so many; each partition has one at least.
-    target_bytes : int
-        Without `tasks`: about how many bytes of input, as they are stored, a task gets.
+    * ``spark``: The session to use; without it what runs, or else what is stopped in the end.
+    * ``master, conf``: See :func:`sdb.spark.session.session.start`.
+    * ``tasks``: How many tasks, if there is enough to do for so many; each partition has one at
+      least.
+    * ``target_bytes``: Without `tasks`: about how many bytes of input, as they are stored, a task
+      gets.
 
     Examples
     --------
@@ -162,26 +136,11 @@ class SparkSyncs:
     ) -> SyncedOnSpark:
         """Take the inputs that are new, in one version; tasks pack.
 
-        Parameters
-        ----------
-        root : TableRoot
-            The root that the table is below; executors must see it and the inputs, too.
-        database, table : str
-            Its names.
-        branch : str
-            The branch that gets the rows.
-        stats : str, optional
-            Paths that shall have statistics, as in :func:`sdb.pack`; what the definition tells if
-            not given.
-        progress : Progress
-            Told how many bytes of the inputs, as they are stored, are packed.
-        options
-            Others of :func:`sdb.table.sync.sync.sync_table`.
-
-        Returns
-        -------
-        SyncedOnSpark
-            What it came to.
+        * ``root``: The root that the table is below; executors must see it and the inputs, too.
+        * ``stats``: Paths that shall have statistics, as in :func:`sdb.pack`; what the definition
+          tells if not given.
+        * ``progress``: Told how many bytes of the inputs, as they are stored, are packed.
+        * ``options``: Others of :func:`sdb.table.sync.sync.sync_table`.
 
         Raises
         ------
@@ -198,12 +157,12 @@ class SparkSyncs:
         return SyncedOnSpark(synced, packing.packed, packing.resumed)
 
     def tasks_for(self, size_bytes: int) -> int:
-        """Tell how many tasks inputs are divided among."""
+        """Report how many tasks inputs are divided among."""
         parallelism = self.context().defaultParallelism
         return self._tasks or tasks_for(size_bytes, self._target_bytes, parallelism)
 
     def context(self) -> SparkContext:
-        """Give what runs jobs."""
+        """Return what runs jobs."""
         if self._context is None:
             self._context = session.running()
         if self._context is None:
@@ -214,17 +173,10 @@ class SparkSyncs:
 
 @dataclass(frozen=True, slots=True)
 class SyncedOnSpark:
-    """The result of a sync on Spark.
+    """The result of a sync on Spark."""
 
-    Attributes
-    ----------
-    synced : Synced
-        What became of the inputs.
-    packed, resumed : int
-        Numbers of packfiles that tasks have packed, and that were left by a sync that was killed.
-    """
-
-    synced: Synced
+    synced: Synced  # what became of the inputs
+    # Numbers of packfiles that tasks have packed, and that were left by a sync that was killed
     packed: int
     resumed: int
 
@@ -249,23 +201,23 @@ class _SparkPacking:
         self.packed = self.resumed = 0
 
     def groups(self, new: Sequence[NewInput]) -> Iterator[Sequence[NewInput]]:
-        """Give first the inputs of packfiles that are there already, then those of tasks."""
+        """Yield first the inputs of packfiles that are there already, then those of tasks."""
         root, keys = self._root, self._keys
         handle = find_table(root, keys.database, keys.table, branch=self._branch)
-        left = find_left(root, keys, handle, new, {})
-        self._left = {_uris(one.inputs): one for one in left}
-        yield from (one.inputs for one in left)
+        left = find_orphans(root, keys, handle, new, {})
+        self._left = {_uris(task.inputs): task for task in left}
+        yield from (task.inputs for task in left)
         done = {uri for uris in self._left for uri in uris}
-        rest = [one for one in new if one.uri not in done]
+        rest = [new_input for new_input in new if new_input.uri not in done]
         if rest:
-            total = sum(one.listed.size_bytes for one in rest)
+            total = sum(new_input.listed.size_bytes for new_input in rest)
             share = -(-total // self._syncs.tasks_for(total))
             for group in by_partition(rest):
                 yield from _cut(group, share)
 
     def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterator[PackedInputs]:
         """Pack groups of inputs on executors; those that are there already are not."""
-        missing = [tuple(one) for one in groups if _uris(one) not in self._left]
+        missing = [tuple(inputs) for inputs in groups if _uris(inputs) not in self._left]
         tasks = [SyncTask(number, group) for number, group in enumerate(missing)]
         outcomes: Iterator[SyncOutcome] = iter(())
         if tasks:
@@ -283,23 +235,23 @@ class _SparkPacking:
 
 
 def _uris(inputs: Sequence[NewInput]) -> tuple[str, ...]:
-    return tuple(one.uri for one in inputs)
+    return tuple(new_input.uri for new_input in inputs)
 
 
 def _cut(group: Sequence[NewInput], share_bytes: int) -> Iterator[list[NewInput]]:
     """Divide the inputs of a partition among tasks, in their order."""
-    some: list[NewInput] = []
+    part: list[NewInput] = []
     size = names_bytes = 0
-    for one in group:
-        size += one.listed.size_bytes
-        names_bytes += len(one.uri.encode())
-        if some and (
-            size > share_bytes or len(some) == MOST_INPUTS or names_bytes > _MOST_NAMES_BYTES
+    for new_input in group:
+        size += new_input.listed.size_bytes
+        names_bytes += len(new_input.uri.encode())
+        if part and (
+            size > share_bytes or len(part) == MOST_INPUTS or names_bytes > _MOST_NAMES_BYTES
         ):
-            yield some
-            some, size, names_bytes = [], one.listed.size_bytes, len(one.uri.encode())
-        some.append(one)
-    yield some
+            yield part
+            part, size, names_bytes = [], new_input.listed.size_bytes, len(new_input.uri.encode())
+        part.append(new_input)
+    yield part
 
 
 def _attempt(
@@ -310,15 +262,15 @@ def _attempt(
     mark = partial(input_mark, options={})
     with notes.heard() as warnings:
         packed = pack_inputs(root, keys, task.inputs, mark=mark, stats=stats, threads=threads)
-    told = packed.descriptor
-    descriptor = b"" if told is None else ion.dumps(told.struct())
+    entry = packed.descriptor
+    descriptor = b"" if entry is None else ion.dumps(entry.struct())
     packed = replace(packed, descriptor=None)
-    some = tuple(warnings[:_MOST_WARNINGS])
-    return SyncOutcome(task.number, task.size_bytes, packed, descriptor, some)
+    first_warnings = tuple(warnings[:_MOST_WARNINGS])
+    return SyncOutcome(task.number, task.size_bytes, packed, descriptor, first_warnings)
 
 
 def _received(outcome: SyncOutcome) -> PackedInputs:
-    """Give what a task has packed, and tell what it has left out."""
+    """Return what a task has packed, and warn of what it has left out."""
     for text in outcome.warnings:
         notes.warn(text)
     if not outcome.descriptor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sdb.errors import UsageError
-from sdb.store.flat import FlatReader
+from sdb.store.objectstore_base import ObjectReaderBase
 from sdb.store.url import absolute
 from sdb.table.catalog.handle import TableHandle, dropped, find_table
 from sdb.table.catalog.root import TableRoot, table_root
@@ -23,36 +23,19 @@ _EXPECTED = 'spark.read.format("zion").option("root", "s3://bucket").load("db.ta
 
 @dataclass(frozen=True, slots=True)
 class NamedTable:
-    """A table as options name it.
+    """A table as options name it."""
 
-    Attributes
-    ----------
-    location : str
-        The root: a folder or URL, the same on every machine.
-    database, table : str
-        Its names.
-    at : str
-        Its version, see :mod:`sdb.table.format.versionref`; empty: the newest.
-    """
-
-    location: str
+    location: str  # the root: a folder or URL, the same on every machine
+    # Its names
     database: str
     table: str
-    at: str = ""
+    at: str = ""  # its version, see :mod:`sdb.table.format.versionref`; empty: the newest
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self | None:
         """Read the options ``root``, ``path`` and ``at``.
 
-        Parameters
-        ----------
-        options : mapping
-            Texts by name.
-
-        Returns
-        -------
-        NamedTable or None
-            None: there is no root, so that paths are those of packfiles.
+        Returns: None: there is no root, so that paths are those of packfiles.
 
         Raises
         ------
@@ -63,15 +46,15 @@ class NamedTable:
         if "root" not in options:
             if at:
                 raise UsageError(
-                    "at is the version of a table, and there is no root", hint=_EXPECTED
+                    "at names a version of a table, which needs a root", hint=_EXPECTED
                 )
             return None
         name, reference = split_reference(options.get("path", ""))
         database, dot, table = name.partition(".")
         if not (database and dot and table) or "paths" in options:
-            raise UsageError(f"{name!r} is not the name of a table", hint=_EXPECTED)
+            raise UsageError(f"invalid table name {name!r}", hint=_EXPECTED)
         if at and reference:
-            raise UsageError(f"a version twice: {reference} in the name, and at {at}")
+            raise UsageError(f"two versions: {reference} in the name, and at={at}")
         keys = TableKeys(database, table)
         return cls(absolute(options["root"]), keys.database, keys.table, at or reference)
 
@@ -86,11 +69,11 @@ class NamedTable:
         return TableKeys(self.database, self.table)
 
     def root(self) -> TableRoot:
-        """Give the root, with the keys for indexes that this process has."""
+        """Return the root, with the keys for indexes that this process has."""
         return table_root(self.location)
 
     def find(self) -> TableHandle | None:
-        """Open the table; None: there is none.
+        """Open the table; None if it does not exist.
 
         Raises
         ------
@@ -99,10 +82,10 @@ class NamedTable:
         CorruptError
             Its index is damaged.
         """
-        found = find_table(self.root(), self.database, self.table)
-        if found is None or found.is_dropped:
+        handle = find_table(self.root(), self.database, self.table)
+        if handle is None or handle.is_dropped:
             return None
-        return found.at(self.at) if self.at else found
+        return handle.at(self.at) if self.at else handle
 
     def open(self) -> TableHandle:
         """Open the table.
@@ -114,37 +97,29 @@ class NamedTable:
         CorruptError
             Its index is damaged.
         """
-        found = self.find()
-        if found is None:
+        handle = self.find()
+        if handle is None:
             root = self.root()
             is_there = find_table(root, self.database, self.table) is not None
             raise dropped(root, self.keys) if is_there else root.absent(self.keys)
-        return found
+        return handle
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedTable:
-    """A table as it was when it was loaded: whoever plans later plans for the same version.
+    """A table as it was when it was loaded: later plans are for the same version."""
 
-    Attributes
-    ----------
-    named : NamedTable
-        The table.
-    data : bytes
-        Its index; empty when there was no table.
-    """
-
-    named: NamedTable
-    data: bytes
+    named: NamedTable  # the table
+    data: bytes  # its index; empty when there was no table
 
     @classmethod
     def of(cls, named: NamedTable) -> Self:
         """Load a table."""
-        found = named.find()
-        return cls(named, b"" if found is None else found.data)
+        handle = named.find()
+        return cls(named, b"" if handle is None else handle.data)
 
     def handle(self) -> TableHandle:
-        """Give the table as it was; no object is read.
+        """Return the table as it was; no object is read.
 
         Raises
         ------
@@ -161,7 +136,7 @@ class LoadedTable:
         return TableHandle(root, keys, index, self.data, reader)
 
 
-class _KnownReader(FlatReader):
+class _KnownReader(ObjectReaderBase):
     """An object whose content is known; see :class:`sdb.store.base.Reader`."""
 
     __slots__ = ("_data", "etag", "path", "size_bytes")

@@ -41,72 +41,32 @@ _CACHE = "10GiB"
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Options of reading packfiles.
+    """Options of reading packfiles."""
 
-    Attributes
-    ----------
-    paths : tuple of str
-        Paths, URLs, folders and patterns; or the name of a table.
-    table : NamedTable or None
-        The table; None: it is packfiles that are read.
-    fields : tuple of path, or None
-        The columns that are wanted, as paths; None: all.
-    partition_bytes : int
-        Decompressed size of a partition in bytes.
-    lenient : bool
-        Whether a value that does not fit its column is null, and not an error.
-    from_rows : bool
-        Whether types come from the rows, and not from the trailers alone.
-    since, until : str or None
-        Times that the rows must have.
-    time_field : str or path, or None
-        Where these times are.
-    pushdown : bool
-        Whether filters of the query leave out blocks.
-    workers : int
-        Number of executors that partitions are grouped for; 0: they are not.
-    cache : str or None
-        Folder for blocks.
-    cache_bytes : int
-        Most that it may hold.
-    max_rows : int or None
-        Most rows of a micro-batch.
-    starting_version : str or None
-        Where a stream of a table begins; None: before its first row.
-    skip_changes : bool
-        Whether a stream passes over versions that change or remove rows.
-    """
-
-    paths: tuple[str, ...]
-    table: NamedTable | None = None
-    fields: tuple[Path, ...] | None = None
-    partition_bytes: int = sizes.parse(_PARTITION)
-    lenient: bool = False
-    from_rows: bool = False
+    paths: tuple[str, ...]  # paths, URLs, folders and patterns; or the name of a table
+    table: NamedTable | None = None  # the table; None: it is packfiles that are read
+    fields: tuple[Path, ...] | None = None  # the columns that are wanted, as paths; None: all
+    partition_bytes: int = sizes.parse(_PARTITION)  # decompressed size of a partition in bytes
+    lenient: bool = False  # whether a value that does not fit its column is null, and not an error
+    from_rows: bool = False  # whether types come from the rows, and not from the trailers alone
+    # Times that the rows must have
     since: str | None = None
     until: str | None = None
-    time_field: str | Path | None = None
-    pushdown: bool = False
-    workers: int = 0
-    cache: str | None = None
-    cache_bytes: int = sizes.parse(_CACHE)
-    max_rows: int | None = None
+    time_field: str | Path | None = None  # where these times are
+    pushdown: bool = False  # whether filters of the query leave out blocks
+    workers: int = 0  # number of executors that partitions are grouped for; 0: they are not
+    cache: str | None = None  # folder for blocks
+    cache_bytes: int = sizes.parse(_CACHE)  # most that it may hold
+    max_rows: int | None = None  # most rows of a micro-batch
+    # Where a stream of a table begins; None: before its first row
     starting_version: str | None = None
-    skip_changes: bool = False
+    skip_changes: bool = False  # whether a stream passes over versions that change or remove rows
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
     """Read the options of `spark.read` or `spark.readStream`.
 
-    Parameters
-    ----------
-    options : mapping
-        Texts by name; case does not matter in the mapping of Spark.
-
-    Returns
-    -------
-    ReadOptions
-        What they mean.
+    * ``options``: Texts by name; case does not matter in the mapping of Spark.
 
     Raises
     ------
@@ -134,30 +94,20 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
 
 
 def paths(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Give what `load` or `save` was given.
-
-    Parameters
-    ----------
-    options : mapping
-        Texts by name.
-
-    Returns
-    -------
-    tuple of str
-        At least one path or URL.
+    """Return what `load` or `save` was given.
 
     Raises
     ------
     UsageError
-        There is none.
+        No path was given.
     """
-    found = [options["path"]] if "path" in options else []
+    names = [options["path"]] if "path" in options else []
     if "paths" in options:
-        found += json.loads(options["paths"])
-    if not found:
+        names += json.loads(options["paths"])
+    if not names:
         raise UsageError("no path", hint='spark.read.format("zion").load("folder/*.zion")')
     # Spark and Hadoop write file:/folder and s3a://bucket.
-    return tuple(map(_plain, found))
+    return tuple(map(_plain, names))
 
 
 def _plain(path: str) -> str:
@@ -171,10 +121,12 @@ def _plain(path: str) -> str:
 def _fields(text: str | None) -> tuple[Path, ...] | None:
     if text is None:
         return None
-    found = tuple(tuple(name.strip().split(".")) for name in text.split(",") if name.strip())
-    if not found or not all(map(all, found)):
-        raise UsageError(f"fields {text!r}: no list of fields", expected="as in type,actor.login")
-    return found
+    names = tuple(tuple(name.strip().split(".")) for name in text.split(",") if name.strip())
+    if not names or not all(map(all, names)):
+        raise UsageError(
+            f"invalid fields {text!r}: not a list of names", expected="as in type,actor.login"
+        )
+    return names
 
 
 def _number(options: Mapping[str, str], name: str, allowed: bounds.Bounds) -> int | None:
@@ -185,5 +137,5 @@ def _number(options: Mapping[str, str], name: str, allowed: bounds.Bounds) -> in
 def _choice(options: Mapping[str, str], name: str, choices: Sequence[str]) -> str:
     text = options.get(name, choices[0]).upper()
     if text not in choices:
-        raise UsageError(f"{name} {options[name]!r}: not one of {', '.join(choices)}")
+        raise UsageError(f"invalid {name} {options[name]!r}: expected one of {', '.join(choices)}")
     return text

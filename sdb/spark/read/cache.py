@@ -29,13 +29,9 @@ _ABANDONED_SECONDS = 3600
 class BlockCache:
     """A bounded folder of blocks.
 
-    Parameters
-    ----------
-    folder : path or str
-        Where the blocks are; it is made when it is not there.
-    limit_bytes : int
-        How much they may take. Several processes that write at once may exceed it for a moment by
-        a block each.
+    * ``folder``: Where the blocks are; it is made when it is not there.
+    * ``limit_bytes``: How much they may take. Several processes that write at once may exceed it
+      for a moment by a block each.
     """
 
     __slots__ = ("_folder", "_limit_bytes", "hits", "misses")
@@ -47,23 +43,11 @@ class BlockCache:
         self.misses = 0
 
     def get(self, etag: str, size_bytes: int, read: Callable[[], bytes]) -> bytes:
-        """Give a block from the folder, or read it and keep it.
+        """Return a block from the folder, or read it and keep it.
 
         A folder that cannot be written to costs speed, never an answer.
 
-        Parameters
-        ----------
-        etag : str
-            Name of the block, see :func:`sdb.spark.read.placement.block_etag`.
-        size_bytes : int
-            Its size.
-        read : callable
-            Reads it from where it belongs.
-
-        Returns
-        -------
-        bytes
-            The block.
+        * ``etag``: Name of the block, see :func:`sdb.spark.read.placement.block_etag`.
         """
         path = self._path(etag)
         block = _load(path, size_bytes)
@@ -104,10 +88,10 @@ class BlockCache:
                 files.append((status.st_mtime, status.st_size, path))
                 newest = max(newest, status.st_mtime)
         total = sum(size for _, size, path in files if path.suffix == _SUFFIX)
-        kept = total if total <= self._limit_bytes else int(self._limit_bytes * _KEPT)
+        room = total if total <= self._limit_bytes else int(self._limit_bytes * _KEPT)
         for used_at, size, path in sorted(files, key=lambda file: file[0]):
             is_block = path.suffix == _SUFFIX
-            if is_block and total <= kept:
+            if is_block and total <= room:
                 continue
             if is_block or used_at < newest - _ABANDONED_SECONDS:
                 with contextlib.suppress(OSError):

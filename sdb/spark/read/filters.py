@@ -63,17 +63,7 @@ _SIMPLE = (*_INTEGERS, BooleanType, DoubleType, StringType, TimestampType, Times
 def test_of(filters: Iterable[api.Filter], schema: StructType) -> Predicate:
     """Reduce filters to what an index can answer.
 
-    Parameters
-    ----------
-    filters : iterable of Filter
-        Filters that all have to be true.
-    schema : StructType
-        The columns.
-
-    Returns
-    -------
-    Predicate
-        Something that is TRUE for a row whenever the filters are.
+    Returns: Something that is TRUE for a row whenever the filters are.
     """
     return Both(tuple(_test(item, schema) for item in filters))
 
@@ -120,7 +110,7 @@ def _column(path: tuple[str, ...], schema: StructType) -> DataType | None:
 
 
 def _constant(value: Any, kind: DataType) -> Constant:  # noqa: ANN401, PLR0911 - a table
-    """Give the constant to compare with; None when the index has nothing to say of it."""
+    """Return the constant to compare with; None when the index has nothing to say of it."""
     match value:
         case bool():
             return value if isinstance(kind, BooleanType) else None

@@ -19,17 +19,9 @@ _OPENERS = 16
 
 
 def listed(paths: Iterable[str]) -> list[str]:
-    """Give the packfiles that paths, folders and patterns stand for.
+    """Return the packfiles that paths, folders and patterns stand for.
 
-    Parameters
-    ----------
-    paths : iterable of str
-        Paths and URLs: of packfiles, patterns, and folders, which end in ``/`` on S3.
-
-    Returns
-    -------
-    list of str
-        Paths and URLs of packfiles, each one once.
+    * ``paths``: Paths and URLs: of packfiles, patterns, and folders, which end in ``/`` on S3.
 
     Raises
     ------
@@ -38,21 +30,13 @@ def listed(paths: Iterable[str]) -> list[str]:
     """
     # The path of a folder stands for what is in it, and is no mistake even where that is nothing.
     named = [child(path, "") if store_of(path).is_folder(path) else path for path in paths]
-    return list(dict.fromkeys(one.location for one in resolve(named)))
+    return list(dict.fromkeys(reference.location for reference in resolve(named)))
 
 
 def looked_at(paths: Sequence[str]) -> list[Packfile]:
     """Read the trailers of packfiles, several at a time.
 
-    Parameters
-    ----------
-    paths : sequence of str
-        Paths and URLs.
-
-    Returns
-    -------
-    list of Packfile
-        The files, which are closed: a folder may have more than a process can open.
+    Returns: The files, which are closed: a folder may have more than a process can open.
 
     Raises
     ------

@@ -28,25 +28,14 @@ TimeFilter: TypeAlias = tuple[tuple[str, ...], int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class BlockRef:
-    """A block of a packfile.
+    """A block of a packfile."""
 
-    Attributes
-    ----------
-    number : int
-        Its place among the blocks of the file, counted from 0.
-    start, stop : int
-        Where it is in the file, in bytes.
-    chunks : int
-        Number of its chunks.
-    digest : bytes
-        Its digest; empty when it is not known.
-    """
-
-    number: int
+    number: int  # its place among the blocks of the file, counted from 0
+    # Where it is in the file, in bytes
     start: int
     stop: int
-    chunks: int
-    digest: bytes = b""
+    chunks: int  # number of its chunks
+    digest: bytes = b""  # its digest; empty when it is not known
 
     @classmethod
     def of(cls, trailer: Trailer, number: int) -> Self:
@@ -58,33 +47,17 @@ class BlockRef:
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """Blocks of one version of a packfile.
+    """Blocks of one version of a packfile."""
 
-    Attributes
-    ----------
-    path : str
-        Path or URL of the file.
-    version : str
-        See :meth:`sdb.store.base.Store.version`.
-    algorithm : str
-        Compression of its chunks.
-    align_bytes : int
-        Decompressed size of a chunk.
-    time_filter : tuple, or None
-        Path of a time, the first that rows must have, and the first that they must not have.
-    size_bytes : int
-        Size of a packfile of a table, of which `version` is the ETag; 0: it is no table's.
-    blocks : tuple of BlockRef
-        The blocks, ascending.
-    """
-
-    path: str
-    version: str
-    algorithm: str
-    align_bytes: int
+    path: str  # path or URL of the file
+    version: str  # see :meth:`sdb.store.base.Store.version`
+    algorithm: str  # compression of its chunks
+    align_bytes: int  # decompressed size of a chunk
+    # Path of a time, the first that rows must have, and the first that they must not have
     time_filter: TimeFilter | None = None
+    # Size of a packfile of a table, of which `version` is the ETag; 0: it is no table's
     size_bytes: int = 0
-    blocks: tuple[BlockRef, ...] = ()
+    blocks: tuple[BlockRef, ...] = ()  # the blocks, ascending
 
     @property
     def compressed_bytes(self) -> int:
@@ -96,36 +69,26 @@ Blocks: TypeAlias = "list[tuple[FilePart, BlockRef]]"
 
 
 def chosen(packs: Iterable[Packfile], test: Predicate, options: ReadOptions) -> Blocks:
-    """Give the blocks that can hold a row which is wanted.
+    """Return the blocks that can hold a row which is wanted.
 
-    Parameters
-    ----------
-    packs : iterable of Packfile
-        The files, open or closed.
-    test : Predicate
-        What :func:`sdb.spark.read.filters.test_of` gave.
-    options : ReadOptions
-        The times that are wanted.
+    * ``test``: What :func:`sdb.spark.read.filters.test_of` returned.
 
-    Returns
-    -------
-    list of (FilePart, BlockRef)
-        The blocks, in the order of the files; the part tells the file.
+    Returns: The blocks, in the order of the files, each with the part of its file.
 
     Raises
     ------
     UsageError
         Times are wanted, and it is not clear where they are.
     """
-    found: Blocks = []
+    blocks: Blocks = []
     left = iter(packs)
     with ThreadPoolExecutor(_OPENERS) as pool:
         # What is known of their blocks is read over a network of several files at a time.
-        while some := list(islice(left, _AT_ONCE)):
-            is_far = len(some) > 1 and any(pack.is_remote for pack in some)
+        while batch := list(islice(left, _AT_ONCE)):
+            is_far = len(batch) > 1 and any(pack.is_remote for pack in batch)
             choose = partial(_blocks, test=test, options=options)
-            found += chain.from_iterable(pool.map(choose, some) if is_far else map(choose, some))
-    return found
+            blocks += chain.from_iterable(pool.map(choose, batch) if is_far else map(choose, batch))
+    return blocks
 
 
 def _blocks(pack: Packfile, test: Predicate, options: ReadOptions) -> Blocks:
@@ -140,39 +103,29 @@ def _blocks(pack: Packfile, test: Predicate, options: ReadOptions) -> Blocks:
     return [(file, BlockRef.of(trailer, number)) for number in wanted.blocks]
 
 
-def grouped(found: Blocks, partition_bytes: int, workers: int = 0) -> list[tuple[FilePart, ...]]:
+def grouped(blocks: Blocks, partition_bytes: int, workers: int = 0) -> list[tuple[FilePart, ...]]:
     """Put blocks together to partitions.
 
-    Parameters
-    ----------
-    found : list of (FilePart, BlockRef)
-        The blocks.
-    partition_bytes : int
-        Decompressed size that a partition should not exceed; a block is never split.
-    workers : int
-        Number of workers that blocks are assigned to; a partition then has blocks of one worker
-        only, and partition i is one of worker ``i % workers`` as long as each has some left.
-
-    Returns
-    -------
-    list of tuple of FilePart
-        The partitions. They depend on nothing but the arguments.
+    * ``partition_bytes``: Decompressed size that a partition should not exceed; a block is never
+      split.
+    * ``workers``: Number of workers that blocks are assigned to; a partition then has blocks of one
+      worker only, and partition i is one of worker ``i % workers`` as long as each has some left.
     """
     if workers < 1:
-        return list(_cut(found, partition_bytes))
+        return list(_cut(blocks, partition_bytes))
     names = placement.slots(workers)
     queues: dict[str, Blocks] = {name: [] for name in names}
-    for file, block in found:
+    for file, block in blocks:
         etag = placement.block_etag(file.version, block.start)
         queues[placement.owner(etag, names)].append((file, block))
     turns = zip_longest(*(_cut(queue, partition_bytes) for queue in queues.values()))
     return [partition for turn in turns for partition in turn if partition is not None]
 
 
-def _cut(found: Blocks, partition_bytes: int) -> Iterator[tuple[FilePart, ...]]:
+def _cut(blocks: Blocks, partition_bytes: int) -> Iterator[tuple[FilePart, ...]]:
     group: Blocks = []
     size_bytes = 0
-    for file, block in found:
+    for file, block in blocks:
         block_bytes = block.chunks * file.align_bytes
         if group and size_bytes + block_bytes > partition_bytes:
             yield _parts(group)
@@ -188,4 +141,4 @@ def _parts(group: Sequence[tuple[FilePart, BlockRef]]) -> tuple[FilePart, ...]:
     files: dict[FilePart, list[BlockRef]] = {}
     for file, block in group:
         files.setdefault(file, []).append(block)
-    return tuple(replace(file, blocks=tuple(found)) for file, found in files.items())
+    return tuple(replace(file, blocks=tuple(numbers)) for file, numbers in files.items())

@@ -18,19 +18,7 @@ _NAME_BYTES = 16
 
 
 def block_etag(etag: str, offset: int) -> str:
-    """Give a name that tells a block from all others, of other versions of its packfile too.
-
-    Parameters
-    ----------
-    etag : str
-        The ETag of the packfile.
-    offset : int
-        Where the block starts in it, in bytes.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
+    """Return a name that identifies a block, of a version of its packfile.
 
     Examples
     --------
@@ -42,19 +30,11 @@ def block_etag(etag: str, offset: int) -> str:
 
 
 def owner(block: str, workers: Iterable[str]) -> str:
-    """Give the worker that a block belongs to.
+    """Return the worker that a block belongs to.
 
-    Parameters
-    ----------
-    block : str
-        Its name, see :func:`block_etag`.
-    workers : iterable of str
-        Names of the workers: their order does not matter, and what counts is that they stay.
-
-    Returns
-    -------
-    str
-        The worker of the highest weight.
+    * ``block``: Its name, see :func:`block_etag`.
+    * ``workers``: Names of the workers: their order does not matter, and what counts is that they
+      stay.
 
     Raises
     ------
@@ -70,34 +50,12 @@ def owner(block: str, workers: Iterable[str]) -> str:
 
 
 def weight(worker: str, block: str) -> int:
-    """Give the weight of a pair, which is as good as random.
-
-    Parameters
-    ----------
-    worker, block : str
-        Their names.
-
-    Returns
-    -------
-    int
-        0 to 2^64-1.
-    """
+    """Return the weight of a pair, which is as good as random."""
     key = blake2b(worker.encode("utf-8", "surrogateescape"), digest_size=_NAME_BYTES).digest()
     digest = blake2b(block.encode(), digest_size=_WEIGHT_BYTES, key=key, person=b"sdb owner")
     return int.from_bytes(digest.digest(), "big")
 
 
 def slots(count: int) -> Sequence[str]:
-    """Name workers that have no names of their own, such as the executors that Spark may start.
-
-    Parameters
-    ----------
-    count : int
-        How many there are.
-
-    Returns
-    -------
-    sequence of str
-        The same names for the same numbers, always.
-    """
+    """Name workers that have no names of their own, such as the executors that Spark may start."""
     return [f"slot-{number}" for number in range(count)]

@@ -1,4 +1,4 @@
-"""Tell what a query is going to read, from the plan that Spark made of it."""
+"""Reports what a query is going to read, from the plan that Spark made of it."""
 
 from __future__ import annotations
 
@@ -18,47 +18,26 @@ _SCAN = "BatchScanExec"
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The blocks that tasks read.
+    """The blocks that tasks read."""
 
-    Attributes
-    ----------
-    partitions : int
-        Number of tasks.
-    files : int
-        Number of packfiles of which a block is read.
-    files_total : int
-        Number of packfiles that were loaded.
-    blocks : int
-        Number of blocks that are read.
-    blocks_total : int
-        Number of blocks of all packfiles; of a table, of those that times did not rule out.
-    bytes : int
-        Size of the blocks that are read, as they are stored.
-    """
-
-    partitions: int
-    files: int
-    files_total: int
-    blocks: int
+    partitions: int  # number of tasks
+    files: int  # number of packfiles of which a block is read
+    files_total: int  # number of packfiles that were loaded
+    blocks: int  # number of blocks that are read
+    # Number of blocks of all packfiles; of a table, of those that times did not rule out
     blocks_total: int
-    bytes: int
+    bytes: int  # size of the blocks that are read, as they are stored
 
 
 def plan(df: DataFrame) -> list[Planned]:
-    """Tell what a query reads of packfiles, without running it.
+    """Report what a query reads of packfiles, without running it.
 
     Each task reads the blocks that are planned for it, no others; it logs them as well, to the
     logger ``sdb.spark``.
 
-    Parameters
-    ----------
-    df : DataFrame
-        The query, of a classic session: plans of Spark Connect stay on its server.
+    * ``df``: The query, of a classic session: plans of Spark Connect stay on its server.
 
-    Returns
-    -------
-    list of Planned
-        One for each time that packfiles are read, in the order of the plan.
+    Returns: One for each time that packfiles are read, in the order of the plan.
 
     Examples
     --------
@@ -82,8 +61,8 @@ def _scans(df: DataFrame) -> Iterator[list[BlockPartition]]:
             continue
         inputs = leaf.inputPartitions()
         pickled = [inputs.apply(at).pickedPartition() for at in range(inputs.size())]
-        found = [cloudpickle.loads(bytes(data)) for data in pickled]
-        yield [partition for partition in found if isinstance(partition, BlockPartition)]
+        partitions = [cloudpickle.loads(bytes(data)) for data in pickled]
+        yield [partition for partition in partitions if isinstance(partition, BlockPartition)]
 
 
 def _planned(partitions: list[BlockPartition]) -> Planned:

@@ -33,33 +33,16 @@ _log = logging.getLogger("sdb.spark")
 
 @dataclass(frozen=True)
 class BlockPartition(InputPartition):
-    """Blocks that one task reads.
+    """Blocks that one task reads."""
 
-    Attributes
-    ----------
-    parts : tuple of FilePart
-        The blocks, file by file.
-    files, blocks : int
-        How many files there are, and how many blocks the query looked at, read or not.
-    """
-
-    parts: tuple[FilePart, ...]
+    parts: tuple[FilePart, ...]  # the blocks, file by file
+    # How many files there are, and how many blocks the query looked at, read or not
     files: int
     blocks: int
 
 
 class ZionReader(DataSourceReader):
-    """Reads packfiles.
-
-    Parameters
-    ----------
-    schema : StructType
-        The columns.
-    options : ReadOptions
-        How packfiles are read.
-    loaded : LoadedTable, optional
-        The table that they are of.
-    """
+    """Reads packfiles."""
 
     def __init__(
         self, schema: StructType, options: ReadOptions, loaded: LoadedTable | None = None
@@ -82,12 +65,12 @@ class ZionReader(DataSourceReader):
         else:
             packs, files, options = packs_of(self._loaded.handle(), self._test, options)
         counts: list[int] = []
-        found = chosen(_counted(packs, counts), self._test, options)
+        blocks = chosen(_counted(packs, counts), self._test, options)
         total = sum(counts)
-        groups = grouped(found, self._options.partition_bytes, self._options.workers)
+        groups = grouped(blocks, self._options.partition_bytes, self._options.workers)
         _log.info(
             "%d of %d blocks of %d packfiles in %d partitions",
-            len(found),
+            len(blocks),
             total,
             files,
             len(groups),

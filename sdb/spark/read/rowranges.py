@@ -2,8 +2,8 @@
 
 Rows are counted, not blocks: `sdb append` fills up the last block, so blocks at the end of a file
 come and go, but its first n rows stay its first n rows for ever. What also stays is every block
-before the last one. From these a mark is made that tells a file that has grown from another one
-that took its place; as long as there is no such block, from the first row.
+before the last one. A mark is made from these, or from the first row before there is such a block:
+it distinguishes a file that has grown from another one that took its place.
 """
 
 from __future__ import annotations
@@ -29,45 +29,30 @@ _MARK_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class RowsRead:
-    """The rows of a packfile that have been read.
+    """The rows of a packfile that have been read."""
 
-    Attributes
-    ----------
-    rows : int
-        Number of rows that have been read, from the first one on.
-    blocks : int
-        Number of blocks that the mark is made of.
-    mark : str
-        What tells the file from another one.
-    """
-
-    rows: int
-    blocks: int
-    mark: str
+    rows: int  # number of rows that have been read, from the first one on
+    blocks: int  # number of blocks that the mark is made of
+    mark: str  # what identifies the file
 
     @classmethod
     def of(cls, pack: Packfile, rows: int) -> Self:
-        """Give the progress of a reader that has read `rows` rows of a packfile."""
+        """Return the progress of a reader that has read `rows` rows of a packfile."""
         blocks = max(0, len(pack.blocks) - 1)
         return cls(rows, blocks, _mark(pack, blocks))
 
     @classmethod
     def decode(cls, value: list[Any]) -> Self:
-        """Read what :meth:`encode` gave."""
+        """Read what :meth:`encode` returned."""
         rows, blocks, mark = value
         return cls(int(rows), int(blocks), str(mark))
 
     def encode(self) -> list[Any]:
-        """Give the progress as JSON has it."""
+        """Return the progress as JSON has it."""
         return [self.rows, self.blocks, self.mark]
 
     def check(self, pack: Packfile) -> None:
         """Make sure that a packfile is the one that was read, or has grown from it.
-
-        Parameters
-        ----------
-        pack : Packfile
-            The open file.
 
         Raises
         ------
@@ -84,28 +69,19 @@ class RowsRead:
         raise ConflictError(
             f"{pack.path} was replaced: its first rows are not those that were read before",
             path=pack.path,
-            hint="streams follow packfiles that only grow; begin again with a new checkpoint",
+            hint="streams follow packfiles that only grow; start anew with a new checkpoint",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class RowRange:
-    """Rows of a packfile that has at least these rows.
+    """Rows of a packfile that has at least these rows."""
 
-    Attributes
-    ----------
-    path : str
-        Path or URL of the file.
-    start, stop : int
-        Half-open range of row numbers, counted from 0.
-    progress : RowsRead
-        What the file must have grown from.
-    """
-
-    path: str
+    path: str  # path or URL of the file
+    # Half-open range of row numbers, counted from 0
     start: int
     stop: int
-    progress: RowsRead
+    progress: RowsRead  # what the file must have grown from
 
     def open(self) -> Packfile:
         """Open the file.
@@ -126,15 +102,8 @@ class RowRange:
     def blocks(self, pack: Packfile) -> tuple[range, int]:
         """Find the rows in the file as it is now.
 
-        Parameters
-        ----------
-        pack : Packfile
-            The open file.
-
-        Returns
-        -------
-        tuple
-            Numbers of the blocks that hold them, and how many rows of the first one come before.
+        Returns: Numbers of the blocks that hold them, and how many rows of the first one come
+        before.
         """
         ends = list(accumulate(_rows(pack)))
         first = bisect_right(ends, self.start)
@@ -142,20 +111,7 @@ class RowRange:
         return range(first, last + 1), self.start - (ends[first - 1] if first else 0)
 
     def split(self, pack: Packfile, partition_bytes: int) -> Iterator[RowRange]:
-        """Cut the range at ends of blocks.
-
-        Parameters
-        ----------
-        pack : Packfile
-            The open file.
-        partition_bytes : int
-            Decompressed size that a part should not exceed.
-
-        Yields
-        ------
-        RowRange
-            The parts, in order.
-        """
+        """Cut the range at ends of blocks."""
         trailer = pack.trailer
         ends = list(accumulate(_rows(pack)))
         at, size_bytes = self.start, 0
@@ -170,12 +126,12 @@ class RowRange:
 
 
 def row_count(pack: Packfile) -> int:
-    """Give the number of rows of a packfile.
+    """Return the number of rows of a packfile.
 
     Raises
     ------
     UnsupportedError
-        The file does not tell.
+        The file has no row counts.
     """
     return sum(_rows(pack))
 
@@ -184,7 +140,7 @@ def _rows(pack: Packfile) -> tuple[int, ...]:
     summary = pack.trailer.sparse.summary
     if summary is None:
         raise UnsupportedError(
-            f"{pack.path} does not tell how many rows its blocks have, so it cannot be streamed",
+            f"{pack.path} has no row counts of blocks, so it cannot be streamed",
             path=pack.path,
             hint="pack its rows again with sdb, or read it without a stream",
         )

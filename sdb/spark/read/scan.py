@@ -18,7 +18,7 @@ from sdb.spark.read.cache import BlockCache
 from sdb.spark.read.partitions import BlockRef, FilePart
 from sdb.spark.read.placement import block_etag
 from sdb.store import url
-from sdb.table.packfiles.lazy import insist, missing
+from sdb.table.packfiles.lazy import check_same_object, missing_packfile_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,19 +37,7 @@ _log = logging.getLogger("sdb.spark")
 
 
 def columns(schema: StructType, options: ReadOptions) -> ArrowTypes:
-    """Give the columns that the core makes for a schema.
-
-    Parameters
-    ----------
-    schema : StructType
-        The schema of Spark.
-    options : ReadOptions
-        What becomes of values that do not fit.
-
-    Returns
-    -------
-    ArrowTypes
-        The columns.
+    """Return the columns that the core makes for a schema.
 
     Raises
     ------
@@ -70,19 +58,8 @@ def batches(
 ) -> Iterator[pa.RecordBatch]:
     """Read the rows of blocks.
 
-    Parameters
-    ----------
-    parts : iterable of FilePart
-        The blocks.
-    schema : StructType
-        The columns; only the buckets of these fields are decompressed.
-    options : ReadOptions
-        Cache, and what becomes of values that do not fit.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        Rows, exactly of this schema.
+    * ``schema``: The columns; only the buckets of these fields are decompressed.
+    * ``options``: Cache, and what becomes of values that do not fit.
 
     Raises
     ------
@@ -98,9 +75,9 @@ def batches(
     types = columns(schema, options)
     cache = BlockCache(options.cache, options.cache_bytes) if options.cache else None
     for part in parts:
-        kept = cache if url.store_of(part.path).is_remote else None
-        with closing(_opened(part, ahead=kept is None)) as reader:
-            blocks = _Blocks(part, reader, kept)
+        part_cache = cache if url.store_of(part.path).is_remote else None
+        with closing(_opened(part, ahead=part_cache is None)) as reader:
+            blocks = _Blocks(part, reader, part_cache)
             for batch in blocks.stream(types, schema.names):
                 yield pa.record_batch(batch)
         hits = cache.hits if cache else 0
@@ -115,20 +92,6 @@ def batches(
 
 def rows(wanted: RowRange, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """Read rows of a packfile that may have grown since.
-
-    Parameters
-    ----------
-    wanted : RowRange
-        Which rows.
-    schema : StructType
-        The columns.
-    options : ReadOptions
-        What becomes of values that do not fit.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        The rows, exactly of this schema.
 
     Raises
     ------
@@ -145,9 +108,9 @@ def rows(wanted: RowRange, schema: StructType, options: ReadOptions) -> Iterator
     left = wanted.stop - wanted.start
     with wanted.open() as pack:
         part, before = part_of(pack, wanted)
-        for made in _Blocks(part, pack.reader, None).stream(types, schema.names):
-            batch = pa.record_batch(made).slice(before, left)
-            before = max(0, before - len(made))
+        for exported in _Blocks(part, pack.reader, None).stream(types, schema.names):
+            batch = pa.record_batch(exported).slice(before, left)
+            before = max(0, before - len(exported))
             left -= batch.num_rows
             if batch.num_rows:
                 yield batch
@@ -158,7 +121,7 @@ def rows(wanted: RowRange, schema: StructType, options: ReadOptions) -> Iterator
 
 
 def part_of(pack: Packfile, wanted: RowRange) -> tuple[FilePart, int]:
-    """Give the blocks that hold rows, and how many rows of the first one come before."""
+    """Return the blocks that hold rows, and how many rows of the first one come before."""
     trailer = pack.trailer
     numbers, before = wanted.blocks(pack)
     blocks = tuple(BlockRef.of(trailer, number) for number in numbers)
@@ -171,7 +134,7 @@ def _opened(part: FilePart, *, ahead: bool) -> Reader:
     first = part.blocks[0]
     head_bytes = first.stop if ahead and first.start == 0 else 1
     if part.size_bytes:
-        return _opened_told(part, head_bytes)
+        return _opened_listed(part, head_bytes)
     reader = url.open_read(part.path, head_bytes=head_bytes)
     if reader.version != part.version:
         reader.close()
@@ -183,13 +146,13 @@ def _opened(part: FilePart, *, ahead: bool) -> Reader:
     return reader
 
 
-def _opened_told(part: FilePart, head_bytes: int) -> Reader:
-    """Open a packfile of a table, which is never another one than the index tells of."""
+def _opened_listed(part: FilePart, head_bytes: int) -> Reader:
+    """Open a packfile of a table, and check that it is the one that the index lists."""
     try:
         reader = url.open_read(part.path, head_bytes=head_bytes)
     except NotFoundError:
-        raise missing(part.path) from None
-    insist(reader, part.path, part.size_bytes, part.version)
+        raise missing_packfile_error(part.path) from None
+    check_same_object(reader, part.path, part.size_bytes, part.version)
     return reader
 
 

@@ -59,21 +59,12 @@ _NUMBERS = _INTEGERS | _FLOATS
 def schema_of(
     packs: Sequence[Packfile], fields: Sequence[Path] | None = None, *, from_rows: bool = False
 ) -> StructType:
-    """Give the schema of the rows of packfiles.
+    """Return the schema of the rows of packfiles.
 
-    Parameters
-    ----------
-    packs : sequence of Packfile
-        The files, open or closed.
-    fields : sequence of path, optional
-        Only these fields, in this order.
-    from_rows : bool
-        Whether to read all rows. They are read anyway when a trailer does not tell all types.
+    * ``from_rows``: Whether to read all rows. They are read anyway when a trailer does not tell all
+      types.
 
-    Returns
-    -------
-    StructType
-        A column for each field, in the order of their names.
+    Returns: A column for each field, in the order of their names.
 
     Raises
     ------
@@ -81,11 +72,11 @@ def schema_of(
         Rows that had to be read are damaged.
     """
     summaries = [pack.trailer.sparse.summary for pack in packs]
-    known = [summary for summary in summaries if summary is not None]
-    complete = len(known) == len(packs) and all(summary.complete for summary in known)
+    present = [summary for summary in summaries if summary is not None]
+    complete = len(present) == len(packs) and all(summary.complete for summary in present)
     if from_rows or not complete:
         return _pruned(_of_rows(packs, fields), fields)
-    return _pruned(_of_summaries(known), fields)
+    return _pruned(_of_summaries(present), fields)
 
 
 def _of_summaries(summaries: Iterable[Summary]) -> StructType:
@@ -136,7 +127,7 @@ def _of_rows(packs: Sequence[Packfile], fields: Sequence[Path] | None) -> Struct
 
 
 def _from_arrow(column: pa.Field) -> DataType:
-    """Give the Spark type of a column of :mod:`sdb.packfile.read.arrow`."""
+    """Return the Spark type of a column of :mod:`sdb.packfile.read.arrow`."""
     from pyarrow import types
 
     kind: Any = column.type
@@ -155,7 +146,7 @@ def _from_arrow(column: pa.Field) -> DataType:
         (types.is_timestamp, TimestampType()),
         (types.is_binary, BinaryType()),
     )
-    return next((found for test, found in tests if test(kind)), StringType())
+    return next((spark_type for test, spark_type in tests if test(kind)), StringType())
 
 
 def _pruned(schema: StructType, fields: Collection[Path] | None) -> StructType:
@@ -165,10 +156,10 @@ def _pruned(schema: StructType, fields: Collection[Path] | None) -> StructType:
     chosen: dict[str, list[Path]] = {}
     for path in fields:
         chosen.setdefault(path[0], []).append(path[1:])
-    known = {field.name: field.dataType for field in schema.fields}
+    types = {field.name: field.dataType for field in schema.fields}
     columns = []
     for name, inner in chosen.items():
-        kind = known.get(name, StringType())
+        kind = types.get(name, StringType())
         if isinstance(kind, StructType) and all(inner):
             kind = _pruned(kind, inner)
         columns.append(StructField(name, kind))

@@ -8,8 +8,8 @@ from itertools import chain
 from sdb import instants
 from sdb.packfile.prune.predicate import Anywhere, Both, between
 from sdb.packfile.prune.selection import find_path
-from sdb.query.exec.storedtable import StoredTable
-from sdb.query.plan.period import period
+from sdb.query.catalog.period import period
+from sdb.query.catalog.storedtable import TableSource
 from sdb.spark.read.listing import looked_at
 from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
 
@@ -27,23 +27,14 @@ if TYPE_CHECKING:
 def packs_of(
     handle: TableHandle, test: Predicate, options: ReadOptions
 ) -> tuple[Iterable[Packfile], int, ReadOptions]:
-    """Give the packfiles of a table that can hold a row which is wanted.
+    """Return the packfiles of a table that can hold a row which is wanted.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        The table, at the version that is wanted.
-    test : Predicate
-        What :func:`sdb.spark.read.filters.test_of` gave.
-    options : ReadOptions
-        The times that are wanted. Where their path is not named, it must be obvious and the same
-        in all packfiles, so that all lists are read.
+    * ``test``: What :func:`sdb.spark.read.filters.test_of` returned.
+    * ``options``: The times that are wanted. Where their path is not named, it must be obvious and
+      the same in all packfiles, so that all lists are read.
 
-    Returns
-    -------
-    tuple
-        The packfiles, none of them open, to be gone over once; how many there are in all; and the
-        options, with the path of the times, and these counted from now on.
+    Returns: The packfiles, none of them open, to be gone over once; how many there are in all; and
+    the options, with the path of the times, and these counted from now on.
 
     Raises
     ------
@@ -52,15 +43,19 @@ def packs_of(
     CorruptError
         A list is missing or damaged.
     """
-    stored = StoredTable(handle)
+    stored = TableSource(handle)
     tree = handle.index.indirect
     files = sum(ref.objects for ref in tree.refs) + len(handle.index.inline)
     times = period(options.since, options.until, options.time_field)
     if times is None and isinstance(test, Anywhere):
         # One list after the other: of a million packfiles only blocks are kept.
         objects = OpenObjects()
-        told = (one.checked() for one in handle.descriptors())
-        return (TablePackfile(handle.root, one, objects) for one in told), files, options
+        descriptors = (descriptor.checked() for descriptor in handle.descriptors())
+        return (
+            (TablePackfile(handle.root, descriptor, objects) for descriptor in descriptors),
+            files,
+            options,
+        )
     if times is None:
         return stored.packs(test), files, options
     if times.field is None:
@@ -78,27 +73,18 @@ def packs_of(
 
 
 def described(handle: TableHandle) -> list[Packfile]:
-    """Give all packfiles of a table with trailers that tell the types of their fields.
+    """Return all packfiles of a table with trailers that have the types of their fields.
 
     An index has the types as far as they fit. Of other packfiles the trailers are read.
-
-    Parameters
-    ----------
-    handle : TableHandle
-        The table.
-
-    Returns
-    -------
-    list of Packfile
-        The packfiles, closed.
 
     Raises
     ------
     CorruptError
         A list or a packfile is missing or damaged.
     """
-    packs = StoredTable(handle).packs(Anywhere())
-    whole = {pack.path: pack for pack in looked_at([one.path for one in packs if _is_cut(one)])}
+    packs = TableSource(handle).packs(Anywhere())
+    cut = [pack.path for pack in packs if _is_cut(pack)]
+    whole = {pack.path: pack for pack in looked_at(cut)}
     return [whole.get(pack.path, pack) for pack in packs]
 
 
@@ -108,6 +94,6 @@ def _is_cut(pack: Packfile) -> bool:
 
 
 def _indexed(handle: TableHandle) -> set[Path]:
-    """Give the paths that are known to have time indexes."""
-    inline = (one.trailer.sparse.indices for one in handle.index.inline)
+    """Return the paths that are known to have time indexes."""
+    inline = (descriptor.trailer.sparse.indices for descriptor in handle.index.inline)
     return {*handle.index.indirect.indices, *chain.from_iterable(inline)}

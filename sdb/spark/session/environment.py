@@ -31,18 +31,6 @@ def build(output: str, *, overwrite: bool = False) -> int:
     What `sdb` depends on comes from the virtual environment that it runs in, and without one from
     the package index, in the versions that are installed. pyspark is not in it: Spark brings it.
 
-    Parameters
-    ----------
-    output : str
-        Where the archive shall be.
-    overwrite : bool
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    int
-        Its size in bytes.
-
     Raises
     ------
     NotFoundError
@@ -72,7 +60,7 @@ def _package() -> Path:
 
 
 def _requirements() -> list[str]:
-    """Give what `sdb` depends on, and where to take it from, as arguments of pex."""
+    """Return what `sdb` depends on, and where to take it from, as arguments of pex."""
     try:
         wanted = [line for line in metadata.requires(DISTRIBUTION) or () if "extra ==" not in line]
     except metadata.PackageNotFoundError as error:
@@ -80,7 +68,7 @@ def _requirements() -> list[str]:
             "sdb is not installed in this Python, so what it needs is not known",
             hint=f"pip install {DISTRIBUTION}, or make in a checkout",
         ) from error
-    names = [found[0] for line in wanted if (found := _NAME.match(line))]
+    names = [match[0] for line in wanted if (match := _NAME.match(line))]
     if sys.prefix != sys.base_prefix:
         return [*names, f"--venv-repository={sys.prefix}"]
     return [f"{name}=={metadata.version(name)}" for name in names]
@@ -91,9 +79,9 @@ def _copy(target: Path) -> None:
     package = _package()
     for pattern in _KEPT:
         for source in package.rglob(pattern):
-            place = target / source.relative_to(package)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, place)
+            copied = target / source.relative_to(package)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, copied)
 
 
 def _run_pex(arguments: list[str]) -> None:
@@ -104,5 +92,5 @@ def _run_pex(arguments: list[str]) -> None:
         return
     if "No module named pex" in result.stderr:
         raise NotFoundError("pex is not installed", hint="pip install 'sdb-packfile[spark]'")
-    told = " ".join(line.strip() for line in result.stderr.splitlines()[-_LAST_LINES:])
-    raise SdbError(f"building the archive with pex failed: {told}")
+    last_lines = " ".join(line.strip() for line in result.stderr.splitlines()[-_LAST_LINES:])
+    raise SdbError(f"building the archive with pex failed: {last_lines}")

@@ -16,18 +16,7 @@ if TYPE_CHECKING:
 
 
 def hinted(function: Callable[_Parameters, _Value]) -> Callable[_Parameters, _Value]:
-    """Let errors of a function that Spark calls show their hints.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-
-    Returns
-    -------
-    callable
-        The same, whose errors have notes.
-    """
+    """Show the hints of errors of a function that Spark calls."""
 
     @wraps(function)
     def calling(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Value:

@@ -57,16 +57,7 @@ _Outcome = TypeVar("_Outcome", bound=JobOutcome)
 class Job(Generic[_Task, _Outcome]):
     """One job of Spark, which runs in a thread, so that this one can watch it.
 
-    Parameters
-    ----------
-    context : SparkContext
-        Where it runs.
-    names : tuple of str
-        What Spark shows of it, and its number.
-    tasks : sequence
-        What is to be done, each on an executor.
-    act : callable
-        Does it, with a number of threads.
+    * ``tasks``: What is to be done, each on an executor.
     """
 
     def __init__(
@@ -90,7 +81,7 @@ class Job(Generic[_Task, _Outcome]):
         self._error: Exception | None = None
 
     def run(self, progress: Progress) -> list[_Outcome]:
-        """Run the tasks; gives what each came to, in their order.
+        """Run the tasks, and return their outcomes in order.
 
         Raises
         ------
@@ -121,8 +112,8 @@ class Job(Generic[_Task, _Outcome]):
         context.setJobGroup(self._group, f"{self._name}: {count} tasks", interruptOnCancel=True)
         run = partial(_run, self._act, _chances(context), self._done, self._failures)
         try:
-            found = context.parallelize(self._tasks, count).mapPartitions(run).collect()
-            self._outcomes.extend(found)
+            outcomes = context.parallelize(self._tasks, count).mapPartitions(run).collect()
+            self._outcomes.extend(outcomes)
         except Exception as error:  # noqa: BLE001 - raised by the thread that waits
             self._error = error
 
@@ -132,24 +123,24 @@ class Job(Generic[_Task, _Outcome]):
         text = str(java.getMessage() if java is not None else error)
         reasons = _PYTHON_ERROR.findall(text)
         reason = reasons[-1] if reasons else text.partition("\n")[0]
-        found = _FAILED_TASK.search(text)
-        if found is None:
+        match = _FAILED_TASK.search(text)
+        if match is None:
             return SdbError(f"packing on Spark: {reason}", hint="SDB_DEBUG=1 shows more")
-        paths = self._tasks[int(found[1])].paths
+        paths = self._tasks[int(match[1])].paths
         more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
         return SdbError(
-            f"packing {paths[0]}{more}: the task failed {found[2]} times: {reason}",
+            f"packing {paths[0]}{more}: the task failed {match[2]} times: {reason}",
             path=paths[0],
             hint="SDB_DEBUG=1 shows more",
         )
 
 
 def _chances(context: SparkContext) -> int:
-    """Tell how often Spark tries a task."""
+    """Report how often Spark tries a task."""
     master = str(context.master)
     if master.startswith("local") and not master.startswith("local-cluster"):
-        found = _LOCAL_CHANCES.fullmatch(master)
-        return int(found[1]) if found else 1
+        match = _LOCAL_CHANCES.fullmatch(master)
+        return int(match[1]) if match else 1
     return int(context.getConf().get("spark.task.maxFailures", str(_CHANCES)) or _CHANCES)
 
 
@@ -162,8 +153,8 @@ def _run(
 ) -> Iterator[_Outcome]:
     """Run the task of a partition, on an executor.
 
-    What another attempt would meet too is no reason for one: it is told to the driver, and the task
-    has come to its end.
+    An error that another attempt would meet too is reported to the driver, and the task ends
+    without one.
     """
     from pyspark import TaskContext
 

@@ -46,15 +46,10 @@ _LOOPBACK = {
 def find_java() -> tuple[str, int]:
     """Find the Java that Spark will run.
 
-    Returns
-    -------
-    tuple of str and int
-        The program, and its version, such as 17.
-
     Raises
     ------
     NotFoundError
-        There is none.
+        No Java was found.
     UnsupportedError
         It is too old.
     """
@@ -64,7 +59,7 @@ def find_java() -> tuple[str, int]:
         where = f"there is no {program} (JAVA_HOME)" if program else "there is no java on the PATH"
         raise NotFoundError(f"Spark needs Java, and {where}", hint=_JAVA_HINT, path=program)
     try:
-        told = subprocess.run(  # noqa: S603 - the user's own Java
+        output = subprocess.run(  # noqa: S603 - the user's own Java
             [program, "-version"],
             capture_output=True,
             text=True,
@@ -74,10 +69,10 @@ def find_java() -> tuple[str, int]:
         ).stderr
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnsupportedError(f"{program} does not run: {error}", hint=_JAVA_HINT) from error
-    found = _VERSION.search(told)
-    version = int(found[1]) if found else 0
+    match = _VERSION.search(output)
+    version = int(match[1]) if match else 0
     if version < OLDEST_JAVA:
-        text = told.strip().partition("\n")[0] or "it does not tell its version"
+        text = output.strip().partition("\n")[0] or "unknown version"
         raise UnsupportedError(
             f"Spark needs Java {OLDEST_JAVA} or newer, {program} is another: {text}",
             path=program,
@@ -87,7 +82,7 @@ def find_java() -> tuple[str, int]:
 
 
 def check_pyspark() -> None:
-    """Insist on pyspark being there.
+    """Check that pyspark is there.
 
     Raises
     ------
@@ -102,7 +97,7 @@ def check_pyspark() -> None:
 
 
 def is_local(master: str | None) -> bool:
-    """Tell whether driver and executors are on this machine.
+    """Return whether driver and executors are on this machine.
 
     Examples
     --------
@@ -113,7 +108,7 @@ def is_local(master: str | None) -> bool:
 
 
 def running() -> SparkContext | None:
-    """Give the context that runs in this process, if one does."""
+    """Return the context that runs in this process, if one does."""
     check_pyspark()
     from pyspark import SparkContext
 
@@ -123,24 +118,14 @@ def running() -> SparkContext | None:
 def start(
     master: str | None = None, *, name: str = "sdb", conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Start a session, or give the one that runs already.
+    """Start a session, or return the one that runs already.
 
-    Parameters
-    ----------
-    master : str, optional
-        Where Spark runs, such as ``local[2]`` or ``yarn``. Without it where `spark-submit` or an
-        installed Spark (``SPARK_HOME``, ``SPARK_CONF_DIR``) says, and else on this machine.
-    name : str
-        What Spark calls the application.
-    conf : mapping, optional
-        Settings of Spark, which come before those that this function makes: filters are pushed to
-        sources in Python, logs are quiet, and a local session listens on the loopback interface
-        only.
-
-    Returns
-    -------
-    pyspark.sql.SparkSession
-        The session; whoever started it stops it.
+    * ``master``: Where Spark runs, such as ``local[2]`` or ``yarn``. Without it where
+      `spark-submit` or an installed Spark (``SPARK_HOME``, ``SPARK_CONF_DIR``) says, and else on
+      this machine.
+    * ``conf``: Settings of Spark, which come before those that this function makes: filters are
+      pushed to sources in Python, logs are quiet, and a local session listens on the loopback
+      interface only.
 
     Raises
     ------
@@ -166,15 +151,7 @@ def start_context(
 ) -> SparkContext:
     """Start what runs jobs of Python, without Spark SQL, which takes a third of the start.
 
-    Parameters
-    ----------
-    master, name, conf
-        As for :func:`start`.
-
-    Returns
-    -------
-    pyspark.SparkContext
-        The context; whoever started it stops it.
+    * ``master, name, conf``: As for :func:`start`.
 
     Raises
     ------
@@ -194,7 +171,7 @@ def start_context(
 def _prepare(
     master: str | None, name: str, conf: Mapping[str, str] | None, java_options: str = ""
 ) -> dict[str, str]:
-    """Make what Spark wants to find in the environment, and give its settings."""
+    """Make what Spark wants to find in the environment, and return its settings."""
     check_pyspark()
     submitted = _GATEWAY in os.environ
     if not submitted:
@@ -213,9 +190,9 @@ def _prepare(
 
 
 def _at_home(java_options: str) -> dict[str, str]:
-    """Give the settings of a driver on this machine, unless there are files with others."""
+    """Return the settings of a driver on this machine, unless there are files with others."""
     if {_GATEWAY, *_CONFIGURED} & set(os.environ):
         return _LOOPBACK | _QUIET
-    # Java is told before Spark starts, which would talk of how it logs.
+    # Java gets this before Spark starts, which would print how it logs.
     logging = Path(__file__).with_name("log4j2.properties").as_uri()
     return _LOOPBACK | {_JAVA_OPTIONS: f"-Dlog4j2.configurationFile={logging} {java_options}"}

@@ -13,56 +13,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VersionMark:
-    """A version of a table, which another program may have overwritten since.
+    """A version of a table, which another program may have overwritten since."""
 
-    Attributes
-    ----------
-    number : int
-        Its number; 0: the table before its first version.
-    commit : str
-        Id of its commit.
-    """
-
-    number: int = 0
-    commit: str = ""
+    number: int = 0  # its number; 0: the table before its first version
+    commit: str = ""  # id of its commit
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOffset:
-    """The progress of a stream of a table.
+    """The progress of a stream of a table."""
 
-    Attributes
-    ----------
-    table : str
-        What tells the table from all others; empty before its first version.
-    done : VersionMark
-        The version up to which all rows were read.
-    next : VersionMark or None
-        The version that is being read; None: none is.
-    packfiles : int
-        How many of the packfiles were read that came in between these two.
-    first : VersionMark or None
-        Where the stream began, when that was the newest version of that moment.
-    """
-
-    table: str = ""
-    done: VersionMark = VersionMark()
-    next: VersionMark | None = None
-    packfiles: int = 0
+    table: str = ""  # what identifies the table; empty before its first version
+    done: VersionMark = VersionMark()  # the version up to which all rows were read
+    next: VersionMark | None = None  # the version that is being read; None: none is
+    packfiles: int = 0  # how many of the packfiles were read that came in between these two
+    # Where the stream began, when that was the newest version of that moment
     first: VersionMark | None = None
 
     def advanced(self, target: VersionMark, packfiles: int, total: int) -> Self:
-        """Give the offset with so many packfiles read on the way to a version, of so many."""
+        """Return the offset with so many packfiles read on the way to a version, of so many."""
         if packfiles >= total:
             return replace(self, done=target, next=None, packfiles=0)
         return replace(self, next=target, packfiles=packfiles)
 
     def of(self, table: str) -> Self:
-        """Give the offset with the table that it is of, once that is known."""
+        """Return the offset with the table that it is of, once that is known."""
         return replace(self, table=self.table or table)
 
     def begun_as(self, end: StreamOffset) -> StreamOffset:
-        """Give where the batch to another offset began.
+        """Return where the batch to another offset began.
 
         A first batch that is run again is asked from the newest version of now, and not of then.
         """
@@ -72,7 +51,7 @@ class StreamOffset:
         return self
 
     def encode(self) -> dict[str, Any]:
-        """Give the offset as Spark stores it: equal ones are equal texts."""
+        """Return the offset as Spark stores it: equal ones are equal texts."""
         value: dict[str, Any] = {"table": self.table, "version": _encoded(self.done)}
         if self.next is not None:
             value |= {"next": _encoded(self.next), "packfiles": self.packfiles}
@@ -82,7 +61,7 @@ class StreamOffset:
 
     @classmethod
     def decode(cls, value: dict[str, Any]) -> Self:
-        """Read what :meth:`encode` gave.
+        """Read what :meth:`encode` returned.
 
         Raises
         ------
@@ -98,8 +77,8 @@ class StreamOffset:
                 _mark(value["first"]) if "first" in value else None,
             )
         except (KeyError, TypeError, ValueError):
-            hint = "a checkpoint is that of one source: begin again with a new one"
-            raise UsageError("the checkpoint is not that of a table", hint=hint) from None
+            hint = "a checkpoint is that of one source: start anew with a new one"
+            raise UsageError("invalid checkpoint: expected one of a table", hint=hint) from None
 
 
 def _encoded(mark: VersionMark) -> list[Any]:

@@ -41,27 +41,13 @@ _log = logging.getLogger("sdb.spark")
 
 @dataclass(frozen=True)
 class RowsPartition(InputPartition):
-    """Rows that one task reads.
+    """Rows that one task reads."""
 
-    Attributes
-    ----------
-    rows : RowRange
-        The rows.
-    """
-
-    rows: RowRange
+    rows: RowRange  # the rows
 
 
 class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Follows packfiles that grow, and new ones.
-
-    Parameters
-    ----------
-    schema : StructType
-        The columns.
-    options : ReadOptions
-        How packfiles are read.
-    """
+    """Follows packfiles that grow, and new ones."""
 
     def __init__(self, schema: StructType, options: ReadOptions) -> None:
         if options.since or options.until or options.time_field:
@@ -76,7 +62,7 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _encoded({})
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Give the limit of the options."""
+        """Return the limit of the options."""
         most = self._options.max_rows
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
@@ -86,32 +72,32 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Count the rows that there are, at most so many more than at the start."""
-        known = _decoded(start)
+        read = _decoded(start)
         latest: dict[str, RowsRead] = {}
         for path, pack in self._packs():
-            if path in known:
-                known[path].check(pack)
+            if path in read:
+                read[path].check(pack)
             if self._last is None:
-                before = known[path].rows if path in known else 0
+                before = read[path].rows if path in read else 0
                 if (total := row_count(pack)) > before:
                     latest[path] = RowsRead.of(pack, total)
             elif path in self._last:
                 latest[path] = self._last[path]
-        return _encoded(_advanced(known, latest, limit))
+        return _encoded(_advanced(read, latest, limit))
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Find the rows between two offsets."""
-        known = _decoded(start)
-        found: list[InputPartition] = []
+        read = _decoded(start)
+        partitions: list[InputPartition] = []
         for path, progress in _decoded(end).items():
-            first = known[path].rows if path in known else 0
+            first = read[path].rows if path in read else 0
             if progress.rows > first:
                 rows = RowRange(path, first, progress.rows, progress)
                 with rows.open() as pack:
                     parts = rows.split(pack, self._options.partition_bytes)
-                    found += [RowsPartition(part) for part in parts]
-        _log.info("%d partitions", len(found))
-        return found
+                    partitions += [RowsPartition(part) for part in parts]
+        _log.info("%d partitions", len(partitions))
+        return partitions
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the rows of a partition."""
@@ -131,13 +117,13 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _advanced(
-    known: dict[str, RowsRead], latest: dict[str, RowsRead], limit: ReadLimit
+    read: dict[str, RowsRead], latest: dict[str, RowsRead], limit: ReadLimit
 ) -> dict[str, RowsRead]:
     """Go on from an offset towards another, by so many rows at most."""
-    offset = dict(known)
+    offset = dict(read)
     most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
     for path, progress in latest.items():
-        before = known[path].rows if path in known else 0
+        before = read[path].rows if path in read else 0
         new = progress.rows - before
         if most is not None:
             new = min(new, most)
@@ -148,7 +134,7 @@ def _advanced(
 
 
 def _encoded(offset: dict[str, RowsRead]) -> dict[str, Any]:
-    """Give an offset as Spark stores it: equal ones are equal texts."""
+    """Return an offset as Spark stores it: equal ones are equal texts."""
     return {_FILES: {path: offset[path].encode() for path in sorted(offset)}}
 
 

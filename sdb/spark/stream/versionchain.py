@@ -8,7 +8,7 @@ from sdb.errors import ConflictError, CorruptError, UnsupportedError, UsageError
 from sdb.spark.stream.offset import StreamOffset, VersionMark
 from sdb.table.catalog.foreign import is_foreign
 from sdb.table.catalog.handle import dropped, find_table
-from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, Versions, own_version
+from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, own_version
 from sdb.table.commit.change import packfiles_between
 from sdb.table.commit.commit import check_branch
 from sdb.table.format.versionref import MAIN, VersionReference, parse_reference
@@ -21,19 +21,15 @@ if TYPE_CHECKING:
     from sdb.table.format.descriptor import Descriptor
 
 _MOST_KEPT = 4
-_ANEW = "begin again with a new checkpoint, which reads all rows; or with startingVersion"
+_ANEW = "start anew with a new checkpoint, which reads all rows; or with startingVersion"
 _SKIP = f'.option("skipChangeCommits", "true") passes over such versions; else {_ANEW}'
 
 
-class VersionChain:
+class StreamedVersions:
     """The versions of a table, or of a branch of it.
 
-    Parameters
-    ----------
-    named : NamedTable
-        The table.
-    skip_changes : bool
-        Whether versions that change or remove rows are passed over, with all that they add.
+    * ``skip_changes``: Whether versions that change or remove rows are passed over, with all that
+      they add.
 
     Raises
     ------
@@ -48,18 +44,18 @@ class VersionChain:
         self.table = ""
         self._branch = MAIN
         if named.at:
-            found = parse_reference(named.at)
-            if found.kind != "name":
+            reference = parse_reference(named.at)
+            if reference.kind != "name":
                 raise UsageError(
                     f"a stream of {named.name}@{named.at}: a version never changes",
                     hint=f"{named.name}, or {named.name}@branch, and startingVersion",
                 )
-            self._branch = found.name
+            self._branch = reference.name
         self._kept: dict[VersionMark, TableHandle] = {}
         self._added: dict[tuple[VersionMark, VersionMark], tuple[Descriptor, ...]] = {}
 
     def newest(self) -> VersionMark:
-        """Give the newest version; number 0: there is none yet.
+        """Return the newest version; number 0: it has no version yet.
 
         Raises
         ------
@@ -68,62 +64,46 @@ class VersionChain:
         UnsupportedError
             No `sdb` has written to it, so that it has no versions.
         """
-        found = self._newest()
-        return VersionMark() if found is None else self._remember(found)
+        handle = self._newest()
+        return VersionMark() if handle is None else self._remember(handle)
 
     def start(self, text: str | None) -> StreamOffset:
-        """Give where a stream begins.
+        """Return where a stream begins.
 
-        Parameters
-        ----------
-        text : str, optional
-            ``latest``, the number of the first version whose rows are read, or a time, of which all
-            later versions are; without it all rows of the table are.
-
-        Returns
-        -------
-        StreamOffset
-            The offset.
+        * ``text``: ``latest``, the number of the first version whose rows are read, or a time, of
+          which all later versions are; without it all rows of the table are.
 
         Raises
         ------
         ExpiredError, UnknownReferenceError
             There is no such version, or not the one before it.
         UsageError
-            The text is none of these.
+            The text is no version and no time.
         """
         if text is None:
             return StreamOffset()
-        found = self._newest()
+        handle = self._newest()
         if text == "latest":
-            mark = VersionMark() if found is None else self._remember(found)
+            mark = VersionMark() if handle is None else self._remember(handle)
             return StreamOffset(self.table, mark, first=mark)
         wanted = parse_reference(text)
         if wanted.kind not in {"version", "time"}:
             expected = "latest, the number of a version, or a time"
-            raise UsageError(f"startingVersion {text!r} is none", expected=expected)
+            raise UsageError(f"invalid startingVersion {text!r}", expected=expected)
         if wanted.kind == "version":
             wanted = VersionReference("version", wanted.number - 1, text=str(wanted.number - 1))
-        if found is None or (wanted.kind == "version" and wanted.number < 1):
+        if handle is None or (wanted.kind == "version" and wanted.number < 1):
             return StreamOffset(self.table)
         try:
-            before = found.at(wanted)
+            before = handle.at(wanted)
         except BeforeFirstError:
             return StreamOffset(self.table)
         return StreamOffset(self.table, self._remember(before))
 
     def added(self, before: VersionMark, after: VersionMark) -> tuple[Descriptor, ...]:
-        """Give the packfiles with rows that came in between two versions.
+        """Return the packfiles with rows that came in between two versions.
 
-        Parameters
-        ----------
-        before, after : VersionMark
-            The versions.
-
-        Returns
-        -------
-        tuple of Descriptor
-            The packfiles, the same and in the same order whenever this is asked.
+        Returns: The packfiles, the same and in the same order whenever this is asked.
 
         Raises
         ------
@@ -139,7 +119,7 @@ class VersionChain:
         return self._added[before, after]
 
     def check(self, table: str) -> None:
-        """Insist on the table that an offset is of.
+        """Check that an offset is of this table.
 
         Raises
         ------
@@ -162,7 +142,7 @@ class VersionChain:
         return tuple(chain.from_iterable(steps))
 
     def _step(self, older: TableHandle, newer: TableHandle) -> tuple[Descriptor, ...]:
-        """Give the packfiles with rows that one version has added."""
+        """Return the packfiles with rows that one version has added."""
         added, removed = packfiles_between(older.index, newer.index, self.root.fetch)
         state = newer.state
         if not removed or state is None:
@@ -180,20 +160,18 @@ class VersionChain:
     def _versions(
         self, older: TableHandle, newer: TableHandle, first: VersionMark
     ) -> list[TableHandle]:
-        """Open all versions from one to another."""
-        found = [newer]
-        for past in Versions(newer).newest_first():
-            if past.version <= first.number:
-                break
-            found.append(self._version(past.key, past.etag))
-        found.append(older)
-        for one, following in pairwise(reversed(found)):
-            here, there = one.state, following.state
-            if here is None or there is None or there.parent is None:
+        """Open all versions from one to another, by their parents: some may have been thinned."""
+        chain = [newer]
+        while (state := chain[-1].state) is not None and state.version > first.number:
+            parent = state.parent
+            if parent is None or not self.root.has(parent.key):
                 raise self._expired(first)
-            if there.parent.key != self._named.keys.version(here.version, here.commit):
-                raise self._expired(first)
-        return found[::-1]
+            chain.append(self._version(parent.key, parent.etag))
+        oldest = chain[-1].state
+        if oldest is None or older.state is None or oldest.commit != older.state.commit:
+            raise self._expired(first)
+        chain[-1] = older
+        return chain[::-1]
 
     def _version(self, key: str, etag: str = "") -> TableHandle:
         head = next(iter(self._kept.values()))
@@ -220,33 +198,33 @@ class VersionChain:
     def _newest(self) -> TableHandle | None:
         """Open the newest version."""
         named = self._named
-        found = find_table(self.root, named.database, named.table, branch=self._branch)
-        if found is None:
+        handle = find_table(self.root, named.database, named.table, branch=self._branch)
+        if handle is None:
             if self._branch != MAIN:
                 check_branch(self.root, named.keys, self._branch)
             if not self.root.has(named.keys.definition):
                 raise self.root.absent(named.keys)
             return None
-        if found.is_dropped:
+        if handle.is_dropped:
             raise dropped(self.root, named.keys)
-        state = found.state
+        state = handle.state
         if state is None:
-            if not found.index.objects:
+            if not handle.index.objects:
                 return None
             raise UnsupportedError(
                 f"no sdb has written to {named.name}, so that it has no versions to follow",
                 hint=f"sdb sync {named.database} makes one",
             )
-        if is_foreign(found.index, state):
-            found = found.version(own_version(found, state).key)
-        self._remember(found)
-        return found
+        if is_foreign(handle.index, state):
+            handle = handle.version(own_version(handle, state).key)
+        self._remember(handle)
+        return handle
 
-    def _remember(self, found: TableHandle) -> VersionMark:
-        """Keep a version that was opened; gives its mark."""
-        state = found.state
+    def _remember(self, handle: TableHandle) -> VersionMark:
+        """Remember a version that was opened, and return its mark."""
+        state = handle.state
         if state is None:
-            raise CorruptError(f"a version of {self._named.name} does not tell its number")
+            raise CorruptError(f"a version of {self._named.name} has no number")
         if not self.table:
             self.table = state.table.hex()
         elif self.table != state.table.hex():
@@ -254,7 +232,7 @@ class VersionChain:
             self._kept.clear()
         mark = VersionMark(state.version, state.commit)
         self._kept.pop(mark, None)
-        self._kept[mark] = found
+        self._kept[mark] = handle
         while len(self._kept) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         return mark

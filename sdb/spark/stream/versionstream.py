@@ -2,7 +2,7 @@
 
 The offset of a stream names the version up to which all rows were read, by number and commit. What
 came in since are the packfiles of a later version that the first one does not have. Only where
-packfiles went meanwhile each version in between is looked at.
+packfiles were removed in between, each version in between is looked at.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sdb.spark.read.partitions import chosen, grouped
 from sdb.spark.read.reader import BlockPartition
 from sdb.spark.session.hinted import hinted
 from sdb.spark.stream.offset import StreamOffset
-from sdb.spark.stream.versionchain import VersionChain
+from sdb.spark.stream.versionchain import StreamedVersions
 from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
 
 TYPE_CHECKING = False
@@ -47,14 +47,7 @@ _log = logging.getLogger("sdb.spark")
 class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Follows the versions of a table.
 
-    Parameters
-    ----------
-    schema : StructType
-        The columns.
-    options : ReadOptions
-        How packfiles are read, and where the stream starts.
-    named : NamedTable
-        The table, and maybe a branch of it.
+    * ``options``: How packfiles are read, and where the stream starts.
 
     Raises
     ------
@@ -67,7 +60,7 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise UsageError("a stream has no since, until or timeField", hint="filter its rows")
         self._schema = schema
         self._options = options
-        self._chain = VersionChain(named, skip_changes=options.skip_changes)
+        self._chain = StreamedVersions(named, skip_changes=options.skip_changes)
         self._last: VersionMark | None = None
         scan.columns(schema, options)
 
@@ -77,7 +70,7 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._chain.start(self._options.starting_version).encode()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Give the limit of the options."""
+        """Return the limit of the options."""
         most = self._options.max_rows
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
@@ -110,7 +103,7 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._chain.newest()
         added = self._between(StreamOffset.decode(start), StreamOffset.decode(end))
         objects, root = OpenObjects(), self._chain.root
-        packs = [TablePackfile(root, one.checked(), objects) for one in added]
+        packs = [TablePackfile(root, descriptor.checked(), objects) for descriptor in added]
         blocks = chosen(packs, Anywhere(), self._options)
         groups = grouped(blocks, self._options.partition_bytes, self._options.workers)
         _log.info("%d packfiles in %d partitions", len(packs), len(groups))
@@ -122,30 +115,30 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return scan.batches(parts, self._schema, self._options)
 
     def _between(self, start: StreamOffset, end: StreamOffset) -> list[Descriptor]:
-        """Give the packfiles between two offsets, as :meth:`latestOffset` counts them."""
+        """Return the packfiles between two offsets, as :meth:`latestOffset` counts them."""
         start = start.begun_as(end)
         self._chain.check(end.table)
         if start.next is not None and (start.done, start.next) == (end.done, end.next):
             both = self._chain.added(start.done, start.next)
             return list(both[start.packfiles : end.packfiles])
-        found: list[Descriptor] = []
+        descriptors: list[Descriptor] = []
         done = start.done
         if start.next is not None:
-            found += self._chain.added(done, start.next)[start.packfiles :]
+            descriptors += self._chain.added(done, start.next)[start.packfiles :]
             done = start.next
-        found += self._chain.added(done, end.done)
+        descriptors += self._chain.added(done, end.done)
         if end.next is not None:
-            found += self._chain.added(end.done, end.next)[: end.packfiles]
-        return found
+            descriptors += self._chain.added(end.done, end.next)[: end.packfiles]
+        return descriptors
 
 
 def _fitting(added: Sequence[Descriptor], most: int | None) -> int:
     """Count the packfiles that fit into a batch, at least one."""
     left = most
-    for count, one in enumerate(added):
+    for count, descriptor in enumerate(added):
         if left is None or most is None:
             break
-        rows = most if one.rows is None else one.rows
+        rows = most if descriptor.rows is None else descriptor.rows
         if rows > left and count:
             return count
         left -= rows

@@ -21,7 +21,7 @@ from sdb.table.format.keys import check_id, new_uid
 from sdb.table.format.signature import Keyring
 from sdb.table.format.state import state_of
 from sdb.table.format.versionref import MAIN, parse_reference
-from sdb.table.insert.insert import place_of_rows
+from sdb.table.insert.insert import packing_options
 from sdb.table.packfiles.pack import pack_rows
 
 TYPE_CHECKING = False
@@ -40,33 +40,20 @@ _log = logging.getLogger("sdb.spark")
 
 @dataclass(frozen=True)
 class PackedTask(WriterCommitMessage):
-    """The packfile that a task has packed, of which no index tells yet.
+    """The packfile that a task has packed, which no index lists yet."""
 
-    Attributes
-    ----------
-    task : int
-        Number of the task.
-    descriptor : bytes
-        What an index says of it, as Ion; empty: there were no rows.
-    """
-
-    task: int
+    task: int  # number of the task
+    # What an index says of it, as Ion; empty: there were no rows
     descriptor: bytes = field(default=b"", repr=False)
 
 
 class TableWriter(DataSourceArrowWriter):
     """Writes rows to a table, all of them in one version.
 
-    Parameters
-    ----------
-    named : NamedTable
-        The table, and maybe a branch of it.
-    options : mapping
-        Those of :class:`RowPacking`; ``txnId``, ``author`` and ``message``; ``partition``, as in
-        ``day=2026-01-31,region=eu``, to which all rows belong; ``ifExists``, since Spark has no
-        such modes for data sources in Python.
-    overwrite : bool
-        Whether the rows take the place of all that are there when the job commits.
+    * ``options``: Those of :class:`RowPacking`; ``txnId``, ``author`` and ``message``;
+      ``partition``, as in ``day=2026-01-31,region=eu``, to which all rows belong; ``ifExists``,
+      since Spark has no such modes for data sources in Python.
+    * ``overwrite``: Whether the rows take the place of all that are there when the job commits.
 
     Raises
     ------
@@ -102,18 +89,20 @@ class TableWriter(DataSourceArrowWriter):
         self._is_done = done is not None
         self._if_exists = options.get("ifExists", "append").lower()
         if self._if_exists not in {"append", "error", "ignore"}:
-            raise UsageError(f"ifExists {self._if_exists!r}: not one of append, error, ignore")
+            raise UsageError(
+                f"invalid ifExists {self._if_exists!r}: expected append, error or ignore"
+            )
         if overwrite and self._if_exists != "append":
-            raise UsageError("ifExists is of use only with mode append")
+            raise UsageError("ifExists needs mode append")
         if head is not None and not self._is_done:
             self._is_done = self._is_in_the_way()
 
     def _place_of_rows(self, root: TableRoot, text: str) -> dict[str, Any]:
-        """Give what packing must know of the partition that all rows belong to."""
+        """Return what packing must know of the partition that all rows belong to."""
         pairs = [pair.partition("=") for pair in text.split(",") if pair]
         values = {name.strip(): value.strip() for name, _, value in pairs}
         try:
-            place = place_of_rows(root, self._named.keys, values, {})
+            partition = packing_options(root, self._named.keys, values, {})
         except NotFoundError:
             if values:
                 raise
@@ -121,13 +110,13 @@ class TableWriter(DataSourceArrowWriter):
         except UnsupportedError as error:
             error.hint = 'option("partition", "field=value,..."), or sdb sync, which takes inputs'
             raise
-        if "directory" in place and self._is_overwriting:
+        if "directory" in partition and self._is_overwriting:
             message = f"{self._named.name} has partitions: they are not overwritten"
             raise UnsupportedError(message, hint='mode("append")')
-        return place
+        return partition
 
     def _is_in_the_way(self) -> bool:
-        """Tell whether nothing is to be written, as the table is there."""
+        """Return whether nothing is to be written, as the table is there."""
         if self._if_exists == "error":
             raise ExistsError(
                 f"{self._named.name} below {self._named.location} is there already",
@@ -138,8 +127,8 @@ class TableWriter(DataSourceArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PackedTask:
         """Pack the rows of a task.
 
-        The name of the packfile tells its content, job and task: what an attempt packs again is
-        the same object, or one that nobody reads.
+        The name of the packfile has its content, job and task: what an attempt packs again is
+        the same object, or one that no index lists.
         """
         task = task_number()
         if self._is_done:
@@ -177,7 +166,11 @@ class TableWriter(DataSourceArrowWriter):
         tasks = [message for message in messages if isinstance(message, PackedTask)]
         tasks.sort(key=lambda message: message.task)
         added = tuple(
-            [Descriptor.from_struct(ion.loads(one.descriptor)) for one in tasks if one.descriptor]
+            [
+                Descriptor.from_struct(ion.loads(outcome.descriptor))
+                for outcome in tasks
+                if outcome.descriptor
+            ]
         )
         root = self._named.root()
 
@@ -185,7 +178,7 @@ class TableWriter(DataSourceArrowWriter):
             removed: frozenset[str] = frozenset()
             if self._is_overwriting:
                 present, _ = packfiles_between(None, index, root.fetch)
-                removed = frozenset(one.key for one in present)
+                removed = frozenset(descriptor.key for descriptor in present)
             is_there = state_of(index.user_data) is not None or index.objects > 0
             if is_there and (self._is_in_the_way() or not (added or removed)):
                 return None
@@ -213,20 +206,20 @@ class TableWriter(DataSourceArrowWriter):
         _log.info("%s: version %d, %d packfiles", self._named.name, done.version, len(added))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Leave what was packed: nobody reads it, and `sdb gc` collects it.
+        """Leave what was packed: no index lists it, and `sdb gc` collects it.
 
-        It may be in a version yet: nobody knows when the answer to a commit was lost.
+        It may be in a version: the answer to a commit may have been lost.
         """
 
 
 def _branch(named: NamedTable) -> str:
-    """Give the branch that is written to."""
+    """Return the branch that is written to."""
     if not named.at:
         return MAIN
-    found = parse_reference(named.at)
-    if found.kind != "name":
+    reference = parse_reference(named.at)
+    if reference.kind != "name":
         raise UsageError(
             f"writing to {named.name}@{named.at}: that is a version, which never changes",
             hint=f"{named.name}, or {named.name}@branch",
         )
-    return found.name
+    return reference.name

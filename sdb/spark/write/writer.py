@@ -24,22 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
-    """The packfile that a task has written.
+    """The packfile that a task has written."""
 
-    Attributes
-    ----------
-    task : int
-        Number of the task.
-    file : File or None
-        Its packfile; None when there were no rows.
-    """
-
-    task: int
-    file: manifest.File | None
+    task: int  # number of the task
+    file: manifest.File | None  # its packfile; None when there were no rows
 
 
 def task_number() -> int:
-    """Give the number of the task that runs in this process, whichever attempt of it."""
+    """Return the number of the task that runs in this process, whichever attempt of it."""
     context = TaskContext.get()
     return context.partitionId() if context else 0
 
@@ -47,12 +39,8 @@ def task_number() -> int:
 class ZionWriter(DataSourceArrowWriter):
     """Writes rows to a folder of packfiles.
 
-    Parameters
-    ----------
-    options : mapping
-        ``path``, ``algorithm``, ``level``, ``timeFields`` and ``ignoreNullFields``.
-    overwrite : bool
-        Whether the rows take the place of those that are there.
+    * ``options``: ``path``, ``algorithm``, ``level``, ``timeFields`` and ``ignoreNullFields``.
+    * ``overwrite``: Whether the rows take the place of those that are there.
 
     Raises
     ------
@@ -61,10 +49,10 @@ class ZionWriter(DataSourceArrowWriter):
     """
 
     def __init__(self, options: Mapping[str, str], *, overwrite: bool) -> None:
-        found = paths(options)
-        if len(found) != 1:
-            raise UsageError(f"{len(found)} paths to write to", expected="one folder")
-        self._prefix = found[0].rstrip("/") + "/"
+        names = paths(options)
+        if len(names) != 1:
+            raise UsageError(f"{len(names)} paths to write to", expected="one folder")
+        self._prefix = names[0].rstrip("/") + "/"
         self._mode = "overwrite" if overwrite else "append"
         self._job = uuid4().hex
         self._packing = RowPacking.of(options)
@@ -81,7 +69,7 @@ class ZionWriter(DataSourceArrowWriter):
         return Written(task, manifest.File(name, result.output_bytes, result.rows))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Let the files of the job count, all at once, and remove what is left of it.
+        """Publish the files of the job, all at once, and remove what is left of it.
 
         As long as it is not known whether they count, they stay: the manifest may list them yet.
         """
@@ -96,7 +84,7 @@ class ZionWriter(DataSourceArrowWriter):
         manifest.sweep(self._prefix, self._job, published.replaced)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Remove what the job has written: by its name, since not every task has told.
+        """Remove what the job has written, found by its name: not every task has reported.
 
         When every task has, it was :meth:`commit` that failed, which has removed what may go.
         """

@@ -60,10 +60,10 @@ class _DraftFile(_OutputFile):
         return written
 
     def _send(self) -> None:
-        """Let the system begin to write; what it cannot write is an error of the last flush."""
+        """Start writing back; what the system cannot write is an error of the last flush."""
         start = self.tell() - self._waiting_bytes
         try:
-            # Linux begins to write what it is told to forget, and keeps it until it is written.
+            # Linux begins to write pages that it shall drop, and keeps them until they are written.
             os.posix_fadvise(self.fileno(), start, self._waiting_bytes, os.POSIX_FADV_DONTNEED)
         except (AttributeError, OSError):
             pass  # not every system takes hints
@@ -106,8 +106,8 @@ class Unnamed:
         self.file.flush()
         os.fsync(self.file.fileno())
 
-    def publish(self, *, overwrite: bool, ahead: bool = False) -> None:
-        """Give the data, which was flushed, its name; the name is flushed unless `ahead` is on."""
+    def publish(self, *, overwrite: bool, durable: bool = True) -> None:
+        """Name the data, which was flushed, and flush the name unless `durable` is off."""
         if overwrite:
             if not self._is_hidden:
                 self._link(self._hidden)
@@ -115,7 +115,7 @@ class Unnamed:
             self._rename()
         else:
             self._take_free_name()
-        if not ahead:
+        if durable:
             _flush_names(self._folder)
 
     def _link(self, name: str) -> None:
@@ -173,7 +173,7 @@ class Unnamed:
 
 
 def _let_go(fd: int) -> None:
-    """Close a file in the background: whoever is the last waits until the system has removed it."""
+    """Close a file in the background: the process waits for the removal at its end."""
     try:
         _thread.start_new_thread(os.close, (fd,))
     except RuntimeError:  # no thread can be started
@@ -202,7 +202,7 @@ def _exists(path: str) -> ExistsError:
 
 
 def resolve(path: str, *, overwrite: bool) -> tuple[str, int | None]:
-    """Give the path behind a symbolic link, and the mode of what is there."""
+    """Return the path behind a symbolic link, and the mode of what is there."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -229,19 +229,11 @@ def atomic_write(path: str, *, overwrite: bool = False) -> AtomicWrite:
     * A new file gets the permissions that the umask leaves; a replaced one passes its own on.
     * A device or a named pipe (``/dev/null``) is written to directly.
 
-    Parameters
-    ----------
-    path : str
-        Where the file shall be.
-    overwrite : bool
-        Whether a file that is there may be replaced. Without it, one that appears while the
-        block runs is left alone too.
+    * ``overwrite``: Whether a file that is there may be replaced. Without it, one that appears
+      while the block runs is left alone too.
 
-    Returns
-    -------
-    AtomicWrite
-        A context manager that gives the file to write to. It cannot be read, and closing it early
-        is an error.
+    Returns: A context manager that gives the file to write to. It cannot be read, and closing it
+    early is an error.
 
     Raises
     ------
@@ -264,32 +256,25 @@ def atomic_write(path: str, *, overwrite: bool = False) -> AtomicWrite:
 class AtomicWrite:
     """The context manager of :func:`atomic_write`.
 
-    Parameters
-    ----------
-    path : str
-        Where the file shall be.
-    overwrite : bool
-        Whether a file that is there may be replaced.
-    ahead : bool
-        Whether its name need not outlive a crash of the machine by itself.
-    after : sequence of str
-        Folders whose files are to outlive a crash of the machine if this one does.
+    * ``overwrite``: Whether a file that is there may be replaced.
+    * ``durable``: Whether its name outlives a crash of the machine by itself.
+    * ``flush_after``: Folders whose files are to outlive a crash of the machine if this one does.
     """
 
-    __slots__ = ("_after", "_ahead", "_device", "_draft", "_overwrite", "_path")
+    __slots__ = ("_device", "_draft", "_durable", "_flush_after", "_overwrite", "_path")
 
     def __init__(
         self,
         path: str,
         *,
         overwrite: bool = False,
-        ahead: bool = False,
-        after: Sequence[str] = (),
+        durable: bool = True,
+        flush_after: Sequence[str] = (),
     ) -> None:
         self._path = path
         self._overwrite = overwrite
-        self._ahead = ahead
-        self._after = after
+        self._durable = durable
+        self._flush_after = flush_after
         self._draft: Unnamed | None = None
         self._device: BinaryIO | None = None
 
@@ -316,7 +301,7 @@ class AtomicWrite:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Let the file appear, unless the block failed."""
+        """Publish the file, unless the block failed."""
         if self._device is not None:
             self._device.close()
         elif self._draft is not None:
@@ -324,7 +309,7 @@ class AtomicWrite:
                 if kind is None:
                     with Translated(self._path):
                         self._draft.flush()
-                        flush_folders(self._after)
-                        self._draft.publish(overwrite=self._overwrite, ahead=self._ahead)
+                        flush_folders(self._flush_after)
+                        self._draft.publish(overwrite=self._overwrite, durable=self._durable)
             finally:
                 self._draft.close()

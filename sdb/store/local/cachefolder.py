@@ -1,7 +1,7 @@
 """The user's cache folder: files that can be made again, shared by processes, bounded in size.
 
-Whoever has opened a file of it goes on reading it when another process removes it. A file is used
-when it is opened, which sets its time, so that those go first that nobody has used for long.
+A reader that has opened a file of it goes on reading when another process removes it. To open a
+file sets its time, so that the least recently used ones are removed first.
 """
 # ruff: noqa: PTH116 - plain strings, as everywhere below stores
 
@@ -58,13 +58,7 @@ class CacheEntry:
 
 
 def place() -> str:
-    """Give the path of the folder, which need not be there.
-
-    Returns
-    -------
-    str
-        ``$SDB_CACHE``, or ``sdb`` in ``$XDG_CACHE_HOME``, or in ``~/.cache``.
-    """
+    """Return the path of the folder, which need not be there."""
     named = os.environ.get(VARIABLE)
     if named:
         return os.path.abspath(named)  # noqa: PTH100
@@ -75,12 +69,7 @@ def place() -> str:
 
 
 def make() -> str:
-    """Make the folder if it is not there, and insist on it being the user's own.
-
-    Returns
-    -------
-    str
-        Its path.
+    """Make the folder if it is not there, and check that it is the user's own.
 
     Raises
     ------
@@ -101,19 +90,13 @@ def make() -> str:
 
 
 def entries() -> list[CacheEntry]:
-    """List the files of the cache.
-
-    Returns
-    -------
-    list of CacheEntry
-        Those that were used last come last.
-    """
+    """List the files of the cache."""
     return sorted(_listed(SUFFIX), key=lambda entry: (entry.used_us, entry.path))
 
 
 def _listed(suffix: str) -> Iterator[CacheEntry]:
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place()) as found:
-        for entry in found:
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place()) as listing:
+        for entry in listing:
             if not entry.name.endswith(suffix):
                 continue
             with suppress(FileNotFoundError):
@@ -123,7 +106,7 @@ def _listed(suffix: str) -> Iterator[CacheEntry]:
 
 
 def unfinished(folder: str) -> str:
-    """Give a path for a file in the making; who is done with it gives it another name."""
+    """Return a path for a file in the making; who is done with it gives it another name."""
     return f"{folder}/{_MAKING}{os.getpid()}-{os.urandom(6).hex()}"
 
 
@@ -134,22 +117,11 @@ def use(path: str) -> None:
 
 
 def bound(most_bytes: int) -> list[CacheEntry]:
-    """Remove what was not used for longest, until the rest is small enough.
-
-    Parameters
-    ----------
-    most_bytes : int
-        How much may stay.
-
-    Returns
-    -------
-    list of CacheEntry
-        What was removed.
-    """
-    kept = entries()
-    total = sum(entry.size_bytes for entry in kept)
+    """Remove what was not used for longest, until the rest is small enough."""
+    cached = entries()
+    total = sum(entry.size_bytes for entry in cached)
     removed = []
-    for entry in kept:
+    for entry in cached:
         if total <= most_bytes:
             break
         removed += _removed(entry)
@@ -164,17 +136,12 @@ def bound(most_bytes: int) -> list[CacheEntry]:
 def clear() -> list[CacheEntry]:
     """Remove all files of the cache.
 
-    Returns
-    -------
-    list of CacheEntry
-        What was removed.
-
     Raises
     ------
     SdbError
         A file cannot be removed.
     """
-    return [one for entry in entries() for one in _removed(entry)]
+    return [removed for entry in entries() for removed in _removed(entry)]
 
 
 def _removed(entry: CacheEntry) -> list[CacheEntry]:
@@ -191,13 +158,8 @@ def _removed(entry: CacheEntry) -> list[CacheEntry]:
 def locked(folder: str, name: str) -> Iterator[None]:
     """Keep other processes from making the same file while the block runs; waits for them.
 
-    Parameters
-    ----------
-    folder : str
-        The cache.
-    name : str
-        What is made. Few locks serve all names: nothing has to be removed then, and two names
-        rarely share one.
+    * ``name``: What is made. Few locks serve all names: nothing has to be removed then, and two
+      names rarely share one.
     """
     fd = _locked(f"{folder}/lock-{sum(name.encode()) % _LOCKS:02}")
     try:

@@ -22,17 +22,9 @@ _SCHEME = "file://"
 
 
 def local_path(location: Location) -> str:
-    """Give the path of a local object.
+    """Return the path of a local object.
 
-    Parameters
-    ----------
-    location : path or str
-        A path, or a URL that begins with ``file://``.
-
-    Returns
-    -------
-    str
-        The path in the file system.
+    * ``location``: A path, or a URL that begins with ``file://``.
 
     Raises
     ------
@@ -41,7 +33,10 @@ def local_path(location: Location) -> str:
     """
     path = os.fspath(location).removeprefix(_SCHEME)
     if path in {"", "-"}:
-        raise UsageError("a packfile is read at any position, so it must be a file and not a pipe")
+        raise UsageError(
+            "a packfile is read at any position, so it must be a file and not a pipe",
+            hint="sdb pack -o FILE.zion - packs what comes through a pipe",
+        )
     return path
 
 
@@ -66,7 +61,7 @@ class LocalStore:
         return open_read(local_path(location))
 
     def version(self, location: Location) -> str | None:
-        """Give the version of a file: size, place on the disk and time of writing."""
+        """Return the version of a file: size, place on the disk and time of writing."""
         path = local_path(location)
         try:
             with Translated(path, "looking at"):
@@ -74,10 +69,10 @@ class LocalStore:
         except NotFoundError:
             return None
 
-    def look(self, location: Location) -> Entry | None:
+    def head(self, location: Location) -> Entry | None:
         """Look at a file."""
-        found = _entries([os.fspath(location)])
-        return found[0] if found else None
+        entries = _entries([os.fspath(location)])
+        return entries[0] if entries else None
 
     def list(
         self, folder: Location, *, after: str = "", most: int | None = None
@@ -85,8 +80,10 @@ class LocalStore:
         """List the files directly below a folder, hidden ones too."""
         path = local_path(folder)
         try:
-            with Translated(path, "listing"), os.scandir(path) as found:
-                of_name = {one.name: one for one in found if one.name > after and one.is_file()}
+            with Translated(path, "listing"), os.scandir(path) as listing:
+                of_name = {
+                    entry.name: entry for entry in listing if entry.name > after and entry.is_file()
+                }
         except NotFoundError:
             return []
         above = child(folder, "")
@@ -102,8 +99,8 @@ class LocalStore:
         """List the folders directly below a folder, hidden ones too."""
         path = local_path(folder)
         try:
-            with Translated(path, "listing"), os.scandir(path) as found:
-                return sorted(entry.name for entry in found if entry.is_dir())
+            with Translated(path, "listing"), os.scandir(path) as listing:
+                return sorted(entry.name for entry in listing if entry.is_dir())
         except NotFoundError:
             return []
 
@@ -114,8 +111,8 @@ class LocalStore:
             path = pending.pop()
             names = []
             try:
-                with Translated(path, "listing"), os.scandir(local_path(path)) as found:
-                    for entry in found:
+                with Translated(path, "listing"), os.scandir(local_path(path)) as listing:
+                    for entry in listing:
                         if entry.is_dir(follow_symlinks=False):
                             pending.append(child(path, entry.name))
                         elif not entry.is_symlink():
@@ -131,23 +128,23 @@ class LocalStore:
         return _entries(matching(local_path(pattern)))
 
     def matcher(self, pattern: str) -> Callable[[str], bool]:
-        """Give what tells whether a pattern fits the name of a file that it found the folder of."""
+        """Return a matcher of a pattern and the name of a file in a folder that it found."""
         from fnmatch import fnmatchcase
 
         last = pattern.rpartition("/")[2]
         return lambda path: fnmatchcase(path.rpartition("/")[2], last)
 
     def has(self, location: Location) -> bool:
-        """Tell whether there is a file."""
+        """Return whether there is a file."""
         return os.path.isfile(local_path(location))  # noqa: PTH113 - a plain string
 
     def is_folder(self, location: Location) -> bool:
-        """Tell whether a path is that of a folder."""
+        """Return whether a path is that of a folder."""
         path = os.fspath(location)
         return path.endswith("/") or os.path.isdir(path.removeprefix(_SCHEME))  # noqa: PTH112
 
     def path_of(self, location: Location) -> str:
-        """Give the path of a file."""
+        """Return the path of a file."""
         return local_path(location)
 
     def create(
@@ -158,7 +155,7 @@ class LocalStore:
 
         return atomic.atomic_write(local_path(location), overwrite=overwrite)
 
-    def grow(
+    def create_from_prefix(
         self,
         source: Reader,
         kept_bytes: int,
@@ -170,34 +167,38 @@ class LocalStore:
         """Begin a file with the bytes of another one, see :func:`sdb.store.local.growing.grow`."""
         from sdb.store.local import growing
 
-        return growing.grow(source, kept_bytes, local_path(location), overwrite=overwrite)
+        return growing.create_from_prefix(
+            source, kept_bytes, local_path(location), overwrite=overwrite
+        )
 
-    def put_if(
+    def put_if_match(
         self,
         location: Location,
         data: bytes,
         replaced: Reader | None,
         *,
-        ahead: bool = False,
-        after: Sequence[Location] = (),
+        durable: bool = True,
+        flush_after: Sequence[Location] = (),
     ) -> str:
         """Put a file in the place of the version that was read."""
         from sdb.store.local import atomic, growing
 
         path = local_path(location)
-        folders = sorted({os.path.dirname(local_path(one)) for one in after})  # noqa: PTH120
+        folders = sorted({os.path.dirname(local_path(flushed)) for flushed in flush_after})  # noqa: PTH120
         if replaced is not None:
-            with growing.grow(replaced, 0, path, after=folders) as draft:
+            with growing.create_from_prefix(replaced, 0, path, flush_after=folders) as draft:
                 draft.write(data)
                 return draft.version
         try:
-            with atomic.AtomicWrite(path, ahead=ahead, after=folders) as file:
+            with atomic.AtomicWrite(path, durable=durable, flush_after=folders) as file:
                 file.write(data)
                 file.flush()
                 return version_of(os.fstat(file.fileno()))
         except ExistsError as error:
             hint = "run it again"
-            raise ConflictError(f"{path} appeared meanwhile", path=path, hint=hint) from error
+            raise ConflictError(
+                f"{path} was created by another writer", path=path, hint=hint
+            ) from error
 
     def delete(self, location: Location) -> None:
         """Delete a file."""
@@ -219,7 +220,7 @@ class LocalStore:
 
         return growing.locked(local_path(location))
 
-    def make(self, folder: Location) -> None:
+    def make_folder(self, folder: Location) -> None:
         """Make a folder and those above it."""
         path = local_path(folder)
         with Translated(path):
@@ -229,10 +230,10 @@ class LocalStore:
         """List nothing: hidden files are listed like others."""
         return ()
 
-    def give_up(self, upload: Entry) -> None:
-        """Give nothing up."""
+    def abort_upload(self, upload: Entry) -> None:
+        """Return nothing up."""
 
-    def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
+    def abort_orphaned_uploads(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
         """Remove the hidden files of writers that were killed."""
         for entry in self.list(folder):
             name = entry.name
@@ -265,15 +266,15 @@ def _make(path: str) -> None:
 
 def _entries(locations: Iterable[str]) -> list[Entry]:
     """Look at files; those that went away meanwhile, and folders, are left out."""
-    found = []
+    entries = []
     for location in locations:
         try:
             status = os.stat(location.removeprefix(_SCHEME))  # noqa: PTH116 - a plain string
         except OSError:
             continue
         if stat.S_ISREG(status.st_mode):
-            found.append(_entry(location, status))
-    return found
+            entries.append(_entry(location, status))
+    return entries
 
 
 def _entry(location: str, status: os.stat_result) -> Entry:

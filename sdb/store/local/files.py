@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 class LocalReader:
     """A local file, open for reading at any position.
 
-    Parameters
-    ----------
-    path : str
-        Where the file is.
-    fd : int
-        Its open descriptor, which now belongs to the reader.
-    status : os.stat_result
-        What the file was when it was opened.
+    * ``fd``: Its open descriptor, which now belongs to the reader.
     """
 
     __slots__ = ("_fd", "etag", "path", "size_bytes", "status")
@@ -49,16 +42,6 @@ class LocalReader:
 
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range.
-
-        Parameters
-        ----------
-        start, stop : int
-            Positions in the file, in bytes.
-
-        Returns
-        -------
-        bytes
-            Exactly ``stop - start`` bytes.
 
         Raises
         ------
@@ -98,22 +81,12 @@ class LocalReader:
 
 
 def version_of(status: os.stat_result) -> str:
-    """Give the version of a file, for which the file system has no name of its own."""
+    """Return the version of a file, for which the file system has no name of its own."""
     return f"{status.st_size}-{status.st_ino}-{status.st_mtime_ns}"
 
 
 def open_read(path: str) -> LocalReader:
     """Open a file for reading at any position.
-
-    Parameters
-    ----------
-    path : str
-        Where the file is.
-
-    Returns
-    -------
-    LocalReader
-        The open file; the caller closes it.
 
     Raises
     ------
@@ -144,15 +117,7 @@ def _os_error(error: OSError | ValueError) -> OSError:
 
 
 class Translated:
-    """A context manager that turns errors of the operating system into those of `sdb`.
-
-    Parameters
-    ----------
-    path : str
-        What it is done with.
-    action : str
-        What is done.
-    """
+    """A context manager that turns errors of the operating system into those of `sdb`."""
 
     __slots__ = ("_action", "_path")
 

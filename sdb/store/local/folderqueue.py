@@ -35,11 +35,8 @@ _MOST_DELAY_SECONDS = 7_200
 class FolderQueue:
     """Files of a folder as messages; see :class:`sdb.store.messages.Queue`.
 
-    Parameters
-    ----------
-    folder : str
-        The folder. Names that begin with a dot are no messages: whoever puts one there writes it
-        under such a name, and renames it.
+    * ``folder``: The folder. Names that begin with a dot are no messages: a sender writes a message
+      under such a name, and renames it.
 
     Raises
     ------
@@ -72,20 +69,20 @@ class FolderQueue:
                 if time.monotonic() >= self._look_at:
                     self._look()
                     self._look_at = time.monotonic() + _LOOK_SECONDS
-                found = [self._read(*taken) for taken in self._take()]
+                messages = [self._read(*taken) for taken in self._take()]
             left = stop - time.monotonic()
-            if found or left <= 0:
-                return found
+            if messages or left <= 0:
+                return messages
             time.sleep(min(_POLL_SECONDS, left))
 
     def _take(self) -> Iterator[tuple[str, str]]:
         """Take some messages; gives their names, and where they are now."""
         now, left = time.time(), _MOST
-        with os.scandir(self.location) as found:
-            for entry in found:
+        with os.scandir(self.location) as listing:
+            for entry in listing:
                 if not left:
                     break
-                # What a link leads to is no message, whoever may read it.
+                # Links are not followed: the reader may have rights that the sender has not.
                 if entry.name.startswith(".") or not entry.is_file(follow_symlinks=False):
                     continue
                 try:
@@ -114,23 +111,23 @@ class FolderQueue:
         """Move messages back."""
         at = time.time() + after_seconds
         with Translated(self.location, "giving back to"):
-            for one in messages:
-                os.utime(self._own / one.receipt, (at, at))
-                _put_back(self._own / one.receipt, self._folder)
+            for message in messages:
+                os.utime(self._own / message.receipt, (at, at))
+                _put_back(self._own / message.receipt, self._folder)
 
     def refuse(self, messages: Sequence[Message]) -> None:
         """Move messages to the folder `refused`."""
         folder = self._folder / REFUSED
         with Translated(self.location, "moving messages of"):
             folder.mkdir(exist_ok=True)
-            for one in messages:
-                _put_back(self._own / one.receipt, folder)
+            for message in messages:
+                _put_back(self._own / message.receipt, folder)
 
     def delete(self, messages: Sequence[Message]) -> None:
         """Remove messages."""
         with Translated(self.location, "removing from"):
-            for one in messages:
-                (self._own / one.receipt).unlink()
+            for message in messages:
+                (self._own / message.receipt).unlink()
 
     def close(self) -> None:
         """Bring back what is left, and remove our folder."""
@@ -170,8 +167,8 @@ def _locked_folder(above: Path) -> tuple[Path, int]:
 
 
 def _bring_back(folder: Path, above: Path) -> None:
-    for one in list(folder.iterdir()):
-        _put_back(one, above)
+    for entry in list(folder.iterdir()):
+        _put_back(entry, above)
     folder.rmdir()
 
 

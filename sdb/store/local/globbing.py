@@ -23,15 +23,7 @@ def matching(pattern: str) -> list[str]:
     folder once, under its own name rather than that of a link: a link to a folder above it leads
     nowhere, and no file comes twice. Hidden files and folders only match what begins with a dot.
 
-    Parameters
-    ----------
-    pattern : str
-        A path with ``*``, ``?``, ``[...]`` or ``**``.
-
-    Returns
-    -------
-    list of str
-        Their paths, sorted.
+    * ``pattern``: A path with ``*``, ``?``, ``[...]`` or ``**``.
 
     Raises
     ------
@@ -78,8 +70,8 @@ def _folders(start: str) -> Iterator[str]:
             yield folder
             for entry in inside:
                 if not entry.name.startswith(".") and _is_folder(entry):
-                    place = links if entry.is_symlink() else waiting
-                    place.append(f"{folder}{entry.name}/")
+                    target = links if entry.is_symlink() else waiting
+                    target.append(f"{folder}{entry.name}/")
         except FileNotFoundError:  # it was removed meanwhile
             continue
         except OSError as error:

@@ -1,6 +1,6 @@
 """Local files that grow: a new file takes over the first bytes of the old one, and then its name.
 
-The old file is never written to, so whoever reads it goes on reading it. See
+The old file is never written to, so its readers go on reading it. See
 docs/decisions/005-append.md.
 """
 # ruff: noqa: PTH116 - descriptors, as in sdb.store.local.atomic
@@ -14,6 +14,7 @@ import os
 import stat
 
 from sdb.errors import AccessError, ConflictError, CorruptError, UsageError, from_os
+from sdb.log import Logger
 from sdb.store.local.atomic import Unnamed, flush_folders, resolve
 from sdb.store.local.files import LocalReader, Translated, open_read, version_of
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from sdb.store.base import Reader
 
+_log = Logger("sdb.store.local")
 _FICLONE = 0x40049409
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _STEP_BYTES = 64 << 20
@@ -43,14 +45,8 @@ _NO_LOCKS = {errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EI
 class LocalDraft:
     """A file in the making whose first bytes are those of another one.
 
-    Attributes
-    ----------
-    copied_bytes : int
-        How many bytes were taken over.
-    kept_by : str
-        ``reflink`` when both files share them on the disk, ``copy`` when they were copied.
-    written_bytes : int
-        How many bytes were written after them.
+    * ``kept_by``: ``reflink`` when both files share them on the disk, ``copy`` when they were
+      copied.
     """
 
     __slots__ = ("_file", "copied_bytes", "kept_by", "written_bytes")
@@ -80,36 +76,23 @@ class LocalDraft:
 
 
 @contextlib.contextmanager
-def grow(
+def create_from_prefix(
     source: Reader,
     kept_bytes: int,
     path: str,
     *,
     overwrite: bool = False,
-    after: Sequence[str] = (),
+    flush_after: Sequence[str] = (),
 ) -> Iterator[LocalDraft]:
     """Write a file that begins with the bytes of another one, and appears when it is complete.
 
     Everything that :func:`sdb.store.local.atomic.atomic_write` says holds here too.
 
-    Parameters
-    ----------
-    source : Reader
-        The file to begin with; what another store holds is read.
-    kept_bytes : int
-        How many of its bytes.
-    path : str
-        Where the file shall be. When it is the place that `source` was opened at, the file there is
-        replaced, provided that it is still the same.
-    overwrite : bool
-        Whether a file at another place may be replaced, or one here that is read-only.
-    after : sequence of str
-        Folders whose files are to outlive a crash of the machine if this one does.
-
-    Yields
-    ------
-    LocalDraft
-        What takes the bytes that follow.
+    * ``source``: The file to begin with; what another store holds is read.
+    * ``path``: Where the file shall be. When it is the place that `source` was opened at, the file
+      there is replaced, provided that it is still the same.
+    * ``overwrite``: Whether a file at another place may be replaced, or one here that is read-only.
+    * ``flush_after``: Folders whose files are to outlive a crash of the machine if this one does.
 
     Raises
     ------
@@ -146,7 +129,7 @@ def grow(
         yield draft
         with Translated(path):
             unnamed.flush()
-            flush_folders(after)
+            flush_folders(flush_after)
             if replaced:
                 _check_unchanged(replaced, path, target)
             unnamed.publish(overwrite=replaced is not None or overwrite)
@@ -159,7 +142,7 @@ def _is_at(source: LocalReader, path: str) -> bool:
 
 
 def _check_writable(path: str, mode: int) -> None:
-    """Insist on a file that may be written to: taking its name needs the folder alone."""
+    """Check that a file may be written to: taking its name needs the folder alone."""
     may = os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
     if not may or not mode & _WRITABLE:
         hint = f"chmod u+w {path}, or --force to replace it all the same"
@@ -167,13 +150,13 @@ def _check_writable(path: str, mode: int) -> None:
 
 
 def _check_unchanged(source: LocalReader, path: str, target: str) -> None:
-    """Insist on the file that was opened being at its place, as it was."""
+    """Check that the file that was opened is at its place, as it was."""
     try:
         now = os.stat(target)
     except FileNotFoundError:
         now = None
     if now is None or _version(now) != _version(source.status):
-        raise ConflictError(f"{path} was changed by someone else", path=path, hint="run it again")
+        raise ConflictError(f"{path} was changed by another writer", path=path, hint="run it again")
 
 
 def _version(status: os.stat_result) -> tuple[int, ...]:
@@ -181,7 +164,7 @@ def _version(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _keep_owner(fd: int, status: os.stat_result) -> None:
-    """Give a file the owner of the one that it replaces."""
+    """Set the owner of a file to that of the one that it replaces."""
     now = os.fstat(fd)
     if (now.st_uid, now.st_gid) != (status.st_uid, status.st_gid):
         with contextlib.suppress(OSError):  # only root may
@@ -207,7 +190,7 @@ def _copy(source: Reader, fd: int, start: int, stop: int) -> None:
 
 
 def _clone(source: LocalReader, fd: int, count: int) -> bool:
-    """Let both files have the same blocks on the disk, where the file system can."""
+    """Share the blocks of a file on the disk (reflink), where the file system can."""
     try:
         fcntl.ioctl(fd, _FICLONE, source.descriptor)
         os.truncate(fd, count)
@@ -220,7 +203,7 @@ def _clone(source: LocalReader, fd: int, count: int) -> bool:
 
 
 def _copy_inside(source: LocalReader, fd: int, start: int, stop: int) -> int:
-    """Let the kernel copy to where a descriptor is; gives how far it came."""
+    """Copy in the kernel to where a descriptor is, and return how far it came."""
     shift = os.lseek(fd, 0, os.SEEK_CUR) - start
     try:
         while start < stop:
@@ -241,19 +224,9 @@ def _copy_inside(source: LocalReader, fd: int, start: int, stop: int) -> int:
 def locked(path: str) -> Iterator[None]:
     """Keep others that use this function from changing a file; waits for them.
 
-    The lock is one of ``flock`` on the file itself, so that nothing is left lying around. Whoever
-    gets it looks whether the file still has the name: if not, it was replaced meanwhile, and the
+    The lock is one of ``flock`` on the file itself, so that nothing is left lying around. Its
+    holder looks whether the file still has the name: if not, it was replaced meanwhile, and the
     new one is locked instead. Where the file system has no locks, nothing is locked.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-
-    Yields
-    ------
-    None
-        The lock is held.
 
     Raises
     ------
@@ -276,7 +249,11 @@ def locked(path: str) -> Iterator[None]:
 def _lock(reader: LocalReader) -> bool:
     """Wait for the lock of an open file; false where there are none."""
     try:
-        fcntl.flock(reader.descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(reader.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _log.info("%s: waiting for another process that has locked it", reader.path)
+            fcntl.flock(reader.descriptor, fcntl.LOCK_EX)
     except OSError as error:
         if error.errno in _NO_LOCKS:
             return False

@@ -1,7 +1,7 @@
 """Temporary folders that do not outlive the program, however it ends.
 
-Whoever has such a folder holds a lock on it, which the system takes away with the process. So the
-next one that makes a folder knows which ones were left behind, and removes them.
+The process that has such a folder holds a lock on it, which the system releases at its end. So the
+next process that makes a folder knows which ones were left behind, and removes them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ _YOUNG_SECONDS = 60  # from making a folder to locking it takes less
 class Scratch:
     """A temporary folder in ``$TMPDIR``; removes those that killed programs have left behind.
 
-    Attributes
-    ----------
-    path : str
-        The folder. It is gone after :meth:`close`, or after a ``with`` block.
+    * ``path``: The folder. It is gone after :meth:`close`, or after a ``with`` block.
 
     Raises
     ------
@@ -64,7 +61,7 @@ class Scratch:
             self._fd = -1
 
     def __enter__(self) -> Self:
-        """Give the folder."""
+        """Return the folder."""
         return self
 
     def __exit__(

@@ -3,8 +3,9 @@
 ===============  =======================================================================
 ``objectstore``  the store
 ``client``       connections, with the settings that AWS tools use
+``requestlog``   log records of requests
 ``failures``     what the store says, as exceptions of `sdb`
-``place``        URLs, keys and patterns
+``address``      URLs, keys and patterns
 ``objects``      ranged reads
 ``parts``        how objects are cut
 ``upload``       parts that go up in the background

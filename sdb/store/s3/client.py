@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from sdb.errors import UsageError
 from sdb.records import record
+from sdb.store.s3 import requestlog
 from sdb.store.s3.failures import translated
 
 Client = Any  # boto3 makes the classes of its clients at run time
@@ -29,15 +30,9 @@ _GOOGLE_HOST = "storage.googleapis.com"
 
 @record
 class Endpoint:
-    """The service that a process talks to.
+    """The service that a process talks to."""
 
-    Attributes
-    ----------
-    url : str
-        Where it is.
-    """
-
-    url: str
+    url: str  # where it is
 
     @property
     def host(self) -> str:
@@ -70,18 +65,10 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def connect(*, once: bool = False) -> Client:
-    """Give the client of this process, which all threads share.
+    """Return the client of this process, which all threads share.
 
-    Parameters
-    ----------
-    once : bool
-        Whether requests are sent once only, so that the first answer is that of the only request.
-        Otherwise they are repeated after what may pass, up to four times.
-
-    Returns
-    -------
-    botocore.client.S3
-        The client.
+    * ``once``: Whether requests are sent once only, so that the first answer is that of the only
+      request. Otherwise they are repeated after what may pass, up to four times.
 
     Raises
     ------
@@ -99,7 +86,7 @@ def connect(*, once: bool = False) -> Client:
 
 
 def endpoint() -> Endpoint:
-    """Give the service that this process talks to."""
+    """Return the service that this process talks to."""
     return Endpoint(connect().meta.endpoint_url)
 
 
@@ -122,14 +109,14 @@ def _build() -> dict[bool, Client]:
 
 
 def region() -> str | None:
-    """Give the region as all other SDKs than boto3 find it; None: boto3 looks for it."""
+    """Return the region as all other SDKs than boto3 find it; None: boto3 looks for it."""
     return os.environ.get("AWS_REGION") or None
 
 
 def _client(session: Client, addressing_style: str, attempts: int) -> Client:
     from botocore.config import Config
 
-    return session.client(
+    client = session.client(
         "s3",
         config=Config(
             connect_timeout=CONNECT_SECONDS,
@@ -144,15 +131,12 @@ def _client(session: Client, addressing_style: str, attempts: int) -> Client:
             response_checksum_validation="when_required",
         ),
     )
+    requestlog.register(client)
+    return client
 
 
 def settings() -> dict[str, str]:
-    """Give the settings that S3 is reached with, by the names of their environment variables.
-
-    Returns
-    -------
-    dict
-        Those that are set, wherever they come from.
+    """Return the settings that S3 is reached with, by the names of their environment variables.
 
     Raises
     ------
@@ -163,8 +147,8 @@ def settings() -> dict[str, str]:
 
     with translated("connecting to", "S3"):
         session = Session(region_name=region())
-        found = session.get_credentials()
-        keys = found.get_frozen_credentials() if found is not None else None
+        credentials = session.get_credentials()
+        keys = credentials.get_frozen_credentials() if credentials is not None else None
     values = {
         "AWS_REGION": session.region_name,
         "AWS_ACCESS_KEY_ID": keys and keys.access_key,

@@ -7,12 +7,12 @@ from contextlib import ExitStack
 
 from sdb.errors import ConflictError, SdbError
 from sdb.records import record
+from sdb.store.s3.address import split
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.failures import is_answer, status_of, translate, translated
 from sdb.store.s3.history import ids_of, new_id, settings
 from sdb.store.s3.objects import S3Reader
 from sdb.store.s3.orphans import OpenUpload, open_uploads
-from sdb.store.s3.place import split
 from sdb.store.s3.probe import NO_SUCH_VERSION, discard, scratch
 from sdb.store.s3.upload import Upload
 
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.store.s3.place import Place
+    from sdb.store.s3.address import ObjectAddress
 
 _DATA = b"0123456789"
 _REFUSED = 412
@@ -116,15 +116,7 @@ def diagnose(url: str) -> Diagnosis:
     Two scratch objects of a few bytes are written below `url`, whose names begin with
     ``.sdb-doctor-``, and removed again.
 
-    Parameters
-    ----------
-    url : str
-        A bucket, or what the keys begin with, such as ``s3://bucket/events/``.
-
-    Returns
-    -------
-    Diagnosis
-        What was tried, and what it means.
+    * ``url``: A bucket, or what the keys begin with, such as ``s3://bucket/events/``.
 
     Raises
     ------
@@ -159,29 +151,29 @@ def _listed(bucket: str, folder: str) -> tuple[OpenUpload, ...]:
 class _Trial:
     """A scratch object and a second one that is not there."""
 
-    def __init__(self, place: Place, absent: Place, stack: ExitStack) -> None:
-        self._place = place
+    def __init__(self, address: ObjectAddress, absent: ObjectAddress, stack: ExitStack) -> None:
+        self._place = address
         self._absent = absent
         self._stack = stack
         self._write_id = new_id()
         self._etag = ""
 
     def begin(self) -> None:
-        """Write the scratch object; whoever may not do that learns why."""
-        for place in (self._place, self._absent):
-            self._stack.callback(self._remove, place)
+        """Write the scratch object; without the right to, the error says why."""
+        for address in (self._place, self._absent):
+            self._stack.callback(self._remove, address)
         with translated("writing", str(self._place)):
             self._etag = self._put(**settings(self._write_id, {}))
 
-    def _remove(self, place: Place) -> None:
-        discard(lambda: connect().delete_object(**place.names))
+    def _remove(self, address: ObjectAddress) -> None:
+        discard(lambda: connect().delete_object(**address.names))
 
     def _put(self, **options: object) -> str:
         answer = connect().put_object(**self._place.names, Body=_DATA, **options)
         return str(answer["ETag"])
 
     def checks(self) -> list[tuple[str, str, Callable[[], str]]]:
-        """Give name, description and function of each check; the function tells what is wrong."""
+        """Return name, description and function of each check; the function tells what is wrong."""
         wrong, absent = {"IfMatch": NO_SUCH_VERSION}, {"IfNoneMatch": "*"}
         return [
             ("ranged-reads", "reads ranges, and the end without knowing the size", self._ranges),
@@ -243,13 +235,15 @@ class _Trial:
         return _refusal(lambda: connect().get_object(**self._place.names, IfMatch=NO_SUCH_VERSION))
 
     def _metadata(self) -> str:
-        found = ids_of(connect().head_object(**self._place.names))
-        return "" if self._write_id in found else "loses it"
+        ids = ids_of(connect().head_object(**self._place.names))
+        return "" if self._write_id in ids else "loses it"
 
     def _listing(self) -> str:
-        place = self._place
-        found = connect().list_objects_v2(Bucket=place.bucket, Prefix=place.key)
-        return "" if [entry["Key"] for entry in found.get("Contents", ())] == [place.key] else "no"
+        address = self._place
+        answer = connect().list_objects_v2(Bucket=address.bucket, Prefix=address.key)
+        return (
+            "" if [entry["Key"] for entry in answer.get("Contents", ())] == [address.key] else "no"
+        )
 
     def _refuses(self, condition: dict[str, str]) -> str:
         wrong = _refusal(lambda: self._put(**condition))
@@ -271,14 +265,14 @@ class _Trial:
             self._etag = self._put()
         return wrong
 
-    def _upload(self, place: Place | None = None) -> Upload:
-        upload = Upload(place or self._place, {})
+    def _upload(self, address: ObjectAddress | None = None) -> Upload:
+        upload = Upload(address or self._place, {})
         self._stack.callback(upload.abort)
         return upload
 
     def _complete(self, upload: Upload, **condition: str) -> dict[str, object]:
         answer: dict[str, object] = connect().complete_multipart_upload(
-            **upload.place.names, UploadId=upload.id, MultipartUpload=upload.parts(), **condition
+            **upload.address.names, UploadId=upload.id, MultipartUpload=upload.parts(), **condition
         )
         return answer
 
@@ -312,7 +306,7 @@ class _Trial:
 
 
 def _refusal(request: Callable[[], object]) -> str:
-    """Tell what is wrong with the answer to something that must be refused."""
+    """Report what is wrong with the answer to something that must be refused."""
     from botocore.exceptions import ClientError
 
     try:

@@ -9,12 +9,12 @@ from functools import partial
 from typing import TypeVar, cast
 
 from sdb.errors import ExistsError
+from sdb.store.s3.address import ObjectAddress, parse
 from sdb.store.s3.client import connect
 from sdb.store.s3.failures import status_of, translated
 from sdb.store.s3.history import new_id, settings
 from sdb.store.s3.lock import exclusive
 from sdb.store.s3.parts import Parts
-from sdb.store.s3.place import Place, parse
 from sdb.store.s3.publish import Condition, Publication
 from sdb.store.s3.upload import Upload
 
@@ -32,19 +32,14 @@ _AnyDraft = TypeVar("_AnyDraft", bound="S3Draft")
 class S3Draft:
     """An object in the making.
 
-    Parameters
-    ----------
-    place : Place
-        Where it shall be.
-    before : dict
-        The settings of what it grows from, see :mod:`sdb.store.s3.history`.
+    * ``before``: The settings of what it grows from, see :mod:`sdb.store.s3.history`.
     """
 
-    def __init__(self, place: Place, before: dict[str, Any]) -> None:
+    def __init__(self, address: ObjectAddress, before: dict[str, Any]) -> None:
         self.write_id = new_id()
-        self.place = place
+        self.address = address
         self.settings = settings(self.write_id, before)
-        self.upload = Upload(place, self.settings)
+        self.upload = Upload(address, self.settings)
         self.parts = Parts(self.upload)
 
     @property
@@ -57,41 +52,36 @@ class S3Draft:
         return self.parts.write(data)
 
     def publish(self, condition: Condition, *, alone: bool = True) -> str:
-        """Let the object appear, and give its ETag, see :meth:`Publication.run`.
+        """Publish the object, and return its ETag, see :meth:`Publication.run`.
 
         A small one is sent with one request, others appear when their upload is completed.
 
-        Parameters
-        ----------
-        condition : Condition
-            What must be there.
-        alone : bool
-            Whether nobody else may publish there at the same time. A single request that makes an
-            object that is not there needs no lock: it is what the lock itself is made with.
+        * ``alone``: Whether nobody else may publish there at the same time. A single request that
+          makes an object that is not there needs no lock: it is what the lock itself is made with.
         """
         if not self.upload.id:
             send = partial(
                 connect(once=True).put_object,
-                **self.place.names,
+                **self.address.names,
                 Body=self.parts.rest(),
                 **self.settings,
                 **condition.headers,
             )
-            publication = Publication(self.place, self.write_id, condition, send)
+            publication = Publication(self.address, self.write_id, condition, send)
         else:
             self.parts.flush()
             send = partial(
                 connect(once=True).complete_multipart_upload,
-                **self.place.names,
+                **self.address.names,
                 UploadId=self.upload.id,
                 MultipartUpload=self.upload.parts(),
                 **condition.headers,
             )
-            publication = Publication(self.place, self.write_id, condition, send, self.upload)
+            publication = Publication(self.address, self.write_id, condition, send, self.upload)
         guard: AbstractContextManager[None] = nullcontext()
         if condition.headers and (alone or not condition.absent or self.upload.id):
-            guard = exclusive(self.place, insist=condition.replaced is not None)
-        with guard, translated("writing", str(self.place)):
+            guard = exclusive(self.address, required=condition.replaced is not None)
+        with guard, translated("writing", str(self.address)):
             etag = publication.run()
         self.upload.finish()
         return etag
@@ -115,21 +105,11 @@ class _File(io.RawIOBase):
 def atomic_write(url: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Write an object that appears when it is complete, or not at all.
 
-    A small object is sent in one request; a larger one in parts, in the background, so that whoever
-    writes goes on meanwhile. Any exception, an interrupt included, gives the upload up.
+    A small object is sent in one request; a larger one in parts, in the background, so that the
+    writer goes on meanwhile. Any exception, an interrupt included, gives the upload up.
 
-    Parameters
-    ----------
-    url : str
-        Where the object shall be.
-    overwrite : bool
-        Whether an object that is there may be replaced. Without it, one that appears while the
-        block runs is left alone too.
-
-    Yields
-    ------
-    BinaryIO
-        The file to write to.
+    * ``overwrite``: Whether an object that is there may be replaced. Without it, one that appears
+      while the block runs is left alone too.
 
     Raises
     ------
@@ -140,17 +120,17 @@ def atomic_write(url: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     UncertainError
         It is not known whether the object was written.
     """
-    place = parse(url)
+    address = parse(url)
     if not overwrite:
-        check_absent(place)
-    with drafting(S3Draft(place, {})) as draft:
+        check_absent(address)
+    with drafting(S3Draft(address, {})) as draft:
         yield cast("BinaryIO", _File(draft))
         draft.publish(Condition(absent=not overwrite))
 
 
 @contextlib.contextmanager
 def drafting(draft: _AnyDraft) -> Iterator[_AnyDraft]:
-    """Give the upload of a draft up when the block fails."""
+    """Yield the upload of a draft up when the block fails."""
     try:
         yield draft
     except BaseException:
@@ -158,8 +138,8 @@ def drafting(draft: _AnyDraft) -> Iterator[_AnyDraft]:
         raise
 
 
-def check_absent(place: Place) -> None:
-    """Insist on nothing being there, before anything is done.
+def check_absent(address: ObjectAddress) -> None:
+    """Check that nothing is there, before anything is done.
 
     Raises
     ------
@@ -168,11 +148,11 @@ def check_absent(place: Place) -> None:
     """
     from botocore.exceptions import ClientError
 
-    with translated("writing", str(place)):
+    with translated("writing", str(address)):
         try:
-            connect().head_object(**place.names)
+            connect().head_object(**address.names)
         except ClientError as error:
             if status_of(error) == _NOT_FOUND:
                 return
             raise
-    raise ExistsError(f"{place} exists already", path=str(place), hint="--force replaces it")
+    raise ExistsError(f"{address} exists already", path=str(address), hint="--force replaces it")

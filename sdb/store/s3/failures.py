@@ -65,7 +65,7 @@ _MEANINGS: tuple[tuple[set[str], type[SdbError], str, str | None], ...] = (
         "there is no such queue",
         None,
     ),
-    ({"NoSuchUpload"}, ConflictError, "someone else gave the upload up", "run it again"),
+    ({"NoSuchUpload"}, ConflictError, "another program aborted the upload", "run it again"),
     (
         {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"},
         AccessError,
@@ -100,13 +100,13 @@ _STATUS_CODES = {
 
 
 def is_answer(error: Exception) -> bool:
-    """Tell whether the store has decided: it answered, and not that it failed itself."""
+    """Return whether the store has decided: it answered, and not that it failed itself."""
     status = status_of(error)
     return 0 < status < SERVER_FAULT or status == _NOT_IMPLEMENTED
 
 
 def is_refusal(error: Exception) -> bool:
-    """Tell whether the answer says by itself that nothing was written.
+    """Return whether the answer says by itself that nothing was written.
 
     Others may come from a repetition, on the way, of a request that took place: that a condition
     does not hold, or that there is no such upload.
@@ -117,18 +117,18 @@ def is_refusal(error: Exception) -> bool:
 
 
 def was_sent(error: Exception) -> bool:
-    """Tell whether the request may have reached the store; it has not where nobody listens."""
+    """Return whether the request may have reached the store; not where no server listens."""
     return not {kind.__name__ for kind in type(error).__mro__} & {*_NO_CREDENTIALS, *_NOT_SENT}
 
 
 def status_of(error: Exception) -> int:
-    """Give the HTTP status of an answer; 0 without one."""
+    """Return the HTTP status of an answer; 0 without one."""
     response: dict[str, Any] = getattr(error, "response", None) or {}
     return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def code_of(error: Exception) -> str:
-    """Give the name that the store gives an error; an answer without a body has a status only."""
+    """Return the name that the store gives an error; an answer without a body has a status only."""
     response: dict[str, Any] = getattr(error, "response", None) or {}
     code = str(response.get("Error", {}).get("Code", ""))
     return _STATUS_CODES.get(status_of(error), code) if code.isdigit() or not code else code
@@ -138,12 +138,7 @@ def code_of(error: Exception) -> str:
 def translated(action: str, path: str) -> Iterator[None]:
     """Turn errors of boto3 into those of `sdb`.
 
-    Parameters
-    ----------
-    action : str
-        What is tried, as in ``"reading"``.
-    path : str
-        The URL that it is tried on.
+    * ``action``: What is tried, as in ``"reading"``.
     """
     from boto3.exceptions import Boto3Error
     from botocore.exceptions import BotoCoreError, ClientError
@@ -155,19 +150,10 @@ def translated(action: str, path: str) -> Iterator[None]:
 
 
 def translate(error: Exception, action: str, path: str) -> SdbError:
-    """Give the error to raise for one of boto3.
+    """Return the error to raise for one of boto3.
 
-    Parameters
-    ----------
-    error : Exception
-        What boto3 raised.
-    action, path : str
-        See :func:`translated`.
-
-    Returns
-    -------
-    SdbError
-        With the exit code that fits, and what to do.
+    * ``error``: What boto3 raised.
+    * ``action, path``: See :func:`translated`.
     """
     if status_of(error):
         return _answer(error, f"{action} {path}", path)
@@ -217,13 +203,13 @@ def _by_status(status: int, code: str, said: str, where: str, path: str) -> SdbE
 
 
 def changed(where: str, path: str) -> ConflictError:
-    """Give the error for an object that is not what it was any more."""
-    return ConflictError(f"{where}: someone else changed it", path=path, hint="run it again")
+    """Return the error for an object that is not what it was any more."""
+    return ConflictError(f"{where}: another writer changed it", path=path, hint="run it again")
 
 
 def _wrong_region(error: Any, where: str, path: str) -> SdbError:  # noqa: ANN401 - made by boto3
     headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     region = headers.get("x-amz-bucket-region") or error.response["Error"].get("Region")
-    place = f"region {region}" if region else "another region"
+    actual = f"region {region}" if region else "another region"
     hint = f"AWS_REGION={region}" if region else "AWS_REGION, or AWS_ENDPOINT_URL_S3"
-    return SdbError(f"{where}: the S3 bucket is in {place}", path=path, hint=hint)
+    return SdbError(f"{where}: the S3 bucket is in {actual}", path=path, hint=hint)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 
+from sdb.store.s3.address import parse
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.drafts import S3Draft, check_absent, drafting
 from sdb.store.s3.failures import changed, translated
 from sdb.store.s3.objects import S3Reader
 from sdb.store.s3.parts import MIN_PART_BYTES, copy_ranges
-from sdb.store.s3.place import parse
 from sdb.store.s3.probe import check_conditions
 from sdb.store.s3.publish import Condition
 
@@ -18,24 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdb.store.base import Reader
-    from sdb.store.s3.place import Place
+    from sdb.store.s3.address import ObjectAddress
 
 
 class GrowingDraft(S3Draft):
-    """An object in the making whose first bytes are those of another one.
+    """An object in the making whose first bytes are those of another one."""
 
-    Parameters
-    ----------
-    place : Place
-        Where it shall be.
-    source : Reader
-        The object to begin with.
-    kept_bytes : int
-        How many of its bytes.
-    """
-
-    def __init__(self, place: Place, source: Reader, kept_bytes: int) -> None:
-        super().__init__(place, source.settings if isinstance(source, S3Reader) else {})
+    def __init__(self, address: ObjectAddress, source: Reader, kept_bytes: int) -> None:
+        super().__init__(address, source.settings if isinstance(source, S3Reader) else {})
         self._source = source
         self._kept_bytes = kept_bytes
         self.copied_bytes = 0
@@ -69,7 +59,7 @@ class GrowingDraft(S3Draft):
 
 
 @contextlib.contextmanager
-def grow(
+def create_from_prefix(
     source: Reader,
     kept_bytes: int,
     url: str,
@@ -79,26 +69,13 @@ def grow(
 ) -> Iterator[GrowingDraft]:
     """Write an object that begins with the bytes of another one, and appears when it is complete.
 
-    Parameters
-    ----------
-    source : Reader
-        The object to begin with. What another store holds, and what is too small to be copied by
-        the store, is read and sent.
-    kept_bytes : int
-        How many of its bytes.
-    url : str
-        Where the object shall be. When it is the place that `source` was opened at, the object
-        there is replaced, provided that it is still the same.
-    overwrite : bool
-        Whether an object at another place may be replaced.
-    single_writer : bool
-        Whether the caller vouches for nobody else writing there, so that the store need not insist
-        on conditions.
-
-    Yields
-    ------
-    GrowingDraft
-        What takes the bytes that follow.
+    * ``source``: The object to begin with. What another store holds, and what is too small to be
+      copied by the store, is read and sent.
+    * ``url``: Where the object shall be. When it is the place that `source` was opened at, the
+      object there is replaced, provided that it is still the same.
+    * ``overwrite``: Whether an object at another place may be replaced.
+    * ``single_writer``: Whether the caller vouches for nobody else writing there, so that the store
+      need not enforce conditions.
 
     Raises
     ------
@@ -111,20 +88,20 @@ def grow(
     UncertainError
         It is not known whether the object was written.
     """
-    place = parse(url)
+    address = parse(url)
     original = source if isinstance(source, S3Reader) else None
-    replaced = original if original is not None and original.place == place else None
+    replaced = original if original is not None and original.address == address else None
     if replaced is None and not overwrite:
-        check_absent(place)
+        check_absent(address)
     condition = Condition(replaced, replaced is None and not overwrite, not single_writer)
-    with drafting(GrowingDraft(place, source, kept_bytes)) as draft:
-        insists = replaced is not None and not single_writer
-        if insists:
-            check_conditions(place, completion=kept_bytes >= MIN_PART_BYTES)
+    with drafting(GrowingDraft(address, source, kept_bytes)) as draft:
+        is_checked = replaced is not None and not single_writer
+        if is_checked:
+            check_conditions(address, completion=kept_bytes >= MIN_PART_BYTES)
         draft.begin()
         yield draft
-        if insists:
-            check_conditions(place, completion=bool(draft.upload.id))
+        if is_checked:
+            check_conditions(address, completion=bool(draft.upload.id))
         for copied in draft.sources.values():
             if copied is not replaced:
                 _check_unchanged(copied)
@@ -132,8 +109,8 @@ def grow(
 
 
 def _check_unchanged(source: S3Reader) -> None:
-    """Insist on the source being what was read of it: not every store does when it copies."""
+    """Check that the source is what was read of it: not every store does when it copies."""
     with translated("reading", source.path):
-        answer = connect().head_object(**source.place.names)
+        answer = connect().head_object(**source.address.names)
     if answer["ETag"] != source.etag:
         raise changed(f"reading {source.path}", source.path)

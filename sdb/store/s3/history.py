@@ -1,7 +1,7 @@
 """Marks by which a writer recognises its own work.
 
 Each object carries the numbers of the last writes that made it, the newest first, as metadata
-``sdb-writes``. Whoever does not get an answer to the request that publishes an object looks for its
+``sdb-writes``. A writer that gets no answer to the request that publishes an object looks for its
 own number there, and finds it even when others have appended meanwhile.
 """
 
@@ -31,35 +31,22 @@ _KEPT = (
 
 
 def new_id() -> str:
-    """Give the number of a new write."""
+    """Return the number of a new write."""
     return os.urandom(8).hex()
 
 
 def ids_of(answer: dict[str, Any]) -> tuple[str, ...]:
-    """Give the numbers that the answer to a GET or HEAD has."""
+    """Return the numbers that the answer to a GET or HEAD has."""
     return tuple(answer.get("Metadata", {}).get(NAME, "").split())
 
 
 def settings_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """Give what an object that grows keeps: its metadata, and how it is stored."""
+    """Return what an object that grows keeps: its metadata, and how it is stored."""
     return {name: answer[name] for name in _KEPT if answer.get(name)}
 
 
 def settings(write_id: str, before: dict[str, Any]) -> dict[str, Any]:
-    """Give the settings of an object.
-
-    Parameters
-    ----------
-    write_id : str
-        The write that makes it.
-    before : dict
-        The settings of what it grows from.
-
-    Returns
-    -------
-    dict
-        Arguments of the request that makes the object.
-    """
+    """Return the settings of an object."""
     metadata = {**before.get("Metadata", {}), NAME: ""}
     room = _METADATA_BYTES - sum(len(name) + len(text) for name, text in metadata.items())
     most = max(1, min(_MOST, room // (len(write_id) + 1)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 from sdb.errors import CorruptError, SdbError, UnsupportedError
-from sdb.store.flat import FlatReader
+from sdb.log import Logger
+from sdb.retry import Backoff
+from sdb.store.objectstore_base import ObjectReaderBase
+from sdb.store.s3.address import ObjectAddress, parse
 from sdb.store.s3.client import connect
 from sdb.store.s3.failures import changed, code_of, is_answer, status_of, translate, translated
 from sdb.store.s3.history import ids_of, settings_of
-from sdb.store.s3.place import Place, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,41 +20,34 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 5
 _PIECE_BYTES = 1 << 20
-_PAUSE_SECONDS = 0.1
+_log = Logger("sdb.store.s3")
+_PAUSE_SECONDS = 0.2
+_LONGEST_PAUSE_SECONDS = 1.6
 _NO_SUCH_RANGE = 416
 
 
-class S3Reader(FlatReader):
+class S3Reader(ObjectReaderBase):
     """One version of an object, open for reading at any position.
 
-    Every request insists on the version that was opened.
+    Every request has the version that was opened as its condition.
 
-    Parameters
-    ----------
-    place : Place
-        Where the object is.
-    size_bytes : int
-        Its size.
-    etag : str
-        Which version, with the quotes around it.
-    settings : dict
-        Its metadata and how it is stored, as arguments of a request that makes an object like it.
-    known : tuple of int and bytes
-        Bytes that were read when it was opened, and where they start.
+    * ``settings``: Its metadata and how it is stored, as arguments of a request that makes an
+      object like it.
+    * ``known``: Bytes that were read when it was opened, and where they start.
     """
 
-    __slots__ = ("_known", "_known_start", "etag", "path", "place", "settings", "size_bytes")
+    __slots__ = ("_known", "_known_start", "address", "etag", "path", "settings", "size_bytes")
 
     def __init__(
         self,
-        place: Place,
+        address: ObjectAddress,
         size_bytes: int,
         etag: str,
         settings: dict[str, Any],
         known: tuple[int, bytes],
     ) -> None:
-        self.place = place
-        self.path = str(place)
+        self.address = address
+        self.path = str(address)
         self.size_bytes = size_bytes
         self.etag = etag
         self.settings = settings
@@ -67,16 +60,6 @@ class S3Reader(FlatReader):
 
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range.
-
-        Parameters
-        ----------
-        start, stop : int
-            Positions in the object, in bytes.
-
-        Returns
-        -------
-        bytes
-            Exactly ``stop - start`` bytes.
 
         Raises
         ------
@@ -97,11 +80,6 @@ class S3Reader(FlatReader):
 
         Where the connection breaks, reading goes on with a new one.
 
-        Yields
-        ------
-        bytes
-            At most a mebibyte.
-
         Raises
         ------
         ConflictError, NotFoundError, CorruptError
@@ -114,23 +92,22 @@ class S3Reader(FlatReader):
             offset = start - self._known_start
             yield self._known[offset : offset + stop - start]
             start = min(stop, self._known_start + len(self._known))
-        failures = 0
+        backoff = _backoff(f"reading {self.path}")
         while start < stop:
             try:
                 for piece in self._request(start, stop):
                     start += len(piece)
-                    failures = 0
+                    backoff.failures = 0
                     yield piece
             except _BrokenError as broken:
-                failures += 1
-                if failures == ATTEMPTS:
+                if not backoff.may_retry(broken):
                     raise self._gave_up(broken, start) from broken
-                time.sleep(_PAUSE_SECONDS * 2**failures)
+                backoff.pause()
 
     def _request(self, start: int, stop: int) -> Generator[bytes]:
         with translated("reading", self.path):
             answer = connect().get_object(
-                **self.place.names, Range=f"bytes={start}-{stop - 1}", IfMatch=self.etag
+                **self.address.names, Range=f"bytes={start}-{stop - 1}", IfMatch=self.etag
             )
         if answer["ETag"] != self.etag:
             answer["Body"].close()
@@ -150,7 +127,7 @@ class _BrokenError(Exception):
 
 
 def _received(body: StreamingBody, expected: int) -> Generator[bytes]:
-    """Give the body of an answer, and insist on all of it."""
+    """Yield the body of an answer, and check that it is all there."""
     from botocore.exceptions import BotoCoreError
 
     received = 0
@@ -169,19 +146,9 @@ def _received(body: StreamingBody, expected: int) -> Generator[bytes]:
 def open_read(url: str, *, head_bytes: int = 0, tail_bytes: int = 0, start: int = 0) -> S3Reader:
     """Open an object for reading at any position.
 
-    Parameters
-    ----------
-    url : str
-        Where it is.
-    head_bytes, tail_bytes : int
-        How many bytes to read at once from its beginning or, if that is 0, from its end.
-    start : int
-        Where these bytes begin, if that is not its beginning.
-
-    Returns
-    -------
-    S3Reader
-        The version of the object that is there now.
+    * ``head_bytes, tail_bytes``: How many bytes to read at once from its beginning or, if that is
+      0, from its end.
+    * ``start``: Where these bytes begin, if that is not its beginning.
 
     Raises
     ------
@@ -190,36 +157,45 @@ def open_read(url: str, *, head_bytes: int = 0, tail_bytes: int = 0, start: int 
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
-    place = parse(url)
+    address = parse(url)
     stop = start + head_bytes
     wanted = f"bytes={start}-{stop - 1}" if head_bytes else f"bytes=-{max(1, tail_bytes)}"
-    failures = 0
+    backoff = _backoff(f"opening {address}")
     while True:
         try:
-            return _open(place, wanted)
+            return _open(address, wanted)
         except (ClientError, BotoCoreError, _BrokenError) as error:
             if status_of(error) == _NO_SUCH_RANGE:
-                return _empty(place)
+                return _empty(address)
             if is_answer(error) and code_of(error) == "AccessDenied":
-                raise _denied(error, place) from error
-            failures += 1
+                raise _denied(error, address) from error
             if not isinstance(error, _BrokenError):
-                raise translate(error, "opening", str(place)) from error
-            if failures == ATTEMPTS:
-                message = f"opening {place}: the connection broke {failures} times: {error}"
-                raise SdbError(message, path=str(place)) from error
-            time.sleep(_PAUSE_SECONDS * 2**failures)
+                raise translate(error, "opening", str(address)) from error
+            if not backoff.may_retry(error):
+                message = f"opening {address}: the connection broke {ATTEMPTS} times: {error}"
+                raise SdbError(message, path=str(address)) from error
+            backoff.pause()
 
 
-def _denied(error: Exception, place: Place) -> SdbError:
+def _backoff(what: str) -> Backoff:
+    return Backoff(
+        what,
+        _log,
+        first_seconds=_PAUSE_SECONDS,
+        longest_seconds=_LONGEST_PAUSE_SECONDS,
+        attempts=ATTEMPTS,
+    )
+
+
+def _denied(error: Exception, address: ObjectAddress) -> SdbError:
     """Say what AWS does not: without permission to list, what is not there is denied."""
-    denied = translate(error, "opening", str(place))
+    denied = translate(error, "opening", str(address))
     denied.hint = "it may also not exist: s3:GetObject, and s3:ListBucket to tell the difference"
     return denied
 
 
-def _open(place: Place, wanted: str) -> S3Reader:
-    answer = connect().get_object(**place.names, Range=wanted)
+def _open(address: ObjectAddress, wanted: str) -> S3Reader:
+    answer = connect().get_object(**address.names, Range=wanted)
     body = answer["Body"]
     size = start = answer["ContentLength"]
     if status_of_answer(answer) == 206:  # noqa: PLR2004 - partial content
@@ -227,17 +203,17 @@ def _open(place: Place, wanted: str) -> S3Reader:
         start, size = int(span.partition("-")[0]), int(total)
     elif size > _PIECE_BYTES:
         body.close()
-        raise _without_ranges(str(place))
+        raise _without_ranges(str(address))
     else:
         start = 0
     known = b"".join(_received(body, answer["ContentLength"]))
-    return S3Reader(place, size, answer["ETag"], settings_of(answer), (start, known))
+    return S3Reader(address, size, answer["ETag"], settings_of(answer), (start, known))
 
 
-def _empty(place: Place) -> S3Reader:
-    with translated("opening", str(place)):
-        answer = connect().head_object(**place.names)
-    return S3Reader(place, answer["ContentLength"], answer["ETag"], settings_of(answer), (0, b""))
+def _empty(address: ObjectAddress) -> S3Reader:
+    with translated("opening", str(address)):
+        answer = connect().head_object(**address.names)
+    return S3Reader(address, answer["ContentLength"], answer["ETag"], settings_of(answer), (0, b""))
 
 
 def _without_ranges(path: str) -> SdbError:
@@ -246,5 +222,5 @@ def _without_ranges(path: str) -> SdbError:
 
 
 def status_of_answer(answer: dict[str, Any]) -> int:
-    """Give the HTTP status of an answer that boto3 has parsed."""
+    """Return the HTTP status of an answer that boto3 has parsed."""
     return int(answer["ResponseMetadata"]["HTTPStatusCode"])

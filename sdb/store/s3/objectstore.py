@@ -7,8 +7,8 @@ from contextlib import nullcontext
 
 from sdb.errors import UsageError
 from sdb.store.base import TAIL_BYTES
-from sdb.store.flat import FlatStore
-from sdb.store.s3 import place
+from sdb.store.objectstore_base import ObjectStoreBase
+from sdb.store.s3 import address
 from sdb.store.s3.objects import S3Reader, open_read
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sdb.store.s3.doctor import Diagnosis
 
 
-class S3Store(FlatStore):
+class S3Store(ObjectStoreBase):
     """Objects by their URLs; see :class:`sdb.store.base.Store` for what the methods do.
 
     The connections belong to the process, see :mod:`sdb.store.s3.client`, so that there is no
@@ -32,20 +32,20 @@ class S3Store(FlatStore):
 
     def open(self, location: Location, *, head_bytes: int = 0, start: int = 0) -> S3Reader:
         """Open an object for reading, and read a part of it with the same request."""
-        place = os.fspath(location)
-        return open_read(place, head_bytes=head_bytes, tail_bytes=TAIL_BYTES, start=start)
+        url = os.fspath(location)
+        return open_read(url, head_bytes=head_bytes, tail_bytes=TAIL_BYTES, start=start)
 
     def version(self, location: Location) -> str | None:
-        """Give the ETag of an object."""
+        """Return the ETag of an object."""
         from sdb.store.s3 import prefix
 
         return prefix.version(os.fspath(location))
 
-    def look(self, location: Location) -> Entry | None:
+    def head(self, location: Location) -> Entry | None:
         """Look at an object."""
         from sdb.store.s3 import prefix
 
-        return prefix.look(os.fspath(location))
+        return prefix.head(os.fspath(location))
 
     def list(
         self, folder: Location, *, after: str = "", most: int | None = None
@@ -74,8 +74,8 @@ class S3Store(FlatStore):
         return prefix.matching(pattern)
 
     def matcher(self, pattern: str) -> Callable[[str], bool]:
-        """Give what tells whether a pattern matches a URL."""
-        return place.matcher(pattern)
+        """Return what tells whether a pattern matches a URL."""
+        return address.matcher(pattern)
 
     def create(
         self, location: Location, *, overwrite: bool = False
@@ -85,7 +85,7 @@ class S3Store(FlatStore):
 
         return drafts.atomic_write(os.fspath(location), overwrite=overwrite)
 
-    def grow(
+    def create_from_prefix(
         self,
         source: Reader,
         kept_bytes: int,
@@ -94,30 +94,32 @@ class S3Store(FlatStore):
         overwrite: bool = False,
         single_writer: bool = False,
     ) -> AbstractContextManager[Draft]:
-        """Begin an object with the bytes of another one, see :func:`sdb.store.s3.grow.grow`."""
+        """Begin an object with the bytes of another one, see :mod:`sdb.store.s3.grow`."""
         from sdb.store.s3 import grow
 
         url = os.fspath(location)
-        return grow.grow(source, kept_bytes, url, overwrite=overwrite, single_writer=single_writer)
+        return grow.create_from_prefix(
+            source, kept_bytes, url, overwrite=overwrite, single_writer=single_writer
+        )
 
-    def put_if(
+    def put_if_match(
         self,
         location: Location,
         data: bytes,
         replaced: Reader | None,
         *,
-        ahead: bool = False,
-        after: Sequence[Location] = (),  # noqa: ARG002 - what is there stays
+        durable: bool = True,
+        flush_after: Sequence[Location] = (),  # noqa: ARG002 - what is there stays
     ) -> str:
         """Put an object in the place of the version that was read."""
         from sdb.store.s3 import prefix
 
         url = os.fspath(location)
         if replaced is not None and not (
-            isinstance(replaced, S3Reader) and replaced.place == place.parse(url)
+            isinstance(replaced, S3Reader) and replaced.address == address.parse(url)
         ):
             raise UsageError(f"{replaced.path} was read, and not what {url} replaces", path=url)
-        return prefix.put_if(url, data, replaced, ahead=ahead)
+        return prefix.put_if_match(url, data, replaced, durable=durable)
 
     def delete(self, location: Location) -> None:
         """Delete an object."""
@@ -131,7 +133,7 @@ class S3Store(FlatStore):
             return nullcontext()
         from sdb.store.s3 import lock
 
-        return lock.exclusive(place.parse(os.fspath(location)), insist=True)
+        return lock.exclusive(address.parse(os.fspath(location)), required=True)
 
     def uploads(self, folder: Location) -> Sequence[Entry]:
         """List open uploads; a request for each thousand of them."""
@@ -139,17 +141,17 @@ class S3Store(FlatStore):
 
         return prefix.uploads(os.fspath(folder))
 
-    def give_up(self, upload: Entry) -> None:
-        """Give up an upload: its parts go."""
+    def abort_upload(self, upload: Entry) -> None:
+        """Abort an upload: its parts go."""
         from sdb.store.s3 import prefix
 
-        prefix.give_up(upload)
+        prefix.abort_upload(upload)
 
-    def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
-        """Give up the uploads of writers that were killed."""
+    def abort_orphaned_uploads(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
+        """Abort the uploads of writers that were killed."""
         from sdb.store.s3 import prefix
 
-        prefix.abandon(os.fspath(folder), is_ours)
+        prefix.abort_orphaned_uploads(os.fspath(folder), is_ours)
 
     def diagnose(self, location: Location) -> Diagnosis:
         """Try what the endpoint does."""

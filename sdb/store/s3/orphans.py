@@ -7,9 +7,9 @@ import datetime as dt
 
 from sdb.errors import SdbError
 from sdb.records import record
+from sdb.store.s3.address import ObjectAddress
 from sdb.store.s3.client import connect
 from sdb.store.s3.failures import translated
-from sdb.store.s3.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class OpenUpload:
 
     Attributes
     ----------
-    place : Place
+    address : ObjectAddress
         Where the object would be.
     id : str
         The number of the upload.
@@ -35,7 +35,7 @@ class OpenUpload:
         How long ago that is, by the same clock.
     """
 
-    place: Place
+    address: ObjectAddress
     id: str
     begun_us: int
     age_seconds: float
@@ -44,19 +44,9 @@ class OpenUpload:
 def open_uploads(bucket: str, prefix: str) -> Iterator[OpenUpload]:
     """List uploads that are open.
 
-    Parameters
-    ----------
-    bucket : str
-        The S3 bucket.
-    prefix : str
-        What the keys of the objects begin with.
-
-    Yields
-    ------
-    OpenUpload
-        In the order of the keys.
+    * ``bucket``: The S3 bucket.
     """
-    with translated("listing uploads of", str(Place(bucket, prefix))):
+    with translated("listing uploads of", str(ObjectAddress(bucket, prefix))):
         pages = connect().get_paginator("list_multipart_uploads")
         for page in pages.paginate(Bucket=bucket, Prefix=prefix):
             now = clock(page)
@@ -64,38 +54,34 @@ def open_uploads(bucket: str, prefix: str) -> Iterator[OpenUpload]:
                 begun = entry["Initiated"]
                 age = (now - begun).total_seconds()
                 begun_us = int(begun.timestamp() * 1_000_000)
-                yield OpenUpload(Place(bucket, entry["Key"]), entry["UploadId"], begun_us, age)
+                yield OpenUpload(
+                    ObjectAddress(bucket, entry["Key"]), entry["UploadId"], begun_us, age
+                )
 
 
 def clock(answer: dict[str, Any]) -> dt.datetime:
-    """Give the time at which the store answered, by its own clock."""
+    """Return the time at which the store answered, by its own clock."""
     from email.utils import parsedate_to_datetime
 
     date = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
     return parsedate_to_datetime(date) if date else dt.datetime.now(dt.UTC)
 
 
-def remove_nameless(place: Place, own: str, seconds: float) -> None:
-    """Give up uploads that were begun without an answer, so that their number is not known.
+def remove_nameless(address: ObjectAddress, own: str, seconds: float) -> None:
+    """Abort uploads that were begun without an answer, so that their number is not known.
 
     They have no parts, where those of others have got one by now. Should one of another writer be
     hit all the same, that writer starts over.
 
-    Parameters
-    ----------
-    place : Place
-        Where the object is.
-    own : str
-        The number of the upload that did get an answer.
-    seconds : float
-        How long ago the first one without an answer was begun.
+    * ``own``: The number of the upload that did get an answer.
+    * ``seconds``: How long ago the first one without an answer was begun.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
     with contextlib.suppress(ClientError, BotoCoreError, SdbError):
-        for upload in list(open_uploads(place.bucket, place.key)):
+        for upload in list(open_uploads(address.bucket, address.key)):
             is_recent = upload.age_seconds <= seconds + _CLOCK_SECONDS
-            if upload.place == place and upload.id != own and is_recent:
-                part = {**place.names, "UploadId": upload.id}
+            if upload.address == address and upload.id != own and is_recent:
+                part = {**address.names, "UploadId": upload.id}
                 if not connect().list_parts(**part, MaxParts=1).get("Parts"):
                     connect().abort_multipart_upload(**part)

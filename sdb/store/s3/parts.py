@@ -17,21 +17,9 @@ _DOUBLINGS = 10
 
 
 def part_bytes(index: int, budget: int) -> int:
-    """Give the size that the next part should have.
+    """Return the size that the next part should have.
 
     Parts become larger on the way, so that those that are left suffice for the largest object.
-
-    Parameters
-    ----------
-    index : int
-        How many parts there are already.
-    budget : int
-        How many there may be.
-
-    Returns
-    -------
-    int
-        Size in bytes.
     """
     return min(MAX_PART_BYTES, FIRST_PART_BYTES << (index * _DOUBLINGS // budget))
 
@@ -39,15 +27,9 @@ def part_bytes(index: int, budget: int) -> int:
 def copy_ranges(count: int) -> list[tuple[int, int]]:
     """Cut the first bytes of an object into parts that the store copies, all about equal.
 
-    Parameters
-    ----------
-    count : int
-        How many bytes, at least those of the smallest part.
+    * ``count``: How many bytes, at least those of the smallest part.
 
-    Returns
-    -------
-    list of tuple
-        Half-open ranges, at most half as many as there may be parts.
+    Returns: Half-open ranges, at most half as many as there may be parts.
     """
     largest = min(MAX_PART_BYTES, max(COPY_BYTES, -(-count // (MAX_PARTS // 2))))
     parts = -(-count // largest)
@@ -57,13 +39,7 @@ def copy_ranges(count: int) -> list[tuple[int, int]]:
 
 
 class Parts:
-    """Cuts what is written into parts.
-
-    Parameters
-    ----------
-    upload : Upload
-        What takes them.
-    """
+    """Cuts what is written into parts."""
 
     def __init__(self, upload: Upload) -> None:
         self._upload = upload
@@ -88,7 +64,7 @@ class Parts:
         self._upload.put(bytes(data[:count]))
 
     def rest(self) -> bytes:
-        """Give what is not sent yet."""
+        """Return what is not sent yet."""
         return b"".join(self._pieces)
 
     @property

@@ -7,11 +7,11 @@ from itertools import islice
 from sdb.errors import ConflictError, ExistsError, NotFoundError
 from sdb.store.base import Entry
 from sdb.store.keypatterns import literal_start
+from sdb.store.s3.address import HIDDEN, SCHEME, matcher, parse, split
 from sdb.store.s3.client import connect
 from sdb.store.s3.drafts import S3Draft, drafting
 from sdb.store.s3.failures import code_of, translated
 from sdb.store.s3.orphans import open_uploads
-from sdb.store.s3.place import HIDDEN, SCHEME, matcher, parse, split
 from sdb.store.s3.probe import check_conditions
 from sdb.store.s3.publish import Condition
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def entries(url: str, after: str = "", most: int | None = None) -> list[Entry]:
     """List the objects directly below a URL; see :meth:`sdb.store.base.Store.list`."""
     bucket, start = _start(url)
-    found = _listed(bucket, start, url, flat=True, after=after)
-    return sorted(islice(found, most), key=lambda entry: entry.name)
+    listed = _listed(bucket, start, url, flat=True, after=after)
+    return sorted(islice(listed, most), key=lambda entry: entry.name)
 
 
 def below(url: str) -> Iterator[Entry]:
@@ -42,8 +42,10 @@ def folders(url: str) -> list[str]:
     with translated("listing", url):
         pages = connect().get_paginator("list_objects_v2")
         for page in pages.paginate(Bucket=bucket, Prefix=start, Delimiter="/"):
-            found = (str(one["Prefix"]) for one in page.get("CommonPrefixes", ()))
-            names.update(prefix[len(start) : -1] for prefix in found)
+            prefixes = (
+                str(prefix_entry["Prefix"]) for prefix_entry in page.get("CommonPrefixes", ())
+            )
+            names.update(prefix[len(start) : -1] for prefix in prefixes)
     return sorted(names - {""})
 
 
@@ -52,15 +54,8 @@ def matching(pattern: str) -> list[Entry]:
 
     Only what begins like the pattern is listed.
 
-    Parameters
-    ----------
-    pattern : str
-        A URL, such as ``s3://bucket/2026/**/*.json.gz``; see :func:`sdb.store.s3.place.matcher`.
-
-    Returns
-    -------
-    list of Entry
-        Sorted by the bytes of their names.
+    * ``pattern``: A URL, such as ``s3://bucket/2026/**/*.json.gz``; see
+      :func:`sdb.store.s3.address.matcher`.
 
     Raises
     ------
@@ -73,9 +68,9 @@ def matching(pattern: str) -> list[Entry]:
     start = literal_start(key)
     rest = key[len(start) :]
     fits = matcher(pattern)
-    found = _listed(bucket, start, pattern, flat="/" not in rest and "**" not in rest)
+    listed = _listed(bucket, start, pattern, flat="/" not in rest and "**" not in rest)
     return sorted(
-        (entry for entry in found if fits(entry.location)),
+        (entry for entry in listed if fits(entry.location)),
         key=lambda entry: entry.location.encode(),
     )
 
@@ -87,90 +82,90 @@ def _listed(bucket: str, start: str, url: str, *, flat: bool, after: str = "") -
     with translated("listing", url):
         pages = connect().get_paginator("list_objects_v2")
         for page in pages.paginate(Bucket=bucket, Prefix=start, **options):
-            for found in page.get("Contents", ()):
-                key = str(found["Key"])
+            for listed in page.get("Contents", ()):
+                key = str(listed["Key"])
                 if key.endswith("/") or key.rpartition("/")[2].startswith(HIDDEN):
                     continue
-                modified_us = int(found["LastModified"].timestamp() * 1_000_000)
+                modified_us = int(listed["LastModified"].timestamp() * 1_000_000)
                 location = f"{SCHEME}{bucket}/{key}"
-                yield Entry(location, int(found["Size"]), str(found["ETag"]), modified_us)
+                yield Entry(location, int(listed["Size"]), str(listed["ETag"]), modified_us)
 
 
 def version(url: str) -> str | None:
-    """Give the ETag of an object; None: there is none."""
-    place = parse(url)
+    """Return the ETag of an object; None: it does not exist."""
+    address = parse(url)
     try:
         with translated("looking at", url):
-            return str(connect().head_object(**place.names)["ETag"])
+            return str(connect().head_object(**address.names)["ETag"])
     except NotFoundError:
         return None
 
 
-def look(url: str) -> Entry | None:
-    """Look at an object; None: there is none. Its time has whole seconds."""
-    place = parse(url)
+def head(url: str) -> Entry | None:
+    """Look at an object; None: it does not exist. Its time has whole seconds."""
+    address = parse(url)
     try:
         with translated("looking at", url):
-            found = connect().head_object(**place.names)
+            answer = connect().head_object(**address.names)
     except NotFoundError:
         return None
-    modified_us = int(found["LastModified"].timestamp() * 1_000_000)
-    return Entry(str(place), int(found["ContentLength"]), str(found["ETag"]), modified_us)
+    modified_us = int(answer["LastModified"].timestamp() * 1_000_000)
+    return Entry(str(address), int(answer["ContentLength"]), str(answer["ETag"]), modified_us)
 
 
 def delete(url: str) -> None:
     """Delete an object; one that is not there is deleted already."""
-    place = parse(url)
+    address = parse(url)
     with translated("removing", url):
-        connect().delete_object(**place.names)
+        connect().delete_object(**address.names)
 
 
 def uploads(url: str) -> list[Entry]:
     """List open uploads below a URL; see :meth:`sdb.store.base.Store.uploads`."""
     bucket, start = _start(url)
     return [
-        Entry(str(found.place), 0, found.id, found.begun_us)
-        for found in open_uploads(bucket, start)
+        Entry(str(upload.address), 0, upload.id, upload.begun_us)
+        for upload in open_uploads(bucket, start)
     ]
 
 
-def give_up(upload: Entry) -> None:
-    """Give up an upload; see :meth:`sdb.store.base.Store.give_up`."""
+def abort_upload(upload: Entry) -> None:
+    """Abort an upload; see :meth:`sdb.store.base.Store.abort_upload`."""
     from botocore.exceptions import ClientError
 
-    place = parse(upload.location)
+    address = parse(upload.location)
     with translated("giving up an upload of", upload.location):
         try:
-            connect().abort_multipart_upload(**place.names, UploadId=upload.version)
+            connect().abort_multipart_upload(**address.names, UploadId=upload.version)
         except ClientError as error:
             if code_of(error) != "NoSuchUpload":
                 raise
 
 
-def abandon(url: str, is_ours: Callable[[str], bool]) -> None:
-    """Give up the uploads that nobody will complete; see :meth:`sdb.store.base.Store.abandon`."""
+def abort_orphaned_uploads(url: str, is_ours: Callable[[str], bool]) -> None:
+    """Abort the uploads that nobody will complete."""
     _, start = _start(url)
     for upload in uploads(url):
         if is_ours(parse(upload.location).key[len(start) :]):
-            give_up(upload)
+            abort_upload(upload)
 
 
-def put_if(url: str, data: bytes, replaced: S3Reader | None, *, ahead: bool = False) -> str:
-    """Put an object in the place of another version; see :meth:`sdb.store.base.Store.put_if`."""
-    place = parse(url)
-    check_conditions(place, completion=False)
-    with drafting(S3Draft(place, replaced.settings if replaced else {})) as draft:
+def put_if_match(url: str, data: bytes, replaced: S3Reader | None, *, durable: bool = True) -> str:
+    """Replace a version of an object; see :meth:`sdb.store.base.Store.put_if_match`."""
+    address = parse(url)
+    check_conditions(address, completion=False)
+    with drafting(S3Draft(address, replaced.settings if replaced else {})) as draft:
         draft.write(data)
         if draft.upload.id:
-            check_conditions(place, completion=True)
+            check_conditions(address, completion=True)
         try:
             condition = Condition(replaced=replaced, absent=replaced is None)
-            return draft.publish(condition, alone=not ahead)
+            return draft.publish(condition, alone=durable)
         except ExistsError as error:
             raise ConflictError(error.message, path=url, hint="run it again") from error
 
 
 def _start(url: str) -> tuple[str, str]:
-    """Give the bucket, and what the keys below a URL begin with."""
+    """Return the bucket, and what the keys below a URL begin with."""
     bucket, key = split(url)
     return bucket, f"{key.rstrip('/')}/" if key.strip("/") else ""

@@ -1,4 +1,4 @@
-"""Try if an endpoint insists on the conditions of requests that publish an object.
+"""Try if an endpoint enforces the conditions of requests that publish an object.
 
 S3 does. Some stores that speak its protocol pass over what they do not know, and then the last of
 two writers wins, and what the other one added is lost. So they are tried, with a name that nobody
@@ -12,9 +12,9 @@ import os
 import threading
 
 from sdb.errors import SdbError, UnsupportedError
+from sdb.store.s3.address import HIDDEN, ObjectAddress
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.failures import status_of, translate
-from sdb.store.s3.place import HIDDEN, Place
 from sdb.store.s3.upload import Upload
 
 TYPE_CHECKING = False
@@ -30,30 +30,21 @@ _guard = threading.Lock()
 _known: dict[tuple[str, str, str], bool] = {}
 
 
-def scratch(bucket: str, folder: str) -> Place:
-    """Give a place that nobody uses.
+def scratch(bucket: str, folder: str) -> ObjectAddress:
+    """Return a place that nobody uses.
 
-    Parameters
-    ----------
-    bucket : str
-        The S3 bucket.
-    folder : str
-        What its key begins with, up to a slash.
+    * ``bucket``: The S3 bucket.
+    * ``folder``: What its key begins with, up to a slash.
     """
-    return Place(bucket, f"{folder}{HIDDEN}doctor-{os.urandom(8).hex()}")
+    return ObjectAddress(bucket, f"{folder}{HIDDEN}doctor-{os.urandom(8).hex()}")
 
 
-def check_conditions(place: Place, *, completion: bool) -> None:
-    """Insist on an endpoint that keeps one of two writers from undoing the other's work.
+def check_conditions(address: ObjectAddress, *, completion: bool) -> None:
+    """Require an endpoint that keeps one of two writers from undoing the other's work.
 
     It is tried once in a process for each endpoint and bucket; S3 itself is not tried.
 
-    Parameters
-    ----------
-    place : Place
-        What will be written.
-    completion : bool
-        Whether by completing an upload, and not with one request.
+    * ``completion``: Whether by completing an upload, and not with one request.
 
     Raises
     ------
@@ -66,37 +57,37 @@ def check_conditions(place: Place, *, completion: bool) -> None:
     if service.is_aws:
         return
     probe = completes_conditionally if completion else puts_conditionally
-    identity = (service.url, place.bucket, probe.__name__)
-    folder = place.key[: place.key.rfind("/") + 1]
+    identity = (service.url, address.bucket, probe.__name__)
+    folder = address.key[: address.key.rfind("/") + 1]
     with _guard:
         if identity not in _known:
-            _known[identity] = probe(scratch(place.bucket, folder))
+            _known[identity] = probe(scratch(address.bucket, folder))
         if not _known[identity]:
             raise UnsupportedError(
                 f"{service.url} ignores conditions of writes: two writers would undo each other",
-                path=str(place),
+                path=str(address),
                 hint="sdb doctor tells more; --unsafe-single-writer if nobody else writes",
             )
 
 
-def puts_conditionally(place: Place) -> bool:
-    """Tell whether the endpoint insists on ``If-Match`` of one request; one request if it does."""
+def puts_conditionally(address: ObjectAddress) -> bool:
+    """Check whether the endpoint enforces ``If-Match`` of a request; one request if it does."""
     return _is_refused(
-        place,
-        lambda: connect().put_object(**place.names, Body=b"", IfMatch=NO_SUCH_VERSION),
+        address,
+        lambda: connect().put_object(**address.names, Body=b"", IfMatch=NO_SUCH_VERSION),
     )
 
 
-def completes_conditionally(place: Place) -> bool:
-    """Tell whether the endpoint insists on ``If-Match`` of a completion; five requests."""
-    upload = Upload(place, {})
+def completes_conditionally(address: ObjectAddress) -> bool:
+    """Return whether the endpoint enforces ``If-Match`` of a completion; five requests."""
+    upload = Upload(address, {})
     try:
         upload.put(b"sdb")
         parts = upload.parts()
         return _is_refused(
-            place,
+            address,
             lambda: connect().complete_multipart_upload(
-                **place.names,
+                **address.names,
                 UploadId=upload.id,
                 MultipartUpload=parts,
                 IfMatch=NO_SUCH_VERSION,
@@ -109,7 +100,7 @@ def completes_conditionally(place: Place) -> bool:
         upload.abort()
 
 
-def _is_refused(place: Place, request: Callable[[], object]) -> bool:
+def _is_refused(address: ObjectAddress, request: Callable[[], object]) -> bool:
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
@@ -119,15 +110,15 @@ def _is_refused(place: Place, request: Callable[[], object]) -> bool:
             return True
         if status_of(error) == _NOT_IMPLEMENTED:
             return False
-        raise _untried(error, place) from error
+        raise _untried(error, address) from error
     except BotoCoreError as error:
-        raise _untried(error, place) from error
-    discard(lambda: connect().delete_object(**place.names))
+        raise _untried(error, address) from error
+    discard(lambda: connect().delete_object(**address.names))
     return False
 
 
-def _untried(error: Exception, place: Place) -> Exception:
-    failed = translate(error, "trying conditional writes with", str(place))
+def _untried(error: Exception, address: ObjectAddress) -> Exception:
+    failed = translate(error, "trying conditional writes with", str(address))
     failed.hint = failed.hint or _HINT
     return failed
 

@@ -5,22 +5,22 @@ something in between, the store is asked what is there:
 
 * an object that has the number of this write among the writes that made it: it took place;
 * what was there before: the request is sent again, which is harmless, because it has a condition;
-* something else: someone was faster. The request can never succeed any more.
+* something else: another writer was faster. The request can never succeed any more.
 
 A store that refuses the request, and was never sent another one without an answer, has decided by
-that, even if nobody may look.
+that, even if reading is not allowed.
 
-An upload is given up before it is said to have failed, so that it cannot succeed afterwards.
+An upload is aborted before the failure is reported, so that it cannot succeed afterwards.
 """
 
 from __future__ import annotations
 
 import enum
-import random
-import time
 
 from sdb.errors import ExistsError, SdbError, UncertainError
+from sdb.log import Logger
 from sdb.records import record
+from sdb.retry import Backoff
 from sdb.store.s3.client import connect
 from sdb.store.s3.failures import changed, is_answer, is_refusal, status_of, translate, was_sent
 from sdb.store.s3.history import ids_of
@@ -30,33 +30,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from sdb.store.s3.address import ObjectAddress
     from sdb.store.s3.objects import S3Reader
-    from sdb.store.s3.place import Place
     from sdb.store.s3.upload import Upload
 
 ATTEMPTS = 5
+_log = Logger("sdb.store.s3")
 _PAUSE_SECONDS = 0.1
+_LONGEST_PAUSE_SECONDS = 1.6
 _SENDING_SECONDS = 60  # well within the time that a lock lasts
 _NOT_FOUND = 404
 
 
 @record
 class Condition:
-    """The condition on a place for an object to appear there.
+    """The condition on a place for an object to appear there."""
 
-    Attributes
-    ----------
-    replaced : S3Reader or None
-        This version of the object.
-    absent : bool
-        No object at all. Without either, anything may be there.
-    enforced : bool
-        Whether the store is asked to insist; otherwise it is only looked at.
-    """
-
-    replaced: S3Reader | None = None
-    absent: bool = False
-    enforced: bool = True
+    replaced: S3Reader | None = None  # this version of the object
+    absent: bool = False  # no object at all. Without either, anything may be there.
+    enforced: bool = True  # whether the store has to enforce it; otherwise it is only looked at
 
     @property
     def headers(self) -> dict[str, str]:
@@ -79,40 +71,23 @@ class _Now(enum.Enum):
 
 @record
 class Publication:
-    """An object that is about to appear.
+    """An object that is about to appear."""
 
-    Attributes
-    ----------
-    place : Place
-        Where.
-    write_id : str
-        The number of the write, which the object has in its metadata.
-    condition : Condition
-        What must be there.
-    send : callable
-        Sends the request, once.
-    upload : Upload or None
-        The upload that it completes, if it does.
-    """
-
-    place: Place
-    write_id: str
-    condition: Condition
-    send: Callable[[], Any]
-    upload: Upload | None = None
+    address: ObjectAddress  # where
+    write_id: str  # the number of the write, which the object has in its metadata
+    condition: Condition  # what must be there
+    send: Callable[[], Any]  # sends the request, once
+    upload: Upload | None = None  # the upload that it completes, if it does
 
     def run(self) -> str:
         """Publish the object.
 
-        Returns
-        -------
-        str
-            Its ETag; empty when the answer was lost and the object was replaced since.
+        Returns: Its ETag; empty when the answer was lost and the object was replaced since.
 
         Raises
         ------
         ConflictError
-            Someone else was faster, and this write will not take place any more.
+                Another writer was faster, and this write will not take place any more.
         ExistsError
             There is an object already.
         UncertainError
@@ -126,10 +101,15 @@ class Publication:
             raise self._lost()
         sure = True
         last: Exception | None = None
-        began = time.monotonic()
-        for attempt in range(ATTEMPTS):
-            if time.monotonic() - began > _SENDING_SECONDS:
-                break
+        backoff = Backoff(
+            f"writing {self.address}",
+            _log,
+            first_seconds=_PAUSE_SECONDS,
+            longest_seconds=_LONGEST_PAUSE_SECONDS,
+            patience_seconds=_SENDING_SECONDS,
+            attempts=ATTEMPTS,
+        )
+        while True:
             try:
                 return str(self.send().get("ETag", ""))
             except (ClientError, BotoCoreError) as error:
@@ -137,8 +117,10 @@ class Publication:
                 last = error
                 if self._is_settled(error, sure=sure):
                     return self._own_etag()
-            time.sleep(random.uniform(0, _PAUSE_SECONDS * 2**attempt))  # noqa: S311 - no secret
-        self._give_up(last if sure else None, sure=sure)
+                if not backoff.may_retry(error):
+                    break
+            backoff.pause()
+        self._abort(last if sure else None, sure=sure)
         return self._own_etag()
 
     def _own_etag(self) -> str:
@@ -146,7 +128,7 @@ class Publication:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            answer = connect().head_object(**self.place.names)
+            answer = connect().head_object(**self.address.names)
         except (ClientError, BotoCoreError):
             return ""
         return str(answer["ETag"]) if self.write_id in ids_of(answer)[:1] else ""
@@ -159,7 +141,7 @@ class Publication:
             now = self._look()
         except (ClientError, BotoCoreError):
             if sure and is_refusal(error):
-                self._give_up(error, sure=True)
+                self._abort(error, sure=True)
             return False
         if now is _Now.OURS:
             return True
@@ -168,7 +150,7 @@ class Publication:
         if now is _Now.UNRELATED:
             self._compare_uploads(error)
         if is_answer(error):
-            self._give_up(error, sure=sure)
+            self._abort(error, sure=sure)
             return True
         return False
 
@@ -178,24 +160,24 @@ class Publication:
 
         replaced = self.condition.replaced
         try:
-            answer = connect().head_object(**self.place.names)
+            answer = connect().head_object(**self.address.names)
         except ClientError as error:
             if status_of(error) != _NOT_FOUND:
                 raise
             return _Now.UNRELATED if replaced else _Now.BEFORE
-        found = ids_of(answer)
-        if self.write_id in found:
+        ids = ids_of(answer)
+        if self.write_id in ids:
             return _Now.OURS
         if replaced is None:
             return _Now.UNRELATED if self.condition.absent else _Now.BEFORE
         if answer["ETag"] == replaced.etag:
             return _Now.BEFORE
         # Each write that came after the version that was read has it among its own.
-        is_heir = bool(replaced.history) and replaced.history[0] in found
+        is_heir = bool(replaced.history) and replaced.history[0] in ids
         return _Now.THEIRS if is_heir else _Now.UNRELATED
 
     def _compare_uploads(self, error: Exception) -> None:
-        """Tell a write that never took place from one that was replaced at once."""
+        """Report a write that never took place from one that was replaced at once."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
@@ -206,14 +188,14 @@ class Publication:
             raise self._lost() from error
         raise self._unknown() from error
 
-    def _give_up(self, error: Exception | None, *, sure: bool = False) -> None:
+    def _abort(self, error: Exception | None, *, sure: bool = False) -> None:
         """Make sure that the object does not appear later, and say that it did not."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         is_over = sure if self.upload is None else self.upload.abort()
         if sure and error is not None and (is_refusal(error) or not was_sent(error)):
             # Whatever can be seen or given up: no request of it was taken.
-            raise translate(error, "writing", str(self.place)) from error
+            raise translate(error, "writing", str(self.address)) from error
         if not is_over:
             raise self._unknown() from error
         try:
@@ -223,19 +205,19 @@ class Publication:
         if now is _Now.OURS:
             return
         if error is not None:
-            raise translate(error, "writing", str(self.place)) from error
-        message = f"writing {self.place}: the store did not complete it; nothing was changed"
-        raise SdbError(message, path=str(self.place), hint="run it again")
+            raise translate(error, "writing", str(self.address)) from error
+        message = f"writing {self.address}: the store did not complete it; nothing was changed"
+        raise SdbError(message, path=str(self.address), hint="run it again")
 
     def _lost(self) -> SdbError:
-        url = str(self.place)
+        url = str(self.address)
         if self.condition.absent:
             return ExistsError(f"{url} exists already", path=url, hint="--force replaces it")
         return changed(f"writing {url}", url)
 
     def _unknown(self) -> UncertainError:
         return UncertainError(
-            f"writing {self.place}: no answer, and it cannot be seen whether it took place",
-            path=str(self.place),
+            f"writing {self.address}: no answer, and it cannot be seen whether it took place",
+            path=str(self.address),
             hint="look at what is there before you run it again",
         )

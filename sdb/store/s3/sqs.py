@@ -37,11 +37,6 @@ class SqsQueue:
     How long a message is hidden from others is what the queue is set to, and what is refused stays
     in it: its redrive policy moves it to the dead-letter queue after some deliveries.
 
-    Parameters
-    ----------
-    url : str
-        The URL of the queue.
-
     Raises
     ------
     NotFoundError, AccessError, UsageError
@@ -53,33 +48,33 @@ class SqsQueue:
         with self._asking("connecting to"):
             self._client = _connect(url)
         with self._asking("looking at"):
-            found = self._client.get_queue_attributes(
+            answer = self._client.get_queue_attributes(
                 QueueUrl=url, AttributeNames=["VisibilityTimeout"]
             )
-        hidden = int(found.get("Attributes", {}).get("VisibilityTimeout", _USUAL_SECONDS))
+        hidden = int(answer.get("Attributes", {}).get("VisibilityTimeout", _USUAL_SECONDS))
         self.hold_seconds = float(hidden or _USUAL_SECONDS)
 
     def receive(self, wait_seconds: float) -> Sequence[Message]:
         """Receive up to ten messages."""
         whole = max(0, min(_LONGEST_WAIT_SECONDS, int(wait_seconds)))
         with self._asking("receiving from"):
-            found = self._client.receive_message(
+            answer = self._client.receive_message(
                 QueueUrl=self.location,
                 MaxNumberOfMessages=_MOST,
                 WaitTimeSeconds=whole,
                 VisibilityTimeout=int(self.hold_seconds),
                 MessageSystemAttributeNames=["ApproximateReceiveCount"],
             )
-        if "Messages" not in found and not whole:
+        if "Messages" not in answer and not whole:
             time.sleep(min(wait_seconds, _PAUSE_SECONDS))
         return [
             Message(
-                one["MessageId"],
-                one["ReceiptHandle"],
-                one["Body"],
-                int(one.get("Attributes", {}).get("ApproximateReceiveCount", 1)),
+                message["MessageId"],
+                message["ReceiptHandle"],
+                message["Body"],
+                int(message.get("Attributes", {}).get("ApproximateReceiveCount", 1)),
             )
-            for one in found.get("Messages", [])
+            for message in answer.get("Messages", [])
         ]
 
     def hold(self, messages: Sequence[Message]) -> None:
@@ -97,7 +92,9 @@ class SqsQueue:
         """Delete messages; one that cannot be is delivered again."""
 
         def delete(some: Sequence[Message]) -> None:
-            entries = [{"Id": str(at), "ReceiptHandle": one.receipt} for at, one in enumerate(some)]
+            entries = [
+                {"Id": str(at), "ReceiptHandle": message.receipt} for at, message in enumerate(some)
+            ]
             with self._asking("deleting from"):
                 self._client.delete_message_batch(QueueUrl=self.location, Entries=entries)
 
@@ -110,8 +107,8 @@ class SqsQueue:
     def _hide(self, messages: Sequence[Message], seconds: int) -> None:
         def hide(some: Sequence[Message]) -> None:
             entries = [
-                {"Id": str(at), "ReceiptHandle": one.receipt, "VisibilityTimeout": seconds}
-                for at, one in enumerate(some)
+                {"Id": str(at), "ReceiptHandle": message.receipt, "VisibilityTimeout": seconds}
+                for at, message in enumerate(some)
             ]
             with self._asking("holding messages of"):
                 self._client.change_message_visibility_batch(
@@ -152,8 +149,8 @@ def _connect(url: str) -> Any:  # noqa: ANN401 - boto3 makes the classes of its 
 
     parts = urlsplit(url)
     host = _AWS_HOST.fullmatch(parts.hostname or "")
-    told = next(filter(None, host.groups())) if host else None
-    return Session(region_name=told or region()).client(
+    named_region = next(filter(None, host.groups())) if host else None
+    return Session(region_name=named_region or region()).client(
         "sqs",
         endpoint_url=os.environ.get(ENDPOINT) or f"{parts.scheme}://{parts.netloc}",
         config=Config(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import random
 import threading
 import time
 from base64 import b64encode
@@ -11,7 +10,9 @@ from collections import deque
 from hashlib import md5
 
 from sdb.errors import UnsupportedError
+from sdb.log import Logger
 from sdb.records import record
+from sdb.retry import Backoff
 from sdb.store.s3.client import ATTEMPTS, connect
 from sdb.store.s3.failures import code_of, is_answer, translated
 from sdb.store.s3.objects import status_of_answer
@@ -23,13 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from sdb.store.s3.address import ObjectAddress
     from sdb.store.s3.objects import S3Reader
-    from sdb.store.s3.place import Place
 
 WORKERS = 4
 _WAITING_BYTES = 64 << 20
 _STOP_SECONDS = 2.0
 _PAUSE_SECONDS = 0.1
+_LONGEST_PAUSE_SECONDS = 1.6
+_log = Logger("sdb.store.s3")
 
 
 @record
@@ -45,16 +48,11 @@ class Upload:
     Nothing is sent before the first part. Parts are sent by threads of its own, which do not keep
     the program from ending.
 
-    Parameters
-    ----------
-    place : Place
-        Where the object shall be.
-    settings : dict
-        Its metadata and how it shall be stored, see :mod:`sdb.store.s3.history`.
+    * ``settings``: Its metadata and how it shall be stored, see :mod:`sdb.store.s3.history`.
     """
 
-    def __init__(self, place: Place, settings: dict[str, Any]) -> None:
-        self.place = place
+    def __init__(self, address: ObjectAddress, settings: dict[str, Any]) -> None:
+        self.address = address
         self.id = ""
         self._settings = settings
         self._count = 0
@@ -82,7 +80,7 @@ class Upload:
 
         def run() -> str:
             answer = connect().upload_part(
-                **self.place.names,
+                **self.address.names,
                 UploadId=self.id,
                 PartNumber=number,
                 Body=data,
@@ -93,16 +91,16 @@ class Upload:
         self._add(_Task(number, size, run))
 
     def copy(self, source: S3Reader, start: int, stop: int) -> None:
-        """Let the store copy a part out of another object."""
+        """Have the store copy a part out of another object."""
         number = self._number()
         self._copies += 1
 
         def run() -> str:
             answer = connect().upload_part_copy(
-                **self.place.names,
+                **self.address.names,
                 UploadId=self.id,
                 PartNumber=number,
-                CopySource=source.place.names,
+                CopySource=source.address.names,
                 CopySourceIfMatch=source.etag,
                 CopySourceRange=f"bytes={start}-{stop - 1}",
             )
@@ -113,38 +111,45 @@ class Upload:
     def _number(self) -> int:
         """Begin the upload if it has not begun, and count one more part."""
         if not self.id:
-            with translated("writing", str(self.place)):
+            with translated("writing", str(self.address)):
                 self._begin()
         self._count += 1
         if self._count > MAX_PARTS:
-            raise UnsupportedError(f"{self.place}: more than {MAX_PARTS:,} parts")
+            raise UnsupportedError(f"{self.address}: more than {MAX_PARTS:,} parts")
         return self._count
 
     def _begin(self) -> None:
         """Begin the upload, and remember when there was no answer: it may have begun twice."""
         from botocore.exceptions import BotoCoreError, ClientError
 
-        for attempt in range(ATTEMPTS):
+        backoff = Backoff(
+            f"beginning an upload of {self.address}",
+            _log,
+            first_seconds=_PAUSE_SECONDS,
+            longest_seconds=_LONGEST_PAUSE_SECONDS,
+            attempts=ATTEMPTS,
+        )
+        while True:
             began = time.monotonic()
             try:
                 answer = connect(once=True).create_multipart_upload(
-                    **self.place.names, **self._settings
+                    **self.address.names, **self._settings
                 )
             except (ClientError, BotoCoreError) as error:
                 if is_answer(error):
                     raise
                 self._unanswered = self._unanswered or began
-                if attempt + 1 == ATTEMPTS:
+                if not backoff.may_retry(error):
                     self._remove_nameless()
                     raise
-                time.sleep(random.uniform(0, _PAUSE_SECONDS * 2**attempt))  # noqa: S311 - no secret
             else:
                 self.id = answer["UploadId"]
                 return
+            backoff.pause()
 
     def _remove_nameless(self) -> None:
         if self._unanswered:
-            remove_nameless(self.place, self.id, time.monotonic() - self._unanswered)
+            remove_nameless(self.address, self.id, time.monotonic() - self._unanswered)
             self._unanswered = 0.0
 
     def finish(self) -> None:
@@ -168,7 +173,7 @@ class Upload:
                 thread.start()
 
     def _is_full(self, size_bytes: int) -> bool:
-        """Tell whether as much is on its way as may be."""
+        """Return whether as much is on its way as may be."""
         many = self._waiting_bytes + size_bytes > _WAITING_BYTES
         return bool(self._waiting_bytes) and (many or len(self._waiting) >= WORKERS)
 
@@ -186,7 +191,7 @@ class Upload:
     def _run(self, task: _Task) -> None:
         tag, failure = "", None
         try:
-            with translated("writing", str(self.place)):
+            with translated("writing", str(self.address)):
                 tag = task.run()
         except BaseException as error:  # noqa: BLE001 - raised where the parts come from
             failure = error
@@ -223,11 +228,11 @@ class Upload:
             self._changed.notify_all()
 
     def is_gone(self) -> bool:
-        """Tell whether the store has no such upload: it was completed, or aborted."""
+        """Return whether the store has no such upload: it was completed, or aborted."""
         from botocore.exceptions import ClientError
 
         try:
-            answer = connect().list_parts(**self.place.names, UploadId=self.id, MaxParts=1)
+            answer = connect().list_parts(**self.address.names, UploadId=self.id, MaxParts=1)
         except ClientError as error:
             if code_of(error) in {"NoSuchUpload", "NoSuchKey"}:
                 return True
@@ -235,12 +240,9 @@ class Upload:
         return status_of_answer(answer) >= 300  # noqa: PLR2004 - anything but success
 
     def abort(self) -> bool:
-        """Give the upload up, and everything that was sent.
+        """Return the upload up, and everything that was sent.
 
-        Returns
-        -------
-        bool
-            Whether the store has confirmed that nothing of it is left.
+        Returns: Whether the store has confirmed that nothing of it is left.
         """
         from botocore.exceptions import BotoCoreError, ClientError
 
@@ -262,7 +264,7 @@ class Upload:
         from botocore.exceptions import ClientError
 
         try:
-            connect().abort_multipart_upload(**self.place.names, UploadId=self.id)
+            connect().abort_multipart_upload(**self.address.names, UploadId=self.id)
         except ClientError as error:
             if code_of(error) != "NoSuchUpload":
                 raise

@@ -37,18 +37,11 @@ _VARIABLES = (
 
 @record
 class RootConfig:
-    """The settings of a root.
+    """The settings of a root."""
 
-    Attributes
-    ----------
-    values : dict
-        Those that are set, by the names of their environment variables.
-    prefix : str
-        What the URIs of inputs below the root begin with.
-    """
-
+    # Those that are set, by the names of their environment variables
     values: dict[str, str] = field(repr=False)
-    prefix: str
+    prefix: str  # what the URIs of inputs below the root begin with
 
     def text(self, *, reveal: bool = False) -> str:
         """Write the settings for people, secrets only where they are asked for."""
@@ -74,12 +67,12 @@ class RootConfig:
 
     @property
     def hidden(self) -> list[str]:
-        """Names of the secrets that are set. The key of all local roots is none."""
+        """Names of the secrets that are set. The key of all local roots is no secret."""
         known = _SECRETS - {"SNELLER_INDEX_KEY"} if self.prefix == "file://" else _SECRETS
         return sorted(known & self.values.keys())
 
     def as_dict(self, *, reveal: bool = False) -> dict[str, object]:
-        """Give the settings as plain values, for JSON; hidden ones are null."""
+        """Return the settings as plain values, for JSON; hidden ones are null."""
         hidden = () if reveal else self.hidden
         return {
             "prefix": self.prefix,
@@ -91,16 +84,6 @@ class RootConfig:
 
 def root_config(root: TableRoot) -> RootConfig:
     """Collect the settings of a root.
-
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-
-    Returns
-    -------
-    RootConfig
-        Its settings, and those of S3.
 
     Raises
     ------

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 def seal_of(index: TableIndex) -> bytes:
-    """Return the digest by which an index that another program has written is told from ours."""
+    """Return the digest that tells an index of another program from ours."""
     from hashlib import blake2b
 
     said = {
         "created": ion.instant_from_us(index.created_us),
-        "to-delete": [one.struct() for one in index.to_delete],
+        "to-delete": [entry.struct() for entry in index.to_delete],
         "scan": [str(index.last_scan_us), index.is_scanning, *index.cursors],
-        "inline": [f"{one.key} {one.etag}" for one in index.inline],
+        "inline": [f"{entry.key} {entry.etag}" for entry in index.inline],
         "indirect": [f"{ref.key} {ref.etag}" for ref in index.indirect.refs],
         "inputs": [f"{ref.key} {ref.etag}" for ref in index.inputs.root],
-        "journal": sorted(f"{one.number} {one.path}" for one in index.inputs.journal or ()),
+        "journal": sorted(f"{entry.number} {entry.path}" for entry in index.inputs.journal or ()),
         "cursor": str(index.user_data.get("packed-gc-cursor", "")),
     }
     return blake2b(ion.dumps(said), digest_size=16).digest()

@@ -32,31 +32,17 @@ if TYPE_CHECKING:
 
 @record
 class JointVersion:
-    """The index of a table as a transaction over several tables has written it.
+    """The index of a table as a transaction over several tables has written it."""
 
-    Attributes
-    ----------
-    index : TableIndex
-        The index as it was read.
-    state : VersionState
-        Its state, which has the key of the intent.
-    data : bytes
-        The object that was read.
-    step : {"pending", "committed", "aborted"}
-        What has become of the transaction; an intent that is gone was aborted.
-    seen : str
-        The version of the intent that was read.
-    """
-
-    index: TableIndex
-    state: VersionState
-    data: bytes = field(repr=False)
-    step: str
-    seen: str = ""
+    index: TableIndex  # the index as it was read
+    state: VersionState  # its state, which has the key of the intent
+    data: bytes = field(repr=False)  # the object that was read
+    step: str  # what has become of the transaction; an intent that is gone was aborted
+    seen: str = ""  # the version of the intent that was read
 
     @property
     def is_pending(self) -> bool:
-        """True if nobody knows yet what becomes of it."""
+        """True if the transaction is not decided."""
         return self.step == intents.PENDING
 
     @property
@@ -67,35 +53,20 @@ class JointVersion:
 
 @record
 class TableHandle:
-    """A table as its index was when it was read. Use :func:`open_table` to get one.
+    """A table as its index was when it was read. Use :func:`open_table` to get one."""
 
-    Attributes
-    ----------
-    root : TableRoot
-        The root that it is below.
-    keys : TableKeys
-        Its names, and the keys of its objects.
-    index : TableIndex
-        The index.
-    data : bytes
-        The object that the index is: where that is the version before the one that was read, of
-        that version, so that all who tell of the table, or keep what they read, mean the same.
-    reader : Reader
-        The version of that object, closed: what :meth:`sdb.store.base.Store.put_if` replaces.
-    joint : JointVersion or None
-        What was read, if a transaction over several tables has written it. The index is then the
-        version that counts: the one before it, unless the transaction is committed.
-    is_void : bool
-        Whether there was no version before it: there is no table.
-    """
-
-    root: TableRoot
-    keys: TableKeys
-    index: TableIndex
+    root: TableRoot  # the root that it is below
+    keys: TableKeys  # its names, and the keys of its objects
+    index: TableIndex  # the index
+    # The object that the index is: where that is the version before the one that was read, of that
+    # version, so that all who tell of the table, or keep what they read, mean the same
     data: bytes = field(repr=False)
+    # The version of that object, closed: what :meth:`sdb.store.base.Store.put_if_match` replaces
     reader: Reader = field(repr=False)
+    # What was read, if a transaction over several tables has written it. The index is then the
+    # version that counts: the one before it, unless the transaction is committed.
     joint: JointVersion | None = field(default=None, repr=False)
-    is_void: bool = False
+    is_void: bool = False  # whether there was no version before it: there is no table
 
     @property
     def name(self) -> str:
@@ -109,7 +80,7 @@ class TableHandle:
 
     @property
     def is_dropped(self) -> bool:
-        """True if the table is none any more until it is brought back."""
+        """True if the table is dropped, until it is restored."""
         state = self.state
         return state is not None and state.dropped
 
@@ -121,17 +92,7 @@ class TableHandle:
     def version(self, key: str, etag: str = "") -> TableHandle:
         """Open a version by the key of its index.
 
-        Parameters
-        ----------
-        key : str
-            The key.
-        etag : str
-            The digest of its content, where it is known.
-
-        Returns
-        -------
-        TableHandle
-            The table as it was then.
+        * ``etag``: The digest of its content, where it is known.
 
         Raises
         ------
@@ -140,16 +101,16 @@ class TableHandle:
         """
         OwnObjects(self.root, self.keys, {}).check(key)
         try:
-            found = _read(self.root, self.keys, key)
+            handle = _read(self.root, self.keys, key)
         except errors.NotFoundError:
             raise errors.CorruptError(
                 f"{key} is missing: the table leads to it",
                 path=key,
-                hint="if it expired meanwhile, run it again; else sdb validate",
+                hint="run it again if it has just expired; otherwise sdb validate",
             ) from None
-        if etag and etags.of_content([found.data]) != etag:
+        if etag and etags.of_content([handle.data]) != etag:
             raise errors.CorruptError(f"{key}: its content is not what was written", path=key)
-        return found
+        return handle
 
     def at(self, reference: Given) -> TableHandle:
         """Open a version of the table, see :func:`sdb.table.catalog.lookup.resolve`."""
@@ -166,15 +127,7 @@ class TableHandle:
     def descriptors(self, refs: Iterable[IndirectRef] | None = None) -> Iterator[Descriptor]:
         """Go over the packfiles, the oldest first.
 
-        Parameters
-        ----------
-        refs : iterable of IndirectRef, optional
-            Those lists of the indirect tree that are of interest; all if not given.
-
-        Yields
-        ------
-        Descriptor
-            As it is stored: whoever opens the packfile calls :meth:`Descriptor.checked`.
+        * ``refs``: Those lists of the indirect tree that are of interest; all if not given.
 
         Raises
         ------
@@ -193,11 +146,11 @@ class TableHandle:
 
     def listed(self, ref: IndirectRef) -> tuple[Descriptor, ...]:
         """Read a list of the indirect tree."""
-        found = read_list(self.root.fetch(ref.key, ref.etag), ref)
+        packfiles = read_list(self.root.fetch(ref.key, ref.etag), ref)
         own = self.own
-        for one in found:
-            own.check(one.key)
-        return found
+        for packfile in packfiles:
+            own.check(packfile.key)
+        return packfiles
 
 
 def open_table(
@@ -210,21 +163,7 @@ def open_table(
 ) -> TableHandle:
     """Open a table: its index is read, and nothing else but for a version that is not the newest.
 
-    Parameters
-    ----------
-    root : TableRoot, path or str
-        The root, or where it is.
-    database, table : str
-        Their names.
-    branch : str
-        The branch whose index it is.
-    at : str, int, datetime or VersionReference, optional
-        The version, see :mod:`sdb.table.format.versionref`; the newest if not given.
-
-    Returns
-    -------
-    TableHandle
-        The table.
+    * ``at``: The version, see :mod:`sdb.table.format.versionref`; the newest if not given.
 
     Raises
     ------
@@ -237,45 +176,49 @@ def open_table(
     UsageError
         A name that cannot be one.
     """
-    place = root if isinstance(root, TableRoot) else table_root(root)
-    found = find_table(place, database, table, branch=branch)
-    if found is None:
-        raise place.absent(TableKeys(database, table))
-    return found if at is None or at == "" else found.at(at)
+    opened_root = root if isinstance(root, TableRoot) else table_root(root)
+    head = find_table(opened_root, database, table, branch=branch)
+    if head is None:
+        raise opened_root.absent(TableKeys(database, table))
+    return head if at is None or at == "" else head.at(at)
 
 
 def find_table(
     root: TableRoot, database: str, table: str, *, branch: str = "main"
 ) -> TableHandle | None:
-    """Open a table; None: there is none. See :func:`open_table`."""
-    found = find_head(root, TableKeys(database, table), branch)
-    return None if found is None or found.is_void else found
+    """Open a table; None: it does not exist. See :func:`open_table`."""
+    head = find_head(root, TableKeys(database, table), branch)
+    return None if head is None or head.is_void else head
 
 
 def find_head(root: TableRoot, keys: TableKeys, branch: str = "main") -> TableHandle | None:
     """Open a table to change it, also where the index is that of a table that is not there."""
     key = keys.branch(branch)
     try:
-        found = _read(root, keys, key)
+        head = _read(root, keys, key)
     except errors.NotFoundError:
         return None
     if not root.keyring.keys:
-        place = root.location
-        notes.warn(f"{VARIABLE} is not set: nobody knows who wrote the indexes below {place}")
-    state = found.state
-    return _counting(found, state, key) if state is not None and state.transaction else found
+        where = root.location
+        notes.warn(f"{VARIABLE} is not set: cannot verify who wrote the indexes below {where}")
+    state = head.state
+    return _counting(head, state, key) if state is not None and state.transaction else head
 
 
 def _counting(head: TableHandle, state: VersionState, key: str) -> TableHandle:
-    """Give the version that counts of an index that is part of a transaction."""
-    found = intents.find_intent(head.root, state.transaction)
-    step = intents.ABORTED if found is None else found.intent.step
-    seen = "" if found is None else found.reader.version
+    """Return the version that counts of an index that is part of a transaction."""
+    pending = intents.find_intent(head.root, state.transaction)
+    step = intents.ABORTED if pending is None else pending.intent.step
+    seen = "" if pending is None else pending.reader.version
     joint = JointVersion(head.index, state, head.data, step, seen)
-    if found is not None and step == intents.COMMITTED:
-        others = {one: number for one, number in found.intent.versions.items() if one != key}
-        kept = state.kept or etags.of_content([head.data])
-        clean = replace(state, transaction="", together=state.together | others, kept=kept)
+    if pending is not None and step == intents.COMMITTED:
+        others = {
+            other: number for other, number in pending.intent.versions.items() if other != key
+        }
+        kept_etag = state.kept_etag or etags.of_content([head.data])
+        clean = replace(
+            state, transaction="", together=state.together | others, kept_etag=kept_etag
+        )
         index = replace(head.index, user_data=with_state(head.index.user_data, clean))
         return replace(head, index=index, joint=joint)
     if state.parent is None:
@@ -301,7 +244,7 @@ def _as_it_was(before: VersionState, after: VersionState) -> VersionState:
         merged=before.merged if before.branch == after.branch else None,
         merges=after.merges,
         together=after.together,
-        kept="" if after.parent is None else after.parent.etag,
+        kept_etag="" if after.parent is None else after.parent.etag,
         transaction="",  # its own was committed
     )
     if _count(before) == _count(after) - 1:
@@ -338,21 +281,27 @@ def _check_own(handle: TableHandle) -> None:
     if handle.index.name != handle.keys.table:
         raise errors.CorruptError(f"it is that of a table {handle.index.name!r}")
     index, own = handle.index, handle.own
-    for one in index.inline:
-        own.check(one.key)
+    for packfile in index.inline:
+        own.check(packfile.key)
     own = OwnObjects(handle.root, handle.keys, {})
     nodes = [ref.key for ref in index.indirect.refs] + [ref.key for ref in index.inputs.root]
     for node in nodes:
         own.check(node)
 
 
-def dropped(root: TableRoot, keys: TableKeys) -> errors.NotFoundError:
-    """Make the error for a table that was dropped."""
+def dropped(
+    root: TableRoot, keys: TableKeys, state: VersionState | None = None
+) -> errors.NotFoundError:
+    """Make the error for a table that was dropped.
+
+    * ``state``: The state that tells why, if it is known.
+    """
     name = f"{keys.database}.{keys.table}"
+    why = f" ({state.message})" if state is not None and state.dropped and state.message else ""
     return errors.NotFoundError(
-        f"the table {name} below {root.location} was dropped",
+        f"the table {name} below {root.location} was dropped{why}",
         path=keys.index,
-        hint=f'sdb exec "UNDROP TABLE {name}" brings it back',
+        hint=f"sdb undrop {name} brings it back",
     )
 
 

@@ -34,30 +34,19 @@ _STEPS = frozenset({PENDING, COMMITTED, ABORTED})
 
 @record
 class TransactionIntent:
-    """An intent.
+    """An intent."""
 
-    Attributes
-    ----------
-    step : {"pending", "committed", "aborted"}
-        What has become of the transaction.
-    heads : tuple of str
-        Keys of the indexes that it changes, in the order in which it does.
-    versions : dict
-        The versions that it made, by the keys of their indexes, once it is committed.
-    beat : int
-        How often it was written anew while it was pending: so others see that it is alive.
-    is_settled : bool
-        Whether no index has its key any more, so that it may be collected later.
-    """
-
-    step: str
-    heads: tuple[str, ...]
+    step: str  # what has become of the transaction
+    heads: tuple[str, ...]  # keys of the indexes that it changes, in the order in which it does
+    # The versions that it made, by the keys of their indexes, once it is committed
     versions: dict[str, int] = field(default_factory=dict)
+    # How often it was written anew while it was pending: so others see that it is alive
     beat: int = 0
+    # Whether no index has its key any more, so that it may be collected later
     is_settled: bool = False
 
     def encode(self, keyring: Keyring) -> bytes:
-        """Give the object, signed like an index."""
+        """Return the object, signed like an index."""
         listed = [
             {"index": head} | ({"version": self.versions[head]} if head in self.versions else {})
             for head in self.heads
@@ -83,11 +72,11 @@ class TransactionIntent:
             raise UnsupportedError(f"a transaction of format {number}, this build knows {FORMAT}")
         step = ionstruct.text(value, "step")
         if step not in _STEPS:
-            raise CorruptError(f"a transaction that is {step!r}")
+            raise CorruptError(f"invalid step of a transaction: {step!r}")
         heads: list[str] = []
         versions: dict[str, int] = {}
-        for one in ionstruct.listed(value.get("tables"), "tables"):
-            key, version = _part(one)
+        for part in ionstruct.listed(value.get("tables"), "tables"):
+            key, version = _part(part)
             heads.append(key)
             versions |= {} if version is None else {key: version}
         beat = ionstruct.count(value, "beat", 0)
@@ -96,33 +85,23 @@ class TransactionIntent:
 
 def _part(value: object) -> tuple[str, int | None]:
     if not isinstance(value, dict):
-        raise CorruptError("a table of a transaction is not a struct")
-    found: dict[str, Any] = value
-    version = ionstruct.count(found, "version") if "version" in found else None
-    return keys.check_head(found.get("index")), version
+        raise CorruptError("invalid transaction: expected a struct for each table")
+    members: dict[str, Any] = value
+    version = ionstruct.count(members, "version") if "version" in members else None
+    return keys.check_head(members.get("index")), version
 
 
 @record
 class FoundIntent:
-    """An intent as it was read.
+    """An intent as it was read."""
 
-    Attributes
-    ----------
-    intent : TransactionIntent
-        What it says.
-    data : bytes
-        The object.
-    reader : Reader
-        The version of the object, closed.
-    """
-
-    intent: TransactionIntent
-    data: bytes = field(repr=False)
-    reader: Reader = field(repr=False)
+    intent: TransactionIntent  # what it says
+    data: bytes = field(repr=False)  # the object
+    reader: Reader = field(repr=False)  # the version of the object, closed
 
 
 def find_intent(root: TableRoot, key: str) -> FoundIntent | None:
-    """Read an intent; None: there is none.
+    """Read an intent; None: it does not exist.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""Leases: who reads a version for long says so, and collectors leave alone what it leads to.
+"""Leases: protection of a version that is read for long against `gc`.
 
-A lease is an object of the table with the index that is being read. It is written when that has
-gone on for a while, renewed as long as it goes on, and removed at its end; one that was not renewed
-for the grace time of a collector is none any more. So most readers write nothing, and nobody has to
-know how long a query takes.
+A lease is an object of the table with the index that is being read. It is written once reading has
+taken a while, renewed in the background, and removed at the end; it expires when it was not renewed
+for the grace period of `gc`. So short queries write nothing, and no query has to know how long it
+takes.
 """
 
 from __future__ import annotations
@@ -30,15 +30,7 @@ _LOOK_SECONDS = 30.0
 
 
 class Lease:
-    """A lease on a version. Use :func:`hold`, which renews it in the background.
-
-    Parameters
-    ----------
-    handle : TableHandle
-        The table as it is being read.
-    random_bytes : callable
-        Gives so many random bytes.
-    """
+    """A lease on a version. Use :func:`hold`, which renews it in the background."""
 
     def __init__(
         self, handle: TableHandle, random_bytes: Callable[[int], bytes] = os.urandom
@@ -58,28 +50,28 @@ class Lease:
         return not self._is_over and time.monotonic() - self._renewed_at >= RENEWAL_SECONDS
 
     def renew(self) -> None:
-        """Write the lease; a warning tells if that may not be done."""
+        """Write the lease, or warn."""
         store = self._root.store
         with self._guard:
             if self._is_over:
                 return
             try:
-                place = self._root.place(self.key)
-                store.make(place.rpartition("/")[0])
-                with store.create(place, overwrite=True) as file:
+                location = self._root.place(self.key)
+                store.make_folder(location.rpartition("/")[0])
+                with store.create(location, overwrite=True) as file:
                     file.write(self._data)
             except SdbError as error:
                 self._is_over = isinstance(error, AccessError)
                 notes.warn(
-                    f"reading {self._name} for long, and no lease can be written: {error.message}: "
-                    "collect with a longer --grace than it takes, or tag the version"
+                    f"cannot write a lease for {self._name} ({error.message}): a concurrent gc may "
+                    "delete files of this query; use a longer --grace, or tag the version"
                 )
             else:
                 self._is_written = True
                 self._renewed_at = time.monotonic()
 
     def release(self) -> None:
-        """Remove the lease, if it was written; what cannot be removed is for the collector."""
+        """Remove the lease, if it was written; `gc` removes what cannot be removed now."""
         with self._guard:
             self._is_over = True
             if not self._is_written:
@@ -92,17 +84,9 @@ class Lease:
 
 
 def hold(handle: TableHandle) -> Lease:
-    """Begin to read a version: a lease is written if that takes long.
+    """Register a reader of a version: a lease is written if reading takes long.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        The table as it is being read.
-
-    Returns
-    -------
-    Lease
-        To be released at the end. When nobody has it any more it is not renewed.
+    Returns: To be released at the end. It is renewed as long as it is referenced.
     """
     lease = Lease(handle)
     with _guard:
@@ -118,9 +102,9 @@ def _keep() -> None:
     while True:
         time.sleep(_LOOK_SECONDS)
         with _guard:
-            due = [one for one in _held if one.is_due]
-        for one in due:
-            one.renew()
+            due = [lease for lease in _held if lease.is_due]
+        for lease in due:
+            lease.renew()
 
 
 _held: WeakSet[Lease] = WeakSet()
@@ -129,7 +113,7 @@ _guard = threading.Lock()
 
 
 def _forget() -> None:
-    """Begin anew in a child: what the parent reads the parent keeps."""
+    """Drop the leases in a forked child: the parent renews its own."""
     global _guard  # noqa: PLW0603 - it may have been held when the process was forked
     _guard = threading.Lock()
     _held.clear()

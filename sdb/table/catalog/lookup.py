@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb import instants
+from sdb import instants, notes
 from sdb.errors import NotFoundError
 from sdb.table.catalog.foreign import is_foreign
 from sdb.table.catalog.handle import find_table
@@ -38,17 +38,9 @@ class UnknownReferenceError(NotFoundError):
 def resolve(head: TableHandle, reference: Given) -> TableHandle:
     """Open the version that a reference means.
 
-    Parameters
-    ----------
-    head : TableHandle
-        The table, as its main branch is now.
-    reference : VersionReference, str, int or datetime
-        The reference, see :func:`parse_reference`.
+    * ``reference``: The reference, see :func:`parse_reference`.
 
-    Returns
-    -------
-    TableHandle
-        The table as it was. Two objects are read at most, and the index of a branch.
+    Returns: The table as it was. Two objects are read at most, and the index of a branch.
 
     Raises
     ------
@@ -68,12 +60,12 @@ def resolve(head: TableHandle, reference: Given) -> TableHandle:
     versions = Versions(tip)
     match wanted.kind:
         case "version":
-            found = versions.by_number(wanted)
+            past = versions.by_number(wanted)
         case "back":
-            found = versions.by_distance(wanted)
+            past = versions.by_distance(wanted)
         case _:
-            found = versions.by_time(wanted)
-    return tip if found is None else tip.version(found.key, found.etag)
+            past = versions.by_time(wanted)
+    return tip if past is None else tip.version(past.key, past.etag)
 
 
 def _named(head: TableHandle, wanted: VersionReference) -> TableHandle:
@@ -91,14 +83,14 @@ def _branch_head(head: TableHandle, name: str, wanted: VersionReference) -> Tabl
         return head
     state = head.state
     branches = () if state is None else state.branches
-    found = None
+    branch_head = None
     if name in branches:
-        found = find_table(head.root, head.keys.database, head.keys.table, branch=name)
-    if found is None:
+        branch_head = find_table(head.root, head.keys.database, head.keys.table, branch=name)
+    if branch_head is None:
         tags = () if state is None or wanted.kind == "branch" else state.tags
         what = "branch" if wanted.kind == "branch" or wanted.branch != MAIN else "tag or branch"
         raise _unknown(head, wanted, what, (*tags, *branches, MAIN), name)
-    return found
+    return branch_head
 
 
 def _unknown(
@@ -117,10 +109,8 @@ def _unknown(
 class Versions:
     """The versions that lead up to an index, of which the newest are listed in it.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        The table; the index is the newest version, or what another program has made of it.
+    * ``handle``: The table; the index is the newest version, or what another program has made of
+      it.
     """
 
     def __init__(self, handle: TableHandle) -> None:
@@ -133,7 +123,7 @@ class Versions:
 
     @property
     def head_number(self) -> int | None:
-        """Number of the version that the index is; None: it is none, for it is not ours."""
+        """Number of the version that the index is; None: another program has written it."""
         return None if self._state is None or self.is_foreign else self._state.version
 
     @property
@@ -149,7 +139,7 @@ class Versions:
         return sum(ref.versions for ref in older) + len(self._inline) + 1
 
     def oldest(self) -> tuple[int | None, int]:
-        """Give the number and the time of the oldest version that can be read."""
+        """Return the number and the time of the oldest version that can be read."""
         older = () if self._state is None else self._state.older
         if older:
             return older[0].first, older[0].first_us
@@ -170,13 +160,25 @@ class Versions:
                 f"{self._handle.name} has no version {number:,}",
                 hint=f"the newest is {newest:,}" if newest else "no sdb has written to it",
             )
-        found = next((one for one in self._around(number) if one.version == number), None)
-        if found is None:
-            raise self._expired(wanted, f"version {number:,}")
-        return found
+        around = list(self._around(number))
+        match = next((past for past in around if past.version == number), None)
+        if match is None:
+            raise self._expired(wanted, f"version {number:,}", self._near(around, number))
+        return match
+
+    def _near(self, around: Iterable[PastVersion], number: int) -> str:
+        """Return which versions beside one that is gone can be read; empty: none before it can."""
+        known = {past.version: past for past in around if past.at_us}
+        before = max((listed for listed in known if listed < number), default=None)
+        after = min((listed for listed in known if listed > number), default=self.head_number)
+        if before is None or after is None:
+            return ""
+        times = [instants.text(known[before].at_us)]
+        times += [instants.text(known[after].at_us if after in known else self.head_us)]
+        return f"the nearest are {before:,}, of {times[0]}, and {after:,}, of {times[1]}"
 
     def _around(self, number: int) -> Iterator[PastVersion]:
-        """Give the listed versions among which one of a number is, if it is kept."""
+        """Yield the listed versions among which one of a number is, if it is kept."""
         yield from self._inline
         if self._state is not None:
             for ref in self._state.older:
@@ -193,8 +195,8 @@ class Versions:
         for listed in self._newest_lists():
             size = listed.versions if not isinstance(listed, tuple) else len(listed)
             if back <= size:
-                found = listed if isinstance(listed, tuple) else self._read(listed)
-                return found[-back]
+                versions = listed if isinstance(listed, tuple) else self._read(listed)
+                return versions[-back]
             back -= size
         if (self.oldest()[0] or 1) > 1:
             raise self._expired(wanted, f"of {self._handle.name}, the version asked for")
@@ -210,29 +212,42 @@ class Versions:
             if not isinstance(part, tuple) and part.first_us > us:
                 after = part.first
                 continue
-            for one in reversed(part if isinstance(part, tuple) else self._read(part)):
-                if one.at_us <= us:
-                    self._check_gap(one, after, wanted)
-                    return one
-                after = one.version
+            for past in reversed(part if isinstance(part, tuple) else self._read(part)):
+                if past.at_us <= us:
+                    self._check_gap(past, after, wanted)
+                    return past
+                after = past.version
         if (self.oldest()[0] or 1) > 1:
             raise self._expired(wanted, f"the version of {instants.text(us)}")
         raise self._before(wanted)
 
-    def _check_gap(self, found: PastVersion, after: int | None, wanted: VersionReference) -> None:
-        """Insist on a version that was the newest at a time, and not one before others that went.
+    def _check_gap(self, older: PastVersion, after: int | None, wanted: VersionReference) -> None:
+        """Require a version that was the newest at a time, and not one before others that went.
 
         Numbers that are left out may never have been: the version after them tells its parent.
+        Where those between were thinned out, the version before them stands in, which is said.
         """
-        if after is None or after == found.version + 1 or found.at_us == wanted.number:
+        if after is None or after == older.version + 1 or older.at_us == wanted.number:
             return
         following = self._handle
         if after != self.head_number:
-            one = self.by_number(VersionReference("version", after))
-            following = self._handle if one is None else self._handle.version(one.key, one.etag)
+            newer = self.by_number(VersionReference("version", after))
+            if newer is not None and newer.since_us:
+                if newer.since_us <= wanted.number:
+                    self._warn_thinned(older, wanted)
+                return
+            if newer is not None:
+                following = self._handle.version(newer.key, newer.etag)
         state = following.state
-        if state is None or state.parent is None or state.parent.version != found.version:
+        if state is None or state.parent is None or state.parent.version != older.version:
             raise self._expired(wanted, f"the version of {instants.text(wanted.number)}")
+
+    def _warn_thinned(self, older: PastVersion, wanted: VersionReference) -> None:
+        notes.warn(
+            f"{self._handle.name}@{wanted.text}: the version of {instants.text(wanted.number)} was "
+            f"thinned out; this is the nearest before it, version {older.version:,} of "
+            f"{instants.text(older.at_us)}"
+        )
 
     def newest_first(self) -> Iterator[PastVersion]:
         """Go over the versions before the index; lists are read when it is their turn."""
@@ -255,25 +270,16 @@ class Versions:
         message = f"{self._handle.name}@{wanted.text} is before the first version"
         return BeforeFirstError(message, hint=f"the first is {self._oldest_text()}")
 
-    def _expired(self, wanted: VersionReference, what: str) -> ExpiredError:
+    def _expired(self, wanted: VersionReference, what: str, near: str = "") -> ExpiredError:
         message = f"{self._handle.name}@{wanted.text}: {what} has expired"
-        return ExpiredError(message, hint=f"the oldest that can be read is {self._oldest_text()}")
+        oldest = f"the oldest that can be read is {self._oldest_text()}"
+        return ExpiredError(message, hint=near or oldest)
 
 
 def own_version(handle: TableHandle, state: VersionState) -> PastVersion:
-    """Give the version that a state is, as histories list it; without ETag when it is not known.
+    """Return the version that a state is, as histories list it; without ETag when it is not known.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        The table; another program may have written its index since.
-    state : VersionState
-        Its state.
-
-    Returns
-    -------
-    PastVersion
-        The version.
+    * ``handle``: The table; another program may have written its index since.
     """
     key = handle.keys.version(state.version, state.commit)
-    return state.past(key, state.kept)
+    return state.past(key, state.kept_etag)

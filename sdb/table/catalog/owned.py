@@ -35,14 +35,7 @@ def is_hold_name(branch: str, keys: TableKeys) -> bool:
 class OwnObjects:
     """The objects that a table may lead to.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that it is below.
-    keys : TableKeys
-        Its names.
-    shares : mapping
-        For each table that it shares packfiles with, the branch that keeps them.
+    * ``shares``: For each table that it shares packfiles with, the branch that keeps them.
     """
 
     def __init__(self, root: TableRoot, keys: TableKeys, shares: Mapping[str, str]) -> None:

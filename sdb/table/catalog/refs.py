@@ -46,23 +46,13 @@ class NamedVersion:
         return instants.text(self.at_us, fraction=False)
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         at = instants.text(self.at_us)
         return {"kind": self.kind, "name": self.name, "version": self.version, "at": at}
 
 
 def refs(handle: TableHandle) -> list[NamedVersion]:
-    """Give the tags and branches of a table, sorted by name; the index of each is read.
-
-    Parameters
-    ----------
-    handle : TableHandle
-        The table, as its main branch is now.
-
-    Returns
-    -------
-    list of NamedVersion
-        The main branch first.
+    """Return the tags and branches of a table, sorted by name; the index of each is read.
 
     Raises
     ------
@@ -70,25 +60,25 @@ def refs(handle: TableHandle) -> list[NamedVersion]:
         An index is missing or damaged.
     """
     state = handle.state
-    found = [named_version("branch", MAIN, handle)]
+    named = [named_version("branch", MAIN, handle)]
     if state is None:
-        return found
+        return named
     keys = handle.keys
     for name in sorted(state.branches):
         head = find_table(handle.root, keys.database, keys.table, branch=name)
-        found += [] if head is None else [named_version("branch", name, head)]
+        named += [] if head is None else [named_version("branch", name, head)]
     for name, tag in sorted(state.tags.items()):
         try:
-            found.append(named_version("tag", name, handle.version(tag.key, tag.etag)))
+            named.append(named_version("tag", name, handle.version(tag.key, tag.etag)))
         except CorruptError:
             now = open_table(handle.root, keys.database, keys.table).state
             if now is not None and now.tags.get(name) == tag:
                 raise
-    return found  # without tags that were taken away, and collected, meanwhile
+    return named  # without tags that were taken away, and collected, meanwhile
 
 
 def named_version(kind: str, name: str, handle: TableHandle) -> NamedVersion:
-    """Give what is told of a tag or branch, whose version a handle has open."""
+    """Describe a tag or branch, whose version a handle has open."""
     state = handle.state
     if state is None or is_foreign(handle.index, state):
         return NamedVersion(kind, name, None, handle.index.created_us)
@@ -104,17 +94,17 @@ def is_told(handle: TableHandle, head: TableHandle | None = None) -> bool:
     if (head.state.version, head.state.commit) == (state.version, state.commit):
         return True
     key = keys.version(state.version, state.commit)
-    place = head.state.place_of(state.version)
-    if isinstance(place, HistoryRef):
-        listed = read_history(handle.root.fetch(place.key, place.etag), place)
-        return any(one.key == key for one in listed)
-    return place is not None and place.key == key
+    pointer = head.state.place_of(state.version)
+    if isinstance(pointer, HistoryRef):
+        listed = read_history(handle.root.fetch(pointer.key, pointer.etag), pointer)
+        return any(past.key == key for past in listed)
+    return pointer is not None and pointer.key == key
 
 
 def pointer_to(handle: TableHandle) -> VersionPointer:
-    """Give where the version is kept that a handle has open, which must be one of ours."""
+    """Return where the version is kept that a handle has open, which must be one of ours."""
     state = handle.state
     if state is None:
         raise UsageError(f"{handle.name}: no sdb has written this version")
     key = handle.keys.version(state.version, state.commit)
-    return VersionPointer(state.version, key, state.kept or etags.of_content([handle.data]))
+    return VersionPointer(state.version, key, state.kept_etag or etags.of_content([handle.data]))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from sdb import notes
-from sdb.errors import AccessError, CorruptError, NotFoundError, UsageError
+from sdb.errors import AccessError, CorruptError, NotFoundError, UnsupportedError, UsageError
 from sdb.records import field, record, replace
 from sdb.store.base import child
-from sdb.store.url import atomic_write, check_scheme, store_of
+from sdb.store.url import atomic_write, check_scheme, is_server, store_of
 from sdb.table.catalog.allowedinputs import VARIABLE, allowed_places, is_below, real_place
 from sdb.table.format import etags
 from sdb.table.format import keys as names
@@ -16,7 +16,11 @@ from sdb.table.format.signature import Keyring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
+
+    Visible: TypeAlias = "Callable[[str, str], bool]"
+    """Whether a table may be seen, by its database and name."""
 
     from sdb.store.base import Location, Reader, Store
 
@@ -24,28 +28,17 @@ MAX_OBJECT_BYTES = 64 << 20
 """No list of packfiles or inputs is larger: the original begins a new one at 256 KiB."""
 
 _MEANT = 0.6
-_TABLES = "db/"
+_TABLES = ("db/", "views/")
 
 
 @record
 class TableRoot:
-    """A place with tables. Use :func:`table_root` to get one.
+    """A place with tables. Use :func:`table_root` to get one."""
 
-    Attributes
-    ----------
-    location : str
-        Folder or URL that keys are relative to.
-    store : Store
-        The store that it is in.
-    keyring : Keyring
-        The keys for its indexes.
-    allowed_inputs : tuple of str
-        Where patterns of definitions may find inputs besides: see :mod:`sdb.table.inputs.places`.
-    """
-
-    location: str
-    store: Store = field(repr=False)
-    keyring: Keyring = field(repr=False)
+    location: str  # folder or URL that keys are relative to
+    store: Store = field(repr=False)  # the store that it is in
+    keyring: Keyring = field(repr=False)  # the keys for its indexes
+    # Where patterns of definitions may find inputs besides: see :mod:`sdb.table.inputs.places`
     allowed_inputs: tuple[str, ...] = ()
 
     def allowing(self, places: Location | Iterable[Location]) -> TableRoot:
@@ -57,7 +50,7 @@ class TableRoot:
         return len(self.place(folder)) - len(folder)
 
     def place(self, key: str) -> str:
-        """Give the path or URL of an object by its key.
+        """Return the path or URL of an object by its key.
 
         Raises
         ------
@@ -65,13 +58,13 @@ class TableRoot:
             It is one of a table, and behind a symbolic link to a place that is not allowed: nobody
             knows whose objects are there.
         """
-        place = child(self.location, key)
-        if key.startswith(_TABLES) and self.store.path_of(place) is not None:
+        url = child(self.location, key)
+        if key.startswith(_TABLES) and self.store.path_of(url) is not None:
             self._check_links(key)
-        return place
+        return url
 
     def _check_links(self, key: str) -> None:
-        end = key.find("/", len(_TABLES))
+        end = key.find("/", key.index("/") + 1)
         while True:
             part = child(self.location, key if end < 0 else key[:end])
             path = self.store.path_of(part)
@@ -93,18 +86,6 @@ class TableRoot:
     def fetch(self, key: str, etag: str) -> bytes:
         """Read a small object, which must be the one that is meant.
 
-        Parameters
-        ----------
-        key : str
-            Its key.
-        etag : str
-            The ETag that another object has for it.
-
-        Returns
-        -------
-        bytes
-            All of it.
-
         Raises
         ------
         CorruptError
@@ -119,32 +100,32 @@ class TableRoot:
                 size = f"{reader.size_bytes:,} bytes, the limit is {MAX_OBJECT_BYTES:,}"
                 raise CorruptError(f"{key}: {size}", path=key)
             data = reader.read(0, reader.size_bytes)
-            found = reader.etag
+            actual = reader.etag
         finally:
             reader.close()
-        if not found or etags.is_of_content(etag):
-            found = etags.of_content([data])
-        if found != etag:
-            raise CorruptError(f"{key}: ETag changed: {etag} -> {found}", path=key)
+        if not actual or etags.is_of_content(etag):
+            actual = etags.of_content([data])
+        if actual != etag:
+            raise CorruptError(f"{key}: ETag changed: {etag} -> {actual}", path=key)
         return data
 
     def databases(self) -> list[str]:
-        """Give the names of the databases, sorted: of all folders that could be one."""
+        """Return the names of the databases, sorted: of all folders that could be one."""
         return self._folders("db")
 
     def tables(self, database: str) -> list[str]:
-        """Give the names of the tables of a database that have an index, sorted."""
-        found = self.folders(database)
-        return [table for table in found if self.has(names.TableKeys(database, table).index)]
+        """Return the names of the tables of a database that have an index, sorted."""
+        names_ = self.folders(database)
+        return [table for table in names_ if self.has(names.TableKeys(database, table).index)]
 
     def folders(self, database: str) -> list[str]:
-        """Give the names of the folders of a database that could be tables, sorted."""
+        """Return the names of the folders of a database that could be tables, sorted."""
         names.check_name(database, "database")
         return self._folders(f"db/{database}")
 
     def _folders(self, above: str) -> list[str]:
-        """Give the names of folders that could be databases or tables."""
-        found = []
+        """Return the names of folders that could be databases or tables."""
+        names_found = []
         for name in self.store.folders(self.place(above)):
             if names.flaw_of_name(name):
                 continue
@@ -153,20 +134,30 @@ class TableRoot:
             except AccessError as error:
                 notes.warn(f"left out: {error.message}")
                 continue
-            found.append(name)
-        return found
+            names_found.append(name)
+        return names_found
 
     def has(self, key: str) -> bool:
-        """Tell whether there is an object; on S3 that is a request."""
+        """Return whether there is an object; on S3 that is a request."""
         return self.store.version(self.place(key)) is not None
 
-    def absent(self, keys: names.TableKeys) -> NotFoundError:
-        """Make the error for a table that is not there, with a table that may be meant."""
+    def absent(self, keys: names.TableKeys) -> NotFoundError | UnsupportedError:
+        """Make the error for a table that is not there: a view, or with one that may be meant."""
+        from sdb.table.catalog.nearroots import flaw_of_root, hint_for_root
+        from sdb.table.catalog.views import find_view
+
         name = f"{keys.database}.{keys.table}"
+        if find_view(self, keys.database, keys.table) is not None:
+            message = f"{name} below {self.location} is a view, and no table: it has no rows itself"
+            hint = f"sdb query 'FROM {name}' reads it; sdb views shows the tables below it"
+            return UnsupportedError(message, path=self.place(keys.view), hint=hint)
         message = f"there is no table {name} below {self.location}"
-        if self.has(keys.definition):
+        if flaw := flaw_of_root(self):
+            message = f"there is no table {name}: {flaw}"
+            hint = hint_for_root(self)
+        elif self.has(keys.definition):
             message = f"the table {name} below {self.location} has a definition, and no rows yet"
-            hint = f"sdb sync {keys.database} {keys.table}"
+            hint = f"sdb sync {name} takes its inputs, and sdb insert {name} FILE others"
         else:
             hint = self._meant(keys)
         return NotFoundError(message, path=self.place(keys.index), hint=hint)
@@ -177,11 +168,19 @@ class TableRoot:
         databases = self.databases()
         if keys.database not in databases:
             near = get_close_matches(keys.database, databases, 1, _MEANT)
-            if near:
-                return f"did you mean the database {near[0]}?"
-            return "a root has tables below db/: name it with --root" if not databases else _LIST
-        near = get_close_matches(keys.table, self.tables(keys.database), 1, _MEANT)
+            if near and (tables := self._close(keys.table, near[0])):
+                return f"did you mean {near[0]}.{tables[0]}?"
+            return f"did you mean the database {near[0]}?" if near else _LIST
+        near = self._close(keys.table, keys.database)
         return f"did you mean {keys.database}.{near[0]}?" if near else _LIST
+
+    def _close(self, table: str, database: str) -> list[str]:
+        from difflib import get_close_matches
+
+        from sdb.table.catalog.views import views
+
+        known = [*self.tables(database), *[view.view for view in views(self, database)]]
+        return get_close_matches(table, known, 1, _MEANT)
 
 
 _LIST = "sdb tables lists them"
@@ -193,29 +192,26 @@ def table_root(
     keyring: Keyring | None = None,
     allow_inputs: Location | Iterable[Location] = (),
 ) -> TableRoot:
-    """Give the root at a location. Nothing is read.
+    """Return the root at a location. Nothing is read.
 
-    Parameters
-    ----------
-    location : path or str
-        Folder or URL; the current folder when empty.
-    keyring : Keyring, optional
-        The keys; those of the environment if not given.
-    allow_inputs : iterable of path or str
-        Places outside of the root where patterns of definitions may find inputs, besides those of
-        the environment; see :func:`sdb.table.catalog.allowedinputs.allowed_places`.
-
-    Returns
-    -------
-    TableRoot
-        The root.
+    * ``location``: Folder or URL; the current folder when empty.
+    * ``keyring``: The keys; those of the environment if not given.
+    * ``allow_inputs``: Places outside of the root where patterns of definitions may find inputs,
+      besides those of the environment; see :func:`sdb.table.catalog.allowedinputs.allowed_places`.
 
     Raises
     ------
     UsageError
-        The environment has keys that are none, or a place of inputs is none.
+        A key or an allowed location of inputs in the environment is malformed.
+    UnsupportedError
+        It is the address of a server.
     """
     path = os.fspath(location) or "."
+    if is_server(path):
+        raise UnsupportedError(
+            f"{path} is a server, and this works on the objects of tables themselves",
+            hint="run it where the folder or bucket is",
+        )
     check_scheme(path)
     store = store_of(path)
     if keyring is None:
@@ -226,21 +222,7 @@ def table_root(
 def fetch_file(root: TableRoot, key: str, *, folder: Location = "", overwrite: bool = False) -> str:
     """Copy an object into a folder, under its last name.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that it is below.
-    key : str
-        Its key.
-    folder : path or str
-        Where to; the current folder when empty.
-    overwrite : bool
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    str
-        The file.
+    * ``folder``: Where to; the current folder when empty.
 
     Raises
     ------

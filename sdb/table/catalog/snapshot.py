@@ -19,39 +19,29 @@ if TYPE_CHECKING:
 def read_together(
     opened: dict[str, TableHandle | None], reopen: Callable[[str], TableHandle | None]
 ) -> dict[str, TableHandle | None]:
-    """Give tables so that nothing of a transaction is in one of them and missing in another.
+    """Return tables so that nothing of a transaction is in one of them and missing in another.
 
-    Parameters
-    ----------
-    opened : dict
-        The tables as they were read, by the keys of their indexes; None: there is none.
-    reopen : callable
-        Reads one again.
-
-    Returns
-    -------
-    dict
-        The same, some of them read again.
+    * ``opened``: The tables as they were read, by the keys of their indexes; None: no such table.
     """
-    found = dict(opened)
+    handles = dict(opened)
     again: dict[str, int] = {}
     while True:
         wanted: dict[str, int] = {}
-        for handle in found.values():
+        for handle in handles.values():
             state = None if handle is None else handle.state
             for key, number in () if state is None else state.together.items():
                 wanted[key] = max(number, wanted.get(key, 0))
         # What was read again is not older, whatever it says: another program may have written it.
         stale = [
             key
-            for key, handle in found.items()
+            for key, handle in handles.items()
             if wanted.get(key, 0) > max(_number(handle), again.get(key, 0))
         ]
         if not stale:
-            return found
+            return handles
         for key in stale:
             again[key] = wanted[key]
-            found[key] = reopen(key)
+            handles[key] = reopen(key)
 
 
 def _number(handle: TableHandle | None) -> int:
@@ -60,7 +50,7 @@ def _number(handle: TableHandle | None) -> int:
 
 
 def head_key(handle: TableHandle) -> str | None:
-    """Give the key of the index that a table was read from; None: it is a version of the past."""
+    """Return the key of the index that a table was read from; None: it is a version of the past."""
     state = handle.state
     key = handle.keys.branch((state.branch if state is not None else "") or MAIN)
     return key if handle.reader.path == handle.root.place(key) else None

@@ -10,7 +10,10 @@
 ``parents``      the versions that a version came from
 ``gcbarrier``    new packfiles against a running collection
 ``recovery``     replay of versions that another program overwrote
+``stored``       versions that an earlier attempt has stored
 ``coordinator``  two-phase commit, the coordinator's side; detection of stale transactions
+``naming``       names that tables and views share: claimed before a table is made
+``views``        changes of views
 ``commit``       one commit: read, plan, write the version, swap, retry
 ``twophase``     two-phase commit over several tables
 ``refswap``      swaps of an index that change only its tags and branches

@@ -1,6 +1,6 @@
 """Adoption: packfiles that the original has named become ours before a version refers to them.
 
-The original deletes what it has named and does not need any more, whoever else does. So a version
+The original deletes what it has named and does not need any more, even if others do. So a version
 refers to copies below ``data/``, which it neither extends nor collects. The name of a copy tells
 whose copy it is (:func:`sdb.table.format.keys.own_key`): both are the same wherever packfiles of
 versions are compared, so that no rows are there twice when the original puts its index back.
@@ -26,29 +26,16 @@ if TYPE_CHECKING:
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.index import TableIndex
 
-COPIERS = 8
-"""So many packfiles of a remote store are copied at once."""
-
 _ATTEMPTS = 5
 
 
 @record
 class Adopted:
-    """An index whose packfiles are ours.
+    """An index whose packfiles are ours."""
 
-    Attributes
-    ----------
-    index : TableIndex
-        The index.
-    copies : tuple of str
-        Keys of the copies that it refers to now.
-    is_whole : bool
-        Whether all packfiles are ours; one that is missing stays what it is.
-    """
-
-    index: TableIndex
-    copies: tuple[str, ...] = ()
-    is_whole: bool = True
+    index: TableIndex  # the index
+    copies: tuple[str, ...] = ()  # keys of the copies that it refers to now
+    is_whole: bool = True  # whether all packfiles are ours; one that is missing stays what it is
 
 
 def adopt(
@@ -56,21 +43,9 @@ def adopt(
 ) -> Adopted:
     """Copy the packfiles of an index that the original has named, inside the store.
 
-    Parameters
-    ----------
-    index : TableIndex
-        The index.
-    writer : ObjectWriter
-        Writes lists of packfiles.
-    boundary_us : int
-        What is older may be collected: a copy that is there already is not taken then.
-    known : collection of str
-        Keys of lists in which all packfiles are ours.
-
-    Returns
-    -------
-    Adopted
-        The index, which refers to the copies.
+    * ``boundary_us``: What is older may be collected: a copy that is there already is not taken
+      then.
+    * ``known``: Keys of lists in which all packfiles are ours.
 
     Raises
     ------
@@ -86,25 +61,25 @@ def adopt(
         ):
             listed[ref.key] = lists.read(ref)
     everything = chain(index.inline, *listed.values())
-    wanted = {one.key: one for one in everything if is_packed(one.key)}
+    wanted = {packfile.key: packfile for packfile in everything if is_packed(packfile.key)}
     copy = partial(_copy, writer, boundary_us)
     made = dict(zip(wanted, _copied(list(wanted.values()), copy, writer), strict=True))
-    copies = {key: one for key, one in made.items() if one is not None}
+    copies = {key: packfile for key, packfile in made.items() if packfile is not None}
     if not copies:
         return Adopted(index, (), not wanted)
     refs = []
     for ref in index.indirect.refs:
-        if any(one.key in copies for one in listed.get(ref.key, ())):
-            ours = tuple([copies.get(one.key, one) for one in listed[ref.key]])
+        if any(packfile.key in copies for packfile in listed.get(ref.key, ())):
+            ours = tuple([copies.get(packfile.key, packfile) for packfile in listed[ref.key]])
             refs.append(replace(lists.write(ours), original_objects=ref.original_objects))
         else:
             refs.append(ref)
     adopted = replace(
         index,
-        inline=tuple([copies.get(one.key, one) for one in index.inline]),
+        inline=tuple([copies.get(packfile.key, packfile) for packfile in index.inline]),
         indirect=replace(index.indirect, refs=tuple(refs)),
     )
-    keys = tuple([one.key for one in copies.values()])
+    keys = tuple([packfile.key for packfile in copies.values()])
     return Adopted(adopted, keys, len(copies) == len(wanted))
 
 
@@ -114,42 +89,45 @@ def _copied(
     writer: ObjectWriter,
 ) -> list[Descriptor | None]:
     """Copy packfiles; where each takes requests, several at a time."""
-    if len(wanted) <= 1 or COPIERS == 1 or not writer.root.store.is_remote:
+    copiers = writer.env.limits.copiers
+    if len(wanted) <= 1 or copiers == 1 or not writer.root.store.is_remote:
         return list(map(copy, wanted))
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(COPIERS) as pool:
+    with ThreadPoolExecutor(copiers) as pool:
         return list(pool.map(copy, wanted))
 
 
-def _copy(writer: ObjectWriter, boundary_us: int, found: Descriptor) -> Descriptor | None:
+def _copy(writer: ObjectWriter, boundary_us: int, packfile: Descriptor) -> Descriptor | None:
     """Copy a packfile, unless a copy is there; None: both are gone."""
     root = writer.root
-    own = key = own_key(found.key)
+    own = key = own_key(packfile.key)
     for _ in range(_ATTEMPTS):
-        entry = root.store.look(root.place(key))
+        entry = root.store.head(root.place(key))
         if entry is not None and entry.modified_us > boundary_us + MARGIN_US:
-            etag = entry.version if root.store.is_remote else found.etag
-            return replace(found, key=key, etag=etag)
+            etag = entry.version if root.store.is_remote else packfile.etag
+            return replace(packfile, key=key, etag=etag)
         if entry is not None:  # a collector may be about to delete it
-            key = another_copy(key, new_uid(writer.around.random_bytes))
+            key = another_copy(key, new_uid(writer.env.random_bytes))
         try:
-            if not any(_is_copied(writer, one, key) for one in (found.key, own) if one != key):
+            if not any(
+                _is_copied(writer, source, key) for source in (packfile.key, own) if source != key
+            ):
                 return None
         except (ExistsError, UncertainError):
-            pass  # someone else has made it, or it is there after all
-    message = f"copying {found.key}: the copy comes and goes"
+            pass  # another writer has made it, or it is there after all
+    message = f"copying {packfile.key}: the copy comes and goes"
     raise ConflictError(message, path=root.place(key), hint="run it again")
 
 
 def _is_copied(writer: ObjectWriter, source: str, key: str) -> bool:
-    """Let the store copy an object; False: there is none."""
-    store, place = writer.root.store, writer.root.place(key)
+    """Have the store copy an object; False: it does not exist."""
+    store, location = writer.root.store, writer.root.place(key)
     try:
-        store.make(place.rpartition("/")[0])
+        store.make_folder(location.rpartition("/")[0])
         reader = writer.root.open(source)
         try:
-            with store.grow(reader, reader.size_bytes, place):
+            with store.create_from_prefix(reader, reader.size_bytes, location):
                 return True
         finally:
             reader.close()

@@ -11,6 +11,7 @@ from sdb.records import field, record, replace
 from sdb.table.catalog.foreign import is_overwritten, seal_of
 from sdb.table.commit.adoption import Adopted, adopt
 from sdb.table.commit.change import (
+    FOREIGN,
     HOUSEKEEPING,
     PURGE,
     TableChange,
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.history import HistoryRef
     from sdb.table.format.index import Quarantined, TableIndex
+    from sdb.table.format.state import RowCounts
 
-FOREIGN = "foreign"
 DROP = "drop"
 _LEAVING = HOUSEKEEPING | {FOREIGN}
 MOST_FAILURES = 100
@@ -51,67 +52,30 @@ _MOST_REASON_LETTERS = 200
 
 @record
 class NewVersion:
-    """A version that is not yet stored.
+    """A version that is not yet stored."""
 
-    Attributes
-    ----------
-    key : str
-        Where its index will be kept.
-    data : bytes
-        Its index.
-    packfiles : tuple of str
-        Keys of the packfiles that come in with it.
-    """
-
-    key: str
-    data: bytes
-    packfiles: tuple[str, ...] = ()
+    key: str  # where its index will be kept
+    data: bytes  # its index
+    packfiles: tuple[str, ...] = ()  # keys of the packfiles that come in with it
 
 
 @record
-class Succession:
-    """The last version of a table, stored or not.
+class VersionChain:
+    """The last version of a table, stored or not."""
 
-    Attributes
-    ----------
-    writer : ObjectWriter
-        Writes what versions need.
-    index : TableIndex
-        The index of the version.
-    state : VersionState or None
-        Its state; None: the table has no version.
-    pointer : VersionPointer or None
-        Where the version is kept.
-    pending : tuple of NewVersion
-        Versions to be stored before the last of them becomes the index.
-    table : bytes
-        What tells the table from all others, for its first version; empty: made then.
-    names_of : tuple
-        Tags and branches that the first version tells of.
-    """
-
-    writer: ObjectWriter
-    index: TableIndex
-    state: VersionState | None = None
-    pointer: VersionPointer | None = None
+    writer: ObjectWriter  # writes what versions need
+    index: TableIndex  # the index of the version
+    state: VersionState | None = None  # its state; None: the table has no version
+    pointer: VersionPointer | None = None  # where the version is kept
+    # Versions to be stored before the last of them becomes the index
     pending: tuple[NewVersion, ...] = field(default=(), repr=False)
+    # What tells the table from all others, for its first version; empty: made then
     table: bytes = b""
+    # Tags and branches that the first version tells of
     names_of: tuple[dict[str, VersionPointer], tuple[str, ...]] = field(default=({}, ()))
 
-    def follow(self, change: TableChange, commit: str) -> Succession:
+    def append(self, change: TableChange, commit: str) -> VersionChain:
         """Add the version that a change makes.
-
-        Parameters
-        ----------
-        change : TableChange
-            The change.
-        commit : str
-            The id of the commit.
-
-        Returns
-        -------
-        Succession
-            With one version more to be stored.
 
         Raises
         ------
@@ -120,24 +84,29 @@ class Succession:
         """
         changed = apply_change(self.index, change, self.writer)
         adopted = self._adopted(changed.index, change)
-        at_us = max(self.writer.around.now_us(), self.index.created_us + 1)
+        at_us = max(self.writer.env.now_us(), self.index.created_us + 1)
         if self.state is not None:
             at_us = max(at_us, self.state.at_us + 1)
         index = replace(adopted.index, name=self.writer.keys.table, created_us=at_us)
-        changes = changes_of(change.added, changed.removed)
+        changes = changes_of(change.added, changed.removed, change.counts)
         size = changes.bytes_added - changes.bytes_removed
         rows = self._rows(index, changes)
         number = 1 if self.state is None else self.state.version + 1
         state = self._state(number, commit, at_us, at_us, change, rows, size)
-        new = (*(one.key for one in change.added), *adopted.copies)
+        new = (*(packfile.key for packfile in change.added), *adopted.copies)
         state = replace(state, changes=changes, adopted=number if adopted.is_whole else 0)
+        if change.follows_rows and not adopted.copies:
+            before = self.state
+            is_chain = before is not None and before.traced == before.version
+            since = before.traced_since if before is not None and is_chain else number
+            state = replace(state, traced=number, traced_since=since)
         return self._with(index, state, new)
 
     def _adopted(self, index: TableIndex, change: TableChange) -> Adopted:
         """Make packfiles ours that a change brings, or that were there before anybody did that."""
         is_own = not self.index.objects if self.state is None else self.state.is_own
         is_usual = is_own and change.content is None
-        if is_usual and not any(is_packed(one.key) for one in change.added):
+        if is_usual and not any(is_packed(packfile.key) for packfile in change.added):
             return Adopted(index)
         boundary_us = 0 if self.state is None else self.state.boundary_us
         return adopt(index, self.writer, boundary_us, self._own_lists if is_own else ())
@@ -154,28 +123,10 @@ class Succession:
         commit: str,
         boundary_us: int = 0,
         seen: bytes = b"",
-    ) -> Succession:
+    ) -> VersionChain:
         """Add what another program has made of the index, with packfiles that are ours.
 
-        Parameters
-        ----------
-        index : TableIndex
-            The index as it is.
-        before : TableIndex or None
-            That of the version that the other program has read; None: there was none.
-        number : int
-            The number that it gets.
-        commit : str
-            The id that it gets.
-        boundary_us : int
-            The latest boundary of versions that were overwritten.
-        seen : bytes
-            The object that the index is.
-
-        Returns
-        -------
-        Succession
-            With one version more to be stored.
+        * ``before``: That of the version that the other program has read; None: there was none.
         """
         added, removed = packfiles_between(before, index, self.writer.root.fetch)
         is_own = before is not None and self.state is not None and self.state.is_own
@@ -212,9 +163,9 @@ class Succession:
         """Return what another program may delete: nothing that a version of ours refers to."""
         if before is None:
             return index.to_delete
-        needed = {one.key for one in removed} | {ref.key for ref in before.indirect.refs}
+        needed = {entry.key for entry in removed} | {ref.key for ref in before.indirect.refs}
         needed |= {ref.key for ref in before.inputs.root}
-        return tuple([one for one in index.to_delete if one.key not in needed])
+        return tuple([entry for entry in index.to_delete if entry.key not in needed])
 
     def _rows(self, index: TableIndex, changes: VersionChanges) -> int | None:
         """Return the number of rows of the version that follows; None: a packfile does not tell.
@@ -243,7 +194,7 @@ class Succession:
         """Make the state of the next version, without what it has changed."""
         before = self.state
         if before is None:
-            table = self.table or self.writer.around.random_bytes(TABLE_BYTES)
+            table = self.table or self.writer.env.random_bytes(TABLE_BYTES)
             state = VersionState(table, number, commit, at_us, created_us, "")
             tags, branches = self.names_of
             state = replace(state, tags=tags, branches=branches)
@@ -256,9 +207,11 @@ class Succession:
             state = replace(
                 state, version=number, commit=commit, at_us=at_us, created_us=created_us
             )
-            state = replace(state, history=history, parent=self.pointer, kept="", merged=None)
-            state = state.spilled(self.writer.history, self._fetch_history)
-            state = state.without(change.expired, self.writer.history, self._fetch_history)
+            state = replace(state, history=history, parent=self.pointer, kept_etag="", merged=None)
+            state = state.spilled(self.writer.history, self._fetch_history, self.writer.env.limits)
+            state = state.without(
+                change.expired, self.writer.history, self._fetch_history, change.thinned
+            )
         if self.writer.branch != MAIN:  # tags and branches are those of the main index
             trunk = state.trunk if state.branch else self.pointer
             state = replace(state, branch=self.writer.branch, tags={}, branches=(), trunk=trunk)
@@ -288,7 +241,7 @@ class Succession:
 
     def _with(
         self, index: TableIndex, state: VersionState, packfiles: tuple[str, ...]
-    ) -> Succession:
+    ) -> VersionChain:
         state = replace(state, seal=seal_of(index))
         index = replace(index, user_data=with_state(index.user_data, state))
         keyring = self.writer.root.keyring
@@ -297,23 +250,10 @@ class Succession:
         key = self.writer.keys.version(state.version, state.commit)
         pointer = VersionPointer(state.version, key, etags.of_content([data]))
         pending = (*self.pending, NewVersion(key, data, packfiles))
-        return Succession(self.writer, index, state, pointer, pending)
+        return VersionChain(self.writer, index, state, pointer, pending)
 
     def place_of(self, commit: str, since: int = 0) -> VersionPointer | None:
-        """Find the version that a commit has made.
-
-        Parameters
-        ----------
-        commit : str
-            The id of the commit.
-        since : int
-            It is no version before this one.
-
-        Returns
-        -------
-        VersionPointer or None
-            None: the commit has made none, or it has expired.
-        """
+        """Find the version that a commit has made."""
         state, keys = self.state, self.writer.keys
         if state is None or self.pointer is None:
             return None
@@ -326,28 +266,28 @@ class Succession:
                 if ref.last < since:
                     break
                 listed = listed_versions(ref, partial(self._fetch_history, ref))
-            for one in reversed(listed):
-                is_its_own = one.key.endswith(suffix) and keys.version_of(one.key) == (
-                    one.version,
+            for past in reversed(listed):
+                is_its_own = past.key.endswith(suffix) and keys.version_of(past.key) == (
+                    past.version,
                     commit,
                 )
-                if is_its_own or one.did(commit):
-                    return VersionPointer(one.version, one.key, one.etag)
+                if is_its_own or past.did(commit):
+                    return VersionPointer(past.version, past.key, past.etag)
         return None
 
 
-def head_version(head: TableHandle, writer: ObjectWriter) -> Succession:
-    """Give the version that the head is; without a pointer when another program has written it."""
+def head_version(head: TableHandle, writer: ObjectWriter) -> VersionChain:
+    """Return version that the head is; without a pointer when another program has written it."""
     state = head.state
     if state is None or is_overwritten(head):
-        return Succession(writer, head.index)
+        return VersionChain(writer, head.index)
     key = writer.keys.version(state.version, state.commit)
-    etag = state.kept or etags.of_content([head.data])
+    etag = state.kept_etag or etags.of_content([head.data])
     pointer = VersionPointer(state.version, key, etag)
-    return Succession(writer, head.index, state, pointer)
+    return VersionChain(writer, head.index, state, pointer)
 
 
-def told_rows(index: TableIndex, told: int | None) -> int | None:
+def told_rows(index: TableIndex, rows: int | None) -> int | None:
     """Return the rows of an index where these may have been added up by an older `sdb`.
 
     The original does not count rows, and to an older `sdb` packfiles without a count were empty.
@@ -358,26 +298,40 @@ def told_rows(index: TableIndex, told: int | None) -> int | None:
         return known
     state = state_of(index.user_data)
     past = () if state is None else state.history
-    operations = {one.operation for one in past} | ({state.operation} if state else set())
-    return None if FOREIGN in operations else told
+    operations = {version.operation for version in past} | ({state.operation} if state else set())
+    return None if FOREIGN in operations else rows
 
 
-def changes_of(added: Sequence[Descriptor], removed: Sequence[Descriptor]) -> VersionChanges:
-    """Return what a version tells of packfiles that came in, and that went."""
-    counts = len(added), len(removed), rows_of(added), rows_of(removed)
-    return VersionChanges(*counts, _bytes(added), _bytes(removed))
+def changes_of(
+    added: Sequence[Descriptor], removed: Sequence[Descriptor], counts: RowCounts | None = None
+) -> VersionChanges:
+    """Return what a version tells of packfiles that came in, and that went.
+
+    * ``counts``: What became of their rows; told only if it comes to the rows of the packfiles.
+    """
+    numbers = len(added), len(removed), rows_of(added), rows_of(removed)
+    changes = VersionChanges(*numbers, _bytes(added), _bytes(removed))
+    came, went = changes.rows_added, changes.rows_removed
+    if counts is None or came is None or went is None:
+        return changes
+    if counts.inserted - counts.deleted != came - went:
+        return changes
+    row_counts = counts.inserted, counts.updated, counts.deleted
+    return replace(
+        changes, rows_inserted=row_counts[0], rows_updated=row_counts[1], rows_deleted=row_counts[2]
+    )
 
 
 def _purged(state: VersionState, change: TableChange) -> VersionState:
     """Return a state without the versions that a purge has taken out of it."""
     joined = state.joined
     if joined is not None:
-        joined = tuple([one for one in joined if one.key not in change.unjoined])
+        joined = tuple([item for item in joined if item.key not in change.unjoined])
     return replace(
         state,
-        merges={name: one for name, one in state.merges.items() if name not in change.unmerged},
+        merges={name: item for name, item in state.merges.items() if name not in change.unmerged},
         joined=joined,
-        picked=tuple([one for one in state.picked if one not in change.expired]),
+        picked=tuple([item for item in state.picked if item not in change.expired]),
         purged=max(state.purged, *change.expired, 0),
     )
 
@@ -406,12 +360,16 @@ def _with_merged(state: VersionState, change: TableChange) -> VersionState:
 
 
 def _bytes(packfiles: Iterable[Descriptor]) -> int:
-    return sum(one.size_bytes for one in packfiles)
+    return sum(packfile.size_bytes for packfile in packfiles)
 
 
 def _failures(before: dict[str, str], change: TableChange) -> dict[str, str]:
-    """Give the reasons why inputs failed, after a change: the newest of them."""
-    taken = {one.path for one in change.inputs}
-    kept = {path: reason for path, reason in before.items() if path not in taken}
-    new = {one.path: one.reason[:_MOST_REASON_LETTERS] for one in change.inputs if one.reason}
-    return dict([*kept.items(), *new.items()][-MOST_FAILURES:])
+    """Return the reasons why inputs failed, after a change: the newest of them."""
+    taken = {changed.path for changed in change.inputs}
+    remaining = {path: reason for path, reason in before.items() if path not in taken}
+    new = {
+        changed.path: changed.reason[:_MOST_REASON_LETTERS]
+        for changed in change.inputs
+        if changed.reason
+    }
+    return dict([*remaining.items(), *new.items()][-MOST_FAILURES:])

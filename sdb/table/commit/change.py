@@ -19,15 +19,14 @@ if TYPE_CHECKING:
     from sdb.table.format.index import TableIndex
     from sdb.table.format.inputnodes import StoredInputs, TakenInput
     from sdb.table.format.manifests import IndirectRef
+    from sdb.table.format.state import RowCounts
 
     Fetch: TypeAlias = Callable[[str, str], bytes]
     Lineage: TypeAlias = tuple[tuple[VersionPointer, ...], tuple[int, ...], VersionPointer | None]
 
-MAX_INLINE = 256
-"""With more packfiles in the index, the older half moves to the indirect tree."""
-
 FAILED = -1
 
+FOREIGN = "foreign"
 EXPIRE = "expire"
 COLLECT = "gc"
 PURGE = "purge"
@@ -44,114 +43,94 @@ class InputKnownError(ConflictError):
 
 
 class TransactionDoneError(ConflictError):
-    """The table has done transactions of a change before.
-
-    Parameters
-    ----------
-    versions : dict
-        The versions that did them, by their ids.
-    """
+    """The table has done transactions of a change before."""
 
     def __init__(self, versions: dict[str, int]) -> None:
         super().__init__(f"{min(versions)} is version {versions[min(versions)]} already")
         self.versions = versions
 
 
+class VersionChangedError(ConflictError):
+    """The table is another version than a change expects; trying again is of no use."""
+
+
+def version_changed(name: str, version: int, expected: int) -> VersionChangedError:
+    """Make the error for a table, tag or branch that is another version than expected."""
+    return VersionChangedError(
+        f"{name} is version {version:,}, and no longer {expected:,}",
+        hint="read the newer version, and decide again",
+    )
+
+
 @record
 class ChangedInput:
-    """An input that a change takes.
+    """An input that a change takes."""
 
-    Attributes
-    ----------
-    path, etag : str
-        The input.
-    packfile : int
-        Which of the packfiles that are added has its rows; `FAILED`: it has none.
-    is_forced : bool
-        Whether it takes the place of what is known of it. Otherwise it must be new, or have failed
-        with another ETag.
-    reason : str
-        Why it has no rows.
-    """
-
+    # The input
     path: str
     etag: str
-    packfile: int = 0
+    packfile: int = 0  # which of the packfiles that are added has its rows; `FAILED`: it has none
+    # Whether it takes the place of what is known of it. Otherwise it must be new, or have failed
+    # with another ETag.
     is_forced: bool = False
-    reason: str = ""
+    reason: str = ""  # why it has no rows
 
 
 @record
 class TableChange:
-    """A change of a table.
+    """A change of a table."""
 
-    Attributes
-    ----------
-    operation : str
-        What makes it.
-    added : tuple of Descriptor
-        Packfiles that come in.
-    removed : frozenset of str
-        Keys of packfiles that go. All of them must be there.
-    inputs : tuple of ChangedInput
-        Inputs whose rows come in.
-    definition : bytes or None
-        The digest of the definition by which all inputs were listed; None: they were not.
-    author, message : str
-        Who makes it, and why; may be empty.
-    content : TableIndex or None
-        Whose packfiles and inputs the table has afterwards, whatever it has now; `added` tells
-        which packfiles are new then, and `removed` those that go.
-    merged : tuple or None
-        The branch that is merged, empty if only a part of it is, and the version of it.
-    lineage : tuple or None
-        What the state tells of merges then, see :func:`sdb.table.history.mergebase.lineage`.
-    ids : tuple of str
-        Ids of transactions that it does; a table that has done one of them refuses it.
-    since_us : int or None
-        The boundary of an index that was read before the packfiles that come in were written;
-        None: not known, so that it is looked whether they are there still.
-    expired : frozenset of int
-        Numbers of versions that the history does not tell any more.
-    untagged : frozenset of str
-        Names of tags that go.
-    unmerged : frozenset of str
-        Branches whose last merge is forgotten.
-    unjoined : frozenset of str
-        Keys of versions that were merged before, and are forgotten.
-    boundary_us : int
-        What is older may be collected, from the version on that this makes; 0: as before.
-    parent_since_us : int
-        When the version that this follows had become the newest; 0: not known.
-    shares : dict
-        Tables whose packfiles it refers to, and the branches that keep them.
-    transaction : str
-        Key of the intent of the transaction over several tables that this is a part of.
-    makes_table : bool
-        Whether it makes the table, so that this may be one that was dropped.
-    """
-
-    operation: str
-    added: tuple[Descriptor, ...] = ()
-    removed: frozenset[str] = frozenset()
-    inputs: tuple[ChangedInput, ...] = ()
+    operation: str  # what makes it
+    added: tuple[Descriptor, ...] = ()  # packfiles that come in
+    removed: frozenset[str] = frozenset()  # keys of packfiles that go. All of them must be there.
+    inputs: tuple[ChangedInput, ...] = ()  # inputs whose rows come in
+    # The digest of the definition by which all inputs were listed; None: they were not
     definition: bytes | None = None
+    # Who makes it, and why; may be empty
     author: str = ""
     message: str = ""
+    # Whose packfiles and inputs the table has afterwards, whatever it has now; `added` tells which
+    # packfiles are new then, and `removed` those that go
     content: TableIndex | None = None
+    # The branch that is merged, empty if only a part of it is, and the version of it
     merged: tuple[str, VersionPointer] | None = None
+    # Ids of transactions that it does; a table that has done one of them refuses it
     ids: tuple[str, ...] = ()
+    # The number of the version that it must follow, 0 for a table without any; None: any
+    expects: int | None = None
+    # The boundary of an index that was read before the packfiles that come in were written; None:
+    # not known, so that it is looked whether they are there still
     since_us: int | None = None
+    # Numbers of versions that the history does not tell any more
     expired: frozenset[int] = frozenset()
-    untagged: frozenset[str] = frozenset()
-    unmerged: frozenset[str] = frozenset()
+    thinned: frozenset[int] = frozenset()  # those of them that the next one stands for
+    untagged: frozenset[str] = frozenset()  # names of tags that go
+    unmerged: frozenset[str] = frozenset()  # branches whose last merge is forgotten
+    # Keys of versions that were merged before, and are forgotten
     unjoined: frozenset[str] = frozenset()
+    # What is older may be collected, from the version on that this makes; 0: as before
     boundary_us: int = 0
+    # When the version that this follows had become the newest; 0: not known
     parent_since_us: int = 0
+    # Tables whose packfiles it refers to, and the branches that keep them
     shares: dict[str, str] = field(default_factory=dict)
+    # Key of the intent of the transaction over several tables that this is a part of
     transaction: str = ""
+    # Whether it makes the table, so that this may be one that was dropped
     makes_table: bool = False
+    # What the state tells of merges then, see :func:`sdb.table.history.mergebase.lineage`
     lineage: Lineage | None = None
+    # What becomes of rows; None: not known, unless packfiles only come, or only go
+    counts: RowCounts | None = None
+    # Whether packfiles that come in the place of others say which rows their rows were
+    is_traced: bool = False
+
+    @property
+    def follows_rows(self) -> bool:
+        """True if each row of each packfile that comes in is new, or is known again."""
+        if self.content is not None or self.merged is not None or self.operation == FOREIGN:
+            return self.is_traced
+        return self.is_traced or not (self.added and self.removed)
 
     @property
     def is_nothing(self) -> bool:
@@ -163,36 +142,14 @@ class TableChange:
 
 @record
 class ChangedIndex:
-    """An index with a change.
+    """An index with a change."""
 
-    Attributes
-    ----------
-    index : TableIndex
-        The index.
-    removed : tuple of Descriptor
-        The packfiles that went.
-    """
-
-    index: TableIndex
-    removed: tuple[Descriptor, ...]
+    index: TableIndex  # the index
+    removed: tuple[Descriptor, ...]  # the packfiles that went
 
 
 def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -> ChangedIndex:
     """Apply a change to an index. Nodes of its trees are written where they change.
-
-    Parameters
-    ----------
-    index : TableIndex
-        The index.
-    change : TableChange
-        The change.
-    writer : ObjectWriter
-        Writes the nodes.
-
-    Returns
-    -------
-    ChangedIndex
-        The index afterwards.
 
     Raises
     ------
@@ -208,7 +165,7 @@ def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -
     gone = frozenset(map(own_key, change.removed))
     changed, removed = _without(index, gone, writer)
     at = next(
-        (at for at, one in enumerate(index.inline) if own_key(one.key) in gone),
+        (at for at, packfile in enumerate(index.inline) if own_key(packfile.key) in gone),
         len(changed.inline),
     )
     inline = (*changed.inline[:at], *change.added, *changed.inline[at:])
@@ -226,18 +183,18 @@ def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -
 def _replaced(
     index: TableIndex, change: TableChange, content: TableIndex, writer: ObjectWriter
 ) -> ChangedIndex:
-    """Give an index the packfiles and inputs of another one."""
+    """Return an index the packfiles and inputs of another one."""
     added, removed = packfiles_between(index, content, writer.root.fetch)
     gone = frozenset(map(own_key, change.removed))
     if own_keys(added) != own_keys(change.added) or gone != own_keys(removed):
-        raise PackfileGoneError("someone else has changed the packfiles")
+        raise PackfileGoneError("another writer has changed the packfiles")
     full = replace(index, inline=content.inline, indirect=content.indirect, inputs=content.inputs)
     return ChangedIndex(spill(full, writer), removed)
 
 
 def spill(index: TableIndex, writer: ObjectWriter) -> TableIndex:
     """Move the older half of many packfiles from an index to the indirect tree."""
-    if len(index.inline) <= MAX_INLINE:
+    if len(index.inline) <= writer.env.limits.inline_packfiles:
         return index
     half = len(index.inline) // 2
     lists = Writer(writer.root.fetch, writer.indirect)
@@ -251,13 +208,15 @@ def _with_inputs(
     if not change.inputs:
         return index.inputs
     tree = InputsTree(index.inputs, writer.root.fetch)
-    for one in change.inputs:
-        number = FAILED if one.packfile == FAILED else first + one.packfile
-        if one.is_forced:
-            tree.put(one.path, one.etag, number)
-        elif tree.insert(one.path, one.etag, number) is not Taking.TAKEN:
-            raise InputKnownError(f"{one.path}: the table knows this input already", path=one.path)
-    return tree.write_out(writer.inputs).stored
+    for changed in change.inputs:
+        number = FAILED if changed.packfile == FAILED else first + changed.packfile
+        if changed.is_forced:
+            tree.put(changed.path, changed.etag, number)
+        elif tree.insert(changed.path, changed.etag, number) is not Taking.TAKEN:
+            raise InputKnownError(
+                f"{changed.path}: the table knows this input already", path=changed.path
+            )
+    return tree.write_out(writer.inputs, writer.env.limits).stored
 
 
 def _without(
@@ -267,8 +226,8 @@ def _without(
     if not keys:
         return index, ()
     own = own_key
-    removed = [one for one in index.inline if own(one.key) in keys]
-    inline = tuple([one for one in index.inline if own(one.key) not in keys])
+    removed = [packfile for packfile in index.inline if own(packfile.key) in keys]
+    inline = tuple([packfile for packfile in index.inline if own(packfile.key) not in keys])
     missing = keys - own_keys(removed)
     if not missing:
         return replace(index, inline=inline), tuple(removed)
@@ -277,16 +236,16 @@ def _without(
     for ref in index.indirect.refs:
         if missing and not missing.isdisjoint(_keys(lists, ref)):
             listed = lists.read(ref)
-            gone = [one for one in listed if own(one.key) in missing]
-            kept = tuple([one for one in listed if own(one.key) not in missing])
+            gone = [packfile for packfile in listed if own(packfile.key) in missing]
+            remaining = tuple([packfile for packfile in listed if own(packfile.key) not in missing])
             removed += gone
             missing -= own_keys(gone)
-            refs.append(replace(lists.write(kept), original_objects=ref.original_objects))
+            refs.append(replace(lists.write(remaining), original_objects=ref.original_objects))
         else:
             refs.append(ref)
     if missing:
         some = min(missing)
-        raise PackfileGoneError(f"{some}: someone else has replaced it", path=some)
+        raise PackfileGoneError(f"{some}: another writer has replaced it", path=some)
     indirect = replace(index.indirect, refs=tuple(refs))
     return replace(index, inline=inline, indirect=indirect), tuple(removed)
 
@@ -294,8 +253,8 @@ def _without(
 def _keys(lists: Writer, ref: IndirectRef) -> list[str]:
     from sdb.table.format.columns import DescriptorList
 
-    found = DescriptorList(lists.fetch(ref.key, ref.etag), ref).keys()
-    return [own_key(key) for key in found]
+    listed_keys = DescriptorList(lists.fetch(ref.key, ref.etag), ref).keys()
+    return [own_key(key) for key in listed_keys]
 
 
 def packfiles_between(
@@ -305,19 +264,7 @@ def packfiles_between(
 
     A packfile of the original and our copy of it (:mod:`sdb.table.commit.adoption`) are the same.
 
-    Parameters
-    ----------
-    before : TableIndex or None
-        The one; None: an empty table.
-    after : TableIndex
-        The other.
-    fetch : callable
-        Reads a list.
-
-    Returns
-    -------
-    tuple
-        Descriptors that came in, and descriptors that went.
+    * ``before``: The one; None: an empty table.
     """
     shared: set[str] = set()
     if before is not None:
@@ -326,8 +273,8 @@ def packfiles_between(
         }
     old = _listed(before, shared, fetch)
     new = _listed(after, shared, fetch)
-    added = tuple([one for key, one in new.items() if key not in old])
-    return added, tuple([one for key, one in old.items() if key not in new])
+    added = tuple([packfile for key, packfile in new.items() if key not in old])
+    return added, tuple([packfile for key, packfile in old.items() if key not in new])
 
 
 def contents_between(
@@ -337,38 +284,35 @@ def contents_between(
 
     Commits copy packfiles that a collector may be about to delete. See :func:`packfiles_between`.
 
-    Returns
-    -------
-    tuple
-        Descriptors that came in and that went, by the keys that the packfiles had at first.
+    Returns: Descriptors that came in and that went, by the keys that the packfiles had at first.
     """
     came, went = packfiles_between(before, after, fetch)
-    added = {original_key(one.key): one for one in came}
-    removed = {original_key(one.key): one for one in went}
+    added = {original_key(packfile.key): packfile for packfile in came}
+    removed = {original_key(packfile.key): packfile for packfile in went}
     return (
-        {key: one for key, one in added.items() if key not in removed},
-        {key: one for key, one in removed.items() if key not in added},
+        {key: packfile for key, packfile in added.items() if key not in removed},
+        {key: packfile for key, packfile in removed.items() if key not in added},
     )
 
 
 def _listed(index: TableIndex | None, shared: set[str], fetch: Fetch) -> dict[str, Descriptor]:
-    found: dict[str, Descriptor] = {}
+    by_key: dict[str, Descriptor] = {}
     if index is None:
-        return found
+        return by_key
     for ref in index.indirect.refs:
         if ref.key not in shared:
             listed = read_list(fetch(ref.key, ref.etag), ref)
-            found |= {own_key(one.key): one for one in listed}
-    return found | {own_key(one.key): one for one in index.inline}
+            by_key |= {own_key(packfile.key): packfile for packfile in listed}
+    return by_key | {own_key(packfile.key): packfile for packfile in index.inline}
 
 
 def rows_of(packfiles: Iterable[Descriptor]) -> int | None:
     """Return the number of rows of packfiles; None: one does not tell."""
     total = 0
-    for one in packfiles:
-        if one.rows is None:
+    for packfile in packfiles:
+        if packfile.rows is None:
             return None
-        total += one.rows
+        total += packfile.rows
     return total
 
 
@@ -385,25 +329,25 @@ def rows_in(index: TableIndex, fetch: Fetch) -> int | None:
 
 def own_keys(packfiles: Iterable[Descriptor]) -> set[str]:
     """Return the keys that packfiles are compared by, see :func:`sdb.table.format.keys.own_key`."""
-    return {own_key(one.key) for one in packfiles}
+    return {own_key(packfile.key) for packfile in packfiles}
 
 
 def has_longer_journal(before: TableIndex, after: TableIndex) -> bool:
     """Return whether an index has the inputs of another, and what it has noted of more of them."""
-    old, new = ({one.path for one in index.inputs.journal or ()} for index in (before, after))
+    old, new = ({taken.path for taken in index.inputs.journal or ()} for index in (before, after))
     return before.inputs.root == after.inputs.root and old <= new
 
 
 def inputs_between(
     before: TableIndex | None, after: TableIndex, fetch: Fetch
 ) -> tuple[TakenInput, ...]:
-    """Give the inputs that a version has otherwise than the one before it."""
+    """Return the inputs that a version has otherwise than the one before it."""
     if before is not None and has_longer_journal(before, after):
-        old = {one.path: one for one in before.inputs.journal or ()}
-        new = {one.path: one for one in after.inputs.journal or ()}
+        old = {taken.path: taken for taken in before.inputs.journal or ()}
+        new = {taken.path: taken for taken in after.inputs.journal or ()}
         return tuple([new[path] for path in sorted(new) if old.get(path) != new[path]])
     known: dict[str, TakenInput] = {}
     if before is not None:
-        known = {one.path: one for one in InputsTree(before.inputs, fetch).walk()}
+        known = {taken.path: taken for taken in InputsTree(before.inputs, fetch).walk()}
     walked = InputsTree(after.inputs, fetch).walk()
-    return tuple([one for one in walked if known.get(one.path) != one])
+    return tuple([taken for taken in walked if known.get(taken.path) != taken])

@@ -1,9 +1,9 @@
-"""Freshness: packfiles that a commit adds must not be ones that a collector may be deleting.
+"""GcBarrier: packfiles that a commit adds must not be ones that a collector may be deleting.
 
-A collector deletes what is older than its boundary and what nothing leads to. The boundary is a
-part of every version, so that whoever commits after it knows it: what is older then is copied, and
-the copy is added in its place. Whoever has written a packfile after it read an index with the same
-boundary has nothing to look at.
+`gc` deletes objects that are older than its boundary and unreachable. Each version has the boundary
+of the last `gc`, so that commits after it know it: they copy new packfiles that are older, and add
+the copy instead. If the index that was read before writing has the same boundary, the new packfiles
+cannot be candidates for deletion, and the check is skipped.
 """
 
 from __future__ import annotations
@@ -26,33 +26,15 @@ class CollectedError(ConflictError):
     """A packfile was collected before a version had it."""
 
 
-class Freshness:
-    """Makes sure that packfiles stay.
-
-    Parameters
-    ----------
-    writer : ObjectWriter
-        Writes copies.
-    """
+class GcBarrier:
+    """Replaces new packfiles that a running `gc` may delete by copies."""
 
     def __init__(self, writer: ObjectWriter) -> None:
         self._writer = writer
         self._copies: dict[str, tuple[int, Descriptor]] = {}
 
     def fresh(self, change: TableChange, boundary_us: int) -> TableChange:
-        """Give a change whose packfiles no collector deletes.
-
-        Parameters
-        ----------
-        change : TableChange
-            The change.
-        boundary_us : int
-            The boundary of the version that it follows.
-
-        Returns
-        -------
-        TableChange
-            The same, or one with copies.
+        """Return the change with packfiles that no running `gc` deletes.
 
         Raises
         ------
@@ -70,42 +52,43 @@ class Freshness:
             return change
         own = f"{self._writer.keys.folder}/"  # what is another table's, that one keeps
         added = [
-            self._kept(one, boundary_us) if one.key.startswith(own) else one for one in change.added
+            self._kept(packfile, boundary_us) if packfile.key.startswith(own) else packfile
+            for packfile in change.added
         ]
         return replace(change, added=tuple(added), since_us=boundary_us)
 
-    def _kept(self, found: Descriptor, boundary_us: int) -> Descriptor:
+    def _kept(self, packfile: Descriptor, boundary_us: int) -> Descriptor:
         root = self._writer.root
-        for_boundary, copy = self._copies.get(found.key, (0, found))
+        for_boundary, copy = self._copies.get(packfile.key, (0, packfile))
         if for_boundary == boundary_us:
             return copy
-        entry = root.store.look(root.place(copy.key))
+        entry = root.store.head(root.place(copy.key))
         if entry is None or entry.modified_us <= boundary_us + MARGIN_US:
-            copy = self._copied(found if entry is None else copy)
-        self._copies[found.key] = boundary_us, copy
+            copy = self._copied(packfile if entry is None else copy)
+        self._copies[packfile.key] = boundary_us, copy
         return copy
 
-    def _copied(self, found: Descriptor) -> Descriptor:
+    def _copied(self, packfile: Descriptor) -> Descriptor:
         """Copy a packfile to a name of its own."""
         root = self._writer.root
-        folder, _, name = found.key.rpartition("/")
-        folder = f"{folder}/{keys.new_uid(self._writer.around.random_bytes)}"
-        place = root.place(f"{folder}/{name}")
-        root.store.make(root.place(folder))
+        folder, _, name = packfile.key.rpartition("/")
+        folder = f"{folder}/{keys.new_uid(self._writer.env.random_bytes)}"
+        location = root.place(f"{folder}/{name}")
+        root.store.make_folder(root.place(folder))
         try:
-            reader = root.open(found.key)
+            reader = root.open(packfile.key)
             try:
-                with root.store.grow(reader, reader.size_bytes, place):
+                with root.store.create_from_prefix(reader, reader.size_bytes, location):
                     pass
             finally:
                 reader.close()
-            etag = root.store.version(place) if root.store.is_remote else found.etag
-            if not root.has(found.key):  # whoever deletes it has not seen the copy
-                root.store.delete(place)
+            etag = root.store.version(location) if root.store.is_remote else packfile.etag
+            if not root.has(packfile.key):  # the collector that deleted it has not seen the copy
+                root.store.delete(location)
                 etag = None
             if etag is None:
-                raise NotFoundError(f"{place} is not there", path=place)  # noqa: TRY301
+                raise NotFoundError(f"{location} is not there", path=location)  # noqa: TRY301
         except NotFoundError as error:
-            message = f"{found.key} was collected before the table had it: it took too long"
-            raise CollectedError(message, path=found.key, hint="run it again") from error
-        return replace(found, key=f"{folder}/{name}", etag=etag)
+            message = f"{packfile.key} was collected before the table had it: it took too long"
+            raise CollectedError(message, path=packfile.key, hint="run it again") from error
+        return replace(packfile, key=f"{folder}/{name}", etag=etag)

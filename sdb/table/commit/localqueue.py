@@ -1,56 +1,50 @@
-"""Turns: programs of one machine that commit to the same table let each other go first.
+"""The local queue: an advisory lock for processes of one machine that commit to the same table.
 
-On a store that chooses among writers by itself who comes second begins again, and of many most come
-second. A lock on a file of the user's cache folder spares them that. It is a courtesy and no more:
-a commit is right without it. So whoever is held up while it has its turn, and a cache folder that
-cannot be used, keep nobody waiting.
+Object stores reject writers that lose the race, and they have to retry. Processes of one machine
+take a lock on a file of the user's cache folder first, which avoids useless retries. Correctness
+does not depend on it: a process that holds it for too long is not waited for, and without a usable
+cache folder there is no queue.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-import random
 import time
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 
 from sdb.errors import SdbError
+from sdb.log import Logger
+from sdb.retry import Backoff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HELD_UP_SECONDS = 15.0
-"""Who has a turn for so long is not waited for."""
+"""A process that holds the lock for so long is not waited for."""
 
 _LONGEST_PAUSE_SECONDS = 0.02
 _HURRIED_SECONDS = 2.0
+_log = Logger("sdb.table.localqueue")
 
 
 @contextmanager
-def turn(name: str) -> Iterator[None]:
-    """Wait for a turn, and have it while the block runs.
+def queued(name: str) -> Iterator[None]:
+    """Wait for the lock of an index, and hold it while the block runs.
 
-    Parameters
-    ----------
-    name : str
-        What others wait for: the place of the index.
-
-    Yields
-    ------
-    None
-        Others that ask for their turn wait, but not for ever.
+    * ``name``: The location of the index.
     """
     fd = None
     try:
         with suppress(OSError, SdbError):
             fd = _opened(name)
-            _wait(fd)
+            _wait(fd, name)
         yield
     finally:
         if fd is not None:
-            os.close(fd)  # gives the turn to the next one
+            os.close(fd)  # releases the lock
 
 
 def _opened(name: str) -> int:
@@ -62,15 +56,21 @@ def _opened(name: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _wait(fd: int) -> None:
-    """Wait until the lock is free; who has waited for long looks more often."""
-    began = time.monotonic()
+def _wait(fd: int, name: str) -> None:
+    """Wait until the lock is free; after a long wait look more often."""
+    backoff = Backoff(
+        f"waiting for other programs of this machine: {name}",
+        _log,
+        first_seconds=_LONGEST_PAUSE_SECONDS,
+        longest_seconds=_LONGEST_PAUSE_SECONDS,
+        hurried_seconds=_HURRIED_SECONDS,
+    )
     while True:
         with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.utime(fd)  # tells others since when
+            os.utime(fd)  # the time since which it is held
             return
         if time.time() - os.fstat(fd).st_mtime > HELD_UP_SECONDS:
             return
-        waited = 1 + (time.monotonic() - began) / _HURRIED_SECONDS
-        time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS / waited))  # noqa: S311 - no secret
+        backoff.may_retry()
+        backoff.pause()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.errors import ConflictError, NotFoundError, UncertainError
 from sdb.records import record
-from sdb.table.commit.environment import REAL, Surroundings
+from sdb.table.commit.environment import REAL, Environment
 from sdb.table.format import etags
 from sdb.table.format.keys import TableKeys, new_uid
 from sdb.table.format.versionref import MAIN
@@ -18,24 +18,11 @@ if TYPE_CHECKING:
 _ATTEMPTS = 5
 
 
-def put_new(root: TableRoot, key: str, data: bytes, *, ahead: bool = False) -> str:
-    """Write an object that nobody overwrites; the same content a second time is the same object.
+def put_new(root: TableRoot, key: str, data: bytes, *, durable: bool = True) -> str:
+    """Create an object that is never overwritten; idempotent for the same content.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that it is below.
-    key : str
-        Its key.
-    data : bytes
-        Its content.
-    ahead : bool
-        See :meth:`sdb.store.base.Store.put_if`: the commit that leads to it makes it durable.
-
-    Returns
-    -------
-    str
-        Its ETag.
+    * ``durable``: See :meth:`sdb.store.base.Store.put_if_match`; otherwise the commit that leads to
+      it makes it so.
 
     Raises
     ------
@@ -44,32 +31,32 @@ def put_new(root: TableRoot, key: str, data: bytes, *, ahead: bool = False) -> s
     UncertainError
         It is not known whether it was written.
     """
-    place = root.place(key)
+    location = root.place(key)
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            version = root.store.put_if(place, data, None, ahead=ahead)
+            version = root.store.put_if_match(location, data, None, durable=durable)
         except NotFoundError:
-            root.store.make(place.rpartition("/")[0])
+            root.store.make_folder(location.rpartition("/")[0])
         except UncertainError:
             if attempt == _ATTEMPTS:
                 raise
         except ConflictError:
-            found = look(root, key)
-            if found is None:
+            stored = look(root, key)
+            if stored is None:
                 continue
-            if found[0] == data:
-                return found[1]
+            if stored[0] == data:
+                return stored[1]
             raise
         else:
             if version and root.store.is_remote:
                 return version
             return etags.of_content([data])
-    message = f"writing {place}: it comes and goes"
-    raise ConflictError(message, path=place, hint="run it again")
+    message = f"writing {location}: other writers create and delete it"
+    raise ConflictError(message, path=location, hint="run it again")
 
 
 def look(root: TableRoot, key: str) -> tuple[bytes, str] | None:
-    """Give the content and the ETag of a small object; None: there is none."""
+    """Return the content and the ETag of a small object; None: it does not exist."""
     try:
         reader = root.open(key)
     except NotFoundError:
@@ -81,36 +68,24 @@ def look(root: TableRoot, key: str) -> tuple[bytes, str] | None:
         reader.close()
 
 
-def store_now_us(root: TableRoot, keys: TableKeys, around: Surroundings) -> int:
-    """Tell what time it is by the clock of the store, by an object that is there for a moment."""
-    key = f"{keys.folder}/.{new_uid(around.random_bytes)}.tmp"
+def store_now_us(root: TableRoot, keys: TableKeys, env: Environment) -> int:
+    """Report what time it is by the clock of the store, by an object that is there for a moment."""
+    key = f"{keys.folder}/.{new_uid(env.random_bytes)}.tmp"
     put_new(root, key, b"")
-    place = root.place(key)
-    found = root.store.look(place)
-    root.store.delete(place)
-    return around.now_us() if found is None else found.modified_us
+    location = root.place(key)
+    entry = root.store.head(location)
+    root.store.delete(location)
+    return env.now_us() if entry is None else entry.modified_us
 
 
 @record
 class ObjectWriter:
-    """Writes the objects of a table that get random names.
+    """Writes the objects of a table that get random names."""
 
-    Attributes
-    ----------
-    root : TableRoot
-        The root.
-    keys : TableKeys
-        The names of the table.
-    around : Surroundings
-        Gives randomness and time.
-    branch : str
-        The branch that the objects are for.
-    """
-
-    root: TableRoot
-    keys: TableKeys
-    around: Surroundings = REAL
-    branch: str = MAIN
+    root: TableRoot  # the root
+    keys: TableKeys  # the names of the table
+    env: Environment = REAL  # gives randomness and time
+    branch: str = MAIN  # the branch that the objects are for
 
     @property
     def head(self) -> str:
@@ -119,7 +94,7 @@ class ObjectWriter:
 
     def indirect(self, data: bytes) -> tuple[str, str, int | None]:
         """Write a list of descriptors: gives key, ETag and when it was written."""
-        return (*self._put(self.keys.indirect, data), self.around.now_us())
+        return (*self._put(self.keys.indirect, data), self.env.now_us())
 
     def inputs(self, data: bytes) -> tuple[str, str]:
         """Write a node of the inputs tree: gives key and ETag."""
@@ -130,5 +105,5 @@ class ObjectWriter:
         return self._put(self.keys.history, data)[0]
 
     def _put(self, key_of: Callable[[str], str], data: bytes) -> tuple[str, str]:
-        key = key_of(new_uid(self.around.random_bytes))
+        key = key_of(new_uid(self.env.random_bytes))
         return key, put_new(self.root, key, data)

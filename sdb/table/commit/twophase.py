@@ -1,12 +1,11 @@
-"""Commits to several tables that become true together.
+"""Two-phase commit over several tables.
 
-1. An intent is written (:mod:`sdb.table.catalog.intents`).
-2. Each table gets its version, one after the other in the order of their keys, with the key of the
-   intent: readers take the version before it as long as the intent is not committed, and writers
-   wait.
-3. The intent is swapped: this is what commits.
-4. Each index is swapped once more, so that nobody has to look at the intent any longer. It is no
-   matter if that does not happen.
+1. Begin: an intent is written (:mod:`sdb.table.catalog.intents`).
+2. Prepare: each table gets its version, in the order of their keys, with the key of the intent.
+   Until the intent is committed readers take the version before it, and writers wait.
+3. Commit: the intent is replaced by compare-and-swap. This is the commit point.
+4. Finalize: each index is swapped once more, so that readers need not look at the intent any
+   longer. A crash before that does no harm.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from sdb.errors import ConflictError, SdbError, UncertainError
 from sdb.records import record, replace
 from sdb.table.catalog.foreign import is_overwritten, seal_of
 from sdb.table.catalog.handle import find_head
-from sdb.table.commit.commit import PATIENCE_SECONDS, commit
-from sdb.table.commit.coordinator import GivenUpError, Undecided
-from sdb.table.commit.environment import REAL, Surroundings
+from sdb.table.commit.commit import commit
+from sdb.table.commit.coordinator import PendingTransaction, TransactionAbortedError
+from sdb.table.commit.environment import REAL, Environment
 from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys, commit_on
 from sdb.table.format.state import with_state
@@ -36,21 +35,11 @@ if TYPE_CHECKING:
 
 @record
 class TablePart:
-    """The part of a transaction that changes one table.
+    """The part of a transaction that changes one table."""
 
-    Attributes
-    ----------
-    keys : TableKeys
-        The names of the table.
-    plan : TableChange or callable
-        See :func:`sdb.table.commit.commit.commit`; it always gives a change.
-    branch : str
-        The branch that gets the version.
-    """
-
-    keys: TableKeys
-    plan: Plan | TableChange
-    branch: str = MAIN
+    keys: TableKeys  # the names of the table
+    plan: Plan | TableChange  # see :func:`sdb.table.commit.commit.commit`; it always gives a change
+    branch: str = MAIN  # the branch that gets the version
 
     @property
     def head(self) -> str:
@@ -63,49 +52,36 @@ def commit_together(
     parts: Sequence[TablePart],
     *,
     uid: str,
-    around: Surroundings = REAL,
-    patience_seconds: float = PATIENCE_SECONDS,
+    env: Environment = REAL,
+    patience_seconds: float | None = None,
 ) -> dict[str, int]:
     """Change several tables, in one step.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the tables are below.
-    parts : sequence of TablePart
-        What changes, each index at most once.
-    uid : str
-        What tells this attempt from all others: the id of each of its commits.
-    around : Surroundings
-        The clock and the dice.
-    patience_seconds : float
-        How long to begin again with each table when others commit meanwhile.
-
-    Returns
-    -------
-    dict
-        The new versions, by the keys of the indexes.
+    * ``uid``: What tells this attempt from all others: the id of each of its commits.
+    * ``patience_seconds``: For how long to retry each table, see :func:`commit`.
 
     Raises
     ------
     ConflictError
-        Nothing has changed, and nothing will: others were faster all the time, or have given the
-        transaction up because it took too long.
+        Nothing has changed, and nothing will: other writers won each race, or have aborted the
+        transaction because it took too long.
     UncertainError
         It is not known whether all tables were changed, or none.
     SdbError
         What a plan raises, and what is wrong with a table. Nothing has changed.
     """
-    ordered = sorted(parts, key=lambda part: part.head)  # so that nobody waits for each other
+    ordered = sorted(
+        parts, key=lambda part: part.head
+    )  # one order for all coordinators: no deadlock
     heads = [part.head for part in ordered]
     try:
-        intent = Undecided(root, ordered[0].keys, uid, heads, around)
+        intent = PendingTransaction(root, ordered[0].keys, uid, heads, env)
     except UncertainError as error:
         raise ConflictError(error.message, path=error.path, hint="run it again") from error
     try:
-        versions = _marked(root, ordered, intent, uid, around, patience_seconds)
+        versions = _marked(root, ordered, intent, uid, env, patience_seconds)
     except SdbError as error:
-        with suppress(SdbError):  # nobody else commits it, and others give it up
+        with suppress(SdbError):  # waiters abort it if this fails
             intent.abort()
         _tidy(root, ordered, intent.key)
         if isinstance(error, UncertainError):
@@ -113,7 +89,7 @@ def commit_together(
         raise
     try:
         intent.commit(versions)
-    except GivenUpError:
+    except TransactionAbortedError:
         _tidy(root, ordered, intent.key)
         raise
     _tidy(root, ordered, intent.key)
@@ -123,30 +99,30 @@ def commit_together(
 def _marked(
     root: TableRoot,
     parts: Sequence[TablePart],
-    intent: Undecided,
+    intent: PendingTransaction,
     uid: str,
-    around: Surroundings,
-    patience_seconds: float,
+    env: Environment,
+    patience_seconds: float | None,
 ) -> dict[str, int]:
-    """Give each table its version; none of them counts yet."""
+    """Prepare each table: put a version into it that does not count yet."""
 
     def sleep(seconds: float) -> None:
-        around.sleep(seconds)
-        intent.beat()
+        env.sleep(seconds)
+        intent.heartbeat()
 
-    now_us = around.now_us()
+    now_us = env.now_us()
     # All have the same time, so that they come together where tables are read as of a time.
-    waiting = replace(around, sleep=sleep, now_us=lambda: now_us)
+    waiting = replace(env, sleep=sleep, now_us=lambda: now_us)
     versions: dict[str, int] = {}
     for part in parts:
-        intent.beat()
+        intent.heartbeat()
         done = commit(
             root,
             part.keys,
             part.plan,
             commit_id=commit_on(part.branch, uid),
             is_new=True,
-            around=waiting,
+            env=waiting,
             patience_seconds=patience_seconds,
             branch=part.branch,
             transaction=intent.key,
@@ -156,39 +132,25 @@ def _marked(
 
 
 def _tidy(root: TableRoot, parts: Sequence[TablePart], key: str) -> None:
-    """Let indexes be those that count, so that nobody has to look at the intent."""
+    """Finalize the indexes: without the key of the intent."""
     for part in parts:
         with suppress(SdbError):
-            tidy_head(root, part.keys, part.branch, key)
+            finalize_head(root, part.keys, part.branch, key)
 
 
-def tidy_head(root: TableRoot, keys: TableKeys, branch: str, key: str) -> bool:
-    """Let an index be what counts of it, if it is part of a transaction that is decided.
+def finalize_head(root: TableRoot, keys: TableKeys, branch: str, key: str) -> bool:
+    """Finalize an index that is part of a decided transaction.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-    keys : TableKeys
-        The names of the table.
-    branch : str
-        The branch.
-    key : str
-        The intent.
-
-    Returns
-    -------
-    bool
-        Whether the index has nothing to do with the transaction, now or before.
+    Returns: Whether the index has nothing to do with the transaction, now or before.
 
     Raises
     ------
     ConflictError
-        Someone else was faster.
+        Another writer was faster.
     UncertainError, SdbError
         The store does not answer.
     """
-    place = root.place(keys.branch(branch))
+    location = root.place(keys.branch(branch))
     head = find_head(root, keys, branch)
     if head is None or head.joint is None or head.joint.state.transaction != key:
         return True
@@ -200,6 +162,6 @@ def tidy_head(root: TableRoot, keys: TableKeys, branch: str, key: str) -> bool:
         index = TableIndex(joint.index.name, joint.index.created_us)
         state = replace(joint.state, seal=seal_of(index))
         index = replace(index, user_data=with_state({}, state))
-    with root.store.lock(place):
-        root.store.put_if(place, index.encode(root.keyring), head.reader)
+    with root.store.lock(location):
+        root.store.put_if_match(location, index.encode(root.keyring), head.reader)
     return not head.is_void

@@ -1,15 +1,13 @@
-"""Definitions of tables that rows are inserted into, over a network read once in ten seconds.
+"""A cache of definitions for inserts, which over a network are read once in ten seconds.
 
-What an insert needs of one is by which fields the table has partitions, and which statistics its
-packfiles have. Who replaces a definition
-waits for inserts that have begun anyway.
+An insert needs the partition fields and the statistics of a definition. A new definition does not
+change inserts that have begun anyway.
 """
 
 from __future__ import annotations
 
-import time
-
 from sdb.errors import CorruptError, InputError, NotFoundError
+from sdb.lru import LruCache
 from sdb.table.definition.definition import MAX_BYTES, Definition
 
 TYPE_CHECKING = False
@@ -19,29 +17,18 @@ if TYPE_CHECKING:
     from sdb.table.format.keys import TableKeys
 
 FRESH_SECONDS = 10.0
-_MOST_KEPT = 64
-_KEPT: dict[tuple[Store, str, TableKeys], tuple[float, Definition]] = {}
+_KNOWN: LruCache[tuple[Store, str, TableKeys], Definition] = LruCache(
+    most_entries=64, fresh_seconds=FRESH_SECONDS
+)
 
 
 def read_definition(root: TableRoot, keys: TableKeys) -> Definition:
     """Read the definition of a table.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that it is below.
-    keys : TableKeys
-        The names of the table.
-
-    Returns
-    -------
-    Definition
-        What the table takes.
-
     Raises
     ------
     NotFoundError
-        There is none.
+        The table has no definition.
     InputError
         It is malformed.
     """
@@ -70,18 +57,6 @@ def read_definition(root: TableRoot, keys: TableKeys) -> Definition:
 def recent_definition(root: TableRoot, keys: TableKeys) -> Definition:
     """Read a definition, or give that of a few seconds ago on a remote store.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-
-    Returns
-    -------
-    Definition
-        What the table takes.
-
     Raises
     ------
     NotFoundError, InputError
@@ -89,19 +64,16 @@ def recent_definition(root: TableRoot, keys: TableKeys) -> Definition:
     """
     if not root.store.is_remote:
         return read_definition(root, keys)
-    key, now = (root.store, root.location, keys), time.monotonic()
-    kept = _KEPT.get(key)
-    if kept is not None and now - kept[0] < FRESH_SECONDS:
-        return kept[1]
-    found = read_definition(root, keys)
-    _KEPT[key] = (now, found)
-    while len(_KEPT) > _MOST_KEPT:
-        _KEPT.pop(next(iter(_KEPT)), None)
-    return found
+    key = root.store, root.location, keys
+    definition = _KNOWN.get(key)
+    if definition is None:
+        definition = read_definition(root, keys)
+        _KNOWN.put(key, definition)
+    return definition
 
 
 def statistics_of(root: TableRoot, keys: TableKeys) -> str:
-    """Give the statistics that the definition of a table asks for; of a table without one: auto."""
+    """Return statistics that the definition of a table asks for; of a table without one: auto."""
     try:
         return recent_definition(root, keys).statistics
     except NotFoundError:
@@ -109,5 +81,5 @@ def statistics_of(root: TableRoot, keys: TableKeys) -> str:
 
 
 def forget_definition(root: TableRoot, keys: TableKeys) -> None:
-    """Let the next insert of this program read the definition, which was replaced."""
-    _KEPT.pop((root.store, root.location, keys), None)
+    """Drop a definition that was replaced, so that the next insert reads the new one."""
+    _KNOWN.forget((root.store, root.location, keys))

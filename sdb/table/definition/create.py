@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from sdb.errors import ConflictError, ExistsError, NotFoundError
 from sdb.records import replace
+from sdb.table.catalog.handle import find_table
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.commit import commit
+from sdb.table.commit.naming import claim_name
 from sdb.table.commit.objects import put_new
 from sdb.table.definition import validate
 from sdb.table.definition.cache import forget_definition
 from sdb.table.definition.definition import Definition, InputRule, VersionPolicy
+from sdb.table.definition.thinning import Thinning
 from sdb.table.definition.timespan import CalendarSpan
+from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
+from sdb.table.format.state import state_of
 from sdb.table.inputs.listing import check_patterns
 
 TYPE_CHECKING = False
@@ -18,8 +25,10 @@ if TYPE_CHECKING:
 
     from sdb.table.catalog.root import TableRoot
 
-NEW_TABLES = VersionPolicy(10, CalendarSpan(days=7))
-"""The versions that a table keeps whose definition does not tell."""
+NEW_TABLES = VersionPolicy(10, CalendarSpan(days=7), Thinning.parse("1h:all,1d:1m,7d:1h"))
+"""The versions that a table keeps if its definition has no policy."""
+
+CREATE = "create"
 
 _LOCAL = "file://"
 
@@ -29,77 +38,88 @@ def create_table(
 ) -> Definition:
     """Make a table: its definition is checked and stored.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that it will be below.
-    database, table : str
-        Its names.
-    definition : Definition
-        What it takes.
-    overwrite : bool
-        Whether the definition of a table that is there may be replaced.
+    * ``overwrite``: Whether the definition of a table that is there may be replaced, and one that
+      was dropped made anew.
 
-    Returns
-    -------
-    Definition
-        What was stored; with the usual policy of versions if it has none.
+    Returns: What was stored; with the usual policy of versions if it has none.
 
     Raises
     ------
     UsageError
-        The definition makes no sense; all reasons are told.
+        The definition is invalid; the message has all reasons.
     OutsideError
         A pattern leads out of the root; see :mod:`sdb.table.inputs.places`.
     ExistsError
-        There is a definition, and `overwrite` is off.
+        There is a definition, or the table was dropped, and `overwrite` is off; or a view has the
+        name.
     ConflictError
-        Someone else has replaced it meanwhile.
+        Another program has replaced it since it was read.
     """
     keys = TableKeys(database, table)
     if definition.versions is None:
         definition = replace(definition, versions=NEW_TABLES)
     validate.check(definition, is_remote=root.store.is_remote)
     check_patterns(root, [rule.pattern for rule in definition.inputs])
+    head = find_table(root, database, table)
+    if head is not None and head.is_dropped:
+        _make_anew(root, keys, overwrite=overwrite)
     data = definition.stored().encode()
-    place = root.place(keys.definition)
+    location = root.place(keys.definition)
     if overwrite:
         try:
-            with root.store.lock(place):
+            with root.store.lock(location):
                 reader = root.open(keys.definition)
                 reader.close()
-                root.store.put_if(place, data, reader)
+                root.store.put_if_match(location, data, reader)
             forget_definition(root, keys)
         except NotFoundError:
             pass
         else:
             return definition
+    claim = claim_name(root, keys)
     try:
         put_new(root, keys.definition, data)
     except ConflictError:
+        claim.release()
         message = f"{database}.{table} below {root.location} has a definition already"
         hint = "--force replaces it; sdb def shows it"
         raise ExistsError(message, path=keys.definition, hint=hint) from None
+    claim.release()
     return definition
 
 
+def _make_anew(root: TableRoot, keys: TableKeys, *, overwrite: bool) -> None:
+    """Begin a table that was dropped without packfiles and inputs: a sync takes all once more."""
+    name = f"{keys.database}.{keys.table}"
+    if not overwrite:
+        message = f"{name} below {root.location} was dropped, and has its versions before yet"
+        hint = f"sdb undrop {name} brings it back; --force makes it anew"
+        raise ExistsError(message, path=keys.index, hint=hint)
+    nothing = TableIndex(keys.table)
+
+    def plan(index: TableIndex) -> TableChange | None:
+        state = state_of(index.user_data)
+        if state is None or not state.dropped:  # another program was faster
+            return None
+        return TableChange(CREATE, content=nothing, makes_table=True)
+
+    commit(root, keys, plan)
+
+
 def definition_of(patterns: Iterable[str], *, is_remote: bool) -> Definition:
-    """Give the definition of a table that takes whatever patterns find.
+    """Return the definition of a table that takes whatever patterns find.
 
-    Parameters
-    ----------
-    patterns : iterable of str
-        Patterns of inputs. On a local root ``file://`` may be left out.
-    is_remote : bool
-        Whether the root is an S3 bucket.
-
-    Returns
-    -------
-    Definition
-        The definition, not yet checked.
+    * ``patterns``: Patterns of inputs. On a local root ``file://`` may be left out. If they have
+      folders such as ``day=*`` these are fields of the rows.
+    * ``is_remote``: Whether the root is an S3 bucket.
     """
     rules = [
-        InputRule(one if is_remote or "://" in one else f"{_LOCAL}{one.removeprefix('./')}")
-        for one in patterns
+        InputRule(
+            pattern if is_remote or "://" in pattern else f"{_LOCAL}{pattern.removeprefix('./')}"
+        )
+        for pattern in patterns
     ]
-    return Definition(tuple(rules))
+    from sdb.packfile.inputs.folders import has_folder_fields
+
+    is_hive = any(has_folder_fields(rule.pattern) for rule in rules)
+    return Definition(tuple(rules), hive=is_hive)

@@ -1,7 +1,7 @@
 """The definition of a table: which inputs it takes, in which partitions, and for how long.
 
 `sdb` checks a definition when it is made. Definitions that others have stored are read as they are:
-what is wrong with them is told when it matters.
+problems are reported when they matter.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from sdb.errors import InputError
 from sdb.records import record, replace
 from sdb.table.definition import rawjson
 from sdb.table.definition.partition import PartitionField
+from sdb.table.definition.thinning import Thinning
 from sdb.table.definition.timespan import CalendarSpan
+from sdb.table.definition.upkeep import FLAGS, UpkeepPolicy
+from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +37,9 @@ class InputRule:
     pattern : str
         Pattern of full URIs.
     format : str
-        Name of the format; empty: the name of the input tells it.
+        Name of the format; empty: that of the name's ending.
     hints : str or None
-        JSON for the format, without white space; None: there is none.
+        JSON for the format, without white space; None: no hints.
     """
 
     pattern: str
@@ -70,10 +73,13 @@ class VersionPolicy:
         How many of the newest versions are kept at least.
     keep_for : CalendarSpan or None
         How long versions are kept.
+    thin : Thinning or None
+        How many are kept of those that are kept for their time alone; None: all of them.
     """
 
     keep_last: int | None = None
     keep_for: CalendarSpan | None = None
+    thin: Thinning | None = None
 
 
 @record
@@ -91,7 +97,7 @@ class Definition:
     beta_features : tuple of str
         Names of features.
     skip_backfill : bool
-        Whether inputs from before the table are left out where inputs are told by a queue.
+        Whether inputs from before the table are left out where a queue names them.
     versions : VersionPolicy or None
         Which versions are kept; None: the default.
     stats : str
@@ -99,8 +105,13 @@ class Definition:
         told. A member that only `sdb` knows.
     cluster_by : tuple of str
         Paths by whose values compaction sorts packfiles, a member that only `sdb` knows.
+    hive : bool
+        Whether folders like ``day=2026-11-01`` in the names of inputs are fields of their rows, a
+        member that only `sdb` knows.
+    upkeep : UpkeepPolicy or None
+        What `sdb maintain` does; None: the usual.
     unknown : tuple of str
-        Members that were there and that nobody knows.
+        Members that this build does not know.
     """
 
     inputs: tuple[InputRule, ...] = ()
@@ -111,6 +122,8 @@ class Definition:
     versions: VersionPolicy | None = None
     stats: str = ""
     cluster_by: tuple[str, ...] = ()
+    hive: bool = False
+    upkeep: UpkeepPolicy | None = None
     unknown: tuple[str, ...] = ()
 
     @classmethod
@@ -137,13 +150,15 @@ class Definition:
             It is no JSON, or a member is of another type.
         """
         if len(text) > MAX_BYTES:
-            raise InputError(f"a definition of {len(text):,} bytes, the limit is {MAX_BYTES:,}")
+            raise InputError(
+                f"definition too large: {len(text):,} bytes, the limit is {MAX_BYTES:,}"
+            )
         value, raw, rest = rawjson.first(text)
         if value is not None and not isinstance(value, dict):
-            raise InputError("a definition is not a JSON object")
+            raise InputError("invalid definition: expected a JSON object")
         reader = _Reader(is_stored=is_stored)
         members = reader.members(raw, "") if value is not None else {}
-        found = cls(
+        definition = cls(
             reader.listed(members, "input", reader.rule),
             reader.listed(members, "partitions", reader.partition),
             reader.made(members, "retention_policy", reader.retention),
@@ -152,39 +167,41 @@ class Definition:
             reader.made(members, "versions", reader.versions),
             reader.text(members, "stats", ""),
             reader.listed(members, "cluster_by", reader.path),
+            reader.flag(members, "hive"),
+            reader.made(members, "upkeep", reader.upkeep),
         )
         reader.check_known(members, MEMBERS, "")
         if rest:
             reader.unknown.append("text after the definition")
-        return replace(found, unknown=tuple(reader.unknown))
+        return replace(definition, unknown=tuple(reader.unknown))
 
     def canonical(self) -> str:
-        """Give the text that identifies the definition, with a line break at its end."""
+        """Return the text that identifies the definition, with a line break at its end."""
         return f"{{{','.join(self._members())}}}\n"
 
     def digest(self) -> bytes:
-        """Give the digest by which an index knows the definition that it was made with."""
+        """Return the digest by which an index knows the definition that it was made with."""
         from hashlib import sha256
 
         return sha256(self.canonical().encode()).digest()
 
     def stored(self) -> str:
-        """Give the text of `definition.json`."""
+        """Return the text of `definition.json`."""
         return rawjson.indented(self._with_ours(), "\t")
 
     def shown(self) -> str:
-        """Give the text that the command `def` prints."""
+        """Return the text that the command `def` prints."""
         return rawjson.indented(self._with_ours(), "  ") + "\n"
 
     @property
     def algorithm(self) -> str:
         """Compression of the packfiles that the original would make."""
-        known = [BETA_FEATURES[name] for name in self.beta_features if name in BETA_FEATURES]
-        return known[-1] if known else DEFAULT_ALGORITHM
+        algorithms = [BETA_FEATURES[name] for name in self.beta_features if name in BETA_FEATURES]
+        return algorithms[-1] if algorithms else DEFAULT_ALGORITHM
 
     @property
     def statistics(self) -> str:
-        """The statistics of new packfiles, unless who packs them says another choice."""
+        """The statistics of new packfiles, unless the caller of the packing has another choice."""
         return self.stats or "auto"
 
     def _with_ours(self) -> str:
@@ -195,17 +212,21 @@ class Definition:
             members.append(f'"stats":{rawjson.quoted(self.stats)}')
         if self.cluster_by:
             members.append(f'"cluster_by":{_array(map(rawjson.quoted, self.cluster_by))}')
+        if self.hive:
+            members.append('"hive":true')
+        if self.upkeep is not None:
+            members.append(f'"upkeep":{_object(self.upkeep.members())}')
         return f"{{{','.join(members)}}}"
 
     def _members(self) -> Iterator[str]:
         if self.inputs:
-            yield f'"input":{_array(_object(_rule(one)) for one in self.inputs)}'
+            yield f'"input":{_array(_object(_rule(rule)) for rule in self.inputs)}'
         if self.partitions:
             fields = (
-                (("field", one.field), ("type", one.type), ("value", one.value))
-                for one in self.partitions
+                (("field", partition.field), ("type", partition.type), ("value", partition.value))
+                for partition in self.partitions
             )
-            yield f'"partitions":{_array(_object(_texts(one)) for one in fields)}'
+            yield f'"partitions":{_array(_object(_texts(members)) for members in fields)}'
         if self.retention is not None:
             policy = _texts((("field", self.retention.field),))
             policy.append(("valid_for", rawjson.quoted(str(self.retention.valid_for))))
@@ -225,61 +246,65 @@ MEMBERS = (
     "versions",
     "stats",
     "cluster_by",
+    "hive",
+    "upkeep",
 )
 """The members at the top of a definition."""
 
 
 class _Reader:
-    """Reads the members of a definition, and collects those that nobody knows."""
+    """Reads the members of a definition, and collects unknown ones."""
 
     def __init__(self, *, is_stored: bool) -> None:
         self.unknown: list[str] = []
         self._is_stored = is_stored
 
     def members(self, raw: str, where: str) -> dict[str, str]:
-        """Give the texts of members by name in lower case; null is as good as nothing."""
-        found: dict[str, str] = {}
+        """Return the texts of members by name in lower case; null is as good as nothing."""
+        members_found: dict[str, str] = {}
         for name, text in rawjson.members(raw):
-            if name.lower() in found:
+            if name.lower() in members_found:
                 self.unknown.append(f"{where}{name} a second time")
             if text != "null" or name.lower() == "hints":
-                found[name.lower()] = text
-        return found
+                members_found[name.lower()] = text
+        return members_found
 
-    def check_known(self, members: dict[str, str], known: tuple[str, ...], where: str) -> None:
+    def check_known(
+        self, members: dict[str, str], known_names: tuple[str, ...], where: str
+    ) -> None:
         """Collect members that are not known."""
-        self.unknown += [where + name for name in members if name not in known]
+        self.unknown += [where + name for name in members if name not in known_names]
 
     def made(
         self, members: dict[str, str], name: str, make: Callable[[dict[str, str]], _Made]
     ) -> _Made | None:
-        """Give a member that is an object."""
+        """Return a member that is an object."""
         return make(self._object(members[name], name)) if name in members else None
 
     def listed(
         self, members: dict[str, str], name: str, make: Callable[[str], _Made]
     ) -> tuple[_Made, ...]:
-        """Give the elements of a member that is an array."""
+        """Return the elements of a member that is an array."""
         if name not in members:
             return ()
         if not members[name].startswith("["):
-            raise InputError(f"{name} is not an array")
+            raise InputError(f"invalid {name}: expected an array")
         return tuple([make(text) for text in rawjson.items(members[name])])
 
     def text(self, members: dict[str, str], name: str, where: str) -> str:
-        """Give a member that is a text; empty when it is not there."""
+        """Return a member that is a text; empty when it is not there."""
         value: Any = rawjson.first(members.get(name, '""'))[0]
         if type(value) is not str:
-            raise InputError(f"{where}{name} is not a string")
+            raise InputError(f"invalid {where}{name}: expected a string")
         if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
-            raise InputError(f"{where}{name} is no valid text")
+            raise InputError(f"invalid {where}{name}: expected text in Unicode")
         return value
 
     def flag(self, members: dict[str, str], name: str) -> bool:
-        """Give a member that is true or false."""
+        """Return a member that is true or false."""
         value = rawjson.first(members.get(name, "false"))[0]
         if type(value) is not bool:
-            raise InputError(f"{name} is not true or false")
+            raise InputError(f"invalid {name}: expected true or false")
         return value
 
     def rule(self, raw: str) -> InputRule:
@@ -319,18 +344,29 @@ class _Reader:
 
     def versions(self, members: dict[str, str]) -> VersionPolicy:
         """Read `versions`."""
-        self.check_known(members, ("keep_last", "keep_for"), "versions.")
+        self.check_known(members, ("keep_last", "keep_for", "thin"), "versions.")
         last: Any = rawjson.first(members.get("keep_last", "null"))[0]
         if last is not None and (type(last) is not int or last < 1):
-            raise InputError("versions.keep_last is not a number from 1 on")
+            raise InputError("invalid versions.keep_last: expected a number from 1 on")
         span = self.text(members, "keep_for", "versions.")
-        return VersionPolicy(last, CalendarSpan.parse(span) if span else None)
+        steps = self.text(members, "thin", "versions.")
+        return VersionPolicy(
+            last,
+            CalendarSpan.parse(span) if span else None,
+            Thinning.parse(steps) if steps else None,
+        )
+
+    def upkeep(self, members: dict[str, str]) -> UpkeepPolicy:
+        """Read `upkeep`."""
+        self.check_known(members, UPKEEP_MEMBERS, "upkeep.")
+        flags = {name: self.flag(members, name) for name in FLAGS if name in members}
+        return UpkeepPolicy.of_members(flags, self.text(members, "grace", "upkeep."))
 
     def _object(self, raw: str, name: str) -> dict[str, str]:
         if raw == "null":
             return {}
         if not raw.startswith("{"):
-            raise InputError(f"{name} is not an object")
+            raise InputError(f"invalid {name}: expected an object")
         return self.members(raw, f"{name}.")
 
 
@@ -343,7 +379,8 @@ def _rule(rule: InputRule) -> list[tuple[str, str]]:
 def _policy(policy: VersionPolicy) -> list[tuple[str, str]]:
     last = [] if policy.keep_last is None else [("keep_last", str(policy.keep_last))]
     span = "" if policy.keep_for is None else str(policy.keep_for)
-    return last + _texts((("keep_for", span),))
+    steps = "" if policy.thin is None else str(policy.thin)
+    return last + _texts((("keep_for", span), ("thin", steps)))
 
 
 def _texts(members: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:

@@ -45,12 +45,12 @@ class PartitionField:
     value: str = ""
 
     def template(self) -> str:
-        """Give the template.
+        """Return the template.
 
         Raises
         ------
         UsageError
-            There is none, and the field's name cannot be that of a capture.
+            No value is given, and the field's name cannot be that of a capture.
         """
         if self.value:
             return self.value
@@ -59,65 +59,35 @@ class PartitionField:
         return f"${{{self.field}}}"
 
     def captures(self) -> set[str]:
-        """Give the names of the captures that the template needs."""
+        """Return the names of the captures that the template needs."""
         return {text for text, is_capture in template_parts(self.template()) if is_capture}
 
 
 @record
 class Partition:
-    """A partition of a table.
+    """A partition of a table."""
 
-    Attributes
-    ----------
-    directory : str
-        Its identity: the values with slashes between them; empty without partitions.
-    constants : dict
-        The fields that all rows have, with their values.
-    """
-
-    directory: str
-    constants: dict[str, object]
+    directory: str  # its identity: the values with slashes between them; empty without partitions
+    constants: dict[str, object]  # the fields that all rows have, with their values
 
 
 def partition_of(fields: Sequence[PartitionField], captured: Mapping[str, str]) -> Partition:
-    """Give the partition of an input.
-
-    Parameters
-    ----------
-    fields : sequence of PartitionField
-        The fields, in the order of the definition.
-    captured : mapping
-        What the pattern of the input captured.
-
-    Returns
-    -------
-    Partition
-        The partition; its constants are sorted by name.
+    """Return the partition of an input.
 
     Raises
     ------
     InputError
         A value that no directory can have, or that is not of the field's type.
     """
-    return _partition((one, expand(one.template(), captured)) for one in fields)
+    return _partition((field, expand(field.template(), captured)) for field in fields)
 
 
 def given_partition(
     fields: Sequence[PartitionField], values: Mapping[str, object]
 ) -> Partition | None:
-    """Give the partition of rows that come without an input's name.
+    """Return the partition of rows that come without an input's name.
 
-    Parameters
-    ----------
-    fields : sequence of PartitionField
-        The fields, in the order of the definition.
-    values : mapping
-        A value for each of them, as it would stand in the name of an input.
-
-    Returns
-    -------
-    Partition or None
-        None: there are no fields, and no values.
+    * ``values``: A value for each of them, as it would stand in the name of an input.
 
     Raises
     ------
@@ -126,45 +96,37 @@ def given_partition(
     InputError
         See :func:`partition_of`.
     """
-    known = [one.field for one in fields]
-    if unknown := [name for name in values if name not in known]:
-        where = f"it has partitions by {', '.join(known)}" if known else "it has no partitions"
+    names = [field.field for field in fields]
+    if unknown := [name for name in values if name not in names]:
+        where = f"it has partitions by {', '.join(names)}" if names else "it has no partitions"
         raise UsageError(f"a value of the partition field {unknown[0]}: {where}")
-    if missing := [name for name in known if name not in values]:
+    if missing := [name for name in names if name not in values]:
         raise UsageError(f"the partition field {missing[0]} has no value")
-    return _partition((one, str(values[one.field])) for one in fields) if known else None
+    return _partition((field, str(values[field.field])) for field in fields) if names else None
 
 
 def _partition(segmented: Iterable[tuple[PartitionField, str]]) -> Partition:
     segments = []
     constants: dict[str, object] = {}
-    for one, segment in segmented:
+    for field, segment in segmented:
         if flaw := flaw_of_segment(segment):
-            raise InputError(f"the partition field {one.field}: bad path segment: {flaw}")
+            raise InputError(f"the partition field {field.field}: bad path segment: {flaw}")
         segments.append(segment)
-        constants[one.field] = typed(one.type, segment)
+        constants[field.field] = typed(field.type, segment)
     return Partition("/".join(segments), {name: constants[name] for name in sorted(constants)})
 
 
 def flaw_of_segment(segment: str) -> str:
-    """Tell why a value cannot be a part of a key; empty: it can, slashes and all."""
+    """Report why a value cannot be a part of a key; empty: it can, slashes and all."""
     return next(filter(None, map(flaw_of_name, segment.split("/"))), "")
 
 
 def typed(type_name: str, text: str) -> object:
-    """Give a value of a partition in its type.
+    """Return a value of a partition in its type.
 
-    Parameters
-    ----------
-    type_name : str
-        One of `TYPES`, or empty.
-    text : str
-        The value as it stands in the name of the input.
+    * ``text``: The value as it stands in the name of the input.
 
-    Returns
-    -------
-    str, int, datetime or Timestamp
-        The value. Days beyond the month count on: ``2023-02-29`` is March 1.
+    Returns: The value. Days beyond the month count on: ``2023-02-29`` is March 1.
 
     Raises
     ------
@@ -178,16 +140,16 @@ def typed(type_name: str, text: str) -> object:
             return text
         case "int":
             if not _INT.fullmatch(text) or len(text) > 1000 or int(text) not in _INT64:  # noqa: PLR2004
-                raise InputError(f"{text!r} is no integer of 64 bits")
+                raise InputError(f"invalid integer {text!r}: expected one of 64 bits")
             return int(text)
         case "date":
-            if not (found := _DATE.fullmatch(text)):
+            if not (matched := _DATE.fullmatch(text)):
                 raise InputError(f"invalid date {text!r}", expected="2026-01-31")
-            return _instant(*found.groups(), "0", "0", "0", None, None)
+            return _instant(*matched.groups(), "0", "0", "0", None, None)
         case "datetime" | "timestamp":
-            if not (found := _TIME.fullmatch(text)):
+            if not (matched := _TIME.fullmatch(text)):
                 raise InputError(f"invalid datetime {text!r}", expected="2026-01-31T10:20:30Z")
-            return _instant(*found.groups())
+            return _instant(*matched.groups())
     raise UsageError(f"invalid type {type_name!r}", hint=f"one of {', '.join(TYPES)}")
 
 

@@ -20,16 +20,6 @@ _ESCAPES = str.maketrans(_ESCAPED)
 def first(text: str) -> tuple[object, str, str]:
     """Read the first JSON value of a text.
 
-    Parameters
-    ----------
-    text : str
-        The text.
-
-    Returns
-    -------
-    tuple
-        The value, its text, and what follows it.
-
     Raises
     ------
     InputError
@@ -41,17 +31,11 @@ def first(text: str) -> tuple[object, str, str]:
 
 
 def members(text: str) -> Iterator[tuple[str, str]]:
-    """Give the members of an object: name, and text of the value.
+    """Yield the members of an object: name, and text of the value.
 
-    Parameters
-    ----------
-    text : str
-        The text of an object, which is known to be one.
+    * ``text``: The text of an object, which is known to be one.
 
-    Yields
-    ------
-    tuple of str
-        Name and text, in the order of the text; a name may occur twice.
+    Yields: Name and text, in the order of the text; a name may occur twice.
     """
     at = _skip(text, 1)
     while text[at] != "}":
@@ -65,7 +49,7 @@ def members(text: str) -> Iterator[tuple[str, str]]:
 
 
 def items(text: str) -> Iterator[str]:
-    """Give the texts of the elements of an array, which is known to be one."""
+    """Yield the texts of the elements of an array, which is known to be one."""
     at = _skip(text, 1)
     while text[at] != "]":
         _, end = _value(text, at)
@@ -87,7 +71,7 @@ def compact(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Give a text as JSON, with the escapes of :func:`compact`."""
+    """Return a text as JSON, with the escapes of :func:`compact`."""
     import json
 
     return json.dumps(text, ensure_ascii=False).translate(_ESCAPES)
@@ -96,17 +80,7 @@ def quoted(text: str) -> str:
 def indented(text: str, unit: str) -> str:
     r"""Indent JSON without white space.
 
-    Parameters
-    ----------
-    text : str
-        What :func:`compact` gives.
-    unit : str
-        What each level is indented with.
-
-    Returns
-    -------
-    str
-        The text, without a line break at its end.
+    * ``text``: What :func:`compact` gives.
 
     Examples
     --------
@@ -177,4 +151,4 @@ def _value(text: str, at: int) -> tuple[object, int]:
 
 
 def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"invalid number {name}")

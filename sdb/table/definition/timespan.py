@@ -47,7 +47,7 @@ class CalendarSpan:
         Raises
         ------
         InputError
-            It is none, or nothing.
+            It is not a span, or is empty.
 
         Examples
         --------
@@ -56,19 +56,19 @@ class CalendarSpan:
         """
         import re
 
-        found = re.fullmatch(_SPAN, text)
-        parts = [int(part or 0) for part in found.groups()] if found else []
+        matched = re.fullmatch(_SPAN, text)
+        parts = [int(part or 0) for part in matched.groups()] if matched else []
         if not any(parts):
             raise InputError(f"failed to parse duration {text!r}", expected="1y, 6m15d, 30d, ...")
         return cls(*parts)
 
     def __str__(self) -> str:
-        """Give the span as it is stored: without parts that are zero."""
+        """Return the span as it is stored: without parts that are zero."""
         parts = ((self.years, "y"), (self.months, "m"), (self.days, "d"))
         return "".join(f"{number}{unit}" for number, unit in parts if number) or "0d"
 
     def before(self, now_us: int) -> int:
-        """Give the instant that is so long before another.
+        """Return the instant that is so long before another.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class CalendarSpan:
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
-    """Give the days since 1970 of a date; a day beyond the month counts on."""
+    """Return the days since 1970 of a date; a day beyond the month counts on."""
     year -= month < _MARCH
     era, of_era = divmod(year, 400)
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1

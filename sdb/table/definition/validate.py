@@ -1,14 +1,16 @@
-"""All that is wrong with a definition, told at once, when it is made."""
+"""Checks of a definition when it is made: all problems at once."""
 
 from __future__ import annotations
 
 import json
 
+from sdb import formats
 from sdb.errors import UsageError
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.table.definition.definition import BETA_FEATURES, MEMBERS, Definition
 from sdb.table.definition.partition import TYPES
+from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 from sdb.table.inputs.pattern import InputPattern
 
 TYPE_CHECKING = False
@@ -19,121 +21,83 @@ if TYPE_CHECKING:
     from sdb.table.definition.partition import PartitionField
     from sdb.table.inputs.pattern import PatternPart
 
-FORMATS = (
-    "json",
-    "json.gz",
-    "json.zst",
-    "cloudtrail.json.gz",
-    "csv",
-    "csv.gz",
-    "csv.zst",
-    "tsv",
-    "tsv.gz",
-    "tsv.zst",
-    "parquet",
-)
+FORMATS = formats.in_definitions()
+_ENDINGS = [name for name in FORMATS if formats.of_name(f".{name}")[0] is not None]
 _MEMBERS = {
     "": MEMBERS,
     "input.": ("pattern", "format", "hints"),
     "partitions.": ("field", "type", "value"),
     "retention_policy.": ("field", "valid_for"),
-    "versions.": ("keep_last", "keep_for"),
+    "versions.": ("keep_last", "keep_for", "thin"),
+    "upkeep.": UPKEEP_MEMBERS,
 }
 
 
 def format_of(name: str) -> str | None:
-    """Give the format that the name of an input tells.
+    """Return the format by the ending of an input's name.
 
-    Parameters
-    ----------
-    name : str
-        The name, or the end of it.
-
-    Returns
-    -------
-    str or None
-        The longest of `FORMATS` that the name ends in; None: it tells none.
+    Returns: The longest of the endings that the name has; None: it has none of them.
 
     Examples
     --------
     >>> format_of("a.cloudtrail.json.gz"), format_of("json")
     ('cloudtrail.json.gz', None)
     """
-    fitting = [one for one in FORMATS if name.endswith(f".{one}")]
+    fitting = [ending for ending in _ENDINGS if name.endswith(f".{ending}")]
     return max(fitting, key=len, default=None)
 
 
 def check(definition: Definition, *, is_remote: bool) -> Definition:
-    """Insist on a definition that a sync can work with.
+    """Require a definition that a sync can work with.
 
-    Parameters
-    ----------
-    definition : Definition
-        The definition.
-    is_remote : bool
-        Whether the root is an S3 bucket.
-
-    Returns
-    -------
-    Definition
-        The same.
+    * ``is_remote``: Whether the root is an S3 bucket.
 
     Raises
     ------
     UsageError
-        It cannot; all reasons are told.
+        It cannot; the message has all reasons.
     """
-    if found := problems(definition, is_remote=is_remote):
-        raise UsageError("; ".join(found))
+    if flaws := problems(definition, is_remote=is_remote):
+        raise UsageError("; ".join(flaws))
     return definition
 
 
 def problems(definition: Definition, *, is_remote: bool) -> list[str]:
-    """Tell all that is wrong with a definition; nothing: it is good.
+    """Report all that is wrong with a definition; nothing: it is good.
 
-    Parameters
-    ----------
-    definition : Definition
-        The definition.
-    is_remote : bool
-        Whether the root is an S3 bucket.
-
-    Returns
-    -------
-    list of str
-        One line each.
+    * ``is_remote``: Whether the root is an S3 bucket.
     """
-    found = [_unknown(member) for member in definition.unknown]
+    flaws = [_unknown(member) for member in definition.unknown]
     captures: list[set[str]] = []
     if not definition.inputs:
-        found.append("it has no input: nothing would ever be taken")
+        flaws.append("it has no input: nothing would ever be taken")
     for rule in definition.inputs:
-        found += _rule(rule, is_remote=is_remote, captures=captures)
-    found += _partitions(definition.partitions, captures)
-    found += _retention(definition)
+        flaws += _rule(rule, is_remote=is_remote, captures=captures)
+    flaws += _partitions(definition.partitions, captures)
+    flaws += _retention(definition)
     if definition.cluster_by:
         try:
             cluster_paths(definition.cluster_by)
         except UsageError as error:
-            found.append(f"cluster_by: {error.message}")
+            flaws.append(f"cluster_by: {error.message}")
     for name in definition.beta_features:
         if name not in BETA_FEATURES:
-            found.append(f"unknown beta feature {name!r}{_meant(name, BETA_FEATURES)}")
+            flaws.append(f"unknown beta feature {name!r}{_did_you_mean(name, BETA_FEATURES)}")
     try:
         StatisticsChoice.of(definition.statistics)
     except UsageError as error:
-        found.append(f"stats: {error.message}")
-    return found
+        flaws.append(f"stats: {error.message}")
+    return flaws
 
 
 def _unknown(member: str) -> str:
     where, dot, name = member.rpartition(".")
-    known = _MEMBERS.get(where + dot, ())
-    return f"unknown member {member!r}{_meant(name, known)}"
+    members = _MEMBERS.get(where + dot, ())
+    return f"unknown member {member!r}{_did_you_mean(name, members)}"
 
 
 def _rule(rule: InputRule, *, is_remote: bool, captures: list[set[str]]) -> Iterator[str]:
-    """Tell what is wrong with a pattern, and keep its captures."""
+    """Report what is wrong with a pattern, and keep its captures."""
     if not rule.pattern:
         yield "an input without a pattern"
         return
@@ -162,46 +126,63 @@ def _location(pattern: str, *, is_remote: bool) -> Iterator[str]:
 
 
 def _format(rule: InputRule, last: PatternPart) -> Iterator[str]:
-    """Tell what is wrong with a format, given or told by the end of the names."""
+    """Report what is wrong with a format, given or by the ending of names."""
     name = rule.format or format_of(rule.pattern) or ""
-    if rule.format and rule.format not in FORMATS:
-        yield f"unknown format {rule.format!r}{_meant(rule.format, FORMATS)}"
+    if rule.format.startswith(f"{formats.PATTERN}:"):
+        yield from _pattern(rule.format)
+    elif rule.format and rule.format not in FORMATS:
+        yield f"unknown format {rule.format!r}{_did_you_mean(rule.format, FORMATS)}"
     elif not name and "." in last.text.rpartition("/")[2] and not _is_open(rule.pattern):
         yield f"no format has names that end in {last.text!r}, and none is given"
     elif not name and not last.wildcard and not _is_open(rule.pattern):
-        yield f"the pattern {rule.pattern!r} tells no format, and none is given"
+        yield f"the pattern {rule.pattern!r} has no ending of a format, and no format is given"
     if name.partition(".")[0] in {"csv", "tsv"} and rule.hints in {None, "null"}:
-        yield f"the inputs {rule.pattern!r} are {name}, which needs hints"
+        yield (
+            f"the inputs {rule.pattern!r} are {name}, which needs hints: names and types of its "
+            "columns (docs/definition.md)"
+        )
     if rule.hints not in {None, "null"} and not isinstance(json.loads(rule.hints or ""), dict):
         yield f"the hints of {rule.pattern!r} are not an object"
 
 
+def _pattern(named: str) -> Iterator[str]:
+    """Report what is wrong with ``regex:PATTERN``."""
+    from sdb._core import Packer
+
+    try:
+        with Packer(algorithm="zstd", threads=1) as packer:
+            packer.begin("", named, "none", None)
+    except UsageError as error:
+        yield error.message
+
+
 def _is_open(pattern: str) -> bool:
-    """Tell whether a class or a question mark leaves the end of names open."""
+    """Return whether a class or a question mark leaves the end of names open."""
     return not set(pattern[-3:]).isdisjoint("?]")
 
 
 def _partitions(fields: Iterable[PartitionField], captures: list[set[str]]) -> Iterator[str]:
-    known: set[str] = set()
-    for one in fields:
-        if not one.field:
+    names: set[str] = set()
+    for field in fields:
+        if not field.field:
             yield "empty partition name"
             continue
-        if one.field in known:
-            yield f"duplicate partition name {one.field!r}"
-        known.add(one.field)
-        if one.type and one.type not in TYPES:
-            yield f"the partition {one.field}: invalid type {one.type!r}{_meant(one.type, TYPES)}"
+        if field.field in names:
+            yield f"duplicate partition name {field.field!r}"
+        names.add(field.field)
+        if field.type and field.type not in TYPES:
+            meant = _did_you_mean(field.type, TYPES)
+            yield f"the partition {field.field}: invalid type {field.type!r}{meant}"
         try:
-            needed = one.captures()
+            needed = field.captures()
         except UsageError as error:
-            yield f"the partition {one.field}: {error.message}"
+            yield f"the partition {field.field}: {error.message}"
             continue
         for name in sorted(needed):
             if missing := [at for at, names in enumerate(captures, 1) if name not in names]:
                 where = f"pattern {missing[0]}" if len(captures) > 1 else "the pattern"
-                meant = _meant(name, set().union(*captures))
-                yield f"the partition {one.field}: no capture {name!r} in {where}{meant}"
+                meant = _did_you_mean(name, set().union(*captures))
+                yield f"the partition {field.field}: no capture {name!r} in {where}{meant}"
 
 
 def _retention(definition: Definition) -> Iterator[str]:
@@ -213,9 +194,9 @@ def _retention(definition: Definition) -> Iterator[str]:
             yield "retention_policy.valid_for is missing"
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
-    """Give a suggestion for a name that is not known."""
+def _did_you_mean(name: str, known_names: Iterable[str]) -> str:
+    """Return a suggestion for a name that is not known."""
     from difflib import get_close_matches
 
-    close = get_close_matches(name, sorted(known), 1, 0.6)
+    close = get_close_matches(name, sorted(known_names), 1, 0.6)
     return f", did you mean {close[0]}?" if close else ""

@@ -12,28 +12,14 @@ ALGORITHM = "zstd"
 
 
 def compress(data: bytes) -> bytes:
-    """Give the frame of an object."""
+    """Return the frame of an object."""
     from sdb import _core
 
     return _core.zstd_compress(data)
 
 
 def decompress(data: bytes, algorithm: str, size_bytes: int | None = None) -> bytes:
-    """Give the content of a frame.
-
-    Parameters
-    ----------
-    data : bytes
-        The frame.
-    algorithm : str
-        What it was compressed with.
-    size_bytes : int, optional
-        How many bytes the content must have.
-
-    Returns
-    -------
-    bytes
-        The content.
+    """Return the content of a frame.
 
     Raises
     ------
@@ -48,7 +34,7 @@ def decompress(data: bytes, algorithm: str, size_bytes: int | None = None) -> by
         raise CorruptError(f"unknown compression algorithm {algorithm!r}")
     limit = MAX_CONTENT_BYTES if size_bytes is None else size_bytes
     if limit > MAX_CONTENT_BYTES:
-        raise CorruptError(f"a list of {limit:,} bytes, the limit is {MAX_CONTENT_BYTES:,}")
+        raise CorruptError(f"list too large: {limit:,} bytes, the limit is {MAX_CONTENT_BYTES:,}")
     from sdb import _core
 
     content = _core.zstd_decompress(data, limit)
@@ -75,17 +61,7 @@ def loads(data: bytes) -> object:
 def dumps(value: object, names: tuple[str, ...]) -> bytes:
     """Encode a compressed object.
 
-    Parameters
-    ----------
-    value : object
-        Its value.
-    names : tuple of str
-        Symbols that come first, whether the value has them or not.
-
-    Returns
-    -------
-    bytes
-        The frame.
+    * ``names``: Symbols that come first, whether the value has them or not.
     """
     symbols = list(names)
     encoded = ion.encode(value, symbols)

@@ -1,4 +1,4 @@
-"""Content ids: names of packfiles that tell their content.
+"""Content ids: names of packfiles derived from their content.
 
 Packing the same rows again gives the same object, a damaged one has another id than its name says,
 and a table that is copied needs only what is not there yet.
@@ -20,19 +20,10 @@ _DIGEST_BYTES = 20
 
 
 def content_id(digests: Sequence[bytes], tail: bytes) -> str:
-    """Give the id of a packfile by the digests of its blocks: nothing of it has to be read.
+    """Return the id of a packfile by the digests of its blocks: nothing of it has to be read.
 
-    Parameters
-    ----------
-    digests : sequence of bytes
-        The digest of each block, 20 bytes each.
-    tail : bytes
-        What follows the last block: the trailer and its length.
-
-    Returns
-    -------
-    str
-        32 letters and digits.
+    * ``digests``: The digest of each block, 20 bytes each.
+    * ``tail``: What follows the last block: the trailer and its length.
 
     Raises
     ------
@@ -54,23 +45,15 @@ def content_id(digests: Sequence[bytes], tail: bytes) -> str:
 
 
 def of_trailer(trailer: Trailer) -> str | None:
-    """Give the id of a packfile that ends in a trailer; None: it does not know all digests."""
+    """Return the id of a packfile that ends in a trailer; None: it does not know all digests."""
     digests = [trailer.sparse.digest(number) for number in range(len(trailer.blocks))]
     return content_id(digests, trailer.encode()) if all(digests) else None
 
 
 def of_content(reader: Reader) -> str:
-    """Give the id of an open packfile by its content, whatever its digests claim.
+    """Return the id of an open packfile by its content, whatever its digests claim.
 
-    Parameters
-    ----------
-    reader : Reader
-        The packfile, which is read completely, block by block.
-
-    Returns
-    -------
-    str
-        The id.
+    * ``reader``: The packfile, which is read completely, block by block.
 
     Raises
     ------

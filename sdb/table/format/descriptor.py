@@ -36,7 +36,7 @@ class Descriptor:
     trailer : Trailer
         A copy of its trailer, maybe with less in the extension.
     modified_us : int or None
-        When it was written, as the store told; for people only.
+        When it was written, by the store; for people only.
     format : str
         Name of the format of packfiles.
     """
@@ -59,7 +59,7 @@ class Descriptor:
         return self.trailer.rows
 
     def struct(self) -> dict[str, object]:
-        """Give the struct that is stored, its fields in the order of the original."""
+        """Return the struct that is stored, its fields in the order of the original."""
         value: dict[str, object] = {"path": self.key, "etag": self.etag}
         if self.modified_us is not None:
             value["last-modified"] = ion.instant_from_us(self.modified_us)
@@ -81,29 +81,29 @@ class Descriptor:
         -------
         Descriptor
             The descriptor. Fields may be missing, and the trailer is only checked by itself:
-            whoever wants the packfile calls :meth:`checked`.
+            before the packfile is opened, call :meth:`checked`.
 
         Raises
         ------
         CorruptError
             A field of a wrong type, an unknown one, or a key that leads out of the root.
         """
-        found = ionstruct.known(value, _FIELDS, "a descriptor")
-        key = keys.check_key(ionstruct.text(found, "path"))
+        members = ionstruct.known(value, _FIELDS, "a descriptor")
+        key = keys.check_key(ionstruct.text(members, "path"))
         try:
             return cls(
                 key,
-                etags.check(ionstruct.text(found, "etag", "")),
-                ionstruct.count(found, "size", 0),
-                Trailer.from_struct(found["trailer"]) if "trailer" in found else _NO_TRAILER,
-                ionstruct.instant(found, "last-modified"),
-                ionstruct.text(found, "format", ""),
+                etags.check(ionstruct.text(members, "etag", "")),
+                ionstruct.count(members, "size", 0),
+                Trailer.from_struct(members["trailer"]) if "trailer" in members else _NO_TRAILER,
+                ionstruct.instant(members, "last-modified"),
+                ionstruct.text(members, "format", ""),
             )
         except (CorruptError, UnsupportedError) as error:
             raise error.within(f"the descriptor of {key}") from None
 
     def checked(self) -> Self:
-        """Check what it says about the packfile, as whoever opens the packfile does.
+        """Check what it says about the packfile, before the packfile is opened.
 
         Returns
         -------
@@ -124,7 +124,8 @@ class Descriptor:
         try:
             if self.trailer.offset >= self.size_bytes:
                 raise CorruptError(  # noqa: TRY301
-                    f"a trailer at {self.trailer.offset:,} in a file of {self.size_bytes:,} bytes"
+                    f"invalid trailer offset {self.trailer.offset:,}: "
+                    f"the file has {self.size_bytes:,} bytes"
                 )
             return replace(self, trailer=self.trailer.check(self.trailer.offset))
         except CorruptError as error:
@@ -132,34 +133,26 @@ class Descriptor:
 
 
 def joined_ranges(descriptors: tuple[Descriptor, ...]) -> dict[Path, tuple[int, int]]:
-    """Give the first and last time of each indexed path over packfiles.
+    """Return the first and last time of each indexed path over packfiles.
 
-    Parameters
-    ----------
-    descriptors : tuple of Descriptor
-        The packfiles.
-
-    Returns
-    -------
-    dict
-        For each path the first and last time in µs. A path at which a packfile may have times that
-        its index does not know is left out.
+    Returns: For each path the first and last time in µs. A path at which a packfile may have times
+    that its index does not know is left out.
     """
     ranges: dict[Path, tuple[int, int]] = {}
-    for found in descriptors:
-        for path, index in found.trailer.sparse.indices.items():
+    for descriptor in descriptors:
+        for path, index in descriptor.trailer.sparse.indices.items():
             if not index.is_empty:
                 lo_us, hi_us = ranges.get(path, (index.first_us, index.last_us))
                 ranges[path] = (min(lo_us, index.first_us), max(hi_us, index.last_us))
     return {
-        path: found
-        for path, found in ranges.items()
+        path: span
+        for path, span in ranges.items()
         if all(has_all_times(descriptor, path) for descriptor in descriptors)
     }
 
 
 def has_all_times(descriptor: Descriptor, path: Path) -> bool:
-    """Tell whether the index of a path knows of all times that a packfile has there.
+    """Return whether the index of a path knows of all times that a packfile has there.
 
     `sdb` does not index a path that few rows have a time at. The original indexes all: its
     packfiles are known by their names, and by what only `sdb` writes.
@@ -177,15 +170,8 @@ def has_all_times(descriptor: Descriptor, path: Path) -> bool:
 def slim(trailer: Trailer) -> Trailer:
     """Make the copy of a trailer that an index has.
 
-    Parameters
-    ----------
-    trailer : Trailer
-        The trailer of a packfile.
-
-    Returns
-    -------
-    Trailer
-        With at most 1 KiB of row counts, and types as far as they fit, and what rows are sorted by.
+    Returns: With at most 1 KiB of row counts, and types as far as they fit, and what rows are
+    sorted by.
     """
     sparse = trailer.sparse
     summary = sparse.summary
@@ -193,10 +179,10 @@ def slim(trailer: Trailer) -> Trailer:
         summary = Summary(summary.rows, {}, complete=False)
         if _encoded_bytes(summary) > MAX_EXTENSION_BYTES:
             summary = None
-    kept = SparseIndex(
+    slimmed = SparseIndex(
         sparse.blocks, sparse.constants, sparse.indices, summary, clustered=sparse.clustered
     )
-    return replace(trailer, sparse=kept)
+    return replace(trailer, sparse=slimmed)
 
 
 def _encoded_bytes(summary: Summary) -> int:

@@ -16,17 +16,7 @@ _MOST_LETTERS = 1024
 
 
 def of_content(pieces: Iterable[bytes]) -> str:
-    """Give the ETag of a local object.
-
-    Parameters
-    ----------
-    pieces : iterable of bytes
-        Its content.
-
-    Returns
-    -------
-    str
-        The BLAKE2b digest of the content, quotes included.
+    """Return the ETag of a local object.
 
     Examples
     --------
@@ -43,7 +33,7 @@ def of_content(pieces: Iterable[bytes]) -> str:
 
 
 def of_opened(reader: Reader) -> str:
-    """Give the ETag of an object that is open, its store's or that of its content, and close it."""
+    """Return ETag of an object that is open, its store's or that of its content, and close it."""
     try:
         return reader.etag or of_content(reader.pieces(0, reader.size_bytes))
     finally:
@@ -51,12 +41,12 @@ def of_opened(reader: Reader) -> str:
 
 
 def is_of_content(etag: str) -> bool:
-    """Tell whether an ETag is the digest of a content, which it is wherever that is copied to."""
+    """Return whether an ETag is the digest of a content, which it is wherever that is copied to."""
     return etag.startswith(_PREFIX)
 
 
 def check(etag: object) -> str:
-    """Insist on an ETag as it was read from an object.
+    """Require an ETag as it was read from an object.
 
     Raises
     ------
@@ -64,7 +54,7 @@ def check(etag: object) -> str:
         It is no text, or too long for one.
     """
     if type(etag) is not str:
-        raise CorruptError("an ETag is not a string")
+        raise CorruptError(f"invalid ETag: expected a string, got {etag!r:.40}")
     if len(etag) > _MOST_LETTERS:
-        raise CorruptError(f"an ETag of {len(etag):,} characters")
+        raise CorruptError(f"invalid ETag: it has {len(etag):,} characters")
     return etag

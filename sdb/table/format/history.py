@@ -8,193 +8,107 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from sdb import ion
 from sdb.errors import CorruptError
-from sdb.records import record
-from sdb.table.format import compression, etags, ionstruct, keys
+from sdb.lru import LruCache
+from sdb.records import replace
+from sdb.table.format import compression, etags, ionstruct
+from sdb.table.format.codec import BLOB, COUNT, ETAG, INSTANT, KEY, TEXT, Stored, member, stored
+from sdb.table.format.keys import commit_of, is_uid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Self
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Any
 
-_MARK_BYTES = 10
+MARK_BYTES = 10
+"""Size of the fingerprint of a transaction."""
 
 
-@record
-class PastVersion:
-    """A version before the one that tells of it.
+@stored("a version")
+class PastVersion(Stored):
+    """A version before the one whose state lists it."""
 
-    Attributes
-    ----------
-    version : int
-        Its number.
-    at_us : int
-        When it was committed.
-    key, etag : str
-        Its index, by the digest of the content.
-    operation : str
-        What made it.
-    rows : int or None
-        Number of rows that it has; None: not known.
-    marks : bytes
-        What tells ids of transactions that its commit did besides its own, see :func:`marks_of`.
-    """
-
-    version: int
-    at_us: int
-    key: str
-    etag: str
-    operation: str
-    rows: int | None
-    marks: bytes = b""
-
-    def struct(self) -> dict[str, object]:
-        """Give the struct that is stored."""
-        value: dict[str, object] = {
-            "version": self.version,
-            "at": ion.instant_from_us(self.at_us),
-            "path": self.key,
-            "etag": self.etag,
-            "operation": self.operation,
-        }
-        value |= {} if self.rows is None else {"rows": self.rows}
-        return value | {"marks": self.marks} if self.marks else value
-
-    @classmethod
-    def from_struct(cls, value: object) -> Self:
-        """Read the struct that is stored."""
-        found = any_struct(value, "a version")
-        return cls(
-            ionstruct.count(found, "version"),
-            required_instant(found, "at"),
-            keys.check_key(ionstruct.text(found, "path")),
-            etags.check(ionstruct.text(found, "etag")),
-            ionstruct.text(found, "operation"),
-            ionstruct.count_if_told(found, "rows"),
-            ionstruct.blob(found, "marks") if "marks" in found else b"",
-        )
+    version: int = member("version", COUNT)  # its number
+    at_us: int = member("at", INSTANT)  # when it was committed
+    # Its index, by the digest of the content
+    key: str = member("path", KEY)
+    etag: str = member("etag", ETAG)
+    operation: str = member("operation", TEXT)  # what made it
+    rows: int | None = member("rows", COUNT, absent=None, sparse=True)  # None: not known
+    # Fingerprints of the ids of transactions that its commit did besides its own, see `marks_of`,
+    # and of those of versions that were thinned out before it
+    marks: bytes = member("marks", BLOB, default=b"", sparse=True)
+    # When the oldest version was committed that was thinned out and that it stands for; 0: none
+    since_us: int = member("since", INSTANT, default=0, sparse=True)
 
     def did(self, transaction: str) -> bool:
-        """Tell whether its commit did a transaction besides its own."""
+        """Return whether its commit did a transaction besides its own."""
         if not self.marks:
             return False
-        mark, size = marks_of((transaction,)), _MARK_BYTES
+        mark, size = marks_of((transaction,)), MARK_BYTES
         return any(self.marks[at : at + size] == mark for at in range(0, len(self.marks), size))
 
+    @property
+    def own_marks(self) -> bytes:
+        """Fingerprints of all ids that somebody may use again: a random one is not used again."""
+        commit = commit_of(self.key)
+        return self.marks if is_uid(commit) else self.marks + marks_of((commit,))
 
-@record
-class HistoryRef:
-    """A reference to an object that lists old versions.
-
-    Attributes
-    ----------
-    key, etag : str
-        The object.
-    first, last : int
-        Numbers of the first and the last version in it.
-    first_us, last_us : int
-        When these were committed.
-    versions : int
-        How many there are in it.
-    """
-
-    key: str
-    etag: str
-    first: int
-    last: int
-    first_us: int
-    last_us: int
-    versions: int
-
-    def struct(self) -> dict[str, object]:
-        """Give the struct that is stored."""
-        return {
-            "path": self.key,
-            "etag": self.etag,
-            "first": self.first,
-            "last": self.last,
-            "first-at": ion.instant_from_us(self.first_us),
-            "last-at": ion.instant_from_us(self.last_us),
-            "versions": self.versions,
-        }
-
-    @classmethod
-    def from_struct(cls, value: object) -> Self:
-        """Read the struct that is stored."""
-        found = any_struct(value, "a list of versions")
-        return cls(
-            keys.check_key(ionstruct.text(found, "path")),
-            etags.check(ionstruct.text(found, "etag")),
-            ionstruct.count(found, "first"),
-            ionstruct.count(found, "last"),
-            required_instant(found, "first-at"),
-            required_instant(found, "last-at"),
-            ionstruct.count(found, "versions"),
-        )
+    def standing_for(self, before: PastVersion) -> PastVersion:
+        """Return what the history says of it once a version before it is thinned out."""
+        since_us = min(self.since_us or self.at_us, before.since_us or before.at_us)
+        return replace(self, marks=self.marks + before.own_marks, since_us=since_us)
 
 
-@record
-class VersionPointer:
-    """Where a version is.
+@stored("a list of versions")
+class HistoryRef(Stored):
+    """A reference to an object that lists old versions."""
 
-    Attributes
-    ----------
-    version : int
-        Its number.
-    key, etag : str
-        Its index.
-    """
+    # The object
+    key: str = member("path", KEY)
+    etag: str = member("etag", ETAG)
+    # Numbers of the first and the last version in it
+    first: int = member("first", COUNT)
+    last: int = member("last", COUNT)
+    # When these were committed
+    first_us: int = member("first-at", INSTANT)
+    last_us: int = member("last-at", INSTANT)
+    versions: int = member("versions", COUNT)  # how many there are in it
 
-    version: int
-    key: str
-    etag: str
 
-    def struct(self) -> dict[str, object]:
-        """Give the struct that is stored."""
-        return {"version": self.version, "path": self.key, "etag": self.etag}
+@stored("a version that is pointed to")
+class VersionPointer(Stored):
+    """Where a version is."""
 
-    @classmethod
-    def from_struct(cls, value: object) -> Self:
-        """Read the struct that is stored."""
-        found = any_struct(value, "a version that is pointed to")
-        return cls(
-            ionstruct.count(found, "version"),
-            keys.check_key(ionstruct.text(found, "path")),
-            etags.check(ionstruct.text(found, "etag")),
-        )
+    version: int = member("version", COUNT)  # its number
+    # Its index
+    key: str = member("path", KEY)
+    etag: str = member("etag", ETAG)
 
 
 def marks_of(transactions: tuple[str, ...]) -> bytes:
-    """Give what tells ids of transactions from all others: 10 bytes for each, one after the other.
+    """Return fingerprints of ids of transactions: 10 bytes each, one after the other.
 
     The ids themselves are in the index of their version.
     """
     from hashlib import blake2b
 
-    digests = (blake2b(one.encode(), digest_size=_MARK_BYTES).digest() for one in transactions)
+    digests = (
+        blake2b(transaction.encode(), digest_size=MARK_BYTES).digest()
+        for transaction in transactions
+    )
     return b"".join(digests)
 
 
 def write_history(versions: tuple[PastVersion, ...]) -> bytes:
-    """Give the object that lists old versions."""
-    return compression.dumps({"versions": [one.struct() for one in versions]}, ())
+    """Return the object that lists old versions."""
+    return compression.dumps({"versions": [version.struct() for version in versions]}, ())
 
 
 def listing_of(versions: tuple[PastVersion, ...], put: Callable[[bytes], str]) -> HistoryRef:
     """Write the object that lists old versions, and give the reference to it.
 
-    Parameters
-    ----------
-    versions : tuple of PastVersion
-        At least one, in ascending order.
-    put : callable
-        Writes an object under a name of its own, and gives its key.
-
-    Returns
-    -------
-    HistoryRef
-        The reference.
+    * ``put``: Writes an object under a name of its own, and returns its key.
     """
     data = write_history(versions)
     first, last = versions[0], versions[-1]
@@ -212,91 +126,141 @@ def listing_of(versions: tuple[PastVersion, ...], put: Callable[[bytes], str]) -
 def read_history(data: bytes, ref: HistoryRef) -> tuple[PastVersion, ...]:
     """Read the object that lists old versions.
 
-    Parameters
-    ----------
-    data : bytes
-        The object.
-    ref : HistoryRef
-        The reference to it.
-
-    Returns
-    -------
-    tuple of PastVersion
-        The versions, the oldest first.
-
     Raises
     ------
     CorruptError
-        It is damaged, or not the list that the reference tells of.
+        It is damaged, or not the list of the reference.
     """
     try:
         if etags.of_content([data]) != ref.etag:
-            raise CorruptError("its content is not what was written")  # noqa: TRY301
-        found = any_struct(compression.loads(data), "a list of versions")
-        versions = all_listed(found, "versions", PastVersion.from_struct)
+            raise CorruptError("its content has changed since it was written")  # noqa: TRY301
+        members = any_struct(compression.loads(data), "a list of versions")
+        listed = ionstruct.listed(members.get("versions", []), "versions")
+        versions = tuple(map(PastVersion.from_struct, listed))
         check_ascending(versions)
         if (versions[0].version, versions[-1].version) != (ref.first, ref.last):
-            raise CorruptError("it lists other versions")  # noqa: TRY301
+            raise CorruptError(f"expected versions {ref.first:,} to {ref.last:,}, got others")  # noqa: TRY301
     except (CorruptError, IndexError) as error:
         reason = error.message if isinstance(error, CorruptError) else "an empty list"
         raise CorruptError(f"reading {ref.key}: {reason}", path=ref.key) from None
     return versions
 
 
-_LISTS: dict[str, tuple[PastVersion, ...]] = {}
-_MOST_LISTS = 4
+class ShortenedHistory:
+    """The versions of a history without some of them.
+
+    * ``history``: The newest versions, the oldest first.
+    * ``older``: Where those before them are listed.
+    * ``put, fetch``: See :meth:`sdb.table.format.state.VersionState.spilled`. Only lists that
+      change are read and written.
+    """
+
+    def __init__(
+        self,
+        history: Iterable[PastVersion],
+        older: Iterable[HistoryRef],
+        put: Callable[[bytes], str],
+        fetch: Callable[[HistoryRef], bytes],
+    ) -> None:
+        self._pieces: list[_Piece] = [_Piece(ref) for ref in older]
+        self._pieces.append(_Piece(None, list(history)))
+        self._put, self._fetch = put, fetch
+
+    def drop(self, expired: Collection[int], thinned: Collection[int]) -> None:
+        """Take versions out.
+
+        * ``expired``: Their numbers.
+        * ``thinned``: Those among them which the next version that stays stands for, so that their
+          transactions are known.
+        """
+        heir: _Piece | None = None  # the piece whose oldest version is the next one that stays
+        for piece in reversed(self._pieces):
+            if not piece.may_have(expired):
+                heir = piece
+                continue
+            listed = self._listed(piece)
+            stays = piece.versions = []
+            for past in reversed(listed):
+                stands = past.version in thinned and heir is not None
+                if past.version not in expired or (past.version in thinned and not stands):
+                    stays.insert(0, past)
+                    heir = piece
+                    continue
+                piece.is_changed = True
+                if heir is not None and stands:
+                    before = self._listed(heir)
+                    before[0] = before[0].standing_for(past)
+                    heir.is_changed = True
+
+    def _listed(self, piece: _Piece) -> list[PastVersion]:
+        if piece.versions is None:
+            ref = piece.ref
+            piece.versions = [] if ref is None else list(read_history(self._fetch(ref), ref))
+        return piece.versions
+
+    @property
+    def history(self) -> tuple[PastVersion, ...]:
+        """The newest versions that are left."""
+        return tuple(self._pieces[-1].versions or ())
+
+    def older(self) -> tuple[HistoryRef, ...]:
+        """Write the lists that have changed, and return where those before the newest are."""
+        refs = []
+        for piece in self._pieces[:-1]:
+            if piece.ref is not None and not piece.is_changed:
+                refs.append(piece.ref)
+            elif piece.versions:
+                refs.append(listing_of(tuple(piece.versions), self._put))
+        return tuple(refs)
+
+
+class _Piece:
+    """A part of a history: a list of its own, or the newest versions."""
+
+    def __init__(self, ref: HistoryRef | None, versions: list[PastVersion] | None = None) -> None:
+        self.ref, self.versions, self.is_changed = ref, versions, False
+
+    def may_have(self, numbers: Iterable[int]) -> bool:
+        """Return whether it may have one of some versions, or is not a list of its own."""
+        ref = self.ref
+        return ref is None or any(ref.first <= number <= ref.last for number in numbers)
+
+
+_LISTS: LruCache[str, tuple[PastVersion, ...]] = LruCache(most_entries=4)
 
 
 def listed_versions(ref: HistoryRef, fetch: Callable[[], bytes]) -> tuple[PastVersion, ...]:
     """Read the object that lists old versions, unless it is one of those that were read last.
-
-    Parameters
-    ----------
-    ref : HistoryRef
-        The reference to it.
-    fetch : callable
-        Gives its content.
-
-    Returns
-    -------
-    tuple of PastVersion
-        The versions, the oldest first.
 
     Raises
     ------
     CorruptError
         See :func:`read_history`.
     """
-    found = _LISTS.get(ref.etag)
-    if found is None or (found[0].version, found[-1].version) != (ref.first, ref.last):
-        found = _LISTS[ref.etag] = read_history(fetch(), ref)
-        while len(_LISTS) > _MOST_LISTS:
-            _LISTS.pop(next(iter(_LISTS)), None)
-    return found
+    listed = _LISTS.get(ref.etag)
+    if listed is None or (listed[0].version, listed[-1].version) != (ref.first, ref.last):
+        listed = read_history(fetch(), ref)
+        _LISTS.put(ref.etag, listed)
+    return listed
 
 
 def any_struct(value: object, what: str) -> dict[str, Any]:
-    """Insist on a struct; fields of later versions of `sdb` are skipped."""
+    """Require a struct; fields of later versions of `sdb` are skipped."""
     if not isinstance(value, dict):
-        raise CorruptError(f"{what} is not a struct")
+        raise ionstruct.invalid(what, "a struct", value)
     return value
 
 
-def required_instant(found: dict[str, Any], name: str) -> int:
-    """Give the microseconds of a member that is a timestamp, and that has to be there."""
-    us = ionstruct.instant(found, name)
+def required_instant(members: dict[str, Any], name: str) -> int:
+    """Return the microseconds of a member that is a timestamp, and that has to be there."""
+    us = ionstruct.instant(members, name)
     if us is None:
         raise CorruptError(f"{name} is missing")
     return us
 
 
-def all_listed(found: dict[str, Any], name: str, read: Callable[[object], Any]) -> tuple[Any, ...]:
-    """Read the elements of a member that is a list; none where it is missing."""
-    return tuple(map(read, ionstruct.listed(found.get(name, []), name)))
-
-
 def check_ascending(versions: tuple[PastVersion, ...]) -> None:
-    """Insist on versions in ascending order, by number and by time."""
+    """Require versions in ascending order, by number and by time."""
     for before, after in pairwise(versions):
         if before.version >= after.version or before.at_us >= after.at_us:
             raise CorruptError("the versions of a history are not in ascending order")

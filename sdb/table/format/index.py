@@ -13,23 +13,25 @@ from __future__ import annotations
 from sdb import instants, ion
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.records import field, record
-from sdb.table.format import compression, ionstruct, keys
-from sdb.table.format.encodecache import EncodedPackfiles
+from sdb.table.format import compression, ionstruct
+from sdb.table.format.codec import INSTANT, KEY, Stored, member, stored
+from sdb.table.format.descriptor import Descriptor
 from sdb.table.format.inputnodes import StoredInputs
 from sdb.table.format.manifests import SYMBOLS as INDIRECT_SYMBOLS
 from sdb.table.format.manifests import IndirectTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, Self
 
-    from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.signature import Keyring
 
 MAX_BYTES = 15 << 20
 """An index has fewer bytes."""
 
 VERSION = 1
+_MOST_ENCODED = 2_048
 ZERO_US = -62_167_219_200_000_000
 """The first moment of the year 0, which the original writes into an index without any input."""
 
@@ -53,80 +55,96 @@ _SYMBOLS = (
     "inputs",
 )
 _SYSTEM = {"name", "version"}
-_PACKFILES = EncodedPackfiles()
 _FIELDS = _SYSTEM | set(_SYMBOLS) - {"path", "expiry"}
 
 
-@record
-class Quarantined:
-    """An object that the index does not need any more, and that others may still be reading.
+class EncodedPackfiles:
+    """A cache of descriptors, decoded and encoded: the next index has almost all of them again."""
 
-    Attributes
-    ----------
-    key : str
-        The object.
-    expiry_us : int
-        When it may be deleted.
-    """
+    __slots__ = ("_decoded", "_kept")
 
-    key: str
-    expiry_us: int
+    def __init__(self) -> None:
+        # One object, so that threads that write different tables do not mix them.
+        self._kept: tuple[list[str], dict[int, tuple[Descriptor, bytes, list[str]]]] = ([], {})
+        self._decoded: dict[str, tuple[object, Descriptor]] = {}
 
-    def struct(self) -> dict[str, object]:
-        """Give the struct that is stored."""
-        return {"path": self.key, "expiry": ion.instant_from_us(self.expiry_us)}
+    def decode(self, value: object) -> Descriptor:
+        """Read the struct of a packfile, unless one that is equal was read before.
 
-    @classmethod
-    def from_struct(cls, value: object) -> Self:
-        """Read the struct that is stored; other fields are ignored."""
-        if not isinstance(value, dict):
-            raise CorruptError("an entry of to-delete is not a struct")
-        expiry_us = ionstruct.instant(value, "expiry")
-        key = keys.check_key(ionstruct.text(value, "path"))
-        return cls(key, ZERO_US if expiry_us is None else expiry_us)
+        Raises
+        ------
+        CorruptError
+            See :meth:`sdb.table.format.descriptor.Descriptor.from_struct`.
+        """
+        key = value.get("path") if isinstance(value, dict) else None
+        if not isinstance(key, str):
+            return Descriptor.from_struct(value)
+        cached = self._decoded.get(key)
+        if cached is not None and cached[0] == value:
+            return cached[1]
+        descriptor = Descriptor.from_struct(value)
+        if len(self._decoded) >= _MOST_ENCODED:
+            self._decoded = {}
+        self._decoded[key] = (value, descriptor)
+        return descriptor
+
+    def encode(self, descriptors: Sequence[Descriptor], symbols: list[str]) -> bytes:
+        """Encode a list of packfiles, see :func:`sdb.ion.encode`.
+
+        * ``symbols``: The symbols from number 10 on; new ones are added.
+        """
+        before, encodings = self._kept
+        if before != symbols or len(encodings) + len(descriptors) > _MOST_ENCODED:
+            before, encodings = self._kept = (list(symbols), {})
+        items: list[bytes] = []
+        first: list[str] | None = None
+        for descriptor in descriptors:
+            cached = encodings.get(id(descriptor))
+            if cached is None or cached[0] is not descriptor:
+                table = list(symbols)
+                data = ion.encode(descriptor.struct(), table)
+                cached = encodings[id(descriptor)] = (
+                    descriptor,
+                    data,
+                    first if table == first else table,
+                )
+            if first is None:
+                first = cached[2]
+            elif first is not cached[2] and first != cached[2]:
+                # Its symbols have other numbers in the whole list.
+                return ion.encode([each.struct() for each in descriptors], symbols)
+            items.append(cached[1])
+        symbols[:] = first or symbols
+        return ion.joined_list(items)
+
+
+_PACKFILES = EncodedPackfiles()
+
+
+@stored("an entry of to-delete")
+class Quarantined(Stored):
+    """An object that the index does not need any more, and that others may still be reading."""
+
+    key: str = member("path", KEY)  # the object
+    expiry_us: int = member("expiry", INSTANT, absent=ZERO_US)  # when it may be deleted
 
 
 @record
 class TableIndex:
-    """The index of a table.
+    """The index of a table."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the table.
-    created_us : int
-        When its content was changed last.
-    user_data : dict
-        What the original keeps without knowing it, and the digest of the definition.
-    to_delete : tuple of Quarantined
-        Objects that are to be deleted later.
-    last_scan_us : int or None
-        When a scan of the inputs began anew.
-    is_scanning : bool
-        Whether a scan goes on from the cursors.
-    cursors : tuple of str
-        For each pattern of the definition the path that was seen last.
-    algorithm : str
-        Compression of the list of packfiles; empty: none.
-    inline : tuple of Descriptor
-        The newest packfiles, the oldest first.
-    indirect : IndirectTree
-        Where the others are.
-    inputs : StoredInputs
-        The inputs that were taken.
-    """
-
-    name: str
-    created_us: int = ZERO_US
+    name: str  # name of the table
+    created_us: int = ZERO_US  # when its content was changed last
+    # What the original keeps without knowing it, and the digest of the definition
     user_data: dict[str, Any] = field(default_factory=dict)
-    to_delete: tuple[Quarantined, ...] = ()
-    last_scan_us: int | None = None
-    is_scanning: bool = False
-    cursors: tuple[str, ...] = ()
-    algorithm: str = compression.ALGORITHM
-    inline: tuple[Descriptor, ...] = ()
-    indirect: IndirectTree = field(default_factory=IndirectTree)
-    inputs: StoredInputs = field(default_factory=StoredInputs)
+    to_delete: tuple[Quarantined, ...] = ()  # objects that are to be deleted later
+    last_scan_us: int | None = None  # when a scan of the inputs began anew
+    is_scanning: bool = False  # whether a scan goes on from the cursors
+    cursors: tuple[str, ...] = ()  # for each pattern of the definition the path that was seen last
+    algorithm: str = compression.ALGORITHM  # compression of the list of packfiles; empty: none
+    inline: tuple[Descriptor, ...] = ()  # the newest packfiles, the oldest first
+    indirect: IndirectTree = field(default_factory=IndirectTree)  # where the others are
+    inputs: StoredInputs = field(default_factory=StoredInputs)  # the inputs that were taken
 
     @property
     def objects(self) -> int:
@@ -134,17 +152,9 @@ class TableIndex:
         return self.indirect.original_objects + len(self.inline)
 
     def encode(self, keyring: Keyring) -> bytes:
-        """Give the object, signed: the same bytes as the original's, but for compression.
+        """Return the object, signed: the same bytes as the original's, but for compression.
 
-        Parameters
-        ----------
-        keyring : Keyring
-            The keys; the first signs.
-
-        Returns
-        -------
-        bytes
-            The object.
+        * ``keyring``: The keys; the first signs.
 
         Raises
         ------
@@ -163,7 +173,7 @@ class TableIndex:
         if self.user_data:
             encoded["user-data"] = ion.encode(self.user_data, symbols)
         if self.to_delete:
-            value["to-delete"] = [one.struct() for one in self.to_delete]
+            value["to-delete"] = [quarantined.struct() for quarantined in self.to_delete]
         if self.last_scan_us is not None:
             value["last-scan"] = ion.instant_from_us(self.last_scan_us)
         if self.is_scanning:
@@ -182,9 +192,9 @@ class TableIndex:
         return data
 
     def _contents(self, symbols: list[str]) -> dict[str, object]:
-        """Give the fields with the list of packfiles, as they are stored."""
+        """Return the fields with the list of packfiles, as they are stored."""
         if not self.algorithm:
-            listed = [one.struct() for one in self.inline]
+            listed = [descriptor.struct() for descriptor in self.inline]
             ion.encode(listed, symbols)
             return {"contents": listed}
         encoded = _PACKFILES.encode(self.inline, symbols)
@@ -192,7 +202,7 @@ class TableIndex:
         return {"algo": compression.ALGORITHM, "size": len(encoded), "contents": packed}
 
     def _inputs(self, symbols: list[str]) -> dict[str, object]:
-        """Give the fields with the inputs, as they are stored."""
+        """Return the fields with the inputs, as they are stored."""
         value, names_before = self.inputs.value()
         _enter(symbols, names_before)
         encoded = ion.encode(value, symbols)
@@ -204,17 +214,7 @@ class TableIndex:
     def decode(cls, data: bytes, keyring: Keyring) -> Self:
         """Read the object.
 
-        Parameters
-        ----------
-        data : bytes
-            The object.
-        keyring : Keyring
-            The keys: one of them must have signed it. Without any it is not verified.
-
-        Returns
-        -------
-        TableIndex
-            The index.
+        * ``keyring``: The keys: one of them must have signed it. Without any it is not verified.
 
         Raises
         ------
@@ -226,64 +226,68 @@ class TableIndex:
         if len(data) >= MAX_BYTES:
             raise CorruptError(f"index is {len(data)} bytes; too big")
         value, symbols, _ = ion.decode(keyring.open(data))
-        found = ionstruct.known(value, _FIELDS, "the index")
-        if (version := found.get("version", 0)) != VERSION:
+        members = ionstruct.known(value, _FIELDS, "the index")
+        if (version := members.get("version", 0)) != VERSION:
             raise UnsupportedError(f"index version obsolete {version}", hint="sync makes a new one")
-        algorithm, inline = _read_contents(found, symbols)
+        algorithm, inline = _read_contents(members, symbols)
         return cls(
-            ionstruct.text(found, "name"),
-            _created_us(found),
-            _user_data(found),
-            _entries(found, "to-delete", Quarantined.from_struct),
-            ionstruct.instant(found, "last-scan"),
-            ionstruct.flag(found, "scanning"),
-            _entries(found, "cursors", _cursor),
+            ionstruct.text(members, "name"),
+            _created_us(members),
+            _user_data(members),
+            _entries(members, "to-delete", Quarantined.from_struct),
+            ionstruct.instant(members, "last-scan"),
+            ionstruct.flag(members, "scanning"),
+            _entries(members, "cursors", _cursor),
             algorithm,
             inline,
-            IndirectTree.from_struct(found["indirect"]) if "indirect" in found else IndirectTree(),
-            _read_inputs(found, symbols),
+            IndirectTree.from_struct(members["indirect"])
+            if "indirect" in members
+            else IndirectTree(),
+            _read_inputs(members, symbols),
         )
 
 
 def _enter(symbols: list[str], more: tuple[str, ...]) -> None:
-    known = _SYSTEM.union(symbols)
-    symbols += [name for name in more if name not in known]
+    names = _SYSTEM.union(symbols)
+    symbols += [name for name in more if name not in names]
 
 
-def _created_us(found: dict[str, Any]) -> int:
-    created_us = ionstruct.instant(found, "created")
+def _created_us(members: dict[str, Any]) -> int:
+    created_us = ionstruct.instant(members, "created")
     if created_us is None:
-        raise CorruptError("the index does not tell when it was created")
+        raise CorruptError("the index: created is missing")
     if not ZERO_US <= created_us <= instants.LAST_US:
-        raise CorruptError("the index was created in an impossible year")
+        raise CorruptError("invalid created: expected a year from 0 to 9999")
     return created_us
 
 
-def _user_data(found: dict[str, Any]) -> dict[str, Any]:
-    value = found.get("user-data", {})
+def _user_data(members: dict[str, Any]) -> dict[str, Any]:
+    value = members.get("user-data", {})
     if not isinstance(value, dict):
-        raise CorruptError("user-data is not a struct")
+        raise ionstruct.invalid("user-data", "a struct", value)
     return value
 
 
-def _entries(found: dict[str, Any], name: str, read: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    return tuple(map(read, ionstruct.listed(found.get(name, []), name)))
+def _entries(members: dict[str, Any], name: str, read: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    return tuple(map(read, ionstruct.listed(members.get(name, []), name)))
 
 
 def _cursor(value: object) -> str:
     if type(value) is not str:
-        raise CorruptError("a cursor is not a string")
+        raise ionstruct.invalid("cursor", "a string", value)
     return value
 
 
-def _read_contents(found: dict[str, Any], symbols: list[str]) -> tuple[str, tuple[Descriptor, ...]]:
+def _read_contents(
+    members: dict[str, Any], symbols: list[str]
+) -> tuple[str, tuple[Descriptor, ...]]:
     """Read the list of packfiles, compressed or not."""
-    value = found.get("contents", [])
-    algorithm = ionstruct.text(found, "algo", "")
+    value = members.get("contents", [])
+    algorithm = ionstruct.text(members, "algo", "")
     if isinstance(value, bytes):
         if not algorithm:
             raise CorruptError("missing compression algorithm")
-        value = _unpacked(value, algorithm, ionstruct.count(found, "size"), symbols)
+        value = _unpacked(value, algorithm, ionstruct.count(members, "size"), symbols)
     elif value:
         algorithm = ""
     else:
@@ -291,12 +295,12 @@ def _read_contents(found: dict[str, Any], symbols: list[str]) -> tuple[str, tupl
     return algorithm, tuple(map(_PACKFILES.decode, ionstruct.listed(value, "contents")))
 
 
-def _read_inputs(found: dict[str, Any], symbols: list[str]) -> StoredInputs:
+def _read_inputs(members: dict[str, Any], symbols: list[str]) -> StoredInputs:
     """Read the inputs, compressed or not."""
-    value = found.get("inputs", [])
+    value = members.get("inputs", [])
     if isinstance(value, bytes):
-        algorithm = ionstruct.text(found, "algo", "") or compression.ALGORITHM
-        value = _unpacked(value, algorithm, ionstruct.count(found, "input-size"), symbols)
+        algorithm = ionstruct.text(members, "algo", "") or compression.ALGORITHM
+        value = _unpacked(value, algorithm, ionstruct.count(members, "input-size"), symbols)
     return StoredInputs.from_value(value)
 
 

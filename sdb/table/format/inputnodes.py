@@ -23,20 +23,11 @@ _NUMBERS = range(FAILED, 2**63)
 
 @record
 class TakenInput:
-    """An input that the table knows.
+    """An input that the table knows."""
 
-    Attributes
-    ----------
-    path : str
-        Its full URI.
-    etag : str
-        Its ETag when it was read.
-    number : int
-        Number of the packfile with its rows, which is for people only; negative: it failed.
-    """
-
-    path: str
-    etag: str
+    path: str  # its full URI
+    etag: str  # its ETag when it was read
+    # Number of the packfile with its rows, which is for people only; negative: it failed
     number: int
 
     @property
@@ -45,7 +36,7 @@ class TakenInput:
         return self.number < 0
 
     def struct(self, number: str) -> dict[str, object]:
-        """Give the struct that is stored; the number has different names at different places."""
+        """Return the struct that is stored; the number has different names at different places."""
         return {"path": self.path, "etag": self.etag, number: self.number}
 
     @classmethod
@@ -55,70 +46,53 @@ class TakenInput:
             path, etag, usual = value.get("path"), value.get("etag"), value.get(number)
             if type(path) is str and type(etag) is str and type(usual) is int and usual in _NUMBERS:
                 return cls(path, etag, usual)
-        found = ionstruct.known(value, {"path", "etag", number}, what)
-        found_number = found.get(number)
+        members = ionstruct.known(value, {"path", "etag", number}, what)
+        found_number = members.get(number)
         if type(found_number) is not int or found_number not in _NUMBERS:
-            raise CorruptError(f"{what}: {number} is not a number")
-        return cls(ionstruct.text(found, "path"), ionstruct.text(found, "etag"), found_number)
+            raise ionstruct.invalid(f"{number} of {what}", "an integer from -1 on", found_number)
+        return cls(ionstruct.text(members, "path"), ionstruct.text(members, "etag"), found_number)
 
 
 @record
 class InputNodeRef:
-    """A reference to a node of the inputs tree.
+    """A reference to a node of the inputs tree."""
 
-    Attributes
-    ----------
-    last : str
-        The largest path below the node.
-    key, etag : str
-        The object with the node.
-    is_inner : bool
-        Whether the node has references to others in turn.
-    """
-
-    last: str
+    last: str  # the largest path below the node
+    # The object with the node
     key: str
     etag: str
-    is_inner: bool = False
+    is_inner: bool = False  # whether the node has references to others in turn
 
     def struct(self) -> dict[str, object]:
-        """Give the struct that is stored."""
+        """Return the struct that is stored."""
         value: dict[str, object] = {"path": self.key, "etag": self.etag, "last": self.last}
         return value | {"is_inner": True} if self.is_inner else value
 
     @classmethod
     def from_struct(cls, value: object) -> Self:
         """Read the struct that is stored."""
-        found = ionstruct.known(value, _INNER_SYMBOLS, "a reference of the inputs tree")
+        members = ionstruct.known(value, _INNER_SYMBOLS, "a reference of the inputs tree")
         return cls(
-            ionstruct.text(found, "last"),
-            keys.check_key(ionstruct.text(found, "path")),
-            etags.check(ionstruct.text(found, "etag")),
-            ionstruct.flag(found, "is_inner"),
+            ionstruct.text(members, "last"),
+            keys.check_key(ionstruct.text(members, "path")),
+            etags.check(ionstruct.text(members, "etag")),
+            ionstruct.flag(members, "is_inner"),
         )
 
 
 @record
 class StoredInputs:
-    """The inputs tree as the index has it.
+    """The inputs tree as the index has it."""
 
-    Attributes
-    ----------
-    root : tuple of InputNodeRef
-        The root as it was written out last.
-    journal : tuple of TakenInput, or None
-        What was changed since then; None: nothing.
-    """
-
-    root: tuple[InputNodeRef, ...] = ()
-    journal: tuple[TakenInput, ...] | None = None
+    root: tuple[InputNodeRef, ...] = ()  # the root as it was written out last
+    journal: tuple[TakenInput, ...] | None = None  # what was changed since then; None: nothing
 
     def value(self) -> tuple[object, tuple[str, ...]]:
-        """Give what is stored, and the symbols that the original enters before it."""
+        """Return what is stored, and the symbols that the original enters before it."""
         root = [ref.struct() for ref in self.root]
         if self.journal is None:
             return root, ("path", "etag", "last", "is_inner")
-        return {"inner": root, "journal": [one.struct("id") for one in self.journal]}, ()
+        return {"inner": root, "journal": [entry.struct("id") for entry in self.journal]}, ()
 
     @classmethod
     def from_value(cls, value: object) -> Self:
@@ -131,12 +105,14 @@ class StoredInputs:
         """
         if isinstance(value, list):
             return cls(read_refs(value))
-        found = ionstruct.known(value, {"inner", "journal"}, "the inputs")
-        stored = ionstruct.listed(found.get("journal", []), "the journal")
-        journal = tuple([TakenInput.from_struct(one, "id", "a journal entry") for one in stored])
-        if len({one.path for one in journal}) != len(journal):
+        members = ionstruct.known(value, {"inner", "journal"}, "the inputs")
+        stored = ionstruct.listed(members.get("journal", []), "the journal")
+        journal = tuple(
+            [TakenInput.from_struct(entry, "id", "a journal entry") for entry in stored]
+        )
+        if len({entry.path for entry in journal}) != len(journal):
             raise CorruptError("the journal has an input twice")
-        return cls(read_refs(ionstruct.listed(found.get("inner", []), "inner")), journal)
+        return cls(read_refs(ionstruct.listed(members.get("inner", []), "inner")), journal)
 
 
 def read_refs(value: Iterable[object]) -> tuple[InputNodeRef, ...]:
@@ -154,29 +130,17 @@ def read_refs(value: Iterable[object]) -> tuple[InputNodeRef, ...]:
 
 
 def write_leaf(entries: Sequence[TakenInput]) -> bytes:
-    """Give the object of a leaf."""
-    return compression.dumps([one.struct("desc") for one in entries], _LEAF_SYMBOLS)
+    """Return the object of a leaf."""
+    return compression.dumps([entry.struct("desc") for entry in entries], _LEAF_SYMBOLS)
 
 
 def write_inner(refs: Sequence[InputNodeRef]) -> bytes:
-    """Give the object of an inner node."""
+    """Return the object of an inner node."""
     return compression.dumps([ref.struct() for ref in refs], _INNER_SYMBOLS)
 
 
 def read_leaf(data: bytes, ref: InputNodeRef) -> tuple[TakenInput, ...]:
     """Read the object of a leaf.
-
-    Parameters
-    ----------
-    data : bytes
-        The object.
-    ref : InputNodeRef
-        The reference to it.
-
-    Returns
-    -------
-    tuple of TakenInput
-        Its inputs, in the order of their paths.
 
     Raises
     ------
@@ -185,7 +149,7 @@ def read_leaf(data: bytes, ref: InputNodeRef) -> tuple[TakenInput, ...]:
     """
     try:
         stored = _stored(data)
-        entries = tuple([TakenInput.from_struct(one, "desc", "an input") for one in stored])
+        entries = tuple([TakenInput.from_struct(entry, "desc", "an input") for entry in stored])
         if any(a.path >= b.path for a, b in pairwise(entries)):
             raise CorruptError("the inputs of a leaf are not in ascending order")  # noqa: TRY301
         if entries[-1].path != ref.last:
@@ -209,5 +173,5 @@ def read_inner(data: bytes, ref: InputNodeRef) -> tuple[InputNodeRef, ...]:
 def _stored(data: bytes) -> list[Any]:
     stored = ionstruct.listed(compression.loads(data), "a node of the inputs tree")
     if not stored:
-        raise CorruptError("an empty node of the inputs tree")
+        raise CorruptError("invalid inputs tree: a node is empty")
     return stored

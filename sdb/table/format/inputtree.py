@@ -21,6 +21,7 @@ from sdb.table.format.inputnodes import (
     write_inner,
     write_leaf,
 )
+from sdb.table.format.limits import USUAL, Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +30,8 @@ if TYPE_CHECKING:
 SPLIT = 5000
 """A node with so many entries is split."""
 
-JOURNAL_ENTRIES = 50
-"""With so many entries the journal is written out into nodes."""
-
 JOURNAL_BYTES = 10 << 20
-"""With so much data in memory it is, too."""
+"""With so much data in memory the journal is written out into nodes."""
 
 MAX_DEPTH = 8
 """More levels than any tree has: two of them hold 25 million inputs."""
@@ -66,7 +64,7 @@ class _Node:
         is_changed: bool = False,
     ) -> None:
         self.entries = entries
-        self.paths = [one.path for one in entries] if entries is not None else []
+        self.paths = [entry.path for entry in entries] if entries is not None else []
         self.children = children
         self.ref = ref
         self.is_changed = is_changed
@@ -87,36 +85,22 @@ class _Node:
 
     @property
     def data_bytes(self) -> int:
-        return sum(len(one.path) + len(one.etag) + _ENTRY_BYTES for one in self.entries or ())
+        return sum(len(entry.path) + len(entry.etag) + _ENTRY_BYTES for entry in self.entries or ())
 
 
 @record
 class InputsWritten:
-    """An inputs tree that was made ready for the index.
+    """An inputs tree that was made ready for the index."""
 
-    Attributes
-    ----------
-    stored : StoredInputs
-        What the index gets.
-    replaced : tuple of str
-        Keys of the objects that are not needed any more.
-    """
-
-    stored: StoredInputs
-    replaced: tuple[str, ...]
+    stored: StoredInputs  # what the index gets
+    replaced: tuple[str, ...]  # keys of the objects that are not needed any more
 
 
 class InputsTree:
     """The inputs tree of a table, changing in memory.
 
-    Parameters
-    ----------
-    stored : StoredInputs
-        What the index has.
-    fetch : callable
-        Gives the content of an object by key and ETag.
-    split : int
-        How many entries a node has when it is split.
+    * ``fetch``: Returns the content of an object by key and ETag.
+    * ``split``: How many entries a node has when it is split.
     """
 
     def __init__(
@@ -128,9 +112,9 @@ class InputsTree:
         self._root = _Node(children=[_Node(ref=ref) for ref in stored.root])
         self._journal: dict[str, TakenInput] = {}
         self._is_forced = False
-        for one in stored.journal or ():
-            if self._insert(one) is not Taking.TAKEN:
-                raise CorruptError(f"the journal has {one.path!r}, which changes nothing")
+        for entry in stored.journal or ():
+            if self._insert(entry) is not Taking.TAKEN:
+                raise CorruptError(f"the journal has {entry.path!r}, which changes nothing")
 
     def lookup(self, path: str) -> TakenInput | None:
         """Find an input; None: the table does not know it."""
@@ -150,19 +134,7 @@ class InputsTree:
     def insert(self, path: str, etag: str, number: int) -> Taking:
         """Offer an input.
 
-        Parameters
-        ----------
-        path : str
-            Its full URI.
-        etag : str
-            Its ETag.
-        number : int
-            The packfile that gets its rows; -1: it failed.
-
-        Returns
-        -------
-        Taking
-            `CHANGED` leaves the tree as it is.
+        * ``number``: The packfile that gets its rows; -1: it failed.
         """
         return self._insert(TakenInput(path, etag, number))
 
@@ -171,31 +143,27 @@ class InputsTree:
 
         The original takes no journal with such an entry, so that the nodes are written out.
         """
-        one = TakenInput(path, etag, number)
-        if self._insert(one) is not Taking.TAKEN and self.lookup(path) != one:
-            self._place(one)
+        entry = TakenInput(path, etag, number)
+        if self._insert(entry) is not Taking.TAKEN and self.lookup(path) != entry:
+            self._place(entry)
             self._is_forced = True
 
     def walk(self, start: str = "") -> Iterator[TakenInput]:
         """Go over the inputs with paths from `start` on, in the order of the paths."""
         yield from self._walk(self._root, start, 0)
 
-    def write_out(self, put: Callable[[bytes], tuple[str, str]]) -> InputsWritten:
+    def write_out(
+        self, put: Callable[[bytes], tuple[str, str]], limits: Limits = USUAL
+    ) -> InputsWritten:
         """Make the tree ready for the index: as a journal, or by writing nodes that have changed.
 
-        Parameters
-        ----------
-        put : callable
-            Writes an object under a name of its own: gives key and ETag.
-
-        Returns
-        -------
-        InputsWritten
-            What the index gets. The tree can be changed further.
+        * ``put``: Writes an object under a name of its own; returns key and ETag.
         """
         if not self._journal:
             return InputsWritten(self._stored, ())
-        is_small = len(self._journal) < JOURNAL_ENTRIES and self._data_bytes() < JOURNAL_BYTES
+        is_small = (
+            len(self._journal) < limits.journal_entries and self._data_bytes() < JOURNAL_BYTES
+        )
         if is_small and not self._is_forced:
             stored = StoredInputs(self._stored.root, tuple(self._journal.values()))
             return InputsWritten(stored, ())
@@ -209,47 +177,47 @@ class InputsTree:
         return InputsWritten(self._stored, tuple(replaced))
 
     def nodes(self) -> Iterator[str]:
-        """Give the keys of all objects of the tree as it was written out last."""
+        """Yield the keys of all objects of the tree as it was written out last."""
         yield from self._nodes(self._stored.root, 0)
 
-    def _insert(self, one: TakenInput) -> Taking:
-        before = self.lookup(one.path)
+    def _insert(self, entry: TakenInput) -> Taking:
+        before = self.lookup(entry.path)
         if before is not None:
-            if before.etag != one.etag and not before.is_failed:
+            if before.etag != entry.etag and not before.is_failed:
                 return Taking.CHANGED
-            if before.etag == one.etag and (before.is_failed or not one.is_failed):
+            if before.etag == entry.etag and (before.is_failed or not entry.is_failed):
                 return Taking.KNOWN
-        self._place(one)
+        self._place(entry)
         return Taking.TAKEN
 
-    def _place(self, one: TakenInput) -> None:
+    def _place(self, entry: TakenInput) -> None:
         """Put an input into the tree and the journal."""
-        self._put(self._root, one, 0)
+        self._put(self._root, entry, 0)
         children = self._root.children or []
         if len(children) >= self._split:
             middle = len(children) // 2
             halves = (children[:middle], children[middle:])
             self._root.children = [_Node(children=half, is_changed=True) for half in halves]
-        self._journal[one.path] = one
+        self._journal[entry.path] = entry
 
-    def _put(self, node: _Node, one: TakenInput, depth: int) -> None:
+    def _put(self, node: _Node, entry: TakenInput, depth: int) -> None:
         """Put an input into the leaf below an inner node, and split what becomes too large."""
         children = self._children(node, depth)
         node.is_changed = True
         if not children:
-            children.append(_Node([one], is_changed=True))
+            children.append(_Node([entry], is_changed=True))
             return
-        at = min(_child(children, one.path), len(children) - 1)
+        at = min(_child(children, entry.path), len(children) - 1)
         child = children[at]
         if child.is_inner:
-            self._put(child, one, depth + 1)
+            self._put(child, entry, depth + 1)
             size = len(child.children or ())
         else:
             entries = self._entries(child)
-            place = bisect_left(child.paths, one.path)
-            known = place < len(entries) and entries[place].path == one.path
-            entries[place : place + known] = [one]
-            child.paths[place : place + known] = [one.path]
+            position = bisect_left(child.paths, entry.path)
+            is_present = position < len(entries) and entries[position].path == entry.path
+            entries[position : position + is_present] = [entry]
+            child.paths[position : position + is_present] = [entry.path]
             child.is_changed = True
             size = len(entries)
         if size >= self._split:
@@ -265,7 +233,7 @@ class InputsTree:
             yield from self._walk(child, start, depth + 1)
 
     def _children(self, node: _Node, depth: int) -> list[_Node]:
-        """Give the children of an inner node, which is read when it has not been."""
+        """Return the children of an inner node, which is read when it has not been."""
         if node.children is None and node.ref is not None:
             if depth >= MAX_DEPTH - 1:
                 raise _too_deep(node.ref)
@@ -274,10 +242,10 @@ class InputsTree:
         return node.children if node.children is not None else []
 
     def _entries(self, node: _Node) -> list[TakenInput]:
-        """Give the entries of a leaf, which is read when it has not been."""
+        """Return the entries of a leaf, which is read when it has not been."""
         if node.entries is None and node.ref is not None:
             node.entries = list(read_leaf(self._fetch(node.ref.key, node.ref.etag), node.ref))
-            node.paths = [one.path for one in node.entries]
+            node.paths = [entry.path for entry in node.entries]
         return node.entries if node.entries is not None else []
 
     def _write(
@@ -324,7 +292,7 @@ def _too_deep(ref: InputNodeRef) -> CorruptError:
 
 
 def _child(children: list[_Node], path: str) -> int:
-    """Give the first child that can have a path; their number when none can."""
+    """Return the first child that can have a path; their number when none can."""
     return bisect_left(children, path, key=lambda child: child.last)
 
 

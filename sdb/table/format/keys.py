@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 UID_BYTES = 16
 UID_LETTERS = 26
 MOST_ID_BYTES = 128
-"""So many bytes the id of a transaction has, if somebody gives it one."""
+"""The id of a transaction has at most so many bytes."""
 MOST_REF_BYTES = 100
 """So many the name of a new branch or tag has: with an id it is in the names of objects."""
 MOST_HOLD_BYTES = 200
@@ -42,7 +42,7 @@ _LAST_CONTROL = 159
 
 
 def flaw_of_name(name: str) -> str:
-    """Tell why a text cannot be the name of a database, table, branch or tag; empty: it can."""
+    """Report why a text cannot be the name of a database, table, branch or tag; empty: it can."""
     if name in {"", ".", ".."}:
         return f"{name!r} is no name"
     if "/" in name:
@@ -58,7 +58,7 @@ def flaw_of_name(name: str) -> str:
 
 @lru_cache(4096)
 def flaw_of_key(key: str) -> str:
-    """Tell why a text cannot be the key of an object; empty: it can."""
+    """Report why a text cannot be the key of an object; empty: it can."""
     for part in key.split("/"):
         # Almost all: an index has a million keys.
         is_usual = part.isascii() and part.isprintable() and len(part) in _USUAL_LETTERS
@@ -70,19 +70,9 @@ def flaw_of_key(key: str) -> str:
 
 
 def check_name(name: str, what: str) -> str:
-    """Insist on a name that can be part of a key.
+    """Require a name that can be part of a key.
 
-    Parameters
-    ----------
-    name : str
-        The name.
-    what : str
-        What it is the name of, for the message.
-
-    Returns
-    -------
-    str
-        The same name.
+    * ``what``: What it is the name of, for the message.
 
     Raises
     ------
@@ -95,15 +85,15 @@ def check_name(name: str, what: str) -> str:
 
 
 def check_key(key: object) -> str:
-    """Insist on the key of an object, as it was read from another object.
+    """Require the key of an object, as it was read from another object.
 
     Raises
     ------
     CorruptError
-        It is none, or one that leads out of the root.
+        It is not a key, or leads out of the root.
     """
     if type(key) is not str:
-        raise CorruptError("the key of an object is not a string")
+        raise CorruptError(f"invalid key: expected a string, got {key!r:.40}")
     if flaw := flaw_of_key(key):
         raise CorruptError(f"the key of an object: {flaw}")
     return key
@@ -123,12 +113,12 @@ def _is_text(name: str) -> bool:
 
 
 def commit_on(branch: str, commit_id: str) -> str:
-    """Give the id that a commit has on a branch: one of the same id on another is another one."""
+    """Return the id that a commit has on a branch: one of the same id on another is another one."""
     return commit_id if branch == "main" else f"{commit_id}@{branch}"
 
 
 def original_key(key: str) -> str:
-    """Give the key that a packfile had before commits copied it, each into a folder of its own.
+    """Return the key that a packfile had before commits copied it, each into a folder of its own.
 
     Examples
     --------
@@ -136,28 +126,30 @@ def original_key(key: str) -> str:
     'db/web/gha/data/X.zion'
     """
     *folders, name = own_key(key).split("/")
-    if not any(map(_is_uid, folders[_TABLE_FOLDERS:])):
+    if not any(map(is_uid, folders[_TABLE_FOLDERS:])):
         return key
-    kept = [one for one in folders[_TABLE_FOLDERS:] if not _is_uid(one)]
-    return "/".join([*folders[:_TABLE_FOLDERS], *kept, name])
+    own_folders = [folder for folder in folders[_TABLE_FOLDERS:] if not is_uid(folder)]
+    return "/".join([*folders[:_TABLE_FOLDERS], *own_folders, name])
 
 
-def _is_uid(name: str) -> bool:
+def commit_of(key: str) -> str:
+    """Return the id of the commit that made a version, by the key of the version.
+
+    Examples
+    --------
+    >>> commit_of("db/web/gha/versions/00000000000000000012-nightly-2026")
+    'nightly-2026'
+    """
+    return key.rpartition("/")[2].partition("-")[2]
+
+
+def is_uid(name: str) -> bool:
+    """Return whether a name is one that :func:`new_uid` may have made."""
     return len(name) == UID_LETTERS and _UID_LETTERS.issuperset(name)
 
 
 def new_uid(random_bytes: Callable[[int], bytes] = os.urandom) -> str:
     """Make the part of a name that no other object ever has: 26 letters and digits.
-
-    Parameters
-    ----------
-    random_bytes : callable
-        Gives that many random bytes.
-
-    Returns
-    -------
-    str
-        16 bytes in base32 without padding.
 
     Examples
     --------
@@ -170,7 +162,7 @@ def new_uid(random_bytes: Callable[[int], bytes] = os.urandom) -> str:
 
 
 def packfile_suffix(algorithm: str) -> str:
-    """Give the suffix of packfiles of a compression algorithm.
+    """Return the suffix of packfiles of a compression algorithm.
 
     Raises
     ------
@@ -185,7 +177,7 @@ def packfile_suffix(algorithm: str) -> str:
 
 
 def folder_of(key: str) -> str:
-    """Give the beginning of the keys of the table that an object belongs to.
+    """Return the beginning of the keys of the table that an object belongs to.
 
     Examples
     --------
@@ -239,14 +231,9 @@ def another_copy(key: str, uid: str) -> str:
 
 @record
 class TableKeys:
-    """Keys of the objects of a table.
+    """Keys of the objects of a table."""
 
-    Attributes
-    ----------
-    database, table : str
-        Their names.
-    """
-
+    # Their names
     database: str
     table: str
 
@@ -266,29 +253,25 @@ class TableKeys:
         """Key of the index: the head of the branch `main`."""
         return f"{self.folder}/index"
 
+    @property
+    def view(self) -> str:
+        """Key of the object that a view of these names has, or a table that is being made."""
+        database = check_name(self.database, "database")
+        return f"views/{database}/{check_name(self.table, 'view')}"
+
     def branch(self, name: str) -> str:
-        """Give the key of the index of a branch."""
+        """Return the key of the index of a branch."""
         return self.index if name == "main" else f"{self.folder}/branches/{_ref(name)}/index"
 
     def version(self, number: int, commit: str) -> str:
-        """Give the key of the index of a version, which nobody overwrites.
+        """Return the key of the index of a version, which is never overwritten.
 
-        Parameters
-        ----------
-        number : int
-            Number of the version, counted from 1.
-        commit : str
-            Id of its commit.
-
-        Returns
-        -------
-        str
-            Keys of later versions sort behind those of earlier ones.
+        * ``number``: Number of the version, counted from 1.
         """
         return f"{self.folder}/versions/{number:020}-{check_name(commit, 'commit')}"
 
     def version_of(self, key: str) -> tuple[int, str] | None:
-        """Give the number and the commit of a version by the key of its index; None: it is none."""
+        """Return number and commit of a version by the key of its index; None: another key."""
         above = f"{self.folder}/versions/"
         number, dash, commit = key.removeprefix(above).partition("-")
         is_one = key.startswith(above) and dash and number.isascii() and number.isdigit()
@@ -297,72 +280,56 @@ class TableKeys:
         return int(number), commit
 
     def packfile(self, directory: str, suffix: str, uid: str) -> str:
-        """Give the key of a packfile as the original names it.
+        """Return the key of a packfile as the original names it.
 
-        Parameters
-        ----------
-        directory : str
-            Directory of the partition; empty for a table without partitions.
-        suffix : str
-            Suffix by algorithm, see :func:`packfile_suffix`.
-        uid : str
-            See :func:`new_uid`.
-
-        Returns
-        -------
-        str
-            The key.
+        * ``directory``: Directory of the partition; empty for a table without partitions.
+        * ``suffix``: Suffix by algorithm, see :func:`packfile_suffix`.
+        * ``uid``: See :func:`new_uid`.
         """
         return "/".join(filter(None, (self.folder, directory, f"packed-{uid}{suffix}")))
 
     def content(self, directory: str, content_id: str, commit: str = "") -> str:
-        """Give the key of a packfile of ours, which is named by its content.
+        """Return the key of a packfile of ours, which is named by its content.
 
-        Parameters
-        ----------
-        directory : str
-            Directory of the partition; empty for a table without partitions.
-        content_id : str
-            Id of its content.
-        commit : str
-            Id of the commit, if no other one must have the same packfile.
-
-        Returns
-        -------
-        str
-            The key.
+        * ``directory``: Directory of the partition; empty for a table without partitions.
+        * ``commit``: Id of the commit, if no other one must have the same packfile.
         """
         mark = f"-{_mark(commit)}" if commit else ""
         return "/".join(filter(None, (self.folder, "data", directory, f"{content_id}{mark}.zion")))
 
     def indirect(self, uid: str) -> str:
-        """Give the key of a list of old descriptors."""
+        """Return the key of a list of old descriptors."""
         return f"{self.folder}/indirect-{uid}"
 
     def inputs(self, uid: str) -> str:
-        """Give the key of a node of the inputs tree."""
+        """Return the key of a node of the inputs tree."""
         return f"{self.folder}/inputs-{uid}"
 
     def history(self, uid: str) -> str:
-        """Give the key of a list of old versions."""
+        """Return the key of a list of old versions."""
         return f"{self.folder}/history-{uid}"
 
+    @property
+    def upkeep(self) -> str:
+        """Key of the lock of the programs that keep the table small."""
+        return f"{self.folder}/upkeep"
+
     def lease(self, uid: str) -> str:
-        """Give the key of a lease: what somebody is reading."""
+        """Return the key of the lease of a long read."""
         return f"{self.folder}/leases/{uid}"
 
     def is_lease(self, key: str) -> bool:
-        """Tell whether a key is that of a lease."""
+        """Return whether a key is that of a lease."""
         above = f"{self.folder}/leases/"
         return key.startswith(above) and key.removeprefix(above).isalnum()
 
     def transaction(self, uid: str) -> str:
-        """Give the key of the intent of a transaction over several tables, of which this is one."""
+        """Return key of the intent of a transaction over several tables, of which this is one."""
         return f"db/{check_name(self.database, 'database')}/transactions/{uid}"
 
 
 def head_of(key: str) -> tuple[TableKeys, str] | None:
-    """Give the table and the branch of an index by its key; None: it is that of none."""
+    """Return the table and the branch of an index by its key; None: it is that of none."""
     match key.split("/"):
         case ["db", database, table, "index"]:
             return TableKeys(database, table), "main"
@@ -380,9 +347,9 @@ def check_head(key: object) -> str:
     CorruptError
         It is that of another object.
     """
-    found = head_of(check_key(key))
-    if found is None or (found[1] != "main" and flaw_of_ref(found[1])):
-        raise CorruptError(f"{key!r} is no key of an index")
+    head = head_of(check_key(key))
+    if head is None or (head[1] != "main" and flaw_of_ref(head[1])):
+        raise CorruptError(f"invalid key: expected that of an index, got {key!r}")
     return str(key)
 
 
@@ -396,7 +363,7 @@ def is_transaction(key: str) -> bool:
 
 
 def check_id(text: str) -> str:
-    """Check the id that somebody gives a transaction: it becomes a part of the names of objects.
+    """Check the id of a transaction, which becomes a part of the names of objects.
 
     Raises
     ------
@@ -429,7 +396,7 @@ def check_new_ref(name: str, *, is_hold: bool = False) -> str:
 
 
 def _mark(commit: str) -> str:
-    """Give what tells the id of a commit from all others, in few letters."""
+    """Return what tells the id of a commit from all others, in few letters."""
     return short_digest(commit.encode())
 
 
@@ -448,7 +415,7 @@ def _ref(name: str) -> str:
 
 
 def flaw_of_ref(name: str) -> str:
-    """Tell why a text cannot name a branch or a tag; empty: it can.
+    """Report why a text cannot name a branch or a tag; empty: it can.
 
     Besides what no name may have, it must not look like a number or a time of a version.
     """

@@ -42,31 +42,19 @@ _FIELDS = {"path", "etag", "last-modified", "size", "objects", "orig-objects", "
 
 @record
 class IndirectRef:
-    """A reference to a list of descriptors.
+    """A reference to a list of descriptors."""
 
-    Attributes
-    ----------
-    key, etag : str
-        The object with the list.
-    size_bytes : int
-        Size of the object, compressed.
-    objects : int
-        Number of descriptors in it.
-    original_objects : int
-        How many descriptors were moved into it, before compaction made fewer of them.
-    modified_us : int or None
-        When the object was written.
-    """
-
+    # The object with the list
     key: str
     etag: str
-    size_bytes: int
-    objects: int
+    size_bytes: int  # size of the object, compressed
+    objects: int  # number of descriptors in it
+    # How many descriptors were moved into it, before compaction made fewer of them
     original_objects: int
-    modified_us: int | None = None
+    modified_us: int | None = None  # when the object was written
 
     def struct(self) -> dict[str, object]:
-        """Give the struct that is stored."""
+        """Return the struct that is stored."""
         value: dict[str, object] = {"path": self.key, "etag": self.etag}
         if self.modified_us is not None:
             value["last-modified"] = ion.instant_from_us(self.modified_us)
@@ -78,32 +66,25 @@ class IndirectRef:
     @classmethod
     def from_struct(cls, value: object) -> Self:
         """Read the struct that is stored."""
-        found = ionstruct.known(value, _FIELDS, "a reference of the indirect tree")
-        key = keys.check_key(ionstruct.text(found, "path"))
-        objects = ionstruct.count(found, "objects")
+        members = ionstruct.known(value, _FIELDS, "a reference of the indirect tree")
+        key = keys.check_key(ionstruct.text(members, "path"))
+        objects = ionstruct.count(members, "objects")
         return cls(
             key,
-            etags.check(ionstruct.text(found, "etag")),
-            ionstruct.count(found, "size"),
+            etags.check(ionstruct.text(members, "etag")),
+            ionstruct.count(members, "size"),
             objects,
-            ionstruct.count(found, "orig-objects", 0) or objects,
-            ionstruct.instant(found, "last-modified"),
+            ionstruct.count(members, "orig-objects", 0) or objects,
+            ionstruct.instant(members, "last-modified"),
         )
 
 
 @record
 class IndirectTree:
-    """The references to lists of older descriptors, the oldest first.
+    """The references to lists of older descriptors, the oldest first."""
 
-    Attributes
-    ----------
-    refs : tuple of IndirectRef
-        The references.
-    indices : dict
-        For each path the time index in which a reference is what a block is in a packfile.
-    """
-
-    refs: tuple[IndirectRef, ...] = ()
+    refs: tuple[IndirectRef, ...] = ()  # the references
+    # For each path the time index in which a reference is what a block is in a packfile
     indices: dict[Path, TimeIndex] = field(default_factory=dict)
 
     @property
@@ -112,7 +93,7 @@ class IndirectTree:
         return sum(ref.original_objects for ref in self.refs)
 
     def struct(self) -> dict[str, object]:
-        """Give the struct that is stored."""
+        """Return the struct that is stored."""
         sparse = SparseIndex(len(self.refs), indices=self.indices)
         return {"refs": [ref.struct() for ref in self.refs], "sparse": sparse.encode()}
 
@@ -120,47 +101,29 @@ class IndirectTree:
     def from_struct(cls, value: object) -> Self:
         """Read the struct that is stored.
 
-        Parameters
-        ----------
-        value : object
-            What was read.
-
-        Returns
-        -------
-        IndirectTree
-            The tree. Indexes that must not be trusted are left out: then nothing is skipped.
+        Returns: The tree. Indexes that must not be trusted are left out: then nothing is skipped.
 
         Raises
         ------
         CorruptError
             It is malformed.
         """
-        found = ionstruct.known(value, {"refs", "sparse"}, "the indirect tree")
-        stored = ionstruct.listed(found.get("refs", []), "the list of references")
+        members = ionstruct.known(value, {"refs", "sparse"}, "the indirect tree")
+        stored = ionstruct.listed(members.get("refs", []), "the list of references")
         refs = tuple(map(IndirectRef.from_struct, stored))
         old = any("ranges" in ref for ref in stored)
-        if old and "sparse" in found:
+        if old and "sparse" in members:
             raise CorruptError("the indirect tree has both ranges and a sparse index")
-        if "sparse" not in found:
+        if "sparse" not in members:
             ranges = (old_ranges(ref.get("ranges", [])) for ref in stored)
             return cls(refs, build_indices(ranges))
-        sparse = SparseIndex.decode(found["sparse"])
+        sparse = SparseIndex.decode(members["sparse"])
         return cls(refs, sparse.check(len(refs)).indices)
 
     def spans(self, path: Path, start_us: int | None, stop_us: int | None) -> range:
-        """Give the references that may have packfiles with times of a half-open range.
+        """Return the references that may have packfiles with times of a half-open range.
 
-        Parameters
-        ----------
-        path : tuple of str
-            The path of the times.
-        start_us, stop_us : int or None
-            The range, in microseconds since 1970; None: without end.
-
-        Returns
-        -------
-        range
-            Numbers of references.
+        * ``start_us, stop_us``: The range, in microseconds since 1970; None: without end.
         """
         index = self.indices.get(path)
         if index is None:
@@ -174,30 +137,18 @@ class IndirectTree:
     ) -> tuple[Self, tuple[str, ...]]:
         """Move descriptors into the tree.
 
-        Parameters
-        ----------
-        moved : tuple of Descriptor
-            The descriptors, after compaction.
-        count : int
-            How many there were before it.
-        writer : Writer
-            Reads and writes objects.
-
-        Returns
-        -------
-        tuple
-            The tree, and the keys of the objects that it does not need any more.
+        Returns: The tree, and the keys of the objects that it does not need any more.
         """
         if not moved:
             return self, ()
         sure = {
             path: index
             for path, index in self.indices.items()
-            if all(has_all_times(one, path) for one in moved)
+            if all(has_all_times(descriptor, path) for descriptor in moved)
         }
         ranges = joined_ranges(moved)
         if self.refs:  # of what is in their lists nothing else is known
-            ranges = {path: found for path, found in ranges.items() if path in sure}
+            ranges = {path: span for path, span in ranges.items() if path in sure}
         if self.refs and self.refs[-1].size_bytes < TARGET_BYTES:
             last = self.refs[-1]
             ref = writer.write((*writer.read(last), *moved))
@@ -209,26 +160,19 @@ class IndirectTree:
         return replace(self, refs=(*self.refs, ref), indices=indices), ()
 
     def narrowed(self, writer: Writer) -> Self:
-        """Return the tree with time indexes that tell no more than what its lists have now."""
-        known = [joined_ranges(writer.read(ref)) for ref in self.refs]
-        paths = [path for path in self.indices if all(path in ranges for ranges in known)]
-        told = [{path: ranges[path] for path in paths} for ranges in known]
-        return replace(self, indices=build_indices(told))
+        """Return the tree with time indexes of what its lists have now, and no more."""
+        ranges_of_refs = [joined_ranges(writer.read(ref)) for ref in self.refs]
+        paths = [path for path in self.indices if all(path in ranges for ranges in ranges_of_refs)]
+        narrowed = [{path: ranges[path] for path in paths} for ranges in ranges_of_refs]
+        return replace(self, indices=build_indices(narrowed))
 
 
 @record
 class Writer:
-    """Reads and writes the objects of an indirect tree.
+    """Reads and writes the objects of an indirect tree."""
 
-    Attributes
-    ----------
-    fetch : callable
-        Gives the content of an object by key and ETag.
-    put : callable
-        Writes an object under a name of its own: gives key, ETag and when it was written.
-    """
-
-    fetch: Callable[[str, str], bytes]
+    fetch: Callable[[str, str], bytes]  # returns the content of an object by key and ETag
+    # Writes an object under a name of its own; returns key, ETag and when it was written
     put: Callable[[bytes], tuple[str, str, int | None]]
 
     def read(self, ref: IndirectRef) -> tuple[Descriptor, ...]:
@@ -244,29 +188,17 @@ class Writer:
 
 
 def write_list(descriptors: tuple[Descriptor, ...]) -> bytes:
-    """Give the object of a list of descriptors."""
-    return compression.dumps({"contents": [one.struct() for one in descriptors]}, ())
+    """Return the object of a list of descriptors."""
+    return compression.dumps({"contents": [descriptor.struct() for descriptor in descriptors]}, ())
 
 
 def read_list(data: bytes, ref: IndirectRef) -> tuple[Descriptor, ...]:
     """Read the object of a list of descriptors.
 
-    Parameters
-    ----------
-    data : bytes
-        The object.
-    ref : IndirectRef
-        The reference to it.
-
-    Returns
-    -------
-    tuple of Descriptor
-        The descriptors.
-
     Raises
     ------
     CorruptError
-        It is damaged, or is not the list that the reference tells of.
+        It is damaged, or is not the list of the reference.
     """
     try:
         return tuple(map(Descriptor.from_struct, _read_values(data, ref)))
@@ -277,11 +209,11 @@ def read_list(data: bytes, ref: IndirectRef) -> tuple[Descriptor, ...]:
 def _read_values(data: bytes, ref: IndirectRef) -> list[Any]:
     try:
         if len(data) != ref.size_bytes:
-            raise CorruptError(f"{len(data):,} bytes, not {ref.size_bytes:,}")  # noqa: TRY301
-        found = ionstruct.known(compression.loads(data), {"contents"}, "a list of descriptors")
-        listed: list[Any] = ionstruct.listed(found.get("contents"), "contents")
+            raise CorruptError(f"expected {ref.size_bytes:,} bytes, got {len(data):,}")  # noqa: TRY301
+        members = ionstruct.known(compression.loads(data), {"contents"}, "a list of descriptors")
+        listed: list[Any] = ionstruct.listed(members.get("contents"), "contents")
         if len(listed) != ref.objects:
-            raise CorruptError(f"{len(listed):,} descriptors, not {ref.objects:,}")  # noqa: TRY301
+            raise CorruptError(f"expected {ref.objects:,} descriptors, got {len(listed):,}")  # noqa: TRY301
     except (CorruptError, UnsupportedError) as error:
         raise error.within(f"reading {ref.key}", path=ref.key) from None
     return listed

@@ -22,32 +22,17 @@ _LOCAL = bytes.fromhex("52fdfc072182654f163f5f0f9a621d729566c74d10037c4d7bbb0407
 
 @record
 class Keyring:
-    """Keys for indexes: the first signs, all verify.
+    """Keys for indexes: the first signs, all verify."""
 
-    Attributes
-    ----------
-    keys : tuple of bytes
-        The keys, 32 bytes each; with none nothing is verified, and nothing can be signed.
-    names : tuple of str
-        Their names, for people; empty where a key has none.
-    """
-
+    # The keys, 32 bytes each; with none nothing is verified, and nothing can be signed
     keys: tuple[bytes, ...] = field(default=(), repr=False)
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # their names, for people; empty where a key has none
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read keys as the environment has them.
 
-        Parameters
-        ----------
-        text : str
-            A key in base64, or several: ``id=base64,id=base64``.
-
-        Returns
-        -------
-        Keyring
-            The keys in their order.
+        * ``text``: A key in base64, or several: ``id=base64,id=base64``.
 
         Raises
         ------
@@ -68,20 +53,13 @@ class Keyring:
 
     @classmethod
     def of_root(cls, *, is_remote: bool, environment: Mapping[str, str] | None = None) -> Self:
-        """Give the keys of a root.
+        """Return the keys of a root.
 
-        Parameters
-        ----------
-        is_remote : bool
-            Whether the root is an S3 bucket. Local roots have a key that everyone knows, so that
-            the signature finds damage and nothing else.
-        environment : mapping, optional
-            Environment variables; those of the process if not given.
+        * ``is_remote``: Whether the root is an S3 bucket. Local roots have a key that everyone
+          knows, so that the signature finds damage and nothing else.
+        * ``environment``: Environment variables; those of the process if not given.
 
-        Returns
-        -------
-        Keyring
-            The keys; none when the variable for S3 is not set.
+        Returns: The keys; none when the variable for S3 is not set.
         """
         if not is_remote:
             return cls((_LOCAL,), ("",))
@@ -89,17 +67,7 @@ class Keyring:
         return cls.parse(text) if text else cls()
 
     def sign(self, data: bytes) -> bytes:
-        """Give an index with its signature.
-
-        Parameters
-        ----------
-        data : bytes
-            The Ion stream.
-
-        Returns
-        -------
-        bytes
-            The whole object.
+        """Return an index with its signature.
 
         Raises
         ------
@@ -116,16 +84,6 @@ class Keyring:
 
     def open(self, data: bytes) -> bytes:
         """Verify the signature of an index, and give the index without it.
-
-        Parameters
-        ----------
-        data : bytes
-            The whole object.
-
-        Returns
-        -------
-        bytes
-            The Ion stream.
 
         Raises
         ------

@@ -9,7 +9,7 @@
 ``db.table@name@-1``       any of these, on a branch
 =========================  ==================================================================
 
-Times are those that the versions tell, so that a copy of a table answers the same.
+Times are those of the commits, so that a copy of a table answers the same.
 """
 
 from __future__ import annotations
@@ -36,69 +36,48 @@ _HINT = "12, -1 (the one before the newest), 2026-11-01T00:00Z, -1d, or the name
 
 @record
 class VersionReference:
-    """A reference to a version of a table.
+    """A reference to a version of a table."""
 
-    Attributes
-    ----------
-    kind : {"version", "back", "time", "name", "tag", "branch"}
-        What it goes by; a name is that of a tag or a branch.
-    number : int
-        The version; how many before the newest; or microseconds since 1970.
-    name : str
-        The name of the tag or branch.
-    text : str
-        What was written.
-    branch : str
-        The branch that it counts on.
-    """
-
-    kind: str
-    number: int = 0
-    name: str = ""
-    text: str = ""
-    branch: str = MAIN
+    kind: str  # what it goes by; a name is that of a tag or a branch
+    number: int = 0  # the version; how many before the newest; or microseconds since 1970
+    name: str = ""  # the name of the tag or branch
+    text: str = ""  # what was written
+    branch: str = MAIN  # the branch that it counts on
 
 
-def parse_reference(given: Given, now_us: int | None = None) -> VersionReference:
+def parse_reference(reference: Given, now_us: int | None = None) -> VersionReference:
     """Read a reference.
 
-    Parameters
-    ----------
-    given : VersionReference, str, int or datetime
-        As behind the @ of ``db.table@...``, with or without the @; a number of a version, or below
-        zero of versions before the newest; an aware datetime.
-    now_us : int, optional
-        The present, in microseconds since 1970; that of the system if not given.
-
-    Returns
-    -------
-    VersionReference
-        The reference. Nothing is looked up.
+    * ``reference``: As behind the @ of ``db.table@...``, with or without the @; a number of a
+      version, or below zero of versions before the newest; an aware datetime.
+    * ``now_us``: The present, in microseconds since 1970; that of the system if not given.
 
     Raises
     ------
     UsageError
-        The text is none.
+        It is not a reference.
 
     Examples
     --------
     >>> parse_reference("@12").kind, parse_reference("-1").kind, parse_reference("v1").name
     ('version', 'back', 'v1')
     """
-    if isinstance(given, VersionReference):
-        return given
-    if isinstance(given, int):
-        return VersionReference("version" if given >= 0 else "back", abs(given), text=str(given))
-    if not isinstance(given, str):
-        return VersionReference("time", instants.to_us(given), text=given.isoformat())
-    text = given.strip().removeprefix("@")
+    if isinstance(reference, VersionReference):
+        return reference
+    if isinstance(reference, int):
+        return VersionReference(
+            "version" if reference >= 0 else "back", abs(reference), text=str(reference)
+        )
+    if not isinstance(reference, str):
+        return VersionReference("time", instants.to_us(reference), text=reference.isoformat())
+    text = reference.strip().removeprefix("@")
     branch, at, last = text.rpartition("@")
     if not at:
         return _parsed(text, now_us)
-    found = _parsed(last, now_us)
-    if keys.flaw_of_ref(branch) or found.kind == "name":
-        raise UsageError(f"{given!r} names no version", hint=_HINT)
-    return replace(found, text=text, branch=branch)
+    parsed = _parsed(last, now_us)
+    if keys.flaw_of_ref(branch) or parsed.kind == "name":
+        raise UsageError(f"{reference!r} names no version", hint=_HINT)
+    return replace(parsed, text=text, branch=branch)
 
 
 def _parsed(text: str, now_us: int | None) -> VersionReference:
@@ -116,17 +95,8 @@ def _parsed(text: str, now_us: int | None) -> VersionReference:
 def parse_time(text: str, now_us: int | None = None) -> int:
     """Read the time of a reference: what :func:`sdb.instants.parse` reads, and RFC 2822.
 
-    Parameters
-    ----------
-    text : str
-        As in ``2022-11-18 13:13:35``, ``2022-11-18 13:13:35 +0200`` or ``-1d``.
-    now_us : int, optional
-        The present, in microseconds since 1970; that of the system if not given.
-
-    Returns
-    -------
-    int
-        Microseconds since 1970.
+    * ``text``: As in ``2022-11-18 13:13:35``, ``2022-11-18 13:13:35 +0200`` or ``-1d``.
+    * ``now_us``: The present, in microseconds since 1970; that of the system if not given.
 
     Raises
     ------
@@ -149,7 +119,7 @@ def parse_time(text: str, now_us: int | None = None) -> int:
 
 
 def split_reference(name: str) -> tuple[str, str]:
-    """Split ``db.table@ref``: gives the name of the table, and the reference, which may be empty.
+    """Split ``db.table@ref``: return the name of the table, and the reference, which may be empty.
 
     Raises
     ------

@@ -13,34 +13,21 @@ from sdb.table.format.versionref import MAIN
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
-    from sdb.table.commit.environment import Surroundings
+    from sdb.table.commit.environment import Environment
     from sdb.table.format.history import HistoryRef, PastVersion, VersionPointer
     from sdb.table.format.state import VersionState
 
 
 def first_index(
-    version: TableHandle, pointer: VersionPointer, around: Surroundings, *, held_for: str
+    version: TableHandle, pointer: VersionPointer, env: Environment, *, held_for: str
 ) -> bytes:
-    """Give the index that a branch begins with.
+    """Return the index that a branch begins with.
 
-    An old version tells of versions before it that have expired since: a branch must not lead to
+    The history of an old version has versions that have expired since: a branch must not lead to
     what was collected.
 
-    Parameters
-    ----------
-    version : TableHandle
-        The version, one of ours.
-    pointer : VersionPointer
-        Where it is kept.
-    around : Surroundings
-        The clock and the dice.
-    held_for : str
-        The table that the branch is to keep packfiles for, and no history; empty: it is none.
-
-    Returns
-    -------
-    bytes
-        The index.
+    * ``held_for``: The table that the branch is to keep packfiles for, and no history; empty: it is
+      none.
     """
     root, keys = version.root, version.keys
     data = root.fetch(pointer.key, pointer.etag)
@@ -52,8 +39,8 @@ def first_index(
         newest and (newest.version, newest.commit) == (state.version, state.commit)
     ):
         return _without_transaction(version, data, pointer)
-    history, older = _before(version, newest, around)
-    known = {} if newest is None else newest.merges
+    history, older = _before(version, newest, env)
+    newest_merges = {} if newest is None else newest.merges
     begun = replace(
         state,
         history=history,
@@ -61,9 +48,13 @@ def first_index(
         tags={},
         branches=(),
         merged=None,
-        merges={name: one for name, one in state.merges.items() if known.get(name) == one},
-        joined=_joined(state, known),
-        kept=pointer.etag,
+        merges={
+            name: pointer
+            for name, pointer in state.merges.items()
+            if newest_merges.get(name) == pointer
+        },
+        joined=_joined(state, newest_merges),
+        kept_etag=pointer.etag,
         transaction="",
         keeps_for=held_for,
     )
@@ -72,40 +63,40 @@ def first_index(
 
 
 def _joined(
-    state: VersionState, known: dict[str, VersionPointer]
+    state: VersionState, newest_merges: dict[str, VersionPointer]
 ) -> tuple[VersionPointer, ...] | None:
-    """Give the merged versions that may be collected by now: they are told, and not kept."""
-    gone = [one for name, one in state.merges.items() if known.get(name) != one]
+    """Return the merged versions that are recorded, but may have been collected by now."""
+    gone = [pointer for name, pointer in state.merges.items() if newest_merges.get(name) != pointer]
     return state.joined if not gone else (*(state.joined or ()), *gone)
 
 
 def _without_transaction(handle: TableHandle, data: bytes, pointer: VersionPointer) -> bytes:
-    """Give the index of a version, which is one whatever becomes of the intent that it was of."""
+    """Return the index of a version, which is one whatever becomes of the intent that it was of."""
     keyring = handle.root.keyring
     index = TableIndex.decode(data, keyring)
     state = state_of(index.user_data)
     if state is None or handle.state is None or not state.transaction:
         return data
     together = handle.state.together
-    state = replace(state, transaction="", together=together, kept=pointer.etag)
+    state = replace(state, transaction="", together=together, kept_etag=pointer.etag)
     return replace(index, user_data=with_state(index.user_data, state)).encode(keyring)
 
 
 def _before(
-    version: TableHandle, newest: VersionState | None, around: Surroundings
+    version: TableHandle, newest: VersionState | None, env: Environment
 ) -> tuple[tuple[PastVersion, ...], tuple[HistoryRef, ...]]:
-    """Give the versions before a version that the newest one still tells of."""
+    """Return the versions before a version that the newest one still has."""
     if newest is None:
         return (), ()
     state = version.state
     number = 0 if state is None else state.version
-    writer = ObjectWriter(version.root, version.keys, around)
+    writer = ObjectWriter(version.root, version.keys, env)
     older = []
     for ref in newest.older:
         if ref.last < number:
             older.append(ref)
         elif ref.first < number:
             listed = read_history(version.root.fetch(ref.key, ref.etag), ref)
-            before = tuple([one for one in listed if one.version < number])
+            before = tuple([version for version in listed if version.version < number])
             older.append(listing_of(before, writer.history))
-    return tuple([one for one in newest.history if one.version < number]), tuple(older)
+    return tuple([version for version in newest.history if version.version < number]), tuple(older)

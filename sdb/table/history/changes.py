@@ -17,27 +17,17 @@ if TYPE_CHECKING:
 
 @record
 class Side:
-    """The changes of a side.
+    """The changes of a side."""
 
-    Attributes
-    ----------
-    added : dict
-        Packfiles that came, by the key that each had before it was copied; so are all keys here.
-    removed : frozenset of str
-        Keys of packfiles that went.
-    inputs : dict
-        ETags of inputs that it has taken, by path.
-    dropped : dict
-        ETags of inputs whose rows it has taken out, by path.
-    """
-
+    # Packfiles that came, by the key that each had before it was copied; so are all keys here
     added: dict[str, Descriptor] = field(repr=False)
-    removed: frozenset[str] = field(repr=False)
-    inputs: dict[str, str] = field(repr=False)
+    removed: frozenset[str] = field(repr=False)  # keys of packfiles that went
+    inputs: dict[str, str] = field(repr=False)  # ETags of inputs that it has taken, by path
+    # ETags of inputs whose rows it has taken out, by path
     dropped: dict[str, str] = field(repr=False)
 
     def overlaps(self, other: Side) -> bool:
-        """Tell whether both have removed a packfile, or taken an input."""
+        """Return whether both have removed a packfile, or taken an input."""
         taken = self.inputs.keys() | self.dropped.keys()
         others = other.inputs.keys() | other.dropped.keys()
         return bool(self.removed & other.removed or taken & others)
@@ -45,24 +35,15 @@ class Side:
 
 @record
 class Part:
-    """A part of the changes of a side, which belongs together.
+    """A part of the changes of a side, which belongs together."""
 
-    Attributes
-    ----------
-    before : frozenset of str
-        Keys of packfiles of the version in common that went.
-    after : dict
-        Packfiles that are there instead, by key.
-    inputs : dict
-        ETags of inputs whose rows these have, by path; an empty one for rows that were taken out.
-    """
-
-    before: frozenset[str]
-    after: dict[str, Descriptor] = field(repr=False)
+    before: frozenset[str]  # keys of packfiles of the version in common that went
+    after: dict[str, Descriptor] = field(repr=False)  # packfiles that are there instead, by key
+    # ETags of inputs whose rows these have, by path; an empty one for rows that were taken out
     inputs: dict[str, str] = field(repr=False)
 
     def clashes(self, other: Part) -> bool:
-        """Tell whether both change the same, each in its own way."""
+        """Return whether both change the same, each in its own way."""
         is_shared = bool(self.before & other.before or self.inputs.keys() & other.inputs.keys())
         return is_shared and not (
             self.before == other.before and self.after.keys() == other.after.keys()
@@ -72,37 +53,27 @@ class Part:
 def side_of(
     handle: TableHandle, base: TableHandle, index: TableIndex, *, are_inputs_wanted: bool = True
 ) -> Side:
-    """Tell what an index has otherwise than the version in common.
+    """Report what an index has otherwise than the version in common.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        A handle of the table.
-    base : TableHandle
-        The version in common.
-    index : TableIndex
-        The index.
-    are_inputs_wanted : bool
-        Whether to compare inputs as well, of which nodes are read.
-
-    Returns
-    -------
-    Side
-        Its changes.
+    * ``are_inputs_wanted``: Whether to compare inputs as well, of which nodes are read.
     """
     fetch = handle.root.fetch
     added, removed = contents_between(base.index, index, fetch)
     if not are_inputs_wanted:
         return Side(added, frozenset(removed), {}, {})
     taken = inputs_between(base.index, index, fetch)
-    known = {one.path: one.etag for one in taken if not one.is_failed}
-    has_all = has_longer_journal(base.index, index) and not any(one.is_failed for one in taken)
+    taken_etags = {entry.path: entry.etag for entry in taken if not entry.is_failed}
+    has_all = has_longer_journal(base.index, index) and not any(entry.is_failed for entry in taken)
     dropped = () if has_all else inputs_between(index, base.index, fetch)
     return Side(
         added,
         frozenset(removed),
-        known,
-        {one.path: one.etag for one in dropped if not one.is_failed and one.path not in known},
+        taken_etags,
+        {
+            entry.path: entry.etag
+            for entry in dropped
+            if not entry.is_failed and entry.path not in taken_etags
+        },
     )
 
 
@@ -112,20 +83,8 @@ def changed_parts(handle: TableHandle, base: TableHandle, index: TableIndex) -> 
     What one version has removed, added and taken belongs together, and so does what later versions
     have made of it; added packfiles without anything else stand alone.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        A handle of the table.
-    base : TableHandle
-        The version in common.
-    index : TableIndex
-        The index.
-
-    Returns
-    -------
-    list of Part
-        The parts; all in one when a version in between is not kept any more, and what merges have
-        brought in one, where it is not known of what it was made.
+    Returns: The parts; all in one when a version in between is not kept any more, and what merges
+    have brought in one, where it is not known of what it was made.
     """
     side = side_of(handle, base, index)
     groups = _Groups()
@@ -143,23 +102,23 @@ def changed_parts(handle: TableHandle, base: TableHandle, index: TableIndex) -> 
     if left and brought:
         # What went was never there: it came changed, from another branch.
         groups.join([*left, *brought])
-    found: dict[str, list[str]] = {}
+    by_root: dict[str, list[str]] = {}
     nodes = [*side.removed, *side.added]
     nodes += [f"\0{path}" for path in (*side.inputs, *side.dropped)]
     for node in nodes:
-        found.setdefault(groups.root(node), []).append(node)
+        by_root.setdefault(groups.root(node), []).append(node)
     return [
         Part(
             frozenset(node for node in group if node in side.removed),
             {node: side.added[node] for node in group if node in side.added},
             {node[1:]: side.inputs.get(node[1:], "") for node in group if node.startswith("\0")},
         )
-        for group in found.values()
+        for group in by_root.values()
     ]
 
 
 def _is_parent(base: TableHandle, index: TableIndex) -> bool:
-    """Tell whether a version is the one before an index."""
+    """Return whether a version is the one before an index."""
     state, own = state_of(index.user_data), base.state
     if state is None or own is None or state.parent is None:
         return False
@@ -174,7 +133,7 @@ def _is_merge(index: TableIndex) -> bool:
 def _steps(
     handle: TableHandle, base: TableHandle, index: TableIndex
 ) -> Iterator[tuple[TableHandle, TableIndex]]:
-    """Give each version after the one in common, with the one before it."""
+    """Yield each version after the one in common, with the one before it."""
     stop = 0 if base.state is None else base.state.version
     while True:
         state = state_of(index.user_data)
@@ -194,7 +153,7 @@ class _Groups:
         self._above: dict[str, str] = {}
 
     def root(self, node: str) -> str:
-        """Give the node that stands for a group."""
+        """Return the node that stands for a group."""
         while (above := self._above.get(node, node)) != node:
             self._above[node] = self._above.get(above, above)
             node = above

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 
-from sdb import ion
 from sdb.packfile.export.unpack import write_lines
 from sdb.packfile.read.reader import open_packfile
+from sdb.packfile.rewrite.rewrite import rows_of_blocks
 from sdb.progress import silent
 from sdb.records import field, record, replace
 from sdb.table.commit.change import packfiles_between
+from sdb.table.format.state import RowCounts
 from sdb.table.history.log import packfile_dict
+from sdb.table.history.rowtrace import are_traced, counts_between
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ class TableDifference:
         Packfiles that only the later one has, and only the earlier one.
     same : int
         Number of packfiles that both have.
+    row_counts : RowCounts or None
+        Numbers of rows that were inserted, updated and deleted; None: not known.
     """
 
     before: TableHandle
@@ -46,9 +51,10 @@ class TableDifference:
     added: tuple[Descriptor, ...] = field(repr=False)
     removed: tuple[Descriptor, ...] = field(repr=False)
     same: int
+    row_counts: RowCounts | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "before": _name(self.before),
             "after": _name(self.after),
@@ -57,10 +63,11 @@ class TableDifference:
             "packfiles_same": self.same,
             "rows_added": rows_of(self.added),
             "rows_removed": rows_of(self.removed),
-            "bytes_added": sum(one.size_bytes for one in self.added),
-            "bytes_removed": sum(one.size_bytes for one in self.removed),
-            "added": [packfile_dict(one) for one in self.added],
-            "removed": [packfile_dict(one) for one in self.removed],
+            "rows": None if self.row_counts is None else self.row_counts.as_dict(),
+            "bytes_added": sum(descriptor.size_bytes for descriptor in self.added),
+            "bytes_removed": sum(descriptor.size_bytes for descriptor in self.removed),
+            "added": [packfile_dict(descriptor) for descriptor in self.added],
+            "removed": [packfile_dict(descriptor) for descriptor in self.removed],
         }
 
 
@@ -70,24 +77,16 @@ def _name(handle: TableHandle) -> dict[str, object]:
 
 
 def rows_of(descriptors: Iterable[Descriptor]) -> int | None:
-    """Give the number of rows of packfiles; None when one does not tell."""
-    counts = [one.rows for one in descriptors]
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    """Return the number of rows of packfiles; None when one does not say."""
+    counts = [descriptor.rows for descriptor in descriptors]
+    counted = [count for count in counts if count is not None]
+    return sum(counted) if len(counted) == len(counts) else None
 
 
 def compare(before: TableHandle, after: TableHandle) -> TableDifference:
     """Compare two versions of a table, by their indexes.
 
-    Parameters
-    ----------
-    before, after : TableHandle
-        The versions; packfiles are the same if their keys are.
-
-    Returns
-    -------
-    TableDifference
-        Packfiles that came and went.
+    * ``before, after``: The versions; packfiles are the same if their keys are.
 
     Raises
     ------
@@ -97,7 +96,23 @@ def compare(before: TableHandle, after: TableHandle) -> TableDifference:
     added, removed = packfiles_between(before.index, after.index, after.root.fetch)
     refs, inline = after.index.indirect.refs, after.index.inline
     count = sum(ref.objects for ref in refs) + len(inline)
-    return TableDifference(before, after, added, removed, count - len(added))
+    counts = row_counts(before, after, added, removed)
+    return TableDifference(before, after, added, removed, count - len(added), counts)
+
+
+def row_counts(
+    before: TableHandle,
+    after: TableHandle,
+    added: tuple[Descriptor, ...],
+    removed: tuple[Descriptor, ...],
+) -> RowCounts | None:
+    """Count what became of rows, where packfiles say which rows of others their rows were."""
+    if not (added and removed):
+        came, went = rows_of(added), rows_of(removed)
+        return None if came is None or went is None else RowCounts(came, 0, went)
+    if not are_traced(before, after):
+        return None
+    return counts_between(after.root, removed, added)
 
 
 def different_rows(
@@ -105,25 +120,30 @@ def different_rows(
 ) -> Iterator[tuple[str, bytes]]:
     """Go over the rows that only one of two versions has.
 
-    Blocks that packfiles of both have are not read. A row that was only moved is none; one that is
-    there several times counts as often.
+    Blocks that packfiles of both have are not read. A row that was only moved is not a difference;
+    one that is there several times counts as often.
 
-    Parameters
-    ----------
-    difference : TableDifference
-        The packfiles that differ; no others are read.
-    progress : Progress
-        Told how many bytes of packfiles were read.
+    * ``difference``: The packfiles that differ; no others are read.
 
-    Yields
-    ------
-    tuple of str and bytes
-        ``+`` for a row of the later version or ``-`` for one of the earlier, and the row as JSON.
+    Yields: ``+`` for a row of the later version or ``-`` for one of the earlier, and the row as
+    JSON.
 
     Raises
     ------
     CorruptError
         A packfile is missing or damaged.
+    """
+    for sign, line, _, _ in located_rows(difference, progress=progress):
+        yield sign, line
+
+
+def located_rows(
+    difference: TableDifference, *, progress: Progress = silent
+) -> Iterator[tuple[str, bytes, int, int]]:
+    """Go over the rows that only one of two versions has, see :func:`different_rows`.
+
+    Yields: ``+`` or ``-``, the row as JSON, the number of its packfile among those that came or
+    went, and its own number there.
     """
     old = _Side(difference.before, difference.removed)
     new = _Side(difference.after, difference.added)
@@ -134,27 +154,27 @@ def different_rows(
     total = (2 * old.size_bytes + new.size_bytes) * passes
     done = 0
 
-    def read(side: _Side, part: int) -> Iterator[tuple[bytes, bytes]]:
+    def read(side: _Side, part: int) -> Iterator[tuple[bytes, tuple[bytes, int, int]]]:
         nonlocal done
-        for size_bytes, rows in side.blocks():
-            for key, line in rows:
+        for size_bytes, pack, first, rows in side.blocks():
+            for number, (key, line) in enumerate(rows, first):
                 if passes == 1 or int.from_bytes(key[:8], "little") % passes == part:
-                    yield key, line
+                    yield key, (line, pack, number)
             done += size_bytes
             progress(done, total)
 
     for part in range(passes):
         left = Counter(key for key, _ in read(old, part))
-        for key, line in read(new, part):
+        for key, row in read(new, part):
             if left[key]:
                 left[key] -= 1
             else:
                 del left[key]
-                yield "+", line
-        for key, line in read(old, part) if left.total() else ():
+                yield "+", *row
+        for key, row in read(old, part) if left.total() else ():
             if left[key]:
                 left[key] -= 1
-                yield "-", line
+                yield "-", *row
 
 
 class _Side:
@@ -167,11 +187,11 @@ class _Side:
 
     def digests(self) -> Counter[bytes]:
         """Count the digests of blocks."""
-        found: Counter[bytes] = Counter()
+        digests: Counter[bytes] = Counter()
         for descriptor in self._descriptors:
             with self._open(descriptor) as pack:
-                found.update(filter(None, pack.trailer.sparse.digests))
-        return found
+                digests.update(filter(None, pack.trailer.sparse.digests))
+        return digests
 
     def leave_out(self, digests: Counter[bytes]) -> None:
         """Skip so many blocks of each digest."""
@@ -180,35 +200,46 @@ class _Side:
     @property
     def rows(self) -> int:
         """Number of rows, those of blocks that are left out too; about that where not known."""
-        return sum(MOST_KNOWN if one.rows is None else one.rows for one in self._descriptors)
+        return sum(
+            MOST_KNOWN if descriptor.rows is None else descriptor.rows
+            for descriptor in self._descriptors
+        )
 
     @property
     def size_bytes(self) -> int:
         """Size of the packfiles."""
-        return sum(one.size_bytes for one in self._descriptors)
+        return sum(descriptor.size_bytes for descriptor in self._descriptors)
 
-    def blocks(self) -> Iterator[tuple[int, Iterator[tuple[bytes, bytes]]]]:
-        """Go over the blocks: sizes, and rows with a digest of each."""
+    def blocks(self) -> Iterator[tuple[int, int, int, Iterator[tuple[bytes, bytes]]]]:
+        """Go over the blocks.
+
+        Yields: The size of a block, the number of its packfile, that of its first row there, and
+        its rows with a digest of each.
+        """
         skipped = Counter(self._left_out)
-        for descriptor in self._descriptors:
+        for packfile, descriptor in enumerate(self._descriptors):
             with self._open(descriptor) as pack:
+                firsts = [0, *accumulate(rows_of_blocks(pack))]
                 for number in range(len(pack.blocks)):
                     digest = pack.trailer.sparse.digest(number)
                     start, stop = pack.trailer.block_range(number)
                     if skipped[digest]:
                         skipped[digest] -= 1
-                        yield stop - start, iter(())
+                        rows: Iterator[tuple[bytes, bytes]] = iter(())
                     else:
-                        yield stop - start, _rows(pack, number)
+                        rows = _rows(pack, number)
+                    yield stop - start, packfile, firsts[number], rows
 
     def _open(self, descriptor: Descriptor) -> Packfile:
         return open_packfile(self._handle.root.place(descriptor.key))
 
 
 def _rows(pack: Packfile, block: int) -> Iterator[tuple[bytes, bytes]]:
-    """Give the digests of rows, which know types, and the rows as JSON."""
+    """Yield the digests of rows, which know types, and the rows as JSON."""
     from hashlib import blake2b
     from io import BytesIO
+
+    from sdb.table.history.rowvalues import canonical
 
     selection = replace(pack.select(), blocks=(block,))
     text = BytesIO()
@@ -216,13 +247,6 @@ def _rows(pack: Packfile, block: int) -> Iterator[tuple[bytes, bytes]]:
     text.seek(0)
     for row, line in zip(pack.selected_rows(selection), text, strict=True):
         yield (
-            blake2b(ion.dumps(_ordered(row)), digest_size=_DIGEST_BYTES).digest(),
+            blake2b(canonical(row), digest_size=_DIGEST_BYTES).digest(),
             line.rstrip(b"\n"),
         )
-
-
-def _ordered(value: object) -> object:
-    """Put the fields of structures in one order: that of a row depends on those beside it."""
-    if isinstance(value, dict):
-        return {name: _ordered(value[name]) for name in sorted(value)}
-    return list(map(_ordered, value)) if isinstance(value, list) else value

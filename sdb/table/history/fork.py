@@ -5,6 +5,7 @@ Packfiles that are there already are not sent, so that what was broken off goes 
 
 from __future__ import annotations
 
+from sdb import sizes
 from sdb.errors import ConflictError, ExistsError
 from sdb.progress import counted, silent
 from sdb.records import record
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from sdb.progress import Progress
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.commit.environment import Surroundings
+    from sdb.table.commit.environment import Environment
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.index import TableIndex
 
@@ -59,7 +60,7 @@ class SentTable:
     is_new: bool
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "table": self.name,
             "root": self.root,
@@ -80,34 +81,17 @@ def fork(
     share: bool = False,
     author: str = "",
     message: str = "",
-    around: Surroundings = REAL,
+    env: Environment = REAL,
     progress: Progress = silent,
 ) -> SentTable:
     """Make a table of its own of a version, below the same root.
 
     Packfiles are copied by the file system or the store where these can, or not at all.
 
-    Parameters
-    ----------
-    source : TableHandle
-        The table, or a version of it.
-    database, table : str
-        Names of the new table.
-    share : bool
-        Whether it refers to the packfiles of the other table, which keeps them for it in a branch.
-        Those of the original are copied all the same, and it gets no definition: the original would
-        delete what one of both tables does not need.
-    author, message : str
-        Who forks, and why; the first version tells it.
-    around : Surroundings
-        The clock and the dice.
-    progress : Progress
-        Told how many bytes of packfiles are there.
-
-    Returns
-    -------
-    SentTable
-        The new table.
+    * ``share``: Whether it refers to the packfiles of the other table, which keeps them for it in a
+      branch. Those of the original are copied all the same, and it gets no definition: the original
+      would delete what one of both tables does not need.
+    * ``author, message``: Recorded in the version.
 
     Raises
     ------
@@ -120,21 +104,25 @@ def fork(
     """
     keys = TableKeys(database, table)
     check_writable(source.root)
-    exists = ExistsError(f"there is a table {database}.{table} below {source.root.location}")
+    exists = ExistsError(f"the table {database}.{table} exists below {source.root.location}")
     if find_table(source.root, database, table) is not None:
         raise exists
-    source = sharing.settled(source, around) if share else source
+    source = sharing.settled(source, env) if share else source
     transfer = Transfer(source, source.root, keys)
     if transfer.has_other_definition():
         raise ExistsError(exists.message, hint=f"it has a definition: sdb def {database} {table}")
     wanted = tuple(source.descriptors())
-    total = sum(one.size_bytes for one in wanted)
-    kept = {one.key: one for one in wanted if share and sharing.is_shareable(one.key)}
-    shares = sharing.hold(source, kept, keys, around) if kept else {}
-    others = [one for one in wanted if one.key not in kept]
+    total = sum(descriptor.size_bytes for descriptor in wanted)
+    shared = {
+        descriptor.key: descriptor
+        for descriptor in wanted
+        if share and sharing.is_shareable(descriptor.key)
+    }
+    shares = sharing.hold(source, shared, keys, env) if shared else {}
+    others = [descriptor for descriptor in wanted if descriptor.key not in shared]
     brought = dict(
         zip(
-            [one.key for one in others],
+            [descriptor.key for descriptor in others],
             transfer.packfiles(others, counted(progress, total)),
             strict=True,
         )
@@ -142,7 +130,7 @@ def fork(
     message = message or f"fork of {_shown(source)}"
     change = TableChange(
         FORK,
-        tuple([kept.get(one.key) or brought[one.key] for one in wanted]),
+        tuple([shared.get(descriptor.key) or brought[descriptor.key] for descriptor in wanted]),
         inputs=transfer.inputs(None),
         author=author,
         message=message,
@@ -154,8 +142,8 @@ def fork(
             raise exists
         return change
 
-    done = commit(source.root, keys, plan, around=around)
-    if not share:  # and not before: whose table it is, its definition tells
+    done = commit(source.root, keys, plan, env=env)
+    if not share:  # and not before: a definition shows that a table is there
         transfer.definition()
     sharing.check_held(source.root, shares)
     counts = (len(wanted), total, transfer.sent, transfer.sent_bytes)
@@ -174,23 +162,8 @@ def push(
 ) -> SentTable:
     """Make the table of a name below another root the same as a version.
 
-    Parameters
-    ----------
-    source : TableHandle
-        The table, or a version of it.
-    root : TableRoot
-        The other root.
-    name : str
-        Name of the table there; the same if not given.
-    author, message : str
-        Who pushes, and why; the version tells it.
-    progress : Progress
-        Told how many bytes of packfiles are there.
-
-    Returns
-    -------
-    SentTable
-        The table there.
+    * ``name``: Name of the table there; the same if not given.
+    * ``author, message``: Recorded in the version.
 
     Raises
     ------
@@ -207,32 +180,35 @@ def push(
     check_writable(root)
     transfer = Transfer(source, root, keys)
     wanted = tuple(source.descriptors())
-    total = sum(one.size_bytes for one in wanted)
-    told = counted(progress, total)
-    known = _known(source, find_table(root, database, table))
+    total = sum(descriptor.size_bytes for descriptor in wanted)
+    report = counted(progress, total)
+    at_target = _known(source, find_table(root, database, table))
     brought = {
-        _name(one): one
-        for one in transfer.packfiles([one for one in wanted if _name(one) not in known], told)
+        _name(descriptor): descriptor
+        for descriptor in transfer.packfiles(
+            [descriptor for descriptor in wanted if _name(descriptor) not in at_target], report
+        )
     }
 
     def plan(index: TableIndex) -> TableChange | None:
-        there = find_table(root, database, table)
+        target = find_table(root, database, table)
         try:
-            present = _known(source, there)
+            present = _known(source, target)
         except ConflictError as error:
             raise _GivenUpError(error) from None
-        missing = [one for one in wanted if _name(one) not in present]
+        missing = [descriptor for descriptor in wanted if _name(descriptor) not in present]
         brought.update(
-            (_name(one), one)
-            for one in transfer.packfiles(
-                [one for one in missing if _name(one) not in brought], told
+            (_name(descriptor), descriptor)
+            for descriptor in transfer.packfiles(
+                [descriptor for descriptor in missing if _name(descriptor) not in brought], report
             )
         )
         change = TableChange(
             PUSH,
-            tuple([brought[_name(one)] for one in missing]),
-            frozenset(present.values()) - {present.get(_name(one), "") for one in wanted},
-            transfer.inputs(there),
+            tuple([brought[_name(descriptor)] for descriptor in missing]),
+            frozenset(present.values())
+            - {present.get(_name(descriptor), "") for descriptor in wanted},
+            transfer.inputs(target),
             author=author,
             message=message or f"push of {_shown(source)}",
         )
@@ -254,29 +230,30 @@ class _GivenUpError(Exception):
         self.reason = reason
 
 
-def _known(source: TableHandle, there: TableHandle | None) -> dict[str, str]:
-    """Give the keys of packfiles that a table has, by names; the source must have, or have had all.
+def _known(source: TableHandle, target: TableHandle | None) -> dict[str, str]:
+    """Return keys of packfiles that a table has, by names; the source must have, or have had all.
 
-    Names tell the content; keys may be others there.
+    Names are derived from the content; keys may be others there.
     """
-    if there is None:
+    if target is None:
         return {}
-    found = {_name(one): one.key for one in there.descriptors()}
-    unknown = found.keys() - {_name(one) for one in source.descriptors()}
+    target_keys = {_name(descriptor): descriptor.key for descriptor in target.descriptors()}
+    unknown = target_keys.keys() - {_name(descriptor) for descriptor in source.descriptors()}
     past = Versions(source).newest_first() if unknown else iter(())
     for version in past:
         had = source.version(version.key, version.etag)
-        unknown -= {_name(one) for one in had.descriptors()}
+        unknown -= {_name(descriptor) for descriptor in had.descriptors()}
         if not unknown:
             break
     if unknown:
+        packfiles = sizes.counted(len(unknown), "packfile")
         raise ConflictError(
-            f"{there.name} below {there.root.location} has {len(unknown):,} packfiles that "
-            f"{source.name} never had",
-            path=found[min(unknown)],
+            f"{target.name} below {target.root.location} has {packfiles} that {source.name} "
+            "never had",
+            path=target_keys[min(unknown)],
             hint="sdb push --as DB.NEW makes another table there",
         )
-    return found
+    return target_keys
 
 
 def _name(packfile: Descriptor) -> str:

@@ -19,20 +19,7 @@ _DIGEST_BYTES = 5
 
 
 def hold_name(keys: TableKeys, pointer: VersionPointer) -> str:
-    """Name the branch that keeps a version of a table for another one.
-
-    Parameters
-    ----------
-    keys : TableKeys
-        The names of the other table.
-    pointer : VersionPointer
-        The version.
-
-    Returns
-    -------
-    str
-        The name.
-    """
+    """Name the branch that keeps a version of a table for another one."""
     from base64 import b32encode
     from hashlib import blake2b
 
@@ -43,22 +30,10 @@ def hold_name(keys: TableKeys, pointer: VersionPointer) -> str:
 def is_hold_for(root: TableRoot, holder: TableKeys, branch: str, keys: TableKeys) -> bool:
     """Return whether a table keeps packfiles for another one, by what it says itself.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root of both.
-    holder : TableKeys
-        The names of the table that is to keep packfiles.
-    branch : str
-        The branch that it does that with.
-    keys : TableKeys
-        The names of the other table.
+    * ``holder``: The names of the table that is to keep packfiles.
 
-    Returns
-    -------
-    bool
-        False where the branch has another name than such a branch would have, or says that it is
-        for another table. Those that were begun before branches said it are known by their names.
+    Returns: False where the branch has another name than such a branch would have, or says that it
+    is for another table. Those that were begun before branches said it are known by their names.
     """
     name = f"{keys.database}.{keys.table}"
     if not is_hold_name(branch, keys):
@@ -75,19 +50,19 @@ def holder_of(branch: str) -> TableKeys | None:
     >>> holder_of("fork-web.trial-ABCDEFGH").table, holder_of("audit")
     ('trial', None)
     """
-    found = _NAME.fullmatch(branch)
-    if found is None or flaw_of_name(found[1]) or flaw_of_name(found[2]):
+    matched = _NAME.fullmatch(branch)
+    if matched is None or flaw_of_name(matched[1]) or flaw_of_name(matched[2]):
         return None
-    return TableKeys(found[1], found[2])
+    return TableKeys(matched[1], matched[2])
 
 
 def is_hold(name: str) -> bool:
-    """Tell whether a branch is one that keeps packfiles for another table."""
+    """Return whether a branch is one that keeps packfiles for another table."""
     return _NAME.fullmatch(name) is not None
 
 
 def check_free(root: TableRoot, keys: TableKeys, branch: str) -> None:
-    """Insist on a branch that keeps nothing for another table.
+    """Require a branch that keeps nothing for another table.
 
     Raises
     ------

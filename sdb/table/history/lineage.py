@@ -1,7 +1,7 @@
 """Ancestries: all versions that a version came from, by its parents and by what it has merged.
 
 Nothing here compares times: versions of different branches were made by different clocks. What
-tells the order is who came from whom, and the number of a version among those of the main branch.
+gives the order are the parents, and the numbers of versions of the main branch.
 """
 
 from __future__ import annotations
@@ -23,32 +23,16 @@ MERGE = "merge"
 class Ancestry:
     """The versions that a version came from, itself among them.
 
-    Parameters
-    ----------
-    table : TableHandle
-        Any handle of the table.
-    state : VersionState
-        The state of the version.
-    is_head : bool
-        Whether it is the newest version of a branch, so that all that its history tells is kept.
-
-    Attributes
-    ----------
-    chains : list of list of PastVersion
-        The version and those before it that its history tells, the newest first; then the same of
-        each version that was merged.
-    known : dict
-        All of these by their keys.
-    unknown : list of VersionPointer
-        Versions that were merged and are not kept, so that nobody knows where they came from.
-    joined : list of VersionPointer
-        Versions that were merged as a whole, and that `merges` of the state does not tell.
-    picked : list of tuple
-        Versions of the history that merged a part of another one, and that one.
-    is_complete : bool
-        False if a version is not kept that merged a part of another one.
-    main : PastVersion or None
-        The newest version of the main branch; None: it is not known.
+    * ``is_head``: Whether it is the newest version of a branch, so that all that its history tells
+      is kept.
+    * ``chains``: The version and those before it in its history, the newest first; then the
+      same of each version that was merged.
+    * ``unknown``: Versions that were merged and are not kept, so that their parents are not known.
+    * ``joined``: Versions that were merged as a whole, and that `merges` of the state does not
+      tell.
+    * ``picked``: Versions of the history that merged a part of another one, and that one.
+    * ``is_complete``: False if a version is not kept that merged a part of another one.
+    * ``main``: The newest version of the main branch; None: it is not known.
     """
 
     def __init__(self, table: TableHandle, state: VersionState, *, is_head: bool = False) -> None:
@@ -71,54 +55,54 @@ class Ancestry:
         """Add a version, those before it, and what was merged into any of them."""
         waiting = [state]
         while waiting:
-            one = waiting.pop(0)
-            chain = self._chain(one, is_kept=is_first and self._is_head)
+            version_state = waiting.pop(0)
+            chain = self._chain(version_state, is_kept=is_first and self._is_head)
             self.chains.append(chain)
             self.known |= {past.key: past for past in reversed(chain)}
-            self._add_newest_main(one, chain)
-            for name, pointer in self._merged(one, chain, is_first=is_first):
+            self._add_newest_main(version_state, chain)
+            for name, pointer in self._merged(version_state, chain, is_first=is_first):
                 if name == MAIN:
                     self._mains.append(_past(pointer))
                 elif pointer.key not in self.known:
-                    found = self._read(pointer)
-                    if found is not None:
-                        waiting.append(found)
+                    merged_state = self._read(pointer)
+                    if merged_state is not None:
+                        waiting.append(merged_state)
             is_first = False
 
     def _add_main(self) -> None:
         """Add what the newest version of the main branch came from: it came from all older ones."""
         newest = max(self._mains, key=_number, default=None)
         if newest is not None and newest.key not in self.known:
-            found = self._read(VersionPointer(newest.version, newest.key, newest.etag))
-            if found is not None:
-                self._add(found)
+            main_state = self._read(VersionPointer(newest.version, newest.key, newest.etag))
+            if main_state is not None:
+                self._add(main_state)
 
     def _read(self, pointer: VersionPointer) -> VersionState | None:
         try:
-            found = self._table.version(pointer.key, pointer.etag).state
+            state = self._table.version(pointer.key, pointer.etag).state
         except CorruptError:
-            found = None
-        if found is None:
+            state = None
+        if state is None:
             self.unknown.append(pointer)
             self.chains.append([_past(pointer)])
             self.known[pointer.key] = _past(pointer)
-        return found
+        return state
 
     def _chain(self, state: VersionState, *, is_kept: bool) -> list[PastVersion]:
-        """Give a version and those before it; unless all is kept, lists may be gone."""
-        found: list[PastVersion] = []
+        """Return a version and those before it; unless all is kept, lists may be gone."""
+        chain: list[PastVersion] = []
         try:
-            found.extend(self._back(state))
+            chain.extend(self._back(state))
         except CorruptError:
             if is_kept:
                 raise
-            last = found[-1]
+            last = chain[-1]
             self.unknown.append(VersionPointer(last.version, last.key, last.etag))
-        return found
+        return chain
 
     def _back(self, state: VersionState) -> Iterator[PastVersion]:
-        """Go over a version and those before it that its history tells, the newest first."""
-        yield state.past(self._table.keys.version(state.version, state.commit), state.kept)
+        """Go over a version and those before it in its history, the newest first."""
+        yield state.past(self._table.keys.version(state.version, state.commit), state.kept_etag)
         yield from reversed(state.history)
         for ref in reversed(state.older):
             if ref.key not in self._lists:
@@ -129,32 +113,32 @@ class Ancestry:
     def _merged(
         self, state: VersionState, chain: list[PastVersion], *, is_first: bool
     ) -> Iterator[tuple[str, VersionPointer]]:
-        """Give what was merged into a version or one before it, and the names of the branches."""
+        """Yield what was merged into a version or one before it, and the names of the branches."""
         yield from state.merges.items()
         for pointer in state.joined or ():
             yield "", pointer
         numbers = set(state.picked)
-        if state.joined is None:  # no state told what else was merged: the versions do
-            numbers = {one.version for one in chain if one.operation == MERGE}
-        for one in chain:
-            if one.version not in numbers:
+        if state.joined is None:  # states before this member: the versions say what was merged
+            numbers = {version.version for version in chain if version.operation == MERGE}
+        for version in chain:
+            if version.version not in numbers:
                 continue
-            numbers.discard(one.version)
-            found = state if one is chain[0] else self._known_state(one)
-            if found is None or found.merged is None:
+            numbers.discard(version.version)
+            version_state = state if version is chain[0] else self._known_state(version)
+            if version_state is None or version_state.merged is None:
                 continue
-            if found.merged not in found.merges.values():
-                self.picked.append((one, found.merged))
-            elif found.merged not in state.merges.values():
+            if version_state.merged not in version_state.merges.values():
+                self.picked.append((version, version_state.merged))
+            elif version_state.merged not in state.merges.values():
                 if is_first:
-                    self.joined.append(found.merged)
-                yield "", found.merged
+                    self.joined.append(version_state.merged)
+                yield "", version_state.merged
         if numbers:
             self.is_complete = False
 
-    def _known_state(self, one: PastVersion) -> VersionState | None:
+    def _known_state(self, version: PastVersion) -> VersionState | None:
         try:
-            return self._table.version(one.key, one.etag).state
+            return self._table.version(version.key, version.etag).state
         except CorruptError:
             self.is_complete = False
             return None
@@ -169,33 +153,33 @@ class Ancestry:
             first, last = 0, len(chain)  # those of the branch are first, those of main last
             while first < last:
                 middle = (first + last) // 2
-                found = self._known_state(chain[middle])
-                if found is None:
+                middle_state = self._known_state(chain[middle])
+                if middle_state is None:
                     self._is_main_known = False
                     return
-                first, last = (middle + 1, last) if found.branch else (first, middle)
+                first, last = (middle + 1, last) if middle_state.branch else (first, middle)
             if first < len(chain):
                 self._mains.append(chain[first])
 
     def look_for(self, wanted: PastVersion) -> bool:
-        """Look for a version of the main branch by the parents of those that are told.
+        """Look for a version of the main branch by the parents of those that are known.
 
         What has expired goes on being there until it is collected.
         """
         for chain in self.chains:
-            above = [one for one in chain if one.version > wanted.version]
-            if not above or not any(one.key == chain[0].key for one in self._mains):
+            above = [version for version in chain if version.version > wanted.version]
+            if not above or not any(version.key == chain[0].key for version in self._mains):
                 continue
-            one = above[-1]
-            while one.version > wanted.version:
+            version = above[-1]
+            while version.version > wanted.version:
                 try:
-                    found = self._table.version(one.key, one.etag).state
+                    state = self._table.version(version.key, version.etag).state
                 except CorruptError:
                     break
-                if found is None or found.parent is None:
+                if state is None or state.parent is None:
                     break
-                one = _past(found.parent)
-            if one.key == wanted.key:
+                version = _past(state.parent)
+            if version.key == wanted.key:
                 self.known[wanted.key] = wanted
                 chain.append(wanted)
                 chain.sort(key=_number, reverse=True)
@@ -207,5 +191,5 @@ def _past(pointer: VersionPointer) -> PastVersion:
     return PastVersion(pointer.version, 0, pointer.key, pointer.etag, "", 0)
 
 
-def _number(one: PastVersion) -> int:
-    return one.version
+def _number(version: PastVersion) -> int:
+    return version.version

@@ -1,4 +1,4 @@
-"""Logs of tables: what each version has changed, when, who did it, and why."""
+"""The log of a table: what each version has changed, when, its author, and why."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AT_ONCE = 10
 
 @record
 class LoggedVersion:
-    """A version as a log tells of it.
+    """A version in a log.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class LoggedVersion:
     commit : str
         Id of its commit.
     operation, author, message : str
-        What made it, who, and why.
+        What made it, its author, and why.
     rows : int or None
         Rows of all packfiles; None: not known, since the original does not count them.
     size_bytes : int
@@ -66,7 +66,7 @@ class LoggedVersion:
     names: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         changes = self.changes.as_dict()
         return {
             "version": self.version,
@@ -92,7 +92,7 @@ class ShownVersion:
     name : str
         The table.
     logged : LoggedVersion
-        What the log tells.
+        The version in the log.
     packfiles : int
         Number of packfiles that it has.
     added, removed : tuple of Descriptor
@@ -109,19 +109,19 @@ class ShownVersion:
     inputs: tuple[str, ...] = field(repr=False)
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "table": self.name,
             **self.logged.as_dict(),
             "packfiles": self.packfiles,
-            "added": [packfile_dict(one) for one in self.added],
-            "removed": [packfile_dict(one) for one in self.removed],
+            "added": [packfile_dict(descriptor) for descriptor in self.added],
+            "removed": [packfile_dict(descriptor) for descriptor in self.removed],
             "inputs": list(self.inputs),
         }
 
 
 def shown(handle: TableHandle, logged: LoggedVersion) -> ShownVersion:
-    """Tell what a version in the log of a table has changed; see :func:`show`."""
+    """Report what a version in the log of a table has changed; see :func:`show`."""
     if logged.version is None or handle.state is None or logged.commit == handle.state.commit:
         return show(handle)
     key = handle.keys.version(logged.version, logged.commit)
@@ -129,23 +129,17 @@ def shown(handle: TableHandle, logged: LoggedVersion) -> ShownVersion:
 
 
 def packfile_dict(descriptor: Descriptor) -> dict[str, object]:
-    """Give a packfile as plain values with stable names, for JSON."""
+    """Return a packfile as plain values with stable names, for JSON."""
     return {"path": descriptor.key, "rows": descriptor.rows, "bytes": descriptor.size_bytes}
 
 
 def log(handle: TableHandle) -> Iterator[LoggedVersion]:
     """Go over the versions of a table, the newest first.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        The table; a version, for those up to it.
+    * ``handle``: The table; a version, for those up to it.
 
-    Yields
-    ------
-    LoggedVersion
-        A version. Its own index is read for it; one that is missing or damaged is told of, and has
-        what the list of versions says.
+    Yields: A version. Its own index is read for it; one that is missing or damaged is reported, and
+    has what the list of versions says.
 
     Raises
     ------
@@ -159,14 +153,14 @@ def log(handle: TableHandle) -> Iterator[LoggedVersion]:
             yield _stranger(handle)
     else:
         yield _logged(handle.data, handle, names)
-    for one, data in _read(handle, versions.newest_first()):
+    for version, data in _read(handle, versions.newest_first()):
         try:
             if isinstance(data, SdbError):
                 raise data
             yield _logged(data, handle, names)
         except SdbError as error:
             notes.warn(f"{handle.name}: {error.message}")
-            yield _listed(one, handle, names)
+            yield _listed(version, handle, names)
 
 
 def _read(
@@ -174,15 +168,19 @@ def _read(
 ) -> Iterator[tuple[PastVersion, bytes | SdbError]]:
     """Read the indexes of versions; where each is a request, several at a time."""
 
-    def read(one: PastVersion) -> bytes | SdbError:
+    def read(version: PastVersion) -> bytes | SdbError:
         try:
-            return handle.root.fetch(one.key, one.etag) if one.etag else _kept(handle, one)
+            return (
+                handle.root.fetch(version.key, version.etag)
+                if version.etag
+                else _kept(handle, version)
+            )
         except SdbError as error:
             return error
 
     if not handle.root.store.is_remote:
-        for one in versions:
-            yield one, read(one)
+        for version in versions:
+            yield version, read(version)
         return
     from concurrent.futures import ThreadPoolExecutor
 
@@ -192,17 +190,7 @@ def _read(
 
 
 def show(handle: TableHandle) -> ShownVersion:
-    """Tell what a version has changed.
-
-    Parameters
-    ----------
-    handle : TableHandle
-        The version.
-
-    Returns
-    -------
-    ShownVersion
-        Its entry in the log, and what came and went.
+    """Report what a version has changed.
 
     Raises
     ------
@@ -219,7 +207,7 @@ def show(handle: TableHandle) -> ShownVersion:
     taken = inputs_between(before, handle.index, handle.root.fetch)
     count = sum(ref.objects for ref in handle.index.indirect.refs) + len(handle.index.inline)
     return ShownVersion(
-        handle.name, logged, count, added, removed, tuple(one.path for one in taken)
+        handle.name, logged, count, added, removed, tuple(entry.path for entry in taken)
     )
 
 
@@ -230,32 +218,34 @@ def _before(handle: TableHandle, version: int, parent: VersionPointer) -> TableI
     except CorruptError:
         if handle.root.has(parent.key):
             raise
-    told = f"which packfiles version {version} of {handle.name} has changed is not known any more"
-    notes.warn(f"{told}: version {parent.version} has expired, and was collected")
+    message = (
+        f"the packfiles that version {version} of {handle.name} changed are not known any more"
+    )
+    notes.warn(f"{message}: version {parent.version} has expired, and was collected")
     return handle.index
 
 
 def names_of(handle: TableHandle) -> dict[str, tuple[str, ...]]:
-    """Give the tags of versions, by the keys of their indexes."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return the tags of versions, by the keys of their indexes."""
+    names: dict[str, tuple[str, ...]] = {}
     for name, tag in ({} if handle.state is None else handle.state.tags).items():
-        found[tag.key] = (*found.get(tag.key, ()), name)
-    return found
+        names[tag.key] = (*names.get(tag.key, ()), name)
+    return names
 
 
-def _kept(handle: TableHandle, one: PastVersion) -> bytes:
-    return handle.version(one.key).data
+def _kept(handle: TableHandle, version: PastVersion) -> bytes:
+    return handle.version(version.key).data
 
 
 def _stranger(handle: TableHandle) -> LoggedVersion:
-    """Tell of an index that another program has written, and that no commit has followed yet."""
+    """Warn about an index that another program has written, and that no commit has followed yet."""
     before, fetch = _overwritten(handle), handle.root.fetch
-    found = list(handle.descriptors())
-    size = sum(one.size_bytes for one in found)
+    descriptors = list(handle.descriptors())
+    size = sum(descriptor.size_bytes for descriptor in descriptors)
     added, removed = packfiles_between(before, handle.index, fetch)
     changes = changes_of(added, removed)
     at_us = handle.index.created_us
-    return LoggedVersion(None, at_us, "", FOREIGN, "", "", rows_of(found), size, changes, ())
+    return LoggedVersion(None, at_us, "", FOREIGN, "", "", rows_of(descriptors), size, changes, ())
 
 
 def _overwritten(handle: TableHandle) -> TableIndex | None:
@@ -266,17 +256,17 @@ def _overwritten(handle: TableHandle) -> TableIndex | None:
     try:
         return handle.version(handle.keys.version(state.version, state.commit)).index
     except CorruptError as error:
-        notes.warn(f"{error.message}: what another program has changed since is not known")
+        notes.warn(f"{error.message}: the changes of another program since then are not known")
         return None
 
 
 def _listed(
-    one: PastVersion, handle: TableHandle, names: dict[str, tuple[str, ...]]
+    version: PastVersion, handle: TableHandle, names: dict[str, tuple[str, ...]]
 ) -> LoggedVersion:
-    found = handle.keys.version_of(one.key)
-    commit = "" if found is None else found[1]
-    told = (one.version, one.at_us, commit, one.operation, "", "", one.rows, 0)
-    return LoggedVersion(*told, VersionChanges(), (), names.get(one.key, ()))
+    numbered = handle.keys.version_of(version.key)
+    commit = "" if numbered is None else numbered[1]
+    facts = (version.version, version.at_us, commit, version.operation, "", "", version.rows, 0)
+    return LoggedVersion(*facts, VersionChanges(), (), names.get(version.key, ()))
 
 
 def _recounted(
@@ -306,7 +296,7 @@ def _logged(data: bytes, handle: TableHandle, names: dict[str, tuple[str, ...]])
         key = handle.keys.version(version, commit)
     except SdbError as error:
         raise CorruptError(error.message) from None
-    rows = ionstruct.count_if_told(state, "rows")
+    rows = ionstruct.count_if_present(state, "rows")
     changes = VersionChanges.from_struct(state.get("changes", {}))
     if ionstruct.count(state, "adopted", 0) != version:
         rows, changes = _recounted(data, handle, rows, changes)

@@ -11,6 +11,7 @@ from sdb.table.commit.change import TableChange, packfiles_between
 from sdb.table.commit.commit import commit
 from sdb.table.format.inputtree import InputsTree
 from sdb.table.format.state import state_of
+from sdb.table.history.diff import row_counts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +42,11 @@ class Restored:
     is_new: bool
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {"version": self.version, "restored": self.restored, "new": self.is_new}
 
 
-def restore(
+def restore(  # noqa: PLR0913 - by name
     root: TableRoot,
     database: str,
     table: str,
@@ -55,30 +56,17 @@ def restore(
     author: str = "",
     message: str = "",
     only_dropped: bool = False,
+    expects: int | None = None,
 ) -> Restored:
     """Make a version with the packfiles and inputs of an old one. Nothing is taken back or lost.
 
     Inputs that came later are new again, so that the next sync takes them.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    database, table : str
-        Its names.
-    reference : str, int or datetime
-        The version, see :mod:`sdb.table.format.versionref`.
-    branch : str
-        The branch that gets the content.
-    author, message : str
-        Who restores it, and why; the version tells it.
-    only_dropped : bool
-        Whether the table must be one that was dropped, when the version is put in place.
-
-    Returns
-    -------
-    Restored
-        The version.
+    * ``reference``: The version, see :mod:`sdb.table.format.versionref`.
+    * ``author, message``: Recorded in the version.
+    * ``only_dropped``: Whether the table must be one that was dropped, when the version is put in
+      place.
+    * ``expects``: The version that it must follow; None: any.
 
     Raises
     ------
@@ -94,11 +82,13 @@ def restore(
     target = find_table(root, database, table, branch=branch)
     since_us = 0 if target is None or target.state is None else target.state.boundary_us
     old = open_table(root, database, table, at=reference)
-    for one in old.descriptors():
-        if root.has(one.key):
+    for descriptor in old.descriptors():
+        if root.has(descriptor.key):
             continue
         name = f"{old.name}@{reference}"
-        raise CorruptError(f"{name} cannot be restored: {one.key} is missing", path=one.key)
+        raise CorruptError(
+            f"{name} cannot be restored: {descriptor.key} is missing", path=descriptor.key
+        )
     is_inputs_kept = False
     try:
         for _ in InputsTree(old.index.inputs, root.fetch).walk():
@@ -119,11 +109,15 @@ def restore(
         return TableChange(
             OPERATION,
             added,
-            frozenset(one.key for one in removed),
+            frozenset(descriptor.key for descriptor in removed),
             author=author,
             message=message or f"restore {_shown(old.state, reference)}",
             content=content,
             since_us=since_us,
+            expects=expects,
+            counts=row_counts(target, old, added, removed)
+            if target is not None and target.state == state
+            else None,
         )
 
     done = commit(root, old.keys, plan, branch=branch)
@@ -136,19 +130,7 @@ def undrop(
 ) -> Restored:
     """Bring a table back that was dropped, with what it had before.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    database, table : str
-        Its names.
-    author, message : str
-        Who brings it back, and why; the version tells it.
-
-    Returns
-    -------
-    Restored
-        The version.
+    * ``author, message``: Recorded in the version.
 
     Raises
     ------
@@ -165,11 +147,10 @@ def undrop(
         raise _not_dropped(head)
     before = 0 if state.parent is None else state.parent.version
     if state.operation != DROP:  # another program has written since
-        versions = [one.version for one in state.history if one.operation == DROP]
+        versions = [version.version for version in state.history if version.operation == DROP]
         before = max(versions, default=1) - 1
     message = message or "undrop"
-    told = {"author": author, "message": message}
-    return restore(root, database, table, before, only_dropped=True, **told)
+    return restore(root, database, table, before, only_dropped=True, author=author, message=message)
 
 
 def _not_dropped(handle: TableHandle) -> ExistsError:

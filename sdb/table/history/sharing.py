@@ -1,8 +1,8 @@
 """Sharing: a table that refers to packfiles of another one below the same root.
 
-The other table begins a branch for it, the hold, which leads to these packfiles. So whoever
-collects there needs to know nothing of the table that shares them; and when that does not need them
-any more, its own collector takes the hold away.
+The source gets a branch for it, the hold, which leads to these packfiles, so that `gc` of the
+source needs to know nothing of the other table. When the other table does not need them any more,
+its own `gc` deletes the hold.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.commit.environment import Surroundings
+    from sdb.table.commit.environment import Environment
     from sdb.table.format.history import VersionPointer
     from sdb.table.format.state import VersionState
 
 
 def is_shareable(key: str) -> bool:
-    """Tell whether two tables may refer to a packfile.
+    """Return whether two tables may refer to a packfile.
 
     The original deletes what it has named itself where only one of them refers to it.
 
@@ -46,38 +46,26 @@ def is_shareable(key: str) -> bool:
     return key.startswith(above) and not is_packed(key)
 
 
-def settled(source: TableHandle, around: Surroundings) -> TableHandle:
-    """Give a version of ours for what another program may have written over it."""
+def settled(source: TableHandle, env: Environment) -> TableHandle:
+    """Return a version of ours for what another program may have written over it."""
     if source.state is None or is_foreign(source.index, source.state):
-        return adopted(source.root, source.keys, around)
+        return adopted(source.root, source.keys, env)
     return source
 
 
 def hold(
-    source: TableHandle, shared: Iterable[str], keys: TableKeys, around: Surroundings
+    source: TableHandle, shared: Iterable[str], keys: TableKeys, env: Environment
 ) -> dict[str, str]:
-    """Let tables keep the packfiles that a new table will refer to.
+    """Pin the packfiles that a new table will refer to in the tables that have them.
 
-    Parameters
-    ----------
-    source : TableHandle
-        The version that the new table is made of; see :func:`settled`.
-    shared : iterable of str
-        Keys of the packfiles. Some may be of tables that the source itself shares them with.
-    keys : TableKeys
-        The names of the new table.
-    around : Surroundings
-        The clock and the dice.
-
-    Returns
-    -------
-    dict
-        For each of the tables the branch that keeps them.
+    * ``source``: The version that the new table is made of; see :func:`settled`.
+    * ``shared``: Keys of the packfiles. Some may be of tables that the source itself shares them
+      with.
 
     Raises
     ------
     ConflictError
-        The version has expired meanwhile.
+        The version expired before the branch kept it.
     CorruptError
         The source says that another table keeps packfiles for it, and that one does not.
     UsageError
@@ -87,24 +75,26 @@ def hold(
     state = _state(source)
     held: dict[str, str] = {}
     if source.keys.folder in folders:
-        held[source.name] = _held(source, keys, around)
+        held[source.name] = _held(source, keys, env)
     for table, name in state.shares.items():
         database, _, rest = table.partition(".")
         if TableKeys(database, rest).folder in folders:
             if not is_hold_for(source.root, TableKeys(database, rest), name, source.keys):
-                raise CorruptError(f"{source.name}: the branch {name} of {table} is not for it")
+                raise CorruptError(
+                    f"{source.name}: the branch {name} of {table} keeps packfiles for another table"
+                )
             holder = open_table(source.root, database, rest, branch=name)
-            held[table] = _held(holder, keys, around)
+            held[table] = _held(holder, keys, env)
     return held
 
 
 def _state(source: TableHandle) -> VersionState:
     if source.state is None:
-        raise UsageError(f"{source.name}: no sdb has written this version")
+        raise UsageError(f"{source.name}: this version was not written by sdb")
     return source.state
 
 
-def _held(source: TableHandle, keys: TableKeys, around: Surroundings) -> str:
+def _held(source: TableHandle, keys: TableKeys, env: Environment) -> str:
     """Begin the branch that keeps a version, unless it is there."""
     root, own, state = source.root, source.keys, _state(source)
     pointer = pointer_to(source)
@@ -113,74 +103,61 @@ def _held(source: TableHandle, keys: TableKeys, around: Surroundings) -> str:
         "version", state.version, text=str(state.version), branch=state.branch or MAIN
     )
     with suppress(ExistsError):  # of a fork that was broken off
-        branch(root, own.database, own.table, name, wanted, held_for=held_for, around=around)
+        branch(root, own.database, own.table, name, wanted, held_for=held_for, env=env)
     if not _is_kept(source, wanted, pointer):
         raise ConflictError(
-            f"{source.name}@{state.version} has expired meanwhile",
+            f"{source.name}@{state.version} expired before the branch kept it",
             path=pointer.key,
-            hint=f"sdb branch -d {source.name} {name} takes away what was to keep it",
+            hint=f"sdb branch -d {source.name} {name} deletes the branch that was to keep it",
         )
     return name
 
 
 def _is_kept(source: TableHandle, wanted: VersionReference, pointer: VersionPointer) -> bool:
-    """Tell whether a version is still one that a collector keeps.
+    """Return whether a version is still one that a collector keeps.
 
     If it is so after the branch was begun, it was so before, and nothing of it was collected.
     """
     keys = source.keys
     head = open_table(source.root, keys.database, keys.table, branch=wanted.branch)
     try:
-        found = Versions(head).by_number(wanted)
+        version = Versions(head).by_number(wanted)
     except (ExpiredError, UnknownReferenceError):
         return False
-    if found is None:
+    if version is None:
         return pointer_to(head).key == pointer.key
-    return found.key == pointer.key
+    return version.key == pointer.key
 
 
 def check_held(root: TableRoot, shares: Mapping[str, str]) -> None:
-    """Insist on the branches that keep packfiles.
+    """Require the branches that keep packfiles.
 
     Raises
     ------
     ConflictError
-        Someone has taken one away.
+        One was deleted.
     """
     for table, name in shares.items():
         key = TableKeys(*table.split(".", 1)).branch(name)
         if not root.has(key):
             raise ConflictError(
-                f"{table} does not keep what it shares: the branch {name} was taken away meanwhile",
+                f"{table} does not keep what it shares: the branch {name} was deleted",
                 path=key,
                 hint="drop the new table, and fork again",
             )
 
 
-def let_go(
+def release_holds(
     root: TableRoot,
     own: TableKeys,
     shares: Mapping[str, str],
     needed: Iterable[str],
-    around: Surroundings,
+    env: Environment,
 ) -> None:
     """Take away the branches that keep what a table does not need any more.
 
     What the table says of others is not enough for that: the branch must say that it is for this
     table, else it is left alone.
-
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-    own : TableKeys
-        The names of the table.
-    shares : mapping
-        The tables, and their branches.
-    needed : iterable of str
-        Keys of all objects that the table needs.
-    around : Surroundings
-        The clock and the dice.
     """
     for table, name in shares.items():
         keys = TableKeys(*table.split(".", 1))
@@ -193,6 +170,6 @@ def let_go(
             )
             continue
         try:
-            delete_branch(root, keys.database, keys.table, name, is_forced=True, around=around)
+            delete_branch(root, keys.database, keys.table, name, is_forced=True, env=env)
         except (NotFoundError, ConflictError):
             continue  # it is gone, or busy: the next collection finds out

@@ -7,5 +7,6 @@
 ``etagcache``     ETags of local inputs that were read before
 ``tempnames``     names that files have while they are written
 ``listing``       the inputs that a pattern finds
+``fitting``       the inputs that a pattern finds now, counted
 ================  ===============================================
 """

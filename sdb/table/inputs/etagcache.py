@@ -33,7 +33,7 @@ YOUNG_NS = 2_000_000_000
 class EtagCache:
     """The ETags that are known; a context manager that keeps those that were added.
 
-    Those of a folder are read at once: whoever asks goes folder by folder.
+    Those of a folder are read at once, since syncs go folder by folder.
     """
 
     __slots__ = ("_above", "_database", "_folder", "_known")
@@ -79,21 +79,21 @@ class EtagCache:
                 pass  # it is only slower without
         self._close()
 
-    def get(self, place: str, version: str) -> str | None:
-        """Give the ETag of a file; None: it is not known of this version."""
-        above, _, name = place.rpartition("/")
+    def get(self, location: str, version: str) -> str | None:
+        """Return the ETag of a file; None: it is not known of this version."""
+        above, _, name = location.rpartition("/")
         if above != self._above:
-            self._turn_to(above)
-        known = self._known.get(name)
-        return known[1] if known is not None and known[0] == version else None
+            self._load_folder(above)
+        cached = self._known.get(name)
+        return cached[1] if cached is not None and cached[0] == version else None
 
-    def put(self, place: str, version: str, etag: str) -> None:
+    def put(self, location: str, version: str, etag: str) -> None:
         """Keep the ETag of a version of a file, unless the file is young."""
         import sqlite3
 
-        above, _, name = place.rpartition("/")
+        above, _, name = location.rpartition("/")
         if above != self._above:
-            self._turn_to(above)
+            self._load_folder(above)
         modified_ns = int(version.rpartition("-")[2])
         if self._database is None or time.time_ns() - modified_ns < YOUNG_NS:
             return
@@ -106,17 +106,17 @@ class EtagCache:
             self._close()
 
     def settled(self, name: str) -> bytes | None:
-        """Give the digest of the listing in which a sync has found nothing to do."""
+        """Return the digest of the listing in which a sync has found nothing to do."""
         import sqlite3
 
         if self._database is None:
             return None
         try:
             statement = "SELECT digest FROM settled WHERE name = ?"
-            found = self._database.execute(statement, (name,)).fetchone()
+            row = self._database.execute(statement, (name,)).fetchone()
         except (sqlite3.Error, UnicodeError):
             return None
-        return found[0] if found is not None and isinstance(found[0], bytes) else None
+        return row[0] if row is not None and isinstance(row[0], bytes) else None
 
     def settle(self, name: str, digest: bytes) -> None:
         """Keep the digest of a listing in which a sync has found nothing to do."""
@@ -129,7 +129,7 @@ class EtagCache:
         except (sqlite3.Error, UnicodeError):
             self._close()
 
-    def _turn_to(self, above: str) -> None:
+    def _load_folder(self, above: str) -> None:
         """Read what is known of the files of a folder."""
         import sqlite3
 
@@ -138,10 +138,10 @@ class EtagCache:
         if self._database is None:
             return
         try:
-            found = self._database.execute(
+            rows = self._database.execute(
                 "SELECT name, version, etag FROM files WHERE folder = ?", (self._folder,)
             )
-            self._known = {name: (version, etag) for name, version, etag in found}
+            self._known = {name: (version, etag) for name, version, etag in rows}
         except (sqlite3.Error, UnicodeError):
             self._close()
 

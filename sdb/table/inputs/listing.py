@@ -26,46 +26,23 @@ _MAGIC = frozenset("*?[{\\")
 
 @record
 class ListedInput:
-    """An input as it was listed.
+    """An input as it was listed."""
 
-    Attributes
-    ----------
-    uri : str
-        Its full URI, by which tables know it.
-    place : str
-        Where to read it.
-    version : str
-        Its version in the store, see :meth:`sdb.store.base.Store.version`.
-    captured : dict
-        What the pattern has captured, by name.
-    is_remote : bool
-        Whether its store is; see :class:`sdb.store.base.Store`.
-    size_bytes : int
-        Its size when it was listed.
-    modified_us : int
-        When it was written, see :class:`sdb.store.base.Entry`.
-    """
-
-    uri: str
-    place: str
-    version: str
-    captured: dict[str, str]
-    is_remote: bool
-    size_bytes: int = 0
-    modified_us: int = 0
+    uri: str  # its full URI, by which tables know it
+    location: str  # where to read it
+    version: str  # its version in the store, see :meth:`sdb.store.base.Store.version`
+    captured: dict[str, str]  # what the pattern has captured, by name
+    is_remote: bool  # whether its store is; see :class:`sdb.store.base.Store`
+    size_bytes: int = 0  # its size when it was listed
+    modified_us: int = 0  # when it was written, see :class:`sdb.store.base.Entry`
 
     @property
     def store(self) -> Store:
         """The store that it is in."""
-        return store_of(self.place)
+        return store_of(self.location)
 
     def etag(self, cache: EtagCache) -> str:
-        """Give its ETag; a local one is read for that, unless this was done before.
-
-        Parameters
-        ----------
-        cache : EtagCache
-            Knows the ETags of files that were read.
+        """Return its ETag; a local one is read for that, unless this was done before.
 
         Raises
         ------
@@ -74,16 +51,16 @@ class ListedInput:
         """
         if self.is_remote:
             return self.version
-        if (known := cache.get(self.place, self.version)) is not None:
-            return known
-        found = etags.of_opened(self.store.open(self.place))
+        if (cached := cache.get(self.location, self.version)) is not None:
+            return cached
+        etag = etags.of_opened(self.store.open(self.location))
         if self.is_same():
-            cache.put(self.place, self.version, found)
-        return found
+            cache.put(self.location, self.version, etag)
+        return etag
 
     def is_same(self) -> bool:
-        """Tell whether it is still what was listed."""
-        return self.store.version(self.place) == self.version
+        """Return whether it is still what was listed."""
+        return self.store.version(self.location) == self.version
 
 
 class Lister(Protocol):
@@ -101,26 +78,17 @@ def list_inputs(
 ) -> Iterator[ListedInput]:
     """List the inputs that a pattern finds, in the order in which tables take them.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root; local patterns are relative to it.
-    pattern : InputPattern
-        The pattern of full URIs.
-    lister : Lister, optional
-        What lists folders; the store if not given.
+    * ``root``: The root; local patterns are relative to it.
+    * ``lister``: What lists folders; the store if not given.
 
-    Yields
-    ------
-    ListedInput
-        Names that only nearly fit are left out, such as those with an empty capture.
+    Yields: Names that only nearly fit are left out, such as those with an empty capture.
 
     Raises
     ------
     OutsideError
         The pattern leads out of the root, by itself or by a symbolic link.
     """
-    prefix, start, segments = _start(root, pattern)
+    prefix, start, segments = start_of(root, pattern)
     bounds = InputBounds(root)
     store = store_of(start)
     is_remote = store.is_remote
@@ -141,34 +109,22 @@ def list_inputs(
 
 
 def folders_of(root: TableRoot, pattern: InputPattern, lister: Lister) -> Iterator[str]:
-    """Give the folders in which a pattern may find inputs, in the order in which they are listed.
+    """Return the folders in which a pattern may find inputs, in the order in which they are listed.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root; local patterns are relative to it.
-    pattern : InputPattern
-        The pattern of full URIs.
-    lister : Lister
-        What lists folders.
-
-    Returns
-    -------
-    iterator of str
-        Path or URL of each.
+    * ``root``: The root; local patterns are relative to it.
 
     Raises
     ------
     OutsideError
         The pattern leads out of the root.
     """
-    _, start, segments = _start(root, pattern)
+    _, start, segments = start_of(root, pattern)
     walk = _Walk(InputBounds(root), pattern.text, lister)
     return (folder for folder, _ in walk.below(start, "", segments))
 
 
-def _start(root: TableRoot, pattern: InputPattern) -> tuple[str, str, list[str]]:
-    """Give the scheme of a pattern, the folder that it starts at, and the segments below that."""
+def start_of(root: TableRoot, pattern: InputPattern) -> tuple[str, str, list[str]]:
+    """Return the scheme of a pattern, the folder that it starts at, and the segments below that."""
     scheme, mark, path = pattern.text.partition("://")
     prefix = f"{scheme}{mark}"
     segments = _segments(path)
@@ -177,7 +133,7 @@ def _start(root: TableRoot, pattern: InputPattern) -> tuple[str, str, list[str]]
         raise UsageError(f"bad pattern {pattern.text!r}: it has a null character")
     if not (mark and segments):
         raise UsageError(
-            f"bad pattern {pattern.text!r}: it does not tell where to look",
+            f"bad pattern {pattern.text!r}: it has no folder to begin with",
             expected="file://folder/*.json, or s3://bucket/folder/*.json",
         )
     return prefix, start, segments
@@ -195,7 +151,7 @@ def check_patterns(root: TableRoot, patterns: Iterable[str]) -> None:
     """
     for text in patterns:
         pattern = InputPattern.parse(text)
-        _, folder, segments = _start(root, pattern)
+        _, folder, segments = start_of(root, pattern)
         walk = _Walk(InputBounds(root), text, store_of(folder))
         for number, name in enumerate(segments):
             walk.check(folder, name, is_last=number + 1 == len(segments))
@@ -203,23 +159,11 @@ def check_patterns(root: TableRoot, patterns: Iterable[str]) -> None:
 
 
 def named_inputs(
-    root: TableRoot, pattern: InputPattern, found: Mapping[str, Entry]
+    root: TableRoot, pattern: InputPattern, entries: Mapping[str, Entry]
 ) -> Iterator[ListedInput]:
-    """Give those of some objects that a pattern finds, in the order in which tables take them.
+    """Yield those of some objects that a pattern finds, in the order in which tables take them.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root; local URIs are relative to it.
-    pattern : InputPattern
-        The pattern of full URIs.
-    found : mapping
-        The objects, by URI.
-
-    Yields
-    ------
-    ListedInput
-        One that fits.
+    * ``root``: The root; local URIs are relative to it.
 
     Raises
     ------
@@ -228,14 +172,14 @@ def named_inputs(
     """
     match = matcher(pattern)
     bounds = InputBounds(root)
-    for uri in in_listing_order(found):
+    for uri in in_listing_order(entries):
         captured = match(uri)
         if captured is not None:
-            place = place_of_input(root, uri)
-            bounds.check(pattern.text, place)
-            is_remote, entry = store_of(place).is_remote, found[uri]
+            location = place_of_input(root, uri)
+            bounds.check(pattern.text, location)
+            is_remote, entry = store_of(location).is_remote, entries[uri]
             sizes = (entry.size_bytes, entry.modified_us)
-            yield ListedInput(uri, place, entry.version, captured, is_remote, *sizes)
+            yield ListedInput(uri, location, entry.version, captured, is_remote, *sizes)
 
 
 class _Walk:
@@ -247,7 +191,7 @@ class _Walk:
         self._lister = lister
 
     def below(self, folder: str, above: str, segments: list[str]) -> Iterator[tuple[str, str]]:
-        """Give the folders below one, each with its path below the first of all."""
+        """Yield the folders below one, each with its path below the first of all."""
         first, below = segments[0], segments[1:]
         self.check(folder, first, is_last=not below)
         if not below:
@@ -280,7 +224,7 @@ def _is_magic(segment: str) -> bool:
 
 def _segments(path: str) -> list[str]:
     """Cut the path of a pattern at its slashes; those in a class of characters are none."""
-    found, start, depth, at = [], 0, False, 0
+    segments, start, depth, at = [], 0, False, 0
     while at < len(path):
         char = path[at]
         if char == "\\":
@@ -288,7 +232,7 @@ def _segments(path: str) -> list[str]:
         elif char in "[]":
             depth = char == "["
         elif char == "/" and not depth:
-            found.append(path[start:at])
+            segments.append(path[start:at])
             start = at + 1
         at += 1
-    return [*found, path[start:]]
+    return [*segments, path[start:]]

@@ -25,38 +25,22 @@ _STAR = "*"
 
 @record
 class CharacterClass:
-    """One character of some, or of all but some.
+    """One character of some, or of all but some."""
 
-    Attributes
-    ----------
-    ranges : tuple of tuple
-        First and last character of each range.
-    is_negated : bool
-        Whether these are the ones that do not match.
-    """
-
-    ranges: tuple[tuple[str, str], ...]
-    is_negated: bool
+    ranges: tuple[tuple[str, str], ...]  # first and last character of each range
+    is_negated: bool  # whether these are the ones that do not match
 
     def matches(self, char: str) -> bool:
-        """Tell whether it is a character of the class."""
+        """Return whether it is a character of the class."""
         return any(lo <= char <= hi for lo, hi in self.ranges) != self.is_negated
 
 
 @record
 class PatternPart:
-    """A wildcard, and what follows it up to the next.
+    """A wildcard, and what follows it up to the next."""
 
-    Attributes
-    ----------
-    wildcard : str
-        ``*``, the name of a capture in braces, or empty: none.
-    text : str
-        What follows, as it was written.
-    """
-
-    wildcard: str
-    text: str
+    wildcard: str  # ``*``, the name of a capture in braces, or empty: none
+    text: str  # what follows, as it was written
 
     @property
     def capture(self) -> str:
@@ -64,60 +48,44 @@ class PatternPart:
         return self.wildcard[1:-1] if self.wildcard.startswith("{") else ""
 
     def elements(self) -> list[str | CharacterClass | None]:
-        """Give what follows the wildcard: characters, classes, and None for any character.
+        """Return what follows the wildcard: characters, classes, and None for any character.
 
         Raises
         ------
         UsageError
             A class is malformed.
         """
-        found: list[str | CharacterClass | None] = []
+        elements: list[str | CharacterClass | None] = []
         at = 0
         while at < len(self.text):
             char = self.text[at]
             if char == "[":
-                one, at = _read_class(self.text, at + 1)
-                found.append(one)
+                character_class, at = _read_class(self.text, at + 1)
+                elements.append(character_class)
                 continue
             at += 2 if char == "\\" else 1
-            found.append(None if char == "?" else self.text[at - 1])
-        return found
+            elements.append(None if char == "?" else self.text[at - 1])
+        return elements
 
 
 @record
 class InputPattern:
-    """A pattern that is matched with the full URI of an input.
+    """A pattern that is matched with the full URI of an input."""
 
-    Attributes
-    ----------
-    text : str
-        The pattern as it was written.
-    parts : tuple of PatternPart
-        What it consists of.
-    """
-
-    text: str
-    parts: tuple[PatternPart, ...]
+    text: str  # the pattern as it was written
+    parts: tuple[PatternPart, ...]  # what it consists of
 
     @classmethod
     def parse(cls, text: str) -> InputPattern:
         """Read a pattern.
 
-        Parameters
-        ----------
-        text : str
-            The pattern.
-
-        Returns
-        -------
-        InputPattern
-            The pattern. Classes and names of captures are only looked at where they are needed,
-            as the original does; :meth:`flaws` looks at everything.
+        Returns: The pattern. Classes and names of captures are only looked at where they are
+        needed, as the original does; :meth:`flaws` looks at everything.
 
         Raises
         ------
         UsageError
-            Wildcards side by side, one of which is a capture; a name that is none, a brace or a
+            Wildcards side by side, one of which is a capture; an invalid name, a brace or a
             backslash at the end.
         """
         parts: list[PatternPart] = []
@@ -150,32 +118,22 @@ class InputPattern:
         return tuple([part.capture for part in self.parts if part.capture])
 
     def flaws(self) -> list[str]:
-        """Tell all that is wrong with the pattern and that matching might find later."""
-        found = []
+        """Report all that is wrong with the pattern and that matching might find later."""
+        flaws = []
         captures = self.captures
         if len(captures) > MAX_CAPTURES:
-            found.append(f"{len(captures)} captures, the limit is {MAX_CAPTURES}")
+            flaws.append(f"{len(captures)} captures, the limit is {MAX_CAPTURES}")
         twice = sorted({name for name in captures if captures.count(name) > 1})
-        found += [f"the capture {{{name}}} occurs twice" for name in twice]
+        flaws += [f"the capture {{{name}}} occurs twice" for name in twice]
         for part in self.parts:
             try:
                 part.elements()
             except UsageError as error:
-                found.append(error.message)
-        return found
+                flaws.append(error.message)
+        return flaws
 
     def match(self, path: str) -> dict[str, str] | None:
         """Match a path.
-
-        Parameters
-        ----------
-        path : str
-            The full URI of an input.
-
-        Returns
-        -------
-        dict or None
-            What was captured, by name; None: it does not match.
 
         Raises
         ------
@@ -191,39 +149,29 @@ class InputPattern:
             if part.capture and (part.capture in captured or len(captured) == MAX_CAPTURES):
                 raise _bad(self.text, "; ".join(self.flaws()))
             is_last = number + 1 == len(self.parts)
-            found = _leftmost(part, path, at, is_last=is_last)
-            if found is None:
+            span = _leftmost(part, path, at, is_last=is_last)
+            if span is None:
                 return None
-            start, stop = found
+            start, stop = span
             if part.capture:
                 captured[part.capture] = path[at:start]
             at = stop
         return captured if at == len(path) else None
 
     def glob(self) -> str:
-        """Give the pattern with ``*`` in place of captures."""
+        """Return the pattern with ``*`` in place of captures."""
         return "".join((_STAR if part.wildcard else "") + part.text for part in self.parts)
 
 
 def expand(template: str, captured: Mapping[str, str]) -> str:
     """Insert captures into a template.
 
-    Parameters
-    ----------
-    template : str
-        ``$name`` or ``${name}`` stand for a capture, ``$$`` for a dollar sign.
-    captured : mapping
-        What was captured, by name.
-
-    Returns
-    -------
-    str
-        The text.
+    * ``template``: ``$name`` or ``${name}`` stand for a capture, ``$$`` for a dollar sign.
 
     Raises
     ------
     UsageError
-        A name that was not captured, or is none.
+        A name that was not captured, or cannot be a name.
 
     Examples
     --------
@@ -239,22 +187,14 @@ def expand(template: str, captured: Mapping[str, str]) -> str:
 
 
 def template_parts(template: str) -> Iterator[tuple[str, bool]]:
-    """Give the parts of a template: texts, and names of captures.
+    """Yield the parts of a template: texts, and names of captures.
 
-    Parameters
-    ----------
-    template : str
-        The template.
-
-    Yields
-    ------
-    tuple
-        The text or the name, and whether it is a name.
+    Yields: The text or the name, and whether it is a name.
 
     Raises
     ------
     UsageError
-        A name that is none, or a brace that is not closed.
+        An invalid name, or a brace that is not closed.
     """
     at = 0
     while at < len(template):
@@ -281,17 +221,9 @@ def template_parts(template: str) -> Iterator[tuple[str, bool]]:
 def in_listing_order(paths: Iterable[str], seek: str = "") -> list[str]:
     """Sort paths as a table takes them: folder by folder, the names in a folder in ascending order.
 
-    Parameters
-    ----------
-    paths : iterable of str
-        Paths, relative to the same place.
-    seek : str
-        The path that was seen last; those up to it are left out. It need not exist.
+    * ``seek``: The path that was seen last; those up to it are left out. It need not exist.
 
-    Returns
-    -------
-    list of str
-        The paths. ``a/x`` comes before ``a-b/c``, because ``a`` is less than ``a-b``.
+    Returns: The paths. ``a/x`` comes before ``a-b/c``, because ``a`` is less than ``a-b``.
     """
     after = seek.split("/")
     return sorted(
@@ -301,7 +233,7 @@ def in_listing_order(paths: Iterable[str], seek: str = "") -> list[str]:
 
 
 def is_capture_name(name: str) -> bool:
-    """Tell whether a text can be the name of a capture."""
+    """Return whether a text can be the name of a capture."""
     return bool(name) and _NAME_LETTERS.issuperset(name)
 
 
@@ -322,7 +254,7 @@ def _read_wildcard(text: str, at: int) -> tuple[str, int]:
 
 
 def _class_end(text: str, at: int) -> int:
-    """Give the end of a class: nothing in it is a wildcard. One that has no end is skipped."""
+    """Return the end of a class: nothing in it is a wildcard. One that has no end is skipped."""
     try:
         return _read_class(text, at + 1)[1]
     except UsageError:

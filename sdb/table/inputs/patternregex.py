@@ -12,28 +12,20 @@ if TYPE_CHECKING:
 
 
 def matcher(pattern: InputPattern) -> Callable[[str], dict[str, str] | None]:
-    """Give a faster :meth:`sdb.table.inputs.pattern.InputPattern.match` of a pattern.
+    """Return a faster :meth:`sdb.table.inputs.pattern.InputPattern.match` of a pattern.
 
-    Parameters
-    ----------
-    pattern : InputPattern
-        The pattern.
-
-    Returns
-    -------
-    callable
-        Gives what was captured in a path, by name, or None. Where the pattern is malformed it
-        raises what `match` raises.
+    Returns: Gives what was captured in a path, by name, or None. Where the pattern is malformed it
+    raises what `match` raises.
     """
     if pattern.flaws() or not pattern.parts:
         return pattern.match
     parts, last = pattern.parts[:-1], pattern.parts[-1]
     try:
         # What a part has matched is not given up again for the next one: (?>...).
-        found = re.compile("".join(f"(?>{_part(one)})" for one in parts) + _part(last) + r"\Z")
-    except re.error:  # a range that ends before it begins: it matches nothing
+        compiled = re.compile("".join(f"(?>{_part(part)})" for part in parts) + _part(last) + r"\Z")
+    except re.error:  # invalid block range: it ends before it begins: it matches nothing
         return pattern.match
-    fullmatch = found.match
+    fullmatch = compiled.match
 
     def match(path: str) -> dict[str, str] | None:
         if not path:

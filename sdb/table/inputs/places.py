@@ -1,7 +1,7 @@
-"""Places of inputs: below the root of the tables, and where the one who runs a command allows.
+"""Places of inputs: below the root of the tables, and where the user of a command allows.
 
 A definition is an object of the root, which others may have written. What its patterns find is read
-with the rights of the one who runs a sync, so that a pattern alone must not reach any further.
+with the rights of the user who runs a sync, so that a pattern alone must not reach any further.
 """
 
 from __future__ import annotations
@@ -28,27 +28,23 @@ class OutsideError(AccessError):
 
 
 class InputBounds:
-    """The places that the inputs of a root may be in.
-
-    Parameters
-    ----------
-    root : TableRoot
-        The root, which knows what is allowed besides.
-    """
+    """The places that the inputs of a root may be in."""
 
     def __init__(self, root: TableRoot) -> None:
         self._root = root
-        self._bounds = [real_place(one) for one in (root.location, *root.allowed_inputs)]
+        self._bounds = [real_place(location) for location in (root.location, *root.allowed_inputs)]
 
-    def has(self, place: str) -> bool:
+    def has(self, location: str) -> bool:
         """Return whether a place is within the bounds, behind all symbolic links."""
-        if "\0" in place:
+        if "\0" in location:
             return False
-        if store_of(place).path_of(place) is None and not _DOTS.isdisjoint(place.split("/")):
+        if store_of(location).path_of(location) is None and not _DOTS.isdisjoint(
+            location.split("/")
+        ):
             return False  # which some servers resolve
-        return is_below(place, self._bounds)
+        return is_below(location, self._bounds)
 
-    def check(self, pattern: str, place: str) -> None:
+    def check(self, pattern: str, location: str) -> None:
         """Check that a pattern may find inputs at a place.
 
         Raises
@@ -56,19 +52,19 @@ class InputBounds:
         OutsideError
             It leads out of the root, and the place is not allowed.
         """
-        if not self.has(place):
-            raise self.refusal(f"the pattern {pattern!r}", place)
+        if not self.has(location):
+            raise self.refusal(f"the pattern {pattern!r}", location)
 
-    def refusal(self, what: str, place: str) -> OutsideError:
+    def refusal(self, what: str, location: str) -> OutsideError:
         """Return the error for what finds an input at a place outside."""
-        where = f"the root {self._root.location}, to {real_place(place)}"
-        return OutsideError(f"{what} leads out of {where}; {_HOW}", path=place)
+        where = f"the root {self._root.location}, to {real_place(location)}"
+        return OutsideError(f"{what} leads out of {where}; {_HOW}", path=location)
 
-    def check_file(self, pattern: str, place: str) -> None:
+    def check_file(self, pattern: str, location: str) -> None:
         """Check a file of a folder that was checked: only a symbolic link can lead out of that."""
-        path = store_of(place).path_of(place)
+        path = store_of(location).path_of(location)
         if path is not None and os.path.islink(path):  # noqa: PTH114 - a string
-            self.check(pattern, place)
+            self.check(pattern, location)
 
 
 def place_of_input(root: TableRoot, uri: str) -> str:

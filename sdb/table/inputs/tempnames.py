@@ -23,19 +23,9 @@ ENDINGS = (
 def is_temporary(uri: str, pattern: str) -> bool:
     """Return whether an input has a temporary name that its pattern does not ask for.
 
-    Parameters
-    ----------
-    uri : str
-        The full URI of the input.
-    pattern : str
-        The pattern that has found it.
-
-    Returns
-    -------
-    bool
-        True if its name has one of `ENDINGS`, or if it or a folder above it begins with a dot. A
-        pattern asks for them whose last segment has the same ending, or whose segment at the same
-        place begins with a dot.
+    Returns: True if its name has one of `ENDINGS`, or if it or a folder above it begins with a dot.
+    A pattern asks for them whose last segment has the same ending, or whose segment at the same
+    place begins with a dot.
 
     Examples
     --------
@@ -51,7 +41,7 @@ def is_temporary(uri: str, pattern: str) -> bool:
 
 
 def _ends_alike(uri: str, pattern: str) -> bool:
-    return any(uri.endswith(one) and pattern.endswith(one) for one in ENDINGS)
+    return any(uri.endswith(ending) and pattern.endswith(ending) for ending in ENDINGS)
 
 
 def _has_hidden(uri: str, pattern: str) -> bool:
@@ -60,6 +50,6 @@ def _has_hidden(uri: str, pattern: str) -> bool:
     if len(segments) != len(asked):  # the pattern has a class with a slash in it
         return False
     return any(
-        one.startswith(".") and not wanted.removeprefix("\\").startswith(".")
-        for one, wanted in zip(segments, asked, strict=True)
+        segment.startswith(".") and not wanted.removeprefix("\\").startswith(".")
+        for segment, wanted in zip(segments, asked, strict=True)
     )

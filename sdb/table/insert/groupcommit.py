@@ -1,7 +1,7 @@
 """Appends of many threads of one program, which share commits.
 
-Whoever finds nobody committing does it for all who wait by then: rows that were given as dicts
-become one packfile, and everything one version. While several threads append, there are at most 20
+The first thread commits for all that wait by then: rows that were given as dicts become one
+packfile, and all appends one version. While several threads append, there are at most 20
 commits a second; a thread that is alone does not wait.
 """
 
@@ -13,19 +13,20 @@ import time
 from copy import copy
 
 from sdb.errors import CorruptError, InputError, UncertainError, UnsupportedError
-from sdb.packfile.inputs.arguments import ROWS, encoded_rows
+from sdb.packfile.inputs.arguments import ROWS, encoded_rows, keeps_nulls
 from sdb.packfile.inputs.inputs import Input
+from sdb.packfile.inputs.rowvalues import is_row
 from sdb.records import changing_record, replace
 from sdb.table.commit.change import TableChange, TransactionDoneError
 from sdb.table.commit.commit import check_writable, commit
 from sdb.table.format.keys import TableKeys, check_id, new_uid
 from sdb.table.format.versionref import MAIN
-from sdb.table.insert.insert import Inserted, done_before, insert, place_of_rows
+from sdb.table.insert.insert import Inserted, earlier_commit, insert, packing_options
 from sdb.table.packfiles.pack import PackedRows, pack_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
     from typing import Any, TypeAlias, TypeGuard
 
     from sdb.packfile.inputs.arguments import Inputs
@@ -56,33 +57,21 @@ def append(  # noqa: PLR0913 - as insert, by name
     message: str = "",
     branch: str = MAIN,
     partition: Mapping[str, object] | None = None,
+    fingerprint: str = "",
+    expects: int | None = None,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Inserted:
     """Insert rows into a table, in one version with what other threads append at the same time.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    database, table : str
-        Its names.
-    inputs : path, URL, binary file, iterable of these, or iterable of dict
-        See :func:`sdb.pack`. A list of dicts shares a packfile with others.
-    txn_id : str
-        The client's own id. The same one again inserts nothing, and gives the same version.
-    author, message : str
-        Who inserts, and why; the version tells it.
-    branch : str
-        The branch that gets the rows. Only those of `main` share commits.
-    partition : mapping, optional
-        A value for each field that the table has partitions by: all rows get it.
-    options
-        Others of :func:`sdb.pack`.
-
-    Returns
-    -------
-    Inserted
-        The version, once it is durable.
+    * ``inputs``: See :func:`sdb.pack`. A list of rows shares a packfile with others.
+    * ``txn_id``: The client's own id. The same one again inserts nothing, and returns the same
+      version.
+    * ``author, message``: Recorded in the version.
+    * ``branch``: The branch that gets the rows. Only those of `main` share commits.
+    * ``partition``: A value for each field that the table has partitions by: all rows get it.
+    * ``fingerprint, expects``: See :func:`sdb.table.insert.insert.insert`. An append that expects a
+      version shares no commit.
+    * ``options``: Others of :func:`sdb.pack`.
 
     Raises
     ------
@@ -95,27 +84,28 @@ def append(  # noqa: PLR0913 - as insert, by name
     >>> append(root, "web", "gha", [{"type": "PushEvent"}]).version     # doctest: +SKIP
     17
     """
-    if branch != MAIN:
+    if branch != MAIN or expects is not None:
         options |= {"branch": branch, "partition": partition, "txn_id": txn_id}
         options |= {"author": author, "message": message}
+        options |= {"fingerprint": fingerprint, "expects": expects}
         return insert(root, database, table, inputs, **options)
     keys = TableKeys(database, table)
     check_writable(root)
-    options = place_of_rows(root, keys, partition or {}, options)
+    options = packing_options(root, keys, partition or {}, options)
     if txn_id:
         check_id(txn_id)
     group = _group(root, keys)
     with group:
-        mine = _Append(txn_id, author, message, options)
+        mine = _Append(txn_id, author, message, options, fingerprint=fingerprint)
         if _are_rows(inputs) and _OF_ONE.isdisjoint(options):
-            mine.rows, mine.count = b"".join(encoded_rows(inputs)), len(inputs)
+            mine.rows, mine.count = b"".join(_encoded(inputs, options)), len(inputs)
         if not 0 < len(mine.rows) <= _SHARED_BYTES:
-            done = done_before(root, keys, txn_id)
+            done = earlier_commit(root, keys, txn_id)
             if done is not None:
                 return done
-            given = inputs if not mine.rows else [_input(mine.rows)]
+            source = inputs if not mine.rows else [_input(mine.rows)]
             own_id = txn_id or new_uid()
-            mine.packed = pack_rows(root, keys, given, commit_id=own_id, **options)
+            mine.packed = pack_rows(root, keys, source, commit_id=own_id, **options)
             if mine.packed.descriptor is None:
                 return Inserted(0, own_id, is_new=False, packed=mine.packed.result)
         return group.outcome(mine)
@@ -129,6 +119,7 @@ class _Append:
     author: str
     message: str
     options: Mapping[str, object]
+    fingerprint: str = ""
     rows: bytes = b""
     count: int = 0
     packed: PackedRows | None = None
@@ -146,7 +137,7 @@ class _Batch:
 
     @property
     def open(self) -> list[_Append]:
-        return [one for one in self.appends if one.outcome is None]
+        return [member for member in self.appends if member.outcome is None]
 
 
 class _Group:
@@ -171,7 +162,7 @@ class _Group:
             self._inside -= 1
 
     def outcome(self, mine: _Append) -> Inserted:
-        """Wait until somebody has committed an append, or do it for all that wait."""
+        """Wait until another thread has committed an append, or commit all that wait."""
         with self._news:
             self._waiting.append(mine)
         try:
@@ -189,7 +180,7 @@ class _Group:
                         self._news.notify_all()
         finally:  # after Ctrl-C it is not to be begun any more
             with self._news:
-                self._waiting = [one for one in self._waiting if one is not mine]
+                self._waiting = [member for member in self._waiting if member is not mine]
         if isinstance(mine.outcome, Exception):
             raise mine.outcome
         return mine.outcome
@@ -207,18 +198,18 @@ class _Group:
         try:
             self._commit(batch)
         except Exception as error:  # noqa: BLE001 - told to all
-            for one in batch.open:
-                one.outcome = self._unknown(error, one) if may_be_done else copy(error)
+            for member in batch.open:
+                member.outcome = self._unknown(error, member) if may_be_done else copy(error)
         with self._news:
             self._batch = None
             self._committed_at = time.monotonic()
 
-    def _unknown(self, error: Exception, one: _Append) -> UncertainError:
-        """Tell of an error after a commit that was begun by somebody who was interrupted."""
+    def _unknown(self, error: Exception, member: _Append) -> UncertainError:
+        """Warn about an error after a commit that another thread began and was interrupted in."""
         again = "run it again with the same txn_id: rows are not inserted twice"
         return UncertainError(
             f"committing to {self._keys.database}.{self._keys.table}: {error}",
-            hint=again if one.txn_id else "look whether the rows are there",
+            hint=again if member.txn_id else "look whether the rows are there",
         )
 
     def _gathered(self) -> _Batch:
@@ -226,13 +217,13 @@ class _Group:
         chosen: list[_Append] = []
         left: list[_Append] = []
         ids: dict[str, None] = {}
-        for one in self._waiting[:MOST_APPENDS]:
-            (left if one.txn_id in ids else chosen).append(one)
-            ids |= {one.txn_id: None} if one.txn_id else {}
+        for member in self._waiting[:MOST_APPENDS]:
+            (left if member.txn_id in ids else chosen).append(member)
+            ids |= {member.txn_id: None} if member.txn_id else {}
         self._waiting = left + self._waiting[MOST_APPENDS:]
         if len(chosen) == 1 and ids:
-            return _Batch(chosen, chosen[0].txn_id, ())
-        return _Batch(chosen, new_uid(), tuple(ids))
+            return _Batch(chosen, chosen[0].txn_id, _fingerprints(chosen))
+        return _Batch(chosen, new_uid(), (*ids, *_fingerprints(chosen)))
 
     def _commit(self, batch: _Batch) -> None:
         """Commit what is open in a batch, and note what has become of each append."""
@@ -244,38 +235,39 @@ class _Group:
             is_new = not (batch.is_begun or len(batch.appends) == 1)
             batch.is_begun = True
             try:
-                found = commit(
+                committed = commit(
                     self._root, self._keys, change, commit_id=batch.commit_id, is_new=is_new
                 )
             except TransactionDoneError as error:
-                for one in batch.open:
-                    if (version := error.versions.get(one.txn_id)) is not None:
-                        one.outcome = Inserted(version, one.txn_id, is_new=False, packed=None)
+                for member in batch.open:
+                    if (version := error.versions.get(member.txn_id)) is not None:
+                        member.outcome = Inserted(version, member.txn_id, is_new=False, packed=None)
                 batch.commit_id, batch.is_begun = new_uid(), False
-                batch.ids = tuple([one.txn_id for one in batch.open if one.txn_id])
+                ids = [member.txn_id for member in batch.open if member.txn_id]
+                batch.ids = (*ids, *_fingerprints(batch.open))
                 continue
-            is_done = len(batch.appends) > 1 or found.is_new
-            for one, rows in packed:
-                own_id = one.txn_id or batch.commit_id
+            is_done = len(batch.appends) > 1 or committed.is_new
+            for member, rows in packed:
+                own_id = member.txn_id or batch.commit_id
                 key = "" if rows.descriptor is None else rows.descriptor.key
-                one.outcome = Inserted(found.version, own_id, is_done, rows.result, key)
+                member.outcome = Inserted(committed.version, own_id, is_done, rows.result, key)
 
     def _packed(self, batch: _Batch) -> list[tuple[_Append, PackedRows]]:
         """Pack rows that wait in memory; an append whose rows cannot be packed is over."""
-        found = [(one, one.packed) for one in batch.open if one.packed is not None]
+        packed = [(member, member.packed) for member in batch.open if member.packed is not None]
         shared: list[list[_Append]] = []
-        for one in batch.open:
-            if one.packed is None:
-                fitting = [some for some in shared if some[0].options == one.options]
-                fitting[0].append(one) if fitting else shared.append([one])
+        for member in batch.open:
+            if member.packed is None:
+                fitting = [some for some in shared if some[0].options == member.options]
+                fitting[0].append(member) if fitting else shared.append([member])
         for some in shared:
-            found += self._packed_together(some, batch.commit_id)
-        return found
+            packed += self._packed_together(some, batch.commit_id)
+        return packed
 
     def _packed_together(
         self, some: list[_Append], commit_id: str
     ) -> list[tuple[_Append, PackedRows]]:
-        rows = _input(*[one.rows for one in some])
+        rows = _input(*[member.rows for member in some])
         options: Any = some[0].options
         try:
             packed = pack_rows(self._root, self._keys, [rows], commit_id=commit_id, **options)
@@ -283,29 +275,33 @@ class _Group:
             if len(some) == 1:
                 some[0].outcome = error
                 return []
-            alone = [self._packed_together([one], commit_id) for one in some]
-            return [one for found in alone for one in found]
-        return [(one, _share(packed, one)) for one in some]
+            alone = [self._packed_together([member], commit_id) for member in some]
+            return [pair for pairs in alone for pair in pairs]
+        return [(member, _share(packed, member)) for member in some]
+
+
+def _fingerprints(appends: list[_Append]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(member.fingerprint for member in appends if member.fingerprint))
 
 
 def _change(
     appends: list[_Append], packed: list[tuple[_Append, PackedRows]], ids: tuple[str, ...]
 ) -> TableChange:
     descriptors = [rows.descriptor for _, rows in packed if rows.descriptor is not None]
-    authors = dict.fromkeys(one.author for one in appends if one.author)
-    messages = dict.fromkeys(one.message for one in appends if one.message)
+    authors = dict.fromkeys(member.author for member in appends if member.author)
+    messages = dict.fromkeys(member.message for member in appends if member.message)
     return TableChange(
         "insert",
-        tuple({one.key: one for one in descriptors}.values()),
+        tuple({descriptor.key: descriptor for descriptor in descriptors}.values()),
         author=", ".join(authors)[:_MOST_MESSAGE_LETTERS],
         message="; ".join(messages)[:_MOST_MESSAGE_LETTERS],
         ids=ids,
     )
 
 
-def _share(packed: PackedRows, one: _Append) -> PackedRows:
-    """Give what packing came to for one of those who share a packfile."""
-    result = replace(packed.result, inputs=1, rows=one.count, text_bytes=len(one.rows))
+def _share(packed: PackedRows, member: _Append) -> PackedRows:
+    """Return the result of packing for one append of a shared packfile."""
+    result = replace(packed.result, inputs=1, rows=member.count, text_bytes=len(member.rows))
     return replace(packed, result=result)
 
 
@@ -317,7 +313,12 @@ def _input(*encoded: bytes) -> Input:
 
 
 def _are_rows(inputs: Inputs) -> TypeGuard[list[Any]]:
-    return isinstance(inputs, list | tuple) and all(hasattr(one, "keys") for one in inputs)
+    return isinstance(inputs, list | tuple) and all(map(is_row, inputs))
+
+
+def _encoded(rows: list[Any], options: Mapping[str, Any]) -> Iterator[bytes]:
+    keep_nulls = keeps_nulls(options.get("nulls", "null"))
+    return encoded_rows(rows) if keep_nulls else encoded_rows(rows, keep_nulls=False)
 
 
 _GROUPS: dict[Key, _Group] = {}
@@ -325,7 +326,7 @@ _LOCK = threading.Lock()
 
 
 def _group(root: TableRoot, keys: TableKeys) -> _Group:
-    """Give the group of a table, the same one to all threads."""
+    """Return the group of a table, the same one to all threads."""
     if not root.store.is_remote:
         root = replace(root, location=os.path.abspath(root.location))  # noqa: PTH100
     key = (type(root.store), root.location, root.keyring, keys)

@@ -11,7 +11,7 @@ from sdb.table.commit.commit import check_branch, check_writable, commit, find_c
 from sdb.table.definition.cache import recent_definition
 from sdb.table.definition.definition import Definition
 from sdb.table.definition.partition import given_partition
-from sdb.table.format.keys import TableKeys, check_id, new_uid
+from sdb.table.format.keys import TableKeys, check_id, commit_on, new_uid
 from sdb.table.format.versionref import MAIN
 from sdb.table.packfiles.pack import pack_rows
 
@@ -40,7 +40,7 @@ class Inserted:
     packed : PackResult or None
         What packing came to; None: the id was done before, and nothing was read.
     key : str
-        The packfile; empty when there is none.
+        The packfile; empty: no rows came in.
     """
 
     version: int
@@ -50,7 +50,7 @@ class Inserted:
     key: str = ""
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         packed = self.packed
         return {
             "version": self.version,
@@ -76,36 +76,22 @@ def insert(  # noqa: PLR0913 - the command's options, by name
     message: str = "",
     branch: str = MAIN,
     partition: Mapping[str, object] | None = None,
+    fingerprint: str = "",
+    expects: int | None = None,
     progress: Callable[[int, int | None], None] = silent,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Inserted:
     """Insert rows into a table, all of them in one version.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    database, table : str
-        Its names.
-    inputs : path, URL, binary file, iterable of these, or iterable of dict
-        See :func:`sdb.pack`.
-    txn_id : str
-        The client's own id. The same one again inserts nothing, and gives the same version.
-    author, message : str
-        Who inserts, and why; the version tells it.
-    branch : str
-        The branch that gets the rows.
-    partition : mapping, optional
-        A value for each field that the table has partitions by: all rows get it.
-    progress : Progress
-        Told how many bytes were read.
-    options
-        Others of :func:`sdb.pack`.
-
-    Returns
-    -------
-    Inserted
-        The version.
+    * ``inputs``: See :func:`sdb.pack`.
+    * ``txn_id``: The client's own id. The same one again inserts nothing, and returns the same
+      version.
+    * ``author, message``: Recorded in the version.
+    * ``partition``: A value for each field that the table has partitions by: all rows get it.
+    * ``fingerprint``: An id of what is inserted, recorded with `txn_id`: it shows whether the
+      same `txn_id` comes again with the same rows, see :func:`fingerprints`.
+    * ``expects``: The version that the rows must follow; None: any.
+    * ``options``: Others of :func:`sdb.pack`.
 
     Raises
     ------
@@ -120,46 +106,36 @@ def insert(  # noqa: PLR0913 - the command's options, by name
     """
     keys = TableKeys(database, table)
     check_writable(root)
-    options = place_of_rows(root, keys, partition or {}, options)
+    options = packing_options(root, keys, partition or {}, options)
     check_branch(root, keys, branch)
     commit_id = txn_id or new_uid()
-    done = done_before(root, keys, txn_id, branch=branch)
+    done = earlier_commit(root, keys, txn_id, branch=branch)
     if done is not None:
         return done
     # The id is in the key: the same rows twice are two packfiles, and once again are the same one.
     packed = pack_rows(root, keys, inputs, commit_id=commit_id, progress=progress, **options)
     if packed.descriptor is None:
         return Inserted(0, commit_id, is_new=False, packed=packed.result)
-    change = TableChange("insert", (packed.descriptor,), author=author, message=message)
-    found = commit(root, keys, change, commit_id=commit_id, is_new=not txn_id, branch=branch)
+    ids = (commit_on(branch, fingerprint),) if fingerprint else ()
+    change = TableChange(
+        "insert", (packed.descriptor,), author=author, message=message, ids=ids, expects=expects
+    )
+    committed = commit(root, keys, change, commit_id=commit_id, is_new=not txn_id, branch=branch)
     return Inserted(
-        found.version, commit_id, found.is_new, packed.result, key=packed.descriptor.key
+        committed.version, commit_id, committed.is_new, packed.result, key=packed.descriptor.key
     )
 
 
-def place_of_rows(
+def packing_options(
     root: TableRoot,
     keys: TableKeys,
     partition: Mapping[str, object],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Give what packing must know of the table that rows go to.
+    """Return what packing must know of the table that rows go to.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    partition : mapping
-        A value for each field that the table has partitions by.
-    options : mapping
-        What is known already: of statistics it goes before the definition.
-
-    Returns
-    -------
-    dict
-        These and others, all options of :func:`sdb.table.packfiles.pack.pack_rows`.
+    * ``partition``: A value for each field that the table has partitions by.
+    * ``options``: What is known already: of statistics it goes before the definition.
 
     Raises
     ------
@@ -178,28 +154,45 @@ def place_of_rows(
         definition = Definition()
     name = f"inserting into {keys.database}.{keys.table}"
     if definition.partitions and not partition:
-        fields = [one.field for one in definition.partitions]
+        fields = [field.field for field in definition.partitions]
         values = " ".join(f"--partition {field}=VALUE" for field in fields)
         raise UnsupportedError(
             f"{name}: it has partitions by {', '.join(fields)}",
             hint=f"{values}; or inputs where its patterns find them, and sdb sync {keys.database}",
         )
     try:
-        found = given_partition(definition.partitions, partition)
+        checked = given_partition(definition.partitions, partition)
     except (UsageError, InputError) as error:
         raise error.within(name) from None
-    known = {"stats": definition.statistics, **options}
-    if found is not None:
-        known |= {"directory": found.directory, "constants": found.constants}
-    return known
+    settings = {"stats": definition.statistics, **options}
+    if checked is not None:
+        settings |= {"directory": checked.directory, "constants": checked.constants}
+    return settings
 
 
-def done_before(
+def earlier_commit(
     root: TableRoot, keys: TableKeys, txn_id: str, *, branch: str = MAIN
 ) -> Inserted | None:
-    """Give the result of a transaction that was done before; None: it was not, or has no id."""
+    """Return the result of a transaction that was done before; None: it was not, or has no id."""
     if not txn_id:
         return None
     check_id(txn_id)
     done = find_commit(root, keys, txn_id, branch=branch)
     return None if done is None else Inserted(done, txn_id, is_new=False, packed=None)
+
+
+def fingerprints(
+    root: TableRoot, keys: TableKeys, version: int, *, branch: str = MAIN
+) -> tuple[str, ...]:
+    """Return the ids that a version records besides that of its commit.
+
+    Returns: None of a version that has expired.
+    """
+    head = find_table(root, keys.database, keys.table, branch=branch)
+    if head is None:
+        return ()
+    try:
+        state = head.at(version).state
+    except NotFoundError:
+        return ()
+    return () if state is None else state.ids

@@ -29,7 +29,7 @@ class TableFacts:
     version : int or None
         Number of the version; None: no `sdb` has written it.
     rows : int or None
-        Number of rows; None when a packfile does not tell.
+        Number of rows; None when a packfile does not say.
     packfiles : int
         Number of packfiles.
     size_bytes : int or None
@@ -58,7 +58,7 @@ class TableFacts:
         return f"{self.database}.{self.table}"
 
     def as_dict(self) -> dict[str, object]:
-        """Give the facts as plain values with stable names, for JSON."""
+        """Return the facts as plain values with stable names, for JSON."""
         return {
             "database": self.database,
             "table": self.table,
@@ -100,7 +100,7 @@ class TableDescription:
         return "".join(f"{line}\n" for line in lines)
 
     def as_dict(self) -> dict[str, object]:
-        """Give the facts as plain values with stable names, for JSON."""
+        """Return the facts as plain values with stable names, for JSON."""
         files = [
             file_dict(file) | {"indirect": number < self.indirect}
             for number, file in enumerate(self.packfiles.files)
@@ -109,24 +109,29 @@ class TableDescription:
 
 
 def facts(handle: TableHandle) -> TableFacts:
-    """Give the facts of a table; no other object than the index is read."""
+    """Return the facts of a table; no other object than the index is read."""
     index, state = handle.index, handle.state
     # When another program has written the index since, the state is old.
     counts = None if state is None or is_foreign(index, state) else state
-    known = None if index.indirect.refs else index.inline
-    told = None if counts is None else counts.rows
+    listed = None if index.indirect.refs else index.inline
+    counted = None if counts is None else counts.rows
     path = time_path(handle)
     return TableFacts(
         handle.keys.database,
         handle.keys.table,
         None if counts is None else counts.version,
-        told if counts is not None and counts.is_own else told_rows(index, told),
+        counted if counts is not None and counts.is_own else told_rows(index, counted),
         sum(ref.objects for ref in index.indirect.refs) + len(index.inline),
-        _size(known) if known is not None or counts is None else counts.size_bytes,
+        _size(listed) if listed is not None or counts is None else counts.size_bytes,
         path,
         None if path is None else _newest_us(handle, path),
         None if index.created_us == ZERO_US else index.created_us,
     )
+
+
+def facts_without_rows(database: str, table: str) -> TableFacts:
+    """Return the facts of a table that has a definition, and no rows yet."""
+    return TableFacts(database, table, None, 0, 0, 0, None, None, None)
 
 
 def describe_table(handle: TableHandle) -> TableDescription:
@@ -137,22 +142,22 @@ def describe_table(handle: TableHandle) -> TableDescription:
     CorruptError
         A list is missing or damaged, or says what cannot be.
     """
-    found = list(handle.descriptors())
-    files = tuple(_file(handle, descriptor.checked()) for descriptor in found)
+    descriptors = list(handle.descriptors())
+    files = tuple(_file(handle, descriptor.checked()) for descriptor in descriptors)
     packfiles = Description(files)
     whole = replace(facts(handle), size_bytes=packfiles.size_bytes, rows=packfiles.rows)
-    return TableDescription(whole, packfiles, len(found) - len(handle.index.inline))
+    return TableDescription(whole, packfiles, len(descriptors) - len(handle.index.inline))
 
 
 def _newest_us(handle: TableHandle, path: Path) -> int | None:
-    found = [descriptor.trailer.sparse.indices.get(path) for descriptor in handle.index.inline]
-    found.append(handle.index.indirect.indices.get(path))
-    times = [index.last_us for index in found if index is not None and not index.is_empty]
+    indices = [descriptor.trailer.sparse.indices.get(path) for descriptor in handle.index.inline]
+    indices.append(handle.index.indirect.indices.get(path))
+    times = [index.last_us for index in indices if index is not None and not index.is_empty]
     return max(times, default=None)
 
 
 def _size(descriptors: tuple[Descriptor, ...] | None) -> int | None:
-    return None if descriptors is None else sum(one.size_bytes for one in descriptors)
+    return None if descriptors is None else sum(descriptor.size_bytes for descriptor in descriptors)
 
 
 def _file(handle: TableHandle, descriptor: Descriptor) -> FileDescription:

@@ -20,25 +20,21 @@ MOST_PACKFILES = 64
 def table_sharpness(handle: TableHandle) -> Sharpness:
     """Find out how sharp the paths of a table are.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        The table. Of its packfiles at most `MOST_PACKFILES` are asked, all over it.
+    * ``handle``: The table. Of its packfiles at most `MOST_PACKFILES` are asked, all over it.
 
-    Returns
-    -------
-    Sharpness
-        What was found. Packfiles that queries read without asking for statistics count so.
+    Returns: What was found. Packfiles that queries read without asking for statistics count so.
 
     Raises
     ------
     CorruptError
         A packfile is missing or damaged.
     """
-    told = list(handle.descriptors())
-    count = min(len(told), MOST_PACKFILES)
-    asked = [told[at * len(told) // count] for at in range(count)]
-    if count < len(told):
-        notes.warn(f"{count:,} of {len(told):,} packfiles were asked")
+    descriptors = list(handle.descriptors())
+    count = min(len(descriptors), MOST_PACKFILES)
+    asked = [descriptors[at * len(descriptors) // count] for at in range(count)]
+    if count < len(descriptors):
+        notes.warn(f"{count:,} of {len(descriptors):,} packfiles were sampled")
     with closing(OpenObjects()) as objects:
-        return sharpness([TablePackfile(handle.root, one.checked(), objects) for one in asked])
+        return sharpness(
+            [TablePackfile(handle.root, descriptor.checked(), objects) for descriptor in asked]
+        )

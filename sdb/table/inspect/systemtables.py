@@ -1,4 +1,4 @@
-"""Rows that tell of tables: their versions, packfiles, blocks, inputs, names and garbage."""
+"""Rows of facts about tables: their versions, packfiles, blocks, inputs, names and garbage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from sdb import instants
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.catalog.refs import refs
+from sdb.table.catalog.views import views
 from sdb.table.history.log import log
 from sdb.table.inspect.describe import facts
 from sdb.table.sync.status import input_states
@@ -24,19 +25,7 @@ if TYPE_CHECKING:
 
 
 def system_rows(kind: str, handle: TableHandle) -> Iterator[Row]:
-    """Give the rows of a system table about a table.
-
-    Parameters
-    ----------
-    kind : {"versions", "packfiles", "blocks", "inputs", "refs", "garbage"}
-        Which one.
-    handle : TableHandle
-        The table, or a version of it.
-
-    Yields
-    ------
-    dict
-        A row; times are datetimes.
+    """Return the rows of a system table about a table.
 
     Raises
     ------
@@ -47,60 +36,77 @@ def system_rows(kind: str, handle: TableHandle) -> Iterator[Row]:
 
 
 def table_rows(root: TableRoot) -> Iterator[Row]:
-    """Give a row for each table below a root; of one whose index is damaged, what is wrong."""
+    """Yield a row for each table and view below a root; of a damaged one, what is wrong."""
     for database in root.databases():
         for table in root.tables(database):
             try:
                 handle = find_table(root, database, table)
                 if handle is None:
                     continue
-                found = facts(handle)
+                table_facts = facts(handle)
             except (CorruptError, UnsupportedError) as error:
-                yield {"database": database, "table": table, "error": error.message}
+                yield {
+                    "database": database,
+                    "table": table,
+                    "kind": "table",
+                    "error": error.message,
+                }
                 continue
             yield {
                 "database": database,
                 "table": table,
-                "version": found.version,
-                "rows": found.rows,
-                "bytes": found.size_bytes,
-                "packfiles": found.packfiles,
-                "newest_path": None if found.newest_path is None else ".".join(found.newest_path),
-                "newest_at": _time(found.newest_us),
-                "changed_at": _time(found.synced_us),
+                "kind": "table",
+                "version": table_facts.version,
+                "rows": table_facts.rows,
+                "bytes": table_facts.size_bytes,
+                "packfiles": table_facts.packfiles,
+                "newest_path": None
+                if table_facts.newest_path is None
+                else ".".join(table_facts.newest_path),
+                "newest_at": _time(table_facts.newest_us),
+                "changed_at": _time(table_facts.synced_us),
             }
+    for view in views(root):
+        yield {
+            "database": view.database,
+            "table": view.view,
+            "kind": "view",
+            "version": view.newest.version,
+            "changed_at": _time(view.newest.at_us),
+            "query": view.newest.text,
+        }
 
 
 def _versions(handle: TableHandle) -> Iterator[Row]:
-    for one in log(handle):
-        changes = one.changes.as_dict()
+    for version in log(handle):
+        changes = version.changes.as_dict()
         yield {
-            "version": one.version,
-            "at": _time(one.at_us),
-            "id": one.commit,
-            "operation": one.operation,
-            "author": one.author,
-            "message": one.message,
-            "rows": one.rows,
-            "bytes": one.size_bytes,
+            "version": version.version,
+            "at": _time(version.at_us),
+            "id": version.commit,
+            "operation": version.operation,
+            "author": version.author,
+            "message": version.message,
+            "rows": version.rows,
+            "bytes": version.size_bytes,
             **{name.replace("-", "_"): value for name, value in changes.items()},
-            "parents": list(one.parents),
-            "names": list(one.names),
+            "parents": list(version.parents),
+            "names": list(version.names),
         }
 
 
 def _packfiles(handle: TableHandle) -> Iterator[Row]:
     indirect = sum(ref.objects for ref in handle.index.indirect.refs)
-    for number, one in enumerate(handle.descriptors()):
-        trailer = one.trailer
+    for number, descriptor in enumerate(handle.descriptors()):
+        trailer = descriptor.trailer
         yield {
-            "path": one.key,
-            "rows": one.rows,
-            "bytes": one.size_bytes,
+            "path": descriptor.key,
+            "rows": descriptor.rows,
+            "bytes": descriptor.size_bytes,
             "blocks": len(trailer.blocks),
             "algorithm": trailer.algorithm,
-            "etag": one.etag,
-            "modified_at": _time(one.modified_us),
+            "etag": descriptor.etag,
+            "modified_at": _time(descriptor.modified_us),
             "indirect": number < indirect,
             "constants": dict(trailer.sparse.constants),
             "times": [
@@ -116,13 +122,13 @@ def _packfiles(handle: TableHandle) -> Iterator[Row]:
 
 
 def _blocks(handle: TableHandle) -> Iterator[Row]:
-    for one in handle.descriptors():
-        trailer = one.checked().trailer
+    for descriptor in handle.descriptors():
+        trailer = descriptor.checked().trailer
         summary = trailer.sparse.summary
         for number, block in enumerate(trailer.blocks):
             start, stop = trailer.block_range(number)
             yield {
-                "packfile": one.key,
+                "packfile": descriptor.key,
                 "block": number,
                 "offset": start,
                 "bytes": stop - start,
@@ -134,13 +140,13 @@ def _blocks(handle: TableHandle) -> Iterator[Row]:
 
 
 def _times(trailer: Trailer, block: int) -> list[Row]:
-    """Give the range of times that a block has at each path, as far as it is known."""
-    found = []
+    """Return the range of times that a block has at each path, as far as it is known."""
+    ranges = []
     for path, index in trailer.sparse.indices.items():
-        known = None if index.is_empty else index.known_range(block)
-        if known is not None:
-            found.append(_range(path, *known))
-    return found
+        bounds = None if index.is_empty else index.known_range(block)
+        if bounds is not None:
+            ranges.append(_range(path, *bounds))
+    return ranges
 
 
 def _range(path: tuple[str, ...], first_us: int, last_us: int) -> Row:
@@ -148,30 +154,35 @@ def _range(path: tuple[str, ...], first_us: int, last_us: int) -> Row:
 
 
 def _inputs(handle: TableHandle) -> Iterator[Row]:
-    for one in input_states(handle):
+    for status in input_states(handle):
         yield {
-            "path": one.path,
-            "etag": one.etag,
-            "number": one.number,
-            "state": one.state.value,
-            "reason": one.reason or None,
+            "path": status.path,
+            "etag": status.etag,
+            "number": status.number,
+            "state": status.state.value,
+            "reason": status.reason or None,
         }
 
 
 def _refs(handle: TableHandle) -> Iterator[Row]:
     keys = handle.keys
-    for one in refs(open_table(handle.root, keys.database, keys.table)):
-        at = _time(one.at_us)
-        yield {"kind": one.kind, "name": one.name, "version": one.version, "at": at}
+    for ref in refs(open_table(handle.root, keys.database, keys.table)):
+        at = _time(ref.at_us)
+        yield {"kind": ref.kind, "name": ref.name, "version": ref.version, "at": at}
 
 
 def _garbage(handle: TableHandle) -> Iterator[Row]:
     from sdb.table.maintenance.gc import collect
 
     keys = handle.keys
-    for one in collect(handle.root, keys.database, keys.table, dry_run=True).garbage:
-        at = _time(one.modified_us)
-        yield {"key": one.key, "kind": one.kind, "bytes": one.size_bytes, "modified_at": at}
+    for garbage in collect(handle.root, keys.database, keys.table, dry_run=True).garbage:
+        at = _time(garbage.modified_us)
+        yield {
+            "key": garbage.key,
+            "kind": garbage.kind,
+            "bytes": garbage.size_bytes,
+            "modified_at": at,
+        }
 
 
 def _time(us: int | None) -> datetime | None:

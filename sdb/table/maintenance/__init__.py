@@ -4,6 +4,7 @@
 ``sizetiers``     size-tiered compaction: which packfiles are merged
 ``compact``       small packfiles become larger ones
 ``expire``        versions leave the history
+``listing``       objects of a table by key, and its branches
 ``held``          what keeps an object, and until when
 ``collected``     the result of a collection
 ``reachable``     objects that a table needs

@@ -38,7 +38,7 @@ _PACKFILES = (".zion", ".ion.zst")
 
 @record
 class Garbage:
-    """An object that nothing leads to, or an upload that nobody will complete.
+    """An object that nothing leads to, or an upload that no writer will complete.
 
     Attributes
     ----------
@@ -88,10 +88,10 @@ class Collected:
     @property
     def size_bytes(self) -> int:
         """Size of what was deleted."""
-        return sum(one.size_bytes for one in self.garbage)
+        return sum(item.size_bytes for item in self.garbage)
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         from sdb import instants
 
         return {
@@ -101,9 +101,10 @@ class Collected:
             "versions": self.versions,
             "bytes": self.size_bytes,
             "garbage": [
-                {"key": one.key, "kind": one.kind, "bytes": one.size_bytes} for one in self.garbage
+                {"key": item.key, "kind": item.kind, "bytes": item.size_bytes}
+                for item in self.garbage
             ],
-            "held": [one.as_dict() for one in self.groups],
+            "held": [group.as_dict() for group in self.groups],
         }
 
     @property
@@ -113,26 +114,26 @@ class Collected:
 
 
 def held_of(
-    kept: Iterable[Garbage], needed: FoundObjects, now_us: int, grace_us: int
+    remaining: Iterable[Garbage], needed: FoundObjects, now_us: int, grace_us: int
 ) -> tuple[HeldObject, ...]:
     """Return what keeps objects, of those that the newest version does not need."""
     lasting = KeepReason(GRACE)
     held = []
-    for one in kept:
-        reason = needed.why(one.key)
+    for item in remaining:
+        reason = needed.why(item.key)
         if reason is not None and reason.kind == NEWEST:
             continue
         until_us = 0
         if reason is None:  # nothing leads to it, and it is new
-            reason, until_us = lasting, one.modified_us + grace_us
+            reason, until_us = lasting, item.modified_us + grace_us
         elif reason.kind == GRACE:
             until_us = (reason.ended_us or now_us) + grace_us
         elif reason.kind == QUARANTINE:
             until_us = reason.ended_us + grace_us
-        elif reason.kind == LEASE and one.kind == "lease":
-            until_us = one.modified_us + grace_us
-        found = HeldObject(one.key, one.kind, one.size_bytes, reason.kind, reason.name, until_us)
-        held.append(found)
+        elif reason.kind == LEASE and item.kind == "lease":
+            until_us = item.modified_us + grace_us
+        entry = HeldObject(item.key, item.kind, item.size_bytes, reason.kind, reason.name, until_us)
+        held.append(entry)
     return tuple(held)
 
 

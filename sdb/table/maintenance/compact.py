@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from sdb.errors import NotFoundError
-from sdb.packfile.prune.unknownfields import tell
+from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.packfile.trailer.fieldcounts import field_name
 from sdb.progress import silent
@@ -20,11 +20,11 @@ from sdb.table.commit.commit import check_writable, commit
 from sdb.table.commit.environment import REAL
 from sdb.table.definition.cache import read_definition
 from sdb.table.format.keys import TableKeys
+from sdb.table.format.state import RowCounts
 from sdb.table.maintenance.sizetiers import is_ours, runs_to_cluster, runs_to_merge
-from sdb.table.packfiles.knownfields import telling_trailers
+from sdb.table.packfiles.knownfields import trailers_with_fields
 from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
 from sdb.table.packfiles.merge import merge_here
-from sdb.table.packfiles.timeoverlap import TimeShares, time_shares
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from sdb.progress import Progress
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.commit.environment import Surroundings
+    from sdb.table.commit.environment import Environment
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.index import TableIndex
     from sdb.table.format.manifests import IndirectRef
-    from sdb.table.packfiles.merge import MergedPackfile
+    from sdb.table.packfiles.merge import BlockTimes, MergedPackfile
 
     class Merging(Protocol):
         """A function that makes a packfile of each of some runs, see `merge_here`."""
@@ -79,7 +79,9 @@ class CompactedRun:
     is_sorted : bool
         Whether it is clustered.
     are_inputs_known : bool
-        False if it cannot tell any more which inputs rows came from, as its parts did.
+        False if it lost the provenance of rows that its parts had.
+    are_rows_traced : bool
+        Whether it says which rows of its parts its rows were, as merges by row need.
     """
 
     parts: tuple[str, ...]
@@ -92,9 +94,10 @@ class CompactedRun:
     packed_bytes: int
     is_sorted: bool = False
     are_inputs_known: bool = True
+    are_rows_traced: bool = True
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "packfiles": list(self.parts),
             "packfile": self.key or None,
@@ -106,6 +109,23 @@ class CompactedRun:
             "packed_bytes": self.packed_bytes,
             "clustered": self.is_sorted,
             "inputs_known": self.are_inputs_known,
+        }
+
+
+@record
+class TimeShares:
+    """The share of blocks that a moment lies in, which clustering by other fields makes larger."""
+
+    path: Path  # where the times are
+    before: float  # the share before packfiles were sorted, on average over all of their time
+    after: float  # that since
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as plain values with stable names, for JSON."""
+        return {
+            "path": field_name(self.path),
+            "before": round(self.before, 4),
+            "after": round(self.after, 4),
         }
 
 
@@ -139,10 +159,10 @@ class Compacted:
     @property
     def packfiles_after(self) -> int:
         """Number of packfiles afterwards."""
-        return self.packfiles - sum(len(one.parts) - 1 for one in self.runs)
+        return self.packfiles - sum(len(run.parts) - 1 for run in self.runs)
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "version": self.version,
             "packfiles_before": self.packfiles,
@@ -150,7 +170,7 @@ class Compacted:
             "packfiles_of_other_programs": self.foreign,
             "cluster_by": [field_name(path) for path in self.cluster_by],
             "blocks_at_a_moment": None if self.times is None else self.times.as_dict(),
-            "runs": [one.as_dict() for one in self.runs],
+            "runs": [run.as_dict() for run in self.runs],
         }
 
 
@@ -163,37 +183,22 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     dry_run: bool = False,
     author: str = "",
     message: str = "",
-    around: Surroundings = REAL,
+    env: Environment = REAL,
+    most_bytes: int | None = None,
     merge: Merging = merge_here,
     progress: Progress = silent,
 ) -> Compacted:
     """Merge small packfiles of a table, and sort those of one that is clustered, in one version.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    database, table : str
-        Its names.
-    cluster_by : iterable of path, optional
-        The paths whose values packfiles are sorted by, see
-        :func:`sdb.packfile.rewrite.cuts.cluster_paths`; none: they are not. If not given, what the
-        definition of the table says. A path that no row has is told.
-    dry_run : bool
-        Whether only to tell what would be merged.
-    author, message : str
-        Who does it, and why; the version tells it.
-    around : Surroundings
-        The clock and the dice.
-    merge : callable
-        Makes packfiles; this program does if not given.
-    progress : Progress
-        Told how many bytes of packfiles were taken over.
+    * ``cluster_by``: The paths whose values packfiles are sorted by, see
+      :func:`sdb.packfile.rewrite.cuts.cluster_paths`; none: they are not. If not given, what the
+      definition of the table says. A path that no row has is reported.
+    * ``author, message``: Recorded in the version.
+    * ``most_bytes``: Of what is to be merged or sorted only so much is, at most; all if not given.
+    * ``merge``: Makes packfiles; this program does if not given.
+    * ``progress``: Called with how many bytes of packfiles were taken over.
 
-    Returns
-    -------
-    Compacted
-        What it came to. What others have replaced meanwhile is left out.
+    Returns: The packfiles that were made. Parts that another commit has replaced are left out.
 
     Raises
     ------
@@ -211,43 +216,79 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     if not dry_run:
         check_writable(root)
     head = open_table(root, database, table)
-    by = _clustered_by(root, keys, cluster_by)
+    by = clustered_by(root, keys, cluster_by)
     before = tuple(head.descriptors())
-    _tell_absent(head, before, by)
-    chosen = runs_to_cluster(before, by) if by else runs_to_merge(before)
-    foreign = sum(not is_ours(one) for one in before)
+    _warn_unknown_fields(head, before, by)
+    chosen = runs_of(before, by, env)
+    chosen = _bounded(chosen, most_bytes)
+    foreign = sum(not is_ours(descriptor) for descriptor in before)
     if dry_run or not chosen:
         runs = tuple(_planned(run) for run in chosen)
         return Compacted(None, runs, len(before), foreign, by)
     merged = zip(chosen, merge(root, keys, chosen, by, progress=progress), strict=True)
-    found = [(run, one) for run, one in merged if one is not None]
-    made = [(_done(run, one), one.descriptor) for run, one in found]
+    results = [(run, result) for run, result in merged if result is not None]
+    made = [(_done(run, result), result.descriptor) for run, result in results]
     compaction = _Compaction(head, made, (author, message))
-    version = commit(root, keys, compaction.plan, around=around).version if made else None
+    version = commit(root, keys, compaction.plan, env=env).version if made else None
     runs = compaction.fitting
-    times = time_shares(time_path(head), [one.times for _, one in found if one.times is not None])
+    times = time_shares(
+        time_path(head), [result.times for _, result in results if result.times is not None]
+    )
     return Compacted(version if runs else None, runs, len(before), foreign, by, times)
 
 
-def _clustered_by(
-    root: TableRoot, keys: TableKeys, given: Iterable[str | Sequence[str]] | None
+def _bounded(
+    runs: list[tuple[Descriptor, ...]], most_bytes: int | None
+) -> list[tuple[Descriptor, ...]]:
+    """Return the smallest of some runs, so many that they are not too large together."""
+    if most_bytes is None:
+        return runs
+    left, bounded = most_bytes, []
+    for run in sorted(runs, key=run_bytes):
+        left -= run_bytes(run)
+        if left < 0:
+            break
+        bounded.append(run)
+    return bounded
+
+
+def run_bytes(run: Sequence[Descriptor]) -> int:
+    """Return the size of packfiles that become one."""
+    return sum(part.size_bytes for part in run)
+
+
+def runs_of(
+    packfiles: Sequence[Descriptor], by: tuple[Path, ...], env: Environment = REAL
+) -> list[tuple[Descriptor, ...]]:
+    """Return for each packfile that a compaction makes those that it makes it of."""
+    if by:
+        return runs_to_cluster(packfiles, by, env.limits)
+    return runs_to_merge(packfiles, env.limits)
+
+
+def clustered_by(
+    root: TableRoot, keys: TableKeys, cluster_by: Iterable[str | Sequence[str]] | None
 ) -> tuple[Path, ...]:
-    """Tell what packfiles are sorted by: what is given, or what the definition says."""
-    if given is None:
+    """Report what packfiles are sorted by: what is given, or what the definition says."""
+    if cluster_by is None:
         try:
-            given = read_definition(root, keys).cluster_by
+            cluster_by = read_definition(root, keys).cluster_by
         except NotFoundError:
             return ()
-    listed = list(given)
+    listed = list(cluster_by)
     return cluster_paths(listed) if listed else ()
 
 
-def _tell_absent(head: TableHandle, before: Sequence[Descriptor], by: Sequence[Path]) -> None:
+def _warn_unknown_fields(
+    head: TableHandle, before: Sequence[Descriptor], by: Sequence[Path]
+) -> None:
     """Warn of paths to sort by that no row has."""
     if by:
         with closing(OpenObjects()) as objects:
-            packs = [TablePackfile(head.root, one.checked(), objects) for one in before]
-            tell(by, telling_trailers(packs, by), of=head.name)
+            packs = [
+                TablePackfile(head.root, descriptor.checked(), objects) for descriptor in before
+            ]
+            warn_unknown(by, trailers_with_fields(packs, by), of=head.name)
 
 
 class _Compaction:
@@ -257,10 +298,10 @@ class _Compaction:
         self,
         head: TableHandle,
         made: list[tuple[CompactedRun, Descriptor]],
-        told: tuple[str, str],
+        authorship: tuple[str, str],
     ) -> None:
         self._made = made
-        self._author, self._message = told
+        self._author, self._message = authorship
         self._handle = head
         state = head.state
         self._since_us = 0 if state is None else state.boundary_us
@@ -269,18 +310,22 @@ class _Compaction:
 
     def plan(self, index: TableIndex) -> TableChange | None:
         """Make the change of what still fits: all parts of a packfile are in the table."""
-        there = {one.key for one in index.inline}.union(*map(self._listed, index.indirect.refs))
-        fitting = [(run, one) for run, one in self._made if fits(run, there)]
+        present = {descriptor.key for descriptor in index.inline}.union(
+            *map(self._listed, index.indirect.refs)
+        )
+        fitting = [(run, descriptor) for run, descriptor in self._made if fits(run, present)]
         self.fitting = tuple(run for run, _ in fitting)
         if not fitting:
             return None
         return TableChange(
             COMPACT,
-            tuple(one for _, one in fitting),
-            frozenset(key for run, _ in fitting for key in run.parts if key in there),
+            tuple(descriptor for _, descriptor in fitting),
+            frozenset(key for run, _ in fitting for key in run.parts if key in present),
             author=self._author,
             message=self._message,
             since_us=self._since_us,
+            counts=RowCounts(0, 0, 0),
+            is_traced=all(run.are_rows_traced for run, _ in fitting),
         )
 
     def _listed(self, ref: IndirectRef) -> frozenset[str]:
@@ -289,30 +334,62 @@ class _Compaction:
         return self._lists[ref.key]
 
 
-def fits(run: CompactedRun, there: set[str]) -> bool:
-    """Tell whether all parts of a packfile are still in the table."""
-    return there.issuperset(run.parts)
+def fits(run: CompactedRun, present: set[str]) -> bool:
+    """Return whether all parts of a packfile are still in the table."""
+    return present.issuperset(run.parts)
 
 
 def _planned(run: Sequence[Descriptor]) -> CompactedRun:
-    size = sum(one.size_bytes for one in run)
-    return CompactedRun(tuple(one.key for one in run), "", _rows(run), size, 0, 0, 0, 0)
+    size = sum(part.size_bytes for part in run)
+    return CompactedRun(tuple(part.key for part in run), "", _rows(run), size, 0, 0, 0, 0)
 
 
-def _done(run: Sequence[Descriptor], found: MergedPackfile) -> CompactedRun:
+def _done(run: Sequence[Descriptor], merged: MergedPackfile) -> CompactedRun:
     return CompactedRun(
-        tuple(one.key for one in run),
-        found.descriptor.key,
+        tuple(part.key for part in run),
+        merged.descriptor.key,
         _rows(run),
-        sum(one.size_bytes for one in run),
-        found.descriptor.size_bytes,
-        found.copied_bytes,
-        found.moved_bytes,
-        found.packed_bytes,
-        found.times is not None,
-        found.are_inputs_known,
+        sum(part.size_bytes for part in run),
+        merged.descriptor.size_bytes,
+        merged.copied_bytes,
+        merged.moved_bytes,
+        merged.packed_bytes,
+        merged.times is not None,
+        merged.are_inputs_known,
+        merged.are_rows_traced,
     )
 
 
 def _rows(run: Sequence[Descriptor]) -> int:
-    return sum(one.rows or 0 for one in run)
+    return sum(part.rows or 0 for part in run)
+
+
+def time_shares(
+    path: Path | None, runs: Sequence[tuple[BlockTimes, BlockTimes]]
+) -> TimeShares | None:
+    """Compare the times of blocks before and after packfiles were sorted.
+
+    * ``path``: Where the times are; None: where blocks were sharpest before.
+    * ``runs``: For each packfile that was made the times of the blocks of its parts, and of its
+      own.
+    """
+    sides = [side for run in runs for side in run]
+    if not sides:
+        return None
+    paths = set().union(*sides) if path is None else {path}
+    shares = [
+        _share_at(path, runs) for path in sorted(paths) if all(side.get(path) for side in sides)
+    ]
+    return min(shares, key=lambda share: share.before, default=None)
+
+
+def _share_at(path: Path, runs: Sequence[tuple[BlockTimes, BlockTimes]]) -> TimeShares:
+    before, after = ([span for run in runs for span in run[side][path]] for side in (0, 1))
+    spans = before + after
+    whole_us = max(last for _, last in spans) - min(first for first, _ in spans)
+    return TimeShares(path, _share(before, whole_us), _share(after, whole_us))
+
+
+def _share(spans: Iterable[tuple[int, int]], whole_us: int) -> float:
+    lengths = [last - first for first, last in spans]
+    return sum(lengths) / (len(lengths) * whole_us) if whole_us else 1.0

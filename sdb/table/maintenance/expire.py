@@ -1,4 +1,4 @@
-"""Expiry: versions that nobody needs any more leave the history.
+"""Expire: versions that no policy keeps leave the history, and so do those that are thinned out.
 
 Nothing is deleted: what only they lead to is for the collector, after its grace time.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from sdb import instants
-from sdb.errors import NotFoundError, UsageError
+from sdb import durations
+from sdb.errors import InputError, NotFoundError, UsageError
 from sdb.records import record, replace
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.commit.change import EXPIRE, HOUSEKEEPING, TableChange
@@ -16,6 +16,7 @@ from sdb.table.commit.commit import check_writable, commit
 from sdb.table.commit.environment import REAL
 from sdb.table.definition.cache import read_definition
 from sdb.table.definition.definition import VersionPolicy
+from sdb.table.definition.thinning import Thinning
 from sdb.table.format.history import PastVersion, read_history
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.state import state_of
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.commit.environment import Surroundings
+    from sdb.table.commit.environment import Environment
     from sdb.table.definition.timespan import CalendarSpan
     from sdb.table.format.index import TableIndex
     from sdb.table.format.state import VersionState
@@ -37,23 +38,19 @@ _SECOND_US = 1_000_000
 
 @record
 class ExpiryPolicy:
-    """The versions that are kept; all others but the newest expire.
+    """The versions that are kept; all others but the newest expire."""
 
-    Attributes
-    ----------
-    keep_last : int or None
-        So many of the newest versions are kept, the newest of all among them. Those that only
-        expiry and collection have made do not count.
-    keep_within : CalendarSpan, float or None
-        Versions that were the newest at some time within it, or within so many seconds, are kept.
-    keep_tags : tuple of str or None
-        Patterns of tags: versions with such a tag are kept, and other tags go with their versions.
-        None: every tag keeps its version.
-    """
-
+    # So many of the newest versions are kept, the newest of all among them. Those that only expiry
+    # and collection have made do not count.
     keep_last: int | None = None
+    # Versions that were the newest at some time within it, or within so many seconds, are kept
     keep_within: CalendarSpan | float | None = None
+    # Patterns of tags: versions with such a tag are kept, and other tags go with their versions.
+    # None: every tag keeps its version.
     keep_tags: tuple[str, ...] | None = None
+    # Of the versions that are kept for their time alone, some go, and later ones stand for them.
+    # Without `keep_within` it says how long, too.
+    thin: Thinning | None = None
 
 
 @record
@@ -68,25 +65,29 @@ class Expired:
         Versions that left the history, or would have, the oldest first.
     untagged : tuple of str
         Tags that went with them.
-    kept : int
+    kept_count : int
         Number of versions that are left, the newest among them.
     for_branches : tuple of int
         Those that stay for merges of other branches alone.
+    thinned : tuple of int
+        Numbers of those that left and that others stand for.
     """
 
     version: int | None
     dropped: tuple[PastVersion, ...]
     untagged: tuple[str, ...]
-    kept: int
+    kept_count: int
     for_branches: tuple[int, ...] = ()
+    thinned: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "version": self.version,
-            "expired": [one.version for one in self.dropped],
+            "expired": [version.version for version in self.dropped],
+            "thinned": list(self.thinned),
             "tags_removed": list(self.untagged),
-            "kept": self.kept,
+            "kept": self.kept_count,
             "kept_for_branches": list(self.for_branches),
         }
 
@@ -100,7 +101,7 @@ def expire(
     dry_run: bool = False,
     author: str = "",
     message: str = "",
-    around: Surroundings = REAL,
+    env: Environment = REAL,
 ) -> Expired:
     """Take versions out of the history of a table that a policy does not keep.
 
@@ -108,25 +109,9 @@ def expire(
     newest version stay as they are. Objects are deleted by
     :func:`sdb.table.maintenance.gc.collect`, and not before its grace time is over.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    database, table : str
-        Its names.
-    policy : ExpiryPolicy
-        What is kept.
-    dry_run : bool
-        Whether only to tell what would be done.
-    author, message : str
-        Who does it, and why; the version tells it.
-    around : Surroundings
-        The clock and the dice.
+    * ``author, message``: Recorded in the version.
 
-    Returns
-    -------
-    Expired
-        What it came to. The commit makes a version of its own, if anything expires.
+    Returns: What it came to. The commit makes a version of its own, if anything expires.
 
     Raises
     ------
@@ -141,25 +126,29 @@ def expire(
     if not dry_run:
         check_writable(root)
     head = open_table(root, database, table)
-    expiry = _Expiry(head, policy, around)
-    found = expiry.chosen(head.index)
-    if dry_run or not found.dropped:
-        return found
+    expiry = _Expiry(head, policy, env)
+    chosen = expiry.chosen(head.index)
+    if dry_run or not chosen.dropped:
+        return chosen
 
     def plan(index: TableIndex) -> TableChange | None:
-        nonlocal found
-        found = expiry.chosen(index)
-        if not found.dropped:
+        nonlocal chosen
+        chosen = expiry.chosen(index)
+        if not chosen.dropped:
             return None
-        numbers = frozenset(one.version for one in found.dropped)
-        untagged = frozenset(found.untagged)
+        numbers = frozenset(version.version for version in chosen.dropped)
         return TableChange(
-            EXPIRE, expired=numbers, untagged=untagged, author=author, message=message
+            EXPIRE,
+            expired=numbers,
+            thinned=frozenset(chosen.thinned),
+            untagged=frozenset(chosen.untagged),
+            author=author,
+            message=message,
         )
 
-    done = commit(root, keys, plan, around=around)
-    version = done.version if found.dropped else None
-    return replace(found, version=version, kept=found.kept + (version is not None))
+    done = commit(root, keys, plan, env=env)
+    version = done.version if chosen.dropped else None
+    return replace(chosen, version=version, kept_count=chosen.kept_count + (version is not None))
 
 
 class _Expiry:
@@ -169,67 +158,80 @@ class _Expiry:
         self,
         table: TableHandle,
         policy: ExpiryPolicy,
-        around: Surroundings,
+        env: Environment,
     ) -> None:
         self._table = table
         self._root = table.root
         self._keys = table.keys
         self._policy = policy
-        self._around = around
+        self._around = env
 
     def chosen(self, index: TableIndex) -> Expired:
         state = state_of(index.user_data)
         if state is None:
             return Expired(None, (), (), 1)
         newest = state.past(self._keys.version(state.version, state.commit), "")
-        found = [*history_of(state, self._root), newest]
-        kept = self._kept(found)
+        versions = [*history_of(state, self._root), newest]
+        kept_numbers = self._counted(versions)
         kept_tags = [
             name
             for name in state.tags
             if self._policy.keep_tags is None
             or any(fnmatchcase(name, pattern) for pattern in self._policy.keep_tags)
         ]
-        kept |= {state.tags[name].version for name in kept_tags}
-        needed = kept_for_branches(self._table, state) - kept - {state.version}
-        kept |= needed
-        dropped = [one for one in found if one.version not in kept]
-        if not any(one.operation not in HOUSEKEEPING for one in dropped):
+        kept_numbers |= {state.tags[name].version for name in kept_tags}
+        needed = kept_for_branches(self._table, state) - kept_numbers - {state.version}
+        kept_numbers |= {*needed, state.version}
+        for_time = self._for_time(versions) | kept_numbers
+        thinned: set[int] = set()
+        if self._policy.thin is not None:
+            timed = [version for version in versions if version.version in for_time]
+            thinned = self._policy.thin.thinned(timed, self._around.now_us(), kept_numbers)
+        kept_numbers = for_time - thinned
+        dropped = [version for version in versions if version.version not in kept_numbers]
+        if not any(version.operation not in HOUSEKEEPING for version in dropped):
             dropped = []  # else each expiry would have that before it to expire
-        gone = {one.version for one in dropped}
+        gone = {version.version for version in dropped}
         untagged = [
             name
             for name, tag in state.tags.items()
-            if name not in kept_tags and tag.version not in kept
+            if name not in kept_tags and tag.version not in kept_numbers
         ]
-        left = len(found) - len(gone)
-        return Expired(None, tuple(dropped), tuple(untagged), left, tuple(sorted(needed)))
+        left = len(versions) - len(gone)
+        gone_thinned = tuple(sorted(gone & thinned))
+        for_branches = tuple(sorted(needed))
+        return Expired(None, tuple(dropped), tuple(untagged), left, for_branches, gone_thinned)
 
-    def _kept(self, found: Sequence[PastVersion]) -> set[int]:
-        """Give the numbers of versions that count and time keep."""
-        kept: set[int] = set()
-        if self._policy.keep_last is not None:
-            counted = [one.version for one in found if one.operation not in HOUSEKEEPING]
-            kept.update(counted[-self._policy.keep_last :])
-        if self._policy.keep_within is not None:
-            now_us = self._around.now_us()
-            within = self._policy.keep_within
-            if isinstance(within, int | float):
-                since_us = now_us - int(within * _SECOND_US)
-            else:
-                since_us = within.before(now_us)
-            ends_us = [one.at_us for one in found[1:]] + [now_us]
-            ended = zip(found, ends_us, strict=True)
-            kept.update(one.version for one, end_us in ended if end_us > since_us)
-        return kept
+    def _counted(self, versions: Sequence[PastVersion]) -> set[int]:
+        """Return the numbers of the newest versions that are kept."""
+        if self._policy.keep_last is None:
+            return set()
+        counted = [version.version for version in versions if version.operation not in HOUSEKEEPING]
+        return set(counted[-self._policy.keep_last :])
+
+    def _for_time(self, versions: Sequence[PastVersion]) -> set[int]:
+        """Return the numbers of versions that were the newest within the time of the policy."""
+        now_us = self._around.now_us()
+        within, thin = self._policy.keep_within, self._policy.thin
+        if within is None and (thin is None or not thin.steps):
+            return set()
+        if within is None:
+            since_us = now_us - (0 if thin is None else thin.longest_us)
+        elif isinstance(within, int | float):
+            since_us = now_us - int(within * _SECOND_US)
+        else:
+            since_us = within.before(now_us)
+        ends_us = [version.at_us for version in versions[1:]] + [now_us]
+        ended = zip(versions, ends_us, strict=True)
+        return {version.version for version, end_us in ended if end_us > since_us}
 
 
 def history_of(state: VersionState, root: TableRoot) -> list[PastVersion]:
-    """Give the versions before a version that its history tells of, the oldest first."""
-    found: list[PastVersion] = []
+    """Return the versions in the history of a version, the oldest first."""
+    versions: list[PastVersion] = []
     for ref in state.older:
-        found += read_history(root.fetch(ref.key, ref.etag), ref)
-    return [*found, *state.history]
+        versions += read_history(root.fetch(ref.key, ref.etag), ref)
+    return [*versions, *state.history]
 
 
 def policy_of(
@@ -239,86 +241,72 @@ def policy_of(
     keep_last: int | None = None,
     keep_within: str | float | None = None,
     keep_tags: Sequence[str] = (),
+    thin: str | None = None,
     all_but_head: bool = False,
 ) -> ExpiryPolicy:
     """Make a policy of what was asked for, or of the definition of the table if nothing was.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    keep_last, keep_tags
-        See :class:`ExpiryPolicy`.
-    keep_within : str or float, optional
-        As in ``30d`` or ``12h``, or seconds.
-    all_but_head : bool
-        Whether nothing but the newest version, and those with tags, is kept.
-
-    Returns
-    -------
-    ExpiryPolicy
-        The policy.
+    * ``keep_last, keep_tags``: See :class:`ExpiryPolicy`.
+    * ``keep_within``: As in ``30d`` or ``12h``, or seconds.
+    * ``thin``: See :meth:`sdb.table.definition.thinning.Thinning.parse`; ``off`` alone leaves the
+      thinning of the definition out.
+    * ``all_but_head``: Whether nothing but the newest version, and those with tags, is kept.
 
     Raises
     ------
     UsageError
-        There is none, or one that keeps nothing without saying so.
+        There is no policy, or it keeps nothing without saying so.
     """
     tags = tuple(keep_tags) or None
-    within = seconds_of(keep_within) if isinstance(keep_within, str) else keep_within
+    within = durations.seconds(keep_within) if isinstance(keep_within, str) else keep_within
     if keep_last is not None and keep_last < 1:
         raise UsageError("--keep-last keeps at least one version", expected="a number from 1 on")
-    asked = keep_last is not None or within is not None
+    thinning = None if thin is None else _thinning(thin)
+    asked = keep_last is not None or within is not None or bool(thinning and thinning.steps)
     if all_but_head:
         if asked:
-            raise UsageError("--all-but-head keeps nothing, and --keep-last and --keep-within do")
+            message = "--all-but-head keeps nothing, and --keep-last, --keep-within and --thin do"
+            raise UsageError(message)
         return ExpiryPolicy(1, None, tags)
     if asked:
-        if keep_last == 1 and within is None and tags is None:
+        if keep_last == 1 and within is None and tags is None and not thinning:
             message = "--keep-last 1 keeps no version but the newest"
             raise UsageError(message, hint="--all-but-head says so")
-        return ExpiryPolicy(keep_last, within, tags)
-    stored = _stored_policy(root, keys)
+        return ExpiryPolicy(keep_last, within, tags, thinning)
+    stored = stored_policy(root, keys)
     if stored is not None:
-        return ExpiryPolicy(stored.keep_last, stored.keep_for, tags)
+        steps = stored.thin if thinning is None else thinning
+        return ExpiryPolicy(stored.keep_last, stored.keep_for, tags, steps)
     if tags is not None:
         raise UsageError(
             "--keep-tag alone keeps no version without a tag",
             hint="add --keep-last or --keep-within, or --all-but-head if that is meant",
         )
     raise UsageError(
-        f"nothing tells which versions of {keys.database}.{keys.table} to keep",
+        f"no policy says which versions of {keys.database}.{keys.table} to keep",
         hint="versions in its definition, or sdb expire --keep-last 10, --keep-within 30d",
     )
 
 
-def _stored_policy(root: TableRoot, keys: TableKeys) -> VersionPolicy | None:
+def _thinning(text: str) -> Thinning:
     try:
-        found = read_definition(root, keys).versions
+        return Thinning.parse(text)
+    except InputError as error:
+        raise UsageError(f"--thin: {error.message}", expected=error.expected) from None
+
+
+def stored_policy(root: TableRoot, keys: TableKeys) -> VersionPolicy | None:
+    """Return the policy of the definition of a table; None: it has none.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table.
+    """
+    try:
+        policy = read_definition(root, keys).versions
     except NotFoundError:
         if find_table(root, keys.database, keys.table) is None:
             raise root.absent(keys) from None
         return None
-    return None if found is None or found == VersionPolicy() else found
-
-
-def seconds_of(text: str) -> float:
-    """Read a span of time.
-
-    Raises
-    ------
-    UsageError
-        It is none.
-
-    Examples
-    --------
-    >>> seconds_of("24h"), seconds_of("30d"), seconds_of("0s")
-    (86400.0, 2592000.0, 0.0)
-    """
-    now_us = 0
-    found = instants.relative(text, now_us) if text[:1].isdigit() else None
-    if found is None:
-        raise UsageError(f"{text!r} is no span of time", expected="30d, 12h, 90m or 30s")
-    return (now_us - found) / _SECOND_US
+    return None if policy is None or policy == VersionPolicy() else policy

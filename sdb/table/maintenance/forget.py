@@ -11,13 +11,13 @@ from sdb.errors import CorruptError
 from sdb.records import record
 from sdb.table.commit.change import PURGE, TableChange
 from sdb.table.commit.commit import commit
-from sdb.table.commit.environment import REAL, Surroundings
+from sdb.table.commit.environment import REAL, Environment
 from sdb.table.commit.objects import look
 from sdb.table.format.columns import DescriptorList
 from sdb.table.format.index import TableIndex
 from sdb.table.format.state import state_of
-from sdb.table.format.versionref import MAIN
 from sdb.table.maintenance.expire import history_of
+from sdb.table.maintenance.listing import objects_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,15 +71,7 @@ class Forgotten:
 
 
 class Leading:
-    """Finds what leads to some packfiles; each object is read once.
-
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-    packfiles : collection of str
-        Their keys.
-    """
+    """Finds what leads to some packfiles; each object is read once."""
 
     def __init__(self, root: TableRoot, packfiles: Collection[str]) -> None:
         self._root = root
@@ -89,7 +81,7 @@ class Leading:
 
     def index(self, index: TableIndex) -> bool:
         """Return True if an index leads to one of them."""
-        inline = not self._packfiles.isdisjoint(one.key for one in index.inline)
+        inline = not self._packfiles.isdisjoint(descriptor.key for descriptor in index.inline)
         return inline or any(self.listing(ref) for ref in index.indirect.refs)
 
     def listing(self, ref: IndirectRef) -> bool:
@@ -99,7 +91,7 @@ class Leading:
             self._lists[ref.key] = not self._packfiles.isdisjoint(listed.keys())
         return self._lists[ref.key]
 
-    def version(self, one: VersionPointer | PastVersion) -> bool:
+    def version(self, pointer: VersionPointer | PastVersion) -> bool:
         """Return True if a version leads to one of them.
 
         Raises
@@ -107,45 +99,35 @@ class Leading:
         CorruptError
             It is missing or damaged.
         """
-        if one.key not in self._versions:
-            data = self._root.fetch(one.key, one.etag)
-            self._versions[one.key] = self.index(TableIndex.decode(data, self._root.keyring))
-        return self._versions[one.key]
+        if pointer.key not in self._versions:
+            data = self._root.fetch(pointer.key, pointer.etag)
+            self._versions[pointer.key] = self.index(TableIndex.decode(data, self._root.keyring))
+        return self._versions[pointer.key]
 
-    def picked(self, one: PastVersion) -> bool:
+    def picked(self, version: PastVersion) -> bool:
         """Return True if a version has merged a part of one that leads to one of them."""
-        data = self._root.fetch(one.key, one.etag)
+        data = self._root.fetch(version.key, version.etag)
         state = state_of(TableIndex.decode(data, self._root.keyring).user_data)
         merged = None if state is None else state.merged
         return merged is not None and self._root.has(merged.key) and self.version(merged)
 
 
-def forgettable(root: TableRoot, index: TableIndex, branch: str, leading: Leading) -> Forgotten:
-    """Return the places that versions lose which lead to packfiles.
-
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-    index : TableIndex
-        The newest version of the branch.
-    branch : str
-        The branch.
-    leading : Leading
-        The packfiles.
-    """
+def versions_to_forget(
+    root: TableRoot, index: TableIndex, branch: str, leading: Leading
+) -> Forgotten:
+    """Return the places that versions lose which lead to packfiles."""
     state = state_of(index.user_data)
     if state is None:
         return Forgotten(branch)
     versions = [
-        one.version
-        for one in history_of(state, root)
-        if leading.version(one) or (one.version in state.picked and leading.picked(one))
+        version.version
+        for version in history_of(state, root)
+        if leading.version(version) or (version.version in state.picked and leading.picked(version))
     ]
     tags = [name for name, tag in state.tags.items() if leading.version(tag)]
-    merges = [name for name, one in state.merges.items() if leading.version(one)]
-    there = (one for one in state.joined or () if root.has(one.key))
-    joined = tuple([one.key for one in there if leading.version(one)])
+    merges = [name for name, pointer in state.merges.items() if leading.version(pointer)]
+    present = (pointer for pointer in state.joined or () if root.has(pointer.key))
+    joined = tuple([pointer.key for pointer in present if leading.version(pointer)])
     return Forgotten(branch, tuple(versions), tuple(sorted(tags)), tuple(sorted(merges)), joined)
 
 
@@ -157,29 +139,11 @@ def forget(
     *,
     author: str = "",
     message: str = "",
-    around: Surroundings = REAL,
+    env: Environment = REAL,
 ) -> Forgotten:
     """Take versions out of every place that keeps them, in one commit.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    branch : str
-        The branch.
-    leading : Leading
-        Versions that lead to these packfiles go.
-    author, message : str
-        Who does it, and why; the version tells it.
-    around : Surroundings
-        The clock and the dice.
-
-    Returns
-    -------
-    Forgotten
-        What went; there is a new version if anything did.
+    * ``author, message``: Recorded in the version.
 
     Raises
     ------
@@ -188,45 +152,44 @@ def forget(
     ConflictError, UncertainError
         See :func:`sdb.table.commit.commit.commit`.
     """
-    found = Forgotten(branch)
+    forgotten = Forgotten(branch)
 
     def plan(index: TableIndex) -> TableChange | None:
-        nonlocal found
-        found = forgettable(root, index, branch, leading)
+        nonlocal forgotten
+        forgotten = versions_to_forget(root, index, branch, leading)
         state = state_of(index.user_data)
         merged = None if state is None else state.merged
         is_second = merged is not None and leading.version(merged)
-        if found.is_nothing and not is_second:
+        if forgotten.is_nothing and not is_second:
             return None
         return TableChange(
             PURGE,
-            expired=frozenset(found.versions),
-            untagged=frozenset(found.tags),
-            unmerged=frozenset(found.merges),
-            unjoined=frozenset(found.joined),
+            expired=frozenset(forgotten.versions),
+            untagged=frozenset(forgotten.tags),
+            unmerged=frozenset(forgotten.merges),
+            unjoined=frozenset(forgotten.joined),
             author=author,
             message=message,
         )
 
-    commit(root, keys, plan, around=around, branch=branch)
-    return found
+    commit(root, keys, plan, env=env, branch=branch)
+    return forgotten
 
 
-def describing(root: TableRoot, keys: TableKeys, leading: Leading) -> set[str]:
+def objects_describing(root: TableRoot, keys: TableKeys, leading: Leading) -> set[str]:
     """Return the keys of all objects of a table that describe packfiles.
 
     These are versions, also those that nothing leads to any more, leases, and lists of packfiles.
-    A list that no version has is among them: nobody knows what it describes.
+    A list that no version has is among them: what it describes is not known.
 
     Raises
     ------
     CorruptError, UnsupportedError
         A version or lease cannot be read.
     """
-    start = root.key_start(keys.folder)
-    listed = {one.location[start:] for one in root.store.below(root.place(keys.folder))}
-    found: set[str] = set()
-    known: set[str] = set()
+    listed = objects_of(root, keys)
+    leading_keys: set[str] = set()
+    listed_keys: set[str] = set()
     for key in listed:
         if keys.version_of(key) is None and not keys.is_lease(key):
             continue
@@ -238,24 +201,13 @@ def describing(root: TableRoot, keys: TableKeys, leading: Leading) -> set[str]:
         except CorruptError as error:
             raise error.within(f"reading {key}", path=key) from None
         refs = [ref for ref in index.indirect.refs if ref.key in listed]
-        known.update(ref.key for ref in refs)
-        found.update(ref.key for ref in refs if leading.listing(ref))
+        listed_keys.update(ref.key for ref in refs)
+        leading_keys.update(ref.key for ref in refs if leading.listing(ref))
         if len(refs) < len(index.indirect.refs) or leading.index(index):
-            found.add(key)
+            leading_keys.add(key)
     lists = {key for key in listed if _is_list(keys, key)}
-    return found | (lists - known)
+    return leading_keys | (lists - listed_keys)
 
 
 def _is_list(keys: TableKeys, key: str) -> bool:
     return key.startswith(f"{keys.folder}/{_LIST}") and "/" not in key[len(keys.folder) + 1 :]
-
-
-def branches_of(root: TableRoot, keys: TableKeys) -> list[str]:
-    """Return the names of the branches that a table has, main first, as their indexes are there."""
-    above = root.place(f"{keys.folder}/branches/")
-    found = [
-        one.location[len(above) :].removesuffix("/index")
-        for one in root.store.below(above.rstrip("/"))
-        if one.name == "index"
-    ]
-    return [MAIN, *sorted(found)]

@@ -1,8 +1,8 @@
-"""The collector: deletes what nothing leads to, once nobody can be using it any more.
+"""Garbage collection: unreachable objects are deleted once no reader can need them.
 
 1. It lists the objects. What is older than the boundary, a grace time ago, is a candidate.
-2. It commits a version with that boundary. Whoever commits after that looks whether what it adds is
-   older, and copies it if so (:mod:`sdb.table.commit.gcbarrier`).
+2. It commits a version with that boundary. A commit after that checks whether a packfile that it
+   adds is older, and copies it if so (:mod:`sdb.table.commit.gcbarrier`).
 3. It deletes the candidates that this version does not need, and none of what could be read since
    the boundary (:mod:`sdb.table.maintenance.reachable`).
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from sdb import notes
 from sdb.errors import AccessError, CorruptError, UnsupportedError
+from sdb.log import Logger
 from sdb.progress import silent
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.lookup import UnknownReferenceError
@@ -24,30 +25,28 @@ from sdb.table.commit.gcbarrier import MARGIN_US
 from sdb.table.commit.objects import look, store_now_us
 from sdb.table.commit.parents import read_version
 from sdb.table.format.index import TableIndex
-from sdb.table.format.keys import TableKeys, flaw_of_ref
+from sdb.table.format.keys import TableKeys
 from sdb.table.format.versionref import MAIN
 from sdb.table.maintenance.collected import KINDS, Collected, Garbage, held_of, kind_of
 from sdb.table.maintenance.intents import old_intents
+from sdb.table.maintenance.listing import branches_of, key_of, objects_of
 from sdb.table.maintenance.reachable import Reach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from sdb.progress import Progress
     from sdb.store.base import Entry
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.commit.environment import Surroundings
+    from sdb.table.commit.environment import Environment
     from sdb.table.commit.parents import ReadVersion
 
+_log = Logger("sdb.table.gc")
 GRACE_SECONDS = 86_400
 _SECOND_US = 1_000_000
-LEASE_SECONDS = 2_400.0
-"""A lease that was not renewed for so long is over, where no grace time says otherwise."""
-
-DELETERS = 16
-"""So many objects of a remote store are deleted at once."""
+_ATTEMPTS = 5
 
 
 def collect(  # noqa: PLR0913 - the command's options, by name
@@ -59,7 +58,7 @@ def collect(  # noqa: PLR0913 - the command's options, by name
     dry_run: bool = False,
     author: str = "",
     message: str = "",
-    around: Surroundings = REAL,
+    env: Environment = REAL,
     progress: Progress = silent,
 ) -> Collected:
     """Delete the objects of a table that no version needs.
@@ -67,42 +66,33 @@ def collect(  # noqa: PLR0913 - the command's options, by name
     Kept are: the newest version and those of its history, tagged ones and other branches, all that
     could be read within the grace time or is read under a lease, and what was written within it.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    database, table : str
-        Its names.
-    grace_seconds : float
-        How long readers may go on reading what has expired or was replaced.
-    dry_run : bool
-        Whether only to tell what would be deleted.
-    author, message : str
-        Who does it, and why; the version tells it.
-    around : Surroundings
-        The clock and the dice.
-    progress : Progress
-        Told how many objects were deleted.
+    * ``grace_seconds``: How long readers may go on reading what has expired or was replaced.
+    * ``author, message``: Recorded in the version.
 
-    Returns
-    -------
-    Collected
-        What was deleted. The commit makes a version of its own, if there is anything.
+    Returns: What was deleted. The commit makes a version of its own, if there is anything.
 
     Raises
     ------
     NotFoundError
         There is no such table.
     CorruptError, UnsupportedError
-        An object that the table leads to is missing or damaged, or of a later format: nobody knows
-        what it leads to, so that nothing is deleted.
+        An object that the table leads to is missing or damaged, or of a later format: what it
+        leads to is not known, so that nothing is deleted.
     ConflictError, UncertainError
         See :func:`sdb.table.commit.commit.commit`; nothing is deleted.
     """
     keys = TableKeys(database, table)
     if not dry_run:
         check_writable(root)
-    collector = _Collector(root, keys, around, (author, message))
+    for _ in range(_ATTEMPTS - 1):
+        collector = _Collector(root, keys, env, (author, message))
+        try:
+            return collector.run(grace_seconds, progress, dry_run=dry_run)
+        except CorruptError as error:
+            if not collector.is_overtaken():
+                raise
+            _log.info("%s: another collector was faster: %s", keys.folder, error.message)
+    collector = _Collector(root, keys, env, (author, message))
     return collector.run(grace_seconds, progress, dry_run=dry_run)
 
 
@@ -113,29 +103,15 @@ def collect_at_once(
     *,
     author: str = "",
     message: str = "",
-    around: Surroundings = REAL,
+    env: Environment = REAL,
     progress: Progress = silent,
 ) -> Collected:
     """Delete some objects of a table without a grace period, as far as nothing leads to them.
 
-    The boundary moves, so that whoever writes meanwhile finds out. What somebody reads under a
-    lease stays.
+    The boundary moves, so that concurrent writers check their packfiles. What is read under a lease
+    stays.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    only : collection of str
-        The keys of the objects.
-    author, message, around, progress
-        See :func:`collect`.
-
-    Returns
-    -------
-    Collected
-        What was deleted, and what keeps the others.
+    * ``author, message, env, progress``: See :func:`collect`.
 
     Raises
     ------
@@ -143,7 +119,7 @@ def collect_at_once(
         See :func:`collect`.
     """
     check_writable(root)
-    collector = _Collector(root, keys, around, (author, message))
+    collector = _Collector(root, keys, env, (author, message))
     return collector.run(0, progress, dry_run=False, only=only)
 
 
@@ -154,13 +130,20 @@ class _Collector:
         self,
         root: TableRoot,
         keys: TableKeys,
-        around: Surroundings,
-        told: tuple[str, str],
+        env: Environment,
+        authorship: tuple[str, str],
     ) -> None:
-        self._author, self._message = told
+        self._author, self._message = authorship
         self._root = root
         self._keys = keys
-        self._around = around
+        self._env = env
+        self._boundary_us = 0
+
+    def is_overtaken(self) -> bool:
+        """Return whether another collector has moved the boundary since, and deletes by that."""
+        head = self._open(MAIN)
+        state = None if head is None else head.state
+        return state is not None and state.boundary_us > self._boundary_us
 
     def run(
         self,
@@ -170,57 +153,75 @@ class _Collector:
         dry_run: bool,
         only: Collection[str] | None = None,
     ) -> Collected:
-        listed = list(self._root.store.below(self._root.place(self._keys.folder)))
+        grace_us = int(grace_seconds * _SECOND_US)
+        listed = objects_of(self._root, self._keys)
         heads = self._heads(listed)
-        now_us = self._around.now_us()
-        if not dry_run:  # a clock that is ahead would take what is being read for what nobody needs
-            now_us = min(now_us, store_now_us(self._root, self._keys, self._around))
-        before_us = max([one.state.boundary_us for one in heads.values() if one.state], default=0)
-        boundary_us = max(now_us - int(grace_seconds * _SECOND_US), before_us + 1)
-        leased_us = now_us - int(grace_seconds * _SECOND_US)
-        known = self._known(listed)
+        now_us = self._env.now_us()
+        if not dry_run:  # a clock that is ahead would take what is being read for garbage
+            now_us = min(now_us, store_now_us(self._root, self._keys, self._env))
+        before_us = max(
+            [head.state.boundary_us for head in heads.values() if head.state], default=0
+        )
+        boundary_us, leased_us = max(now_us - grace_us, before_us + 1), now_us - grace_us
+        objects = self._deletable(listed)
         current_us = {branch: self._current_us(branch, head) for branch, head in heads.items()}
         if only is not None:
-            known = [one for one in known if one.key in only]
-            heads_us = [one or 0 for one in current_us.values()]
-            boundary_us = max(boundary_us, *heads_us, *(one.modified_us for one in known))
-            leased_us = now_us - int(LEASE_SECONDS * _SECOND_US)
-        old = [one for one in known if one.modified_us <= boundary_us]
+            objects = [item for item in objects if item.key in only]
+            heads_us = [head_us or 0 for head_us in current_us.values()]
+            boundary_us = max(boundary_us, *heads_us, *(item.modified_us for item in objects))
+            leased_us = now_us - int(self._env.limits.lease_seconds * _SECOND_US)
+        self._boundary_us = boundary_us
+        candidates = [item for item in objects if item.modified_us <= boundary_us]
         leases = self._leases(listed, leased_us)
-        times = self._times(listed)
-        reach = Reach(self._root, self._keys, boundary_us, times)
+        reach = Reach(self._root, self._keys, boundary_us, self._times(listed))
         for branch, head in heads.items():
-            reach.branch(branch, head, current_us[branch])
-        reach.leases(leases)
-        reach.lately()
-        garbage = [one for one in old if one.key not in reach.found]
+            reach.add_branch(branch, head, current_us[branch])
+        reach.add_leases(leases)
+        reach.add_recent()
+        garbage = [item for item in candidates if item.key not in reach.found]
         uploads = self._uploads(boundary_us) if only is None else []
         if not dry_run and only is None:
-            self._let_go(heads.values(), reach.found)
-        swept = self._intents(boundary_us, dry_run=dry_run) if only is None else []
+            self._release_holds(heads.values(), reach.found)
+        intents = self._intents(boundary_us, dry_run=dry_run) if only is None else []
         version = None
         if garbage and not dry_run:
-            made = {
+            versions = {
                 branch: self._marked(branch, head, boundary_us, current_us[branch])
                 for branch, head in heads.items()
             }
-            main = made[MAIN]
+            main = versions[MAIN]
             if main is None:
                 raise self._root.absent(self._keys)
-            reach = Reach(self._root, self._keys, boundary_us, times)
-            self._add_marked(reach, heads, made, leases)
-            garbage = [one for one in old if one.key not in reach.found]
+            reach = Reach(self._root, self._keys, boundary_us, self._times(listed))
+            self._add_marked(reach, heads, versions, leases)
+            garbage = [item for item in candidates if item.key not in reach.found]
             version = main.state.version
-        garbage += swept
+        garbage += intents
         if not dry_run:
             self._delete(garbage, progress)
             for upload in uploads:
-                self._root.store.give_up(upload)
-        gone = {one.key for one in garbage}
-        kept = [one for one in known if one.key not in gone]
-        held = held_of(kept, reach.found, now_us, int(grace_seconds * _SECOND_US))
+                self._root.store.abort_upload(upload)
+        self._log_decisions(garbage, uploads, boundary_us, len(listed), dry_run=dry_run)
+        gone = {item.key for item in garbage}
+        remaining = [item for item in objects if item.key not in gone]
+        held = held_of(remaining, reach.found, now_us, grace_us)
         everything = (*garbage, *map(self._garbage, uploads))
         return Collected(version, boundary_us, everything, len(listed), reach.versions, held)
+
+    def _log_decisions(
+        self,
+        garbage: list[Garbage],
+        uploads: list[Entry],
+        boundary_us: int,
+        listed: int,
+        *,
+        dry_run: bool,
+    ) -> None:
+        verb = "would delete" if dry_run else "deleted"
+        values = self._keys.folder, verb, len(garbage), len(uploads), listed, boundary_us
+        _log.info("%s: %s %d objects and %d uploads of %d objects, boundary %d us", *values)
+        for entry in garbage:
+            _log.debug("%s %s: %s", verb, entry.kind, entry.key)
 
     def _add_marked(
         self,
@@ -233,64 +234,64 @@ class _Collector:
 
         And not by the index: others may have overwritten it since.
         """
-        for branch, one in made.items():
-            reach.branch(branch, one or heads[branch])
+        for branch, version in made.items():
+            reach.add_branch(branch, version or heads[branch])
         main = made[MAIN]
         for branch in main.state.branches if main else ():  # those that were begun since
-            found = None if made.get(branch) else self._open(branch)
-            if found is not None:
-                reach.branch(branch, found)
-        reach.leases(leases)
-        reach.lately()
+            handle = None if made.get(branch) else self._open(branch)
+            if handle is not None:
+                reach.add_branch(branch, handle)
+        reach.add_leases(leases)
+        reach.add_recent()
 
-    def _times(self, listed: Iterable[Entry]) -> dict[str, int]:
-        """Give when versions appeared, by their keys."""
-        start = self._root.key_start(self._keys.folder)
-        found = ((one.location[start:], one.modified_us) for one in listed)
-        return {key: us for key, us in found if self._keys.version_of(key) is not None}
+    def _times(self, listed: Mapping[str, Entry]) -> dict[str, int]:
+        """Return when versions appeared, by their keys."""
+        return {
+            key: entry.modified_us
+            for key, entry in listed.items()
+            if self._keys.version_of(key) is not None
+        }
 
     def _uploads(self, boundary_us: int) -> list[Entry]:
-        """Give the uploads that writers have left who died, or are as good as dead."""
+        """Return the uploads of writers that died, or wrote nothing for the grace time."""
         try:
-            found = self._root.store.uploads(self._root.place(self._keys.folder))
+            uploads = self._root.store.uploads(self._root.place(self._keys.folder))
         except (AccessError, UnsupportedError) as error:
             notes.warn(f"open uploads of {self._keys.folder} stay: {error.message}")
             return []
-        return [one for one in found if one.modified_us <= boundary_us and self._garbage(one).kind]
+        return [
+            upload
+            for upload in uploads
+            if upload.modified_us <= boundary_us and self._garbage(upload).kind
+        ]
 
     def _garbage(self, upload: Entry) -> Garbage:
-        start = self._root.key_start(self._keys.folder)
-        key = upload.location[start:]
+        key = key_of(self._root, self._keys, upload)
         kind = "upload" if kind_of(self._keys, key) else ""
         return Garbage(key, kind, upload.size_bytes, upload.modified_us)
 
-    def _let_go(self, heads: Iterable[TableHandle], needed: Iterable[str]) -> None:
-        """Let other tables collect what this one has shared with them and needs no more."""
+    def _release_holds(self, heads: Iterable[TableHandle], needed: Iterable[str]) -> None:
+        """Release the pins of other tables' packfiles that this one needs no more."""
         shares = {
-            table: name for one in heads if one.state for table, name in one.state.shares.items()
+            table: name for head in heads if head.state for table, name in head.state.shares.items()
         }
         if shares:
-            from sdb.table.history.sharing import let_go
+            from sdb.table.history.sharing import release_holds
 
-            let_go(self._root, self._keys, shares, needed, self._around)
+            release_holds(self._root, self._keys, shares, needed, self._env)
 
     def _intents(self, boundary_us: int, *, dry_run: bool) -> list[Garbage]:
-        """Give the intents of transactions that can be deleted."""
-        found = old_intents(self._root, self._keys.database, boundary_us, dry_run=dry_run)
-        return [Garbage(one.key, "transaction", one.size_bytes, one.modified_us) for one in found]
-
-    def _heads(self, listed: Iterable[Entry]) -> dict[str, TableHandle]:
-        """Open the newest version of each branch, of main first."""
-        above = self._root.place(f"{self._keys.folder}/branches/")
-        names_of = [
-            one.location[len(above) :].removesuffix("/index")
-            for one in listed
-            if one.location.startswith(above) and one.name == "index"
+        """Return the intents of transactions that can be deleted."""
+        intents = old_intents(self._root, self._keys.database, boundary_us, dry_run=dry_run)
+        return [
+            Garbage(intent.key, "transaction", intent.size_bytes, intent.modified_us)
+            for intent in intents
         ]
-        # What no branch can be named is none.
-        names_of = [one for one in names_of if not flaw_of_ref(one)]
+
+    def _heads(self, listed: Mapping[str, Entry]) -> dict[str, TableHandle]:
+        """Open the newest version of each branch, of main first."""
         heads: dict[str, TableHandle] = {}
-        for branch in (MAIN, *sorted(names_of)):
+        for branch in branches_of(self._root, self._keys, listed):
             head = self._open(branch)
             if head is not None:
                 heads[branch] = head
@@ -301,31 +302,29 @@ class _Collector:
     def _open(self, branch: str) -> TableHandle | None:
         return find_table(self._root, self._keys.database, self._keys.table, branch=branch)
 
-    def _leases(self, listed: Iterable[Entry], since_us: int) -> dict[str, TableIndex]:
+    def _leases(self, listed: Mapping[str, Entry], since_us: int) -> dict[str, TableIndex]:
         """Read the leases that were renewed within the grace time.
 
-        Whoever reads what was replaced longer ago than that has written one before it was listed.
+        A reader of what was replaced longer ago than that wrote its lease before the listing.
         """
-        found = {}
-        start = self._root.key_start(self._keys.folder)
-        for entry in listed:
-            key = entry.location[start:]
+        leases = {}
+        for key, entry in listed.items():
             if not self._keys.is_lease(key) or entry.modified_us <= since_us:
                 continue
             data = look(self._root, key)
-            if data is not None:  # else the reader was done meanwhile
+            if data is not None:  # else the reader is done
                 try:
-                    found[key] = TableIndex.decode(data[0], self._root.keyring)
+                    leases[key] = TableIndex.decode(data[0], self._root.keyring)
                 except (CorruptError, UnsupportedError) as error:
                     raise error.within(f"reading the lease {key}", path=key) from None
-        return found
+        return leases
 
     def _marked(
         self, branch: str, head: TableHandle, boundary_us: int, current_us: int | None
     ) -> ReadVersion | None:
         """Commit the boundary to a branch, and give the version that has it.
 
-        None: someone has taken the branch away meanwhile.
+        None: the branch was deleted since it was listed.
         """
 
         def plan(index: TableIndex) -> TableChange:
@@ -340,7 +339,7 @@ class _Collector:
             )
 
         try:
-            done = commit(self._root, self._keys, plan, around=self._around, branch=branch)
+            done = commit(self._root, self._keys, plan, env=self._env, branch=branch)
         except UnknownReferenceError:
             return None
         key = self._keys.version(done.version, done.commit)
@@ -350,37 +349,40 @@ class _Collector:
         return read_version(key, data[0], self._root.keyring)
 
     def _current_us(self, branch: str, head: TableHandle) -> int | None:
-        """Tell when an index became the newest; None: it is not the newest any more."""
-        found = self._root.store.look(self._root.place(self._keys.branch(branch)))
-        if found is None or found.version != head.reader.version:
+        """Report when an index became the newest; None: it is not the newest any more."""
+        entry = self._root.store.head(self._root.place(self._keys.branch(branch)))
+        if entry is None or entry.version != head.reader.version:
             return None
-        return found.modified_us + MARGIN_US
+        return entry.modified_us + MARGIN_US
 
-    def _known(self, listed: Iterable[Entry]) -> list[Garbage]:
-        """Give the objects that may be deleted, in the order in which they are."""
-        found = []
-        start = self._root.key_start(self._keys.folder)
-        for entry in listed:
-            key = entry.location[start:]
+    def _deletable(self, listed: Mapping[str, Entry]) -> list[Garbage]:
+        """Return the objects of a kind that is collected, in the order of deletion."""
+        objects = []
+        for key, entry in listed.items():
             kind = kind_of(self._keys, key)
             if kind:
-                found.append(Garbage(key, kind, entry.size_bytes, entry.modified_us))
-        return sorted(found, key=lambda one: (KINDS.index(one.kind), one.key))
+                objects.append(Garbage(key, kind, entry.size_bytes, entry.modified_us))
+        return sorted(objects, key=lambda item: (KINDS.index(item.kind), item.key))
 
     def _delete(self, garbage: list[Garbage], progress: Progress) -> None:
         """Delete objects; versions go before what they lead to."""
-        store, place = self._root.store, self._root.place
-        if DELETERS == 1 or not store.is_remote:
-            for number, one in enumerate(garbage, 1):
-                store.delete(place(one.key))
+        store, location_of = self._root.store, self._root.place
+        deleters = self._env.limits.deleters
+        if deleters == 1 or not store.is_remote:
+            for number, item in enumerate(garbage, 1):
+                store.delete(location_of(item.key))
                 progress(number, len(garbage))
             return
         from concurrent.futures import ThreadPoolExecutor
 
         done = 0
-        with ThreadPoolExecutor(DELETERS) as pool:
-            for kind in KINDS:
-                keys = [place(one.key) for one in garbage if one.kind == kind]
-                for _ in pool.map(store.delete, keys):
-                    done += 1
-                    progress(done, len(garbage))
+        with ThreadPoolExecutor(deleters) as pool:
+            try:
+                for kind in KINDS:
+                    keys = [location_of(item.key) for item in garbage if item.kind == kind]
+                    for _ in pool.map(store.delete, keys):
+                        done += 1
+                        progress(done, len(garbage))
+            except BaseException:  # who was told to stop does not wait for the rest
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise

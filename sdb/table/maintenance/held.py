@@ -22,21 +22,11 @@ REASONS = (NEWEST, VERSIONS, TAG, BRANCH, FORK, MERGE, LEASE, QUARANTINE, GRACE)
 
 @record
 class KeepReason:
-    """A reason why a collection leaves an object.
+    """A reason why a collection leaves an object."""
 
-    Attributes
-    ----------
-    kind : str
-        One of `REASONS`.
-    name : str
-        The tag, branch, table or lease.
-    ended_us : int
-        Of the grace period: when the object was needed last; 0: until now.
-    """
-
-    kind: str
-    name: str = ""
-    ended_us: int = 0
+    kind: str  # one of `REASONS`
+    name: str = ""  # the tag, branch, table or lease
+    ended_us: int = 0  # of the grace period: when the object was needed last; 0: until now
 
 
 @record
@@ -102,10 +92,7 @@ class HeldGroup:
 class FoundObjects:
     """Keys of objects that are needed, each with the first reason that was found.
 
-    Attributes
-    ----------
-    reason : KeepReason
-        Why the keys that are added next are needed.
+    * ``reason``: Why the keys that are added next are needed.
     """
 
     def __init__(self) -> None:
@@ -140,19 +127,19 @@ class FoundObjects:
 
 def grouped(held: Collection[HeldObject]) -> tuple[HeldGroup, ...]:
     """Count objects by what keeps them, in the order of `REASONS`."""
-    found: dict[tuple[str, str], list[HeldObject]] = {}
-    for one in held:
-        found.setdefault((one.reason, one.name), []).append(one)
+    by_reason: dict[tuple[str, str], list[HeldObject]] = {}
+    for item in held:
+        by_reason.setdefault((item.reason, item.name), []).append(item)
     groups = [
         HeldGroup(
-            *place,
+            *reason_and_name,
             len(some),
-            sum(one.size_bytes for one in some),
-            max(one.until_us for one in some),
+            sum(item.size_bytes for item in some),
+            max(item.until_us for item in some),
         )
-        for place, some in found.items()
+        for reason_and_name, some in by_reason.items()
     ]
-    return tuple(sorted(groups, key=lambda one: (REASONS.index(one.reason), one.name)))
+    return tuple(sorted(groups, key=lambda group: (REASONS.index(group.reason), group.name)))
 
 
 def _facts(reason: str, name: str, until_us: int) -> dict[str, object]:

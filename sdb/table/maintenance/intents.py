@@ -1,7 +1,7 @@
 """Collecting intents: those of transactions whose tables have nothing to do with them any more.
 
 * One that is pending is given up, for it is older than the boundary.
-* One that was given up goes when the versions of it were collected: nobody meets one any more.
+* One that was given up goes when the versions of it were collected: no reader meets it any more.
 * One that is committed is settled when no index has its key. Only when that was before the boundary
   it goes: another program may have read an index with it just before.
 """
@@ -16,8 +16,8 @@ from sdb.table.catalog import intents
 from sdb.table.catalog.foreign import is_overwritten
 from sdb.table.catalog.handle import find_head
 from sdb.table.catalog.intents import ABORTED, PENDING, find_intent
-from sdb.table.commit.coordinator import give_up, swap
-from sdb.table.commit.twophase import tidy_head
+from sdb.table.commit.coordinator import abort_undecided, swap
+from sdb.table.commit.twophase import finalize_head
 from sdb.table.format.keys import UID_LETTERS, check_name, commit_on, head_of
 
 TYPE_CHECKING = False
@@ -28,21 +28,11 @@ if TYPE_CHECKING:
 
 @record
 class OldIntent:
-    """An intent that nobody needs.
+    """An intent that is not needed any more."""
 
-    Attributes
-    ----------
-    key : str
-        The object.
-    size_bytes : int
-        Its size.
-    modified_us : int
-        When it was written.
-    """
-
-    key: str
-    size_bytes: int
-    modified_us: int
+    key: str  # the object
+    size_bytes: int  # its size
+    modified_us: int  # when it was written
 
 
 def old_intents(
@@ -50,21 +40,7 @@ def old_intents(
 ) -> list[OldIntent]:
     """Go over the intents of a database that are older than a boundary.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-    database : str
-        The database.
-    boundary_us : int
-        The boundary.
-    dry_run : bool
-        Whether to leave those as they are that are still pending, or not settled.
-
-    Returns
-    -------
-    list of OldIntent
-        Those that can be deleted.
+    * ``dry_run``: Whether to leave those as they are that are still pending, or not settled.
 
     Raises
     ------
@@ -74,64 +50,64 @@ def old_intents(
     folder = f"db/{check_name(database, 'database')}/{intents.FOLDER}"
     gone = []
     for entry in root.store.list(root.place(folder)):
-        one = OldIntent(f"{folder}/{entry.name}", entry.size_bytes, entry.modified_us)
+        intent = OldIntent(f"{folder}/{entry.name}", entry.size_bytes, entry.modified_us)
         is_intent = len(entry.name) == UID_LETTERS and entry.name.isalnum()
         is_old = is_intent and entry.modified_us <= boundary_us
-        if is_old and _is_over(root, one, dry_run=dry_run):
-            gone.append(one)
+        if is_old and _is_over(root, intent, dry_run=dry_run):
+            gone.append(intent)
     return gone
 
 
-def _is_over(root: TableRoot, one: OldIntent, *, dry_run: bool) -> bool:
-    """Tell whether nobody needs an intent, and take the step that it needs for that."""
-    found = find_intent(root, one.key)
-    if found is None:
+def _is_over(root: TableRoot, old: OldIntent, *, dry_run: bool) -> bool:
+    """Return whether an intent is not needed any more, and settle or abort it if it is old."""
+    stored = find_intent(root, old.key)
+    if stored is None:
         return False
-    intent = found.intent
+    intent = stored.intent
     if intent.step == ABORTED:
-        return not _has_version(root, one.key, intent)
+        return not _has_version(root, old.key, intent)
     if intent.step == PENDING:
         if not dry_run:
             with suppress(UncertainError):
-                give_up(root, one.key, found.reader.version)
+                abort_undecided(root, old.key, stored.reader.version)
         return False
-    is_free = _is_free(root, one.key, intent, dry_run=dry_run)
+    is_free = _is_free(root, old.key, intent, dry_run=dry_run)
     if is_free and not intent.is_settled and not dry_run:
         with suppress(ConflictError, UncertainError):
-            swap(root, one.key, found, replace(intent, is_settled=True))
+            swap(root, old.key, stored, replace(intent, is_settled=True))
     return is_free and intent.is_settled
 
 
 def _has_version(root: TableRoot, key: str, intent: TransactionIntent) -> bool:
-    """Tell whether a version of a transaction is there that was given up."""
+    """Return whether a version of a transaction is there that was given up."""
     uid = key.rpartition("/")[2]
     for head in intent.heads:
-        place = head_of(head)
-        if place is None:
+        table_and_branch = head_of(head)
+        if table_and_branch is None:
             return True
-        keys, branch = place
+        keys, branch = table_and_branch
         end = f"-{commit_on(branch, uid)}"
-        found = root.store.list(root.place(f"{keys.folder}/versions"))
-        if any(one.name.endswith(end) for one in found):
+        entries = root.store.list(root.place(f"{keys.folder}/versions"))
+        if any(entry.name.endswith(end) for entry in entries):
             return True
     return False
 
 
 def _is_free(root: TableRoot, key: str, intent: TransactionIntent, *, dry_run: bool) -> bool:
-    """Tell whether no index of an intent has its key, after those were tidied that do."""
+    """Return whether no index of an intent has its key, after those were tidied that do."""
     for head in intent.heads:
-        place = head_of(head)
-        if place is None:
+        table_and_branch = head_of(head)
+        if table_and_branch is None:
             return False
-        found = find_head(root, *place)
-        if found is None:
+        current = find_head(root, *table_and_branch)
+        if current is None:
             continue
-        if is_overwritten(found):
+        if is_overwritten(current):
             return False
-        joint = found.joint
+        joint = current.joint
         if joint is not None and joint.state.transaction == key:
             if not dry_run:
                 with suppress(ConflictError, NotFoundError):  # others tidy, or take it away
-                    tidy_head(root, *place, key)
+                    finalize_head(root, *table_and_branch, key)
             return False
     return True

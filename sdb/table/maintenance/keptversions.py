@@ -1,4 +1,4 @@
-"""Kept versions: whether all that they lead to is there, each object looked at once."""
+"""RetainedPrefix versions: whether all that they lead to is there, each object looked at once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sdb.table.format.index import TableIndex
 from sdb.table.format.inputtree import InputsTree
 from sdb.table.format.manifests import read_list
 from sdb.table.format.versionref import MAIN
+from sdb.table.maintenance.listing import branches_of, objects_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,20 +30,13 @@ _MOST_NAMED = 3
 class KeptVersions:
     """Versions that a table keeps: in its history, by tags, and on branches.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        The newest version of a branch; of main, for all branches.
-    seen : collection of str
-        Keys of packfiles that were looked at already.
+    * ``handle``: The newest version of a branch; of main, for all branches.
     """
 
     def __init__(self, handle: TableHandle, seen: Collection[str]) -> None:
         self._handle = handle
         self._root = handle.root
-        start = self._root.key_start(handle.keys.folder)
-        listed = self._root.store.below(self._root.place(handle.keys.folder))
-        self._there: dict[str, Entry | None] = {one.location[start:]: one for one in listed}
+        self._objects: dict[str, Entry | None] = dict(objects_of(self._root, handle.keys))
         self._good = set(seen)
         self._flaws: dict[tuple[str, str], list[str]] = {}
         self._lists: dict[str, tuple[Descriptor, ...] | None] = {}
@@ -69,8 +63,8 @@ class KeptVersions:
         if self._forgotten:
             some = ", ".join(self._forgotten[:_MOST_NAMED])
             notes.warn(
-                f"{self._handle.name}: which inputs {some} had taken is not known any more, "
-                "since another program has collected that; no rows are missing by it"
+                f"{self._handle.name}: the inputs that {some} had taken are not known any "
+                "more: another program has collected their list; no rows are missing"
             )
 
     def _wanted(self) -> Iterator[tuple[tuple[str, str], str]]:
@@ -82,9 +76,8 @@ class KeptVersions:
         yield from self._kept_by(state, "" if branch == MAIN else f"{branch}@", self._handle)
         if self._handle.reader.path != self._root.place(keys.index):
             return
-        above = f"{keys.folder}/branches/"
-        found = [key for key in self._there if key.startswith(above) and key.endswith("/index")]
-        for name in sorted({*state.branches, *(key[len(above) : -len("/index")] for key in found)}):
+        listed = branches_of(self._root, keys, self._objects)
+        for name in sorted({*state.branches, *listed} - {MAIN}):
             try:
                 head = find_table(self._root, keys.database, keys.table, branch=name)
             except SdbError as error:
@@ -105,8 +98,8 @@ class KeptVersions:
                 self._flaws.setdefault((ref.key, error.message), []).append(f"{above}history")
         for name, tag in state.tags.items():
             yield (tag.key, tag.etag), f"tag {name}"
-        for one in listed:
-            yield (one.key, one.etag), f"version {above}{one.version}"
+        for version in listed:
+            yield (version.key, version.etag), f"version {above}{version.version}"
         # A branch may begin with a version whose parent has expired.
         has_begun = head.reader.path == self._root.place(head.keys.branch(state.branch or MAIN))
         if state.parent is not None and has_begun:
@@ -126,7 +119,7 @@ class KeptVersions:
             return
         try:
             nodes = InputsTree(replace(index.inputs, journal=None), self._root.fetch).nodes()
-            missing = [key for key in nodes if key not in self._there]
+            missing = [key for key in nodes if key not in self._objects]
         except CorruptError:
             missing = [label]
         if missing:
@@ -142,28 +135,28 @@ class KeptVersions:
                 self._lists[ref.key] = None
         return self._lists[ref.key]
 
-    def _packfiles(self, found: Iterable[Descriptor], label: str) -> None:
-        for one in found:
-            if one.key in self._good:
+    def _packfiles(self, descriptors: Iterable[Descriptor], label: str) -> None:
+        for descriptor in descriptors:
+            if descriptor.key in self._good:
                 continue
-            text = self._flaw_of(one)
+            text = self._flaw_of(descriptor)
             if text:
-                self._flaw(one.key, text, label)
+                self._flaw(descriptor.key, text, label)
             else:
-                self._good.add(one.key)
+                self._good.add(descriptor.key)
 
-    def _flaw_of(self, one: Descriptor) -> str:
+    def _flaw_of(self, descriptor: Descriptor) -> str:
         """Return what is wrong with a packfile as it is listed; empty: nothing."""
-        if one.key not in self._there:  # of another table, or not there
-            self._there[one.key] = self._root.store.look(self._root.place(one.key))
-        entry = self._there[one.key]
+        if descriptor.key not in self._objects:  # of another table, or not there
+            self._objects[descriptor.key] = self._root.store.head(self._root.place(descriptor.key))
+        entry = self._objects[descriptor.key]
         if entry is None:
             return "is missing"
-        if entry.size_bytes != one.size_bytes:
-            return f"has {entry.size_bytes:,} bytes and not {one.size_bytes:,}"
-        is_told = self._root.store.is_remote and not etags.is_of_content(one.etag)
-        if is_told and entry.version != one.etag:
-            return f"is another object: {one.etag} -> {entry.version}"
+        if entry.size_bytes != descriptor.size_bytes:
+            return f"has {entry.size_bytes:,} bytes and not {descriptor.size_bytes:,}"
+        is_told = self._root.store.is_remote and not etags.is_of_content(descriptor.etag)
+        if is_told and entry.version != descriptor.etag:
+            return f"is another object: {descriptor.etag} -> {entry.version}"
         return ""
 
     def _flaw(self, key: str, text: str, label: str) -> None:

@@ -1,4 +1,4 @@
-"""Reachability: all objects that a table needs, as far back as somebody may still be reading.
+"""Reachability: all objects that a table needs, as far back as readers may still be reading.
 
 What counts: the version that is the newest, those of its history, its tags, and what could be read
 at any time since a given moment: versions that have expired since. An object that cannot be read or
@@ -42,23 +42,7 @@ _MOST_NODES = 64
 class Reach:
     """Collects the keys of objects that a table needs.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that it is below.
-    keys : TableKeys
-        Its names.
-    since_us : int
-        What could be read since then is needed.
-    times : mapping
-        When versions appeared, by their keys and the clock of the store.
-
-    Attributes
-    ----------
-    found : FoundObjects
-        The keys, and why each is needed.
-    versions : int
-        Number of versions that were read.
+    * ``times``: When versions appeared, by their keys and the clock of the store.
     """
 
     def __init__(
@@ -80,25 +64,16 @@ class Reach:
         """Number of versions that were read."""
         return len(self._versions)
 
-    def head(
+    def add_head(
         self,
         index: TableIndex,
         state: VersionState | None,
         branch: str,
         current_us: int | None = None,
     ) -> None:
-        """Add the newest version, and all that it keeps; :meth:`lately` adds what it has replaced.
+        """Add the newest version, and all that it keeps; see :meth:`add_recent`, too.
 
-        Parameters
-        ----------
-        index : TableIndex
-            The index.
-        state : VersionState or None
-            The state of the version.
-        branch : str
-            The branch whose newest version it is.
-        current_us : int or None
-            When it became the newest; None: just now.
+        * ``current_us``: When it became the newest; None: just now.
 
         Raises
         ------
@@ -112,40 +87,40 @@ class Reach:
             self.found.add(self._keys.version(state.version, state.commit))
             self._kept_by(state, newest)
             self._heads.append((state, branch, current_us))
-        for one in index.to_delete:
-            if one.expiry_us > self._since_us:
-                self.found.reason = KeepReason(held.QUARANTINE, ended_us=one.expiry_us)
-                self.found.add(one.key)
+        for quarantined in index.to_delete:
+            if quarantined.expiry_us > self._since_us:
+                self.found.reason = KeepReason(held.QUARANTINE, ended_us=quarantined.expiry_us)
+                self.found.add(quarantined.key)
 
-    def branch(
+    def add_branch(
         self, branch: str, head: TableHandle | ReadVersion, current_us: int | None = None
     ) -> None:
-        """Add what the newest version of a branch keeps, see :meth:`head`.
+        """Add what the newest version of a branch keeps, see :meth:`add_head`.
 
-        Of a branch that was taken away meanwhile it is as much as is there: who collected since has
-        deleted what only that had.
+        Of a branch that was deleted since, only what is left: another collector may have deleted
+        the rest.
         """
         try:
-            self.head(head.index, head.state, branch, current_us)
+            self.add_head(head.index, head.state, branch, current_us)
         except CorruptError:
             if branch == MAIN:
                 raise
-            found = self._now(branch)
-            if found is not None:
-                self.head(found.index, found.state, branch)
+            again = self._now(branch)
+            if again is not None:
+                self.add_head(again.index, again.state, branch)
 
     def _now(self, branch: str) -> TableHandle | None:
         """Open a branch again: it may be gone, or begun anew."""
         keys = self._keys
         return find_table(self._root, keys.database, keys.table, branch=branch)
 
-    def leases(self, found: Mapping[str, TableIndex]) -> None:
-        """Add what somebody is reading, by the keys of the leases.
+    def add_leases(self, indexes: Mapping[str, TableIndex]) -> None:
+        """Add what is read under leases, by their keys.
 
         An index of a transaction over several tables may stand for the version before it, whatever
         has become of the transaction since: other programs write leases, too.
         """
-        for key, index in found.items():
+        for key, index in indexes.items():
             self.found.reason = KeepReason(held.LEASE, key.rpartition("/")[2])
             self.found.add(key)
             self._content(index)
@@ -154,7 +129,7 @@ class Reach:
                 self._version_if_there(state.parent)
 
     def _version_if_there(self, pointer: VersionPointer) -> None:
-        """Add a version that may be gone: then nobody is reading what it leads to."""
+        """Add a version that may be gone: then no reader needs what it leads to."""
         data = look(self._root, pointer.key)
         if data is None or etags.of_content([data[0]]) != pointer.etag:
             return
@@ -164,7 +139,7 @@ class Reach:
             if self._root.has(pointer.key):  # else another collector deletes it just now
                 raise
 
-    def lately(self) -> None:
+    def add_recent(self) -> None:
         """Add what could be read within the time, after all that lasts longer was added.
 
         Raises
@@ -181,14 +156,14 @@ class Reach:
             except CorruptError:
                 if branch == MAIN:
                     raise
-                found = self._now(branch)
-                if found is not None and found.state is not None:
-                    self._since(found.state, branch, None)
+                again = self._now(branch)
+                if again is not None and again.state is not None:
+                    self._since(again.state, branch, None)
 
     def _since(self, state: VersionState, branch: str, current_us: int | None) -> None:
         """Add what was the newest version within the time, and what these kept.
 
-        A version tells when it was made, and it may have taken long to become the newest. It was,
+        A version has the time when it was made, and may have become the newest much later. It was,
         however, before the one after it was made. What was before the version that a branch began
         with was never the newest of that branch.
         """
@@ -200,26 +175,26 @@ class Reach:
             return
         parents = parents_of(state.parent, self._root.fetch, self._root.keyring)
         while ended_us is None or ended_us > self._since_us:
-            one = next(parents, None)  # another collector may have deleted what is not needed
-            if one is None:
+            version = next(parents, None)  # another collector may have deleted what is not needed
+            if version is None:
                 break
             over_us = 0 if ended_us is None else ended_us
             self.found.reason = KeepReason(held.GRACE, ended_us=over_us)
-            self._version(VersionPointer(one.state.version, one.key, one.etag), one)
-            if (one.state.branch or MAIN) != branch:
+            self._version(VersionPointer(version.state.version, version.key, version.etag), version)
+            if (version.state.branch or MAIN) != branch:
                 # The branch began here, with what was left of the history.
-                self.found.update(ref.key for ref in one.state.older)
+                self.found.update(ref.key for ref in version.state.older)
                 return
-            self._kept_by(one.state, self.found.reason)
+            self._kept_by(version.state, self.found.reason)
             ended_us = later.parent_since_us or self._made_us(later)
             if ended_us is None or ended_us > self._since_us:
-                self._replaced_by(one.state)
-            later = one.state
+                self._replaced_by(version.state)
+            later = version.state
         else:
             return
         if later.version > 1:
             raise ConflictError(
-                f"what was before version {later.version} is not known: another program has "
+                f"the versions before {later.version} are not known: another program has "
                 "written the table anew",
                 path=self._keys.index,
                 hint="collect when the grace time is over",
@@ -228,15 +203,15 @@ class Reach:
     def _replaced_by(self, state: VersionState) -> None:
         """Add what another program had written, where its packfiles were adopted.
 
-        It was the newest until then. Where it is gone nobody was to be reading it any more.
+        It was the newest until then. If it is gone, no reader could need it any more.
         """
         if state.replaced is not None and look(self._root, state.replaced.key) is not None:
             self._version(state.replaced)
 
     def _made_us(self, state: VersionState) -> int | None:
-        """Tell when a version was made, at the latest; None: just now.
+        """Report when a version was made, at the latest; None: just now.
 
-        Whoever has made it may have had a clock that is behind that of the store.
+        Its writer may have had a clock that is behind that of the store.
         """
         since_us = self._times.get(self._keys.version(state.version, state.commit))
         return None if since_us is None else max(state.at_us, since_us + MARGIN_US)
@@ -247,9 +222,9 @@ class Reach:
         They stay as long as it has no version of its own, and for the grace time after that.
         """
         key = self._keys.version(state.version, state.commit)
-        found = look(self._root, key)
-        if found is not None:
-            before = read_version(key, found[0], self._root.keyring).state
+        data = look(self._root, key)
+        if data is not None:
+            before = read_version(key, data[0], self._root.keyring).state
             self.found.update(ref.key for ref in before.older)
 
     def _kept_by(self, state: VersionState, reason: KeepReason) -> None:
@@ -264,28 +239,28 @@ class Reach:
             self.found.reason = KeepReason(held.MERGE, name) if is_newest else reason
             self._version(merged, is_merged=True)
         self.found.reason = reason
-        for one in state.history:
-            self._past(state, one)
+        for version in state.history:
+            self._past(state, version)
         for ref in state.older:
             self.found.add(ref.key)
             if ref.key not in self._lists:
                 self._lists.add(ref.key)
-                for one in read_history(self._fetch(ref.key, ref.etag), ref):
-                    self._past(state, one)
+                for version in read_history(self._fetch(ref.key, ref.etag), ref):
+                    self._past(state, version)
         self._joined_by(state)
 
     def _joined_by(self, state: VersionState) -> None:
-        """Add what a version has merged, and those before it that `merges` does not tell."""
+        """Add what a version has merged, and those before it that `merges` does not have."""
         if state.merged is not None:
             self._version(state.merged)
-        for joined in state.joined or ():  # a branch may tell of some that were collected
+        for joined in state.joined or ():  # a branch may have some that were collected
             if look(self._root, joined.key) is not None:
                 self._version(joined, is_merged=True)
 
     def _version(
         self,
         pointer: VersionPointer,
-        known: ReadVersion | None = None,
+        opened: ReadVersion | None = None,
         *,
         is_merged: bool = False,
     ) -> None:
@@ -296,8 +271,8 @@ class Reach:
             return
         self._versions.add((pointer.key, pointer.etag))
         self.found.add(pointer.key)
-        if known is not None:
-            self._content(known.index)
+        if opened is not None:
+            self._content(opened.index)
             return
         data = self._root.fetch(pointer.key, pointer.etag)
         try:
@@ -306,12 +281,12 @@ class Reach:
             raise error.within(f"reading {pointer.key}", path=pointer.key) from None
         self._content(index)
 
-    def _past(self, state: VersionState, one: PastVersion) -> None:
+    def _past(self, state: VersionState, version: PastVersion) -> None:
         """Add a version of a history; of one that merged a part of another, that too."""
-        self._version(VersionPointer(one.version, one.key, one.etag))
-        if one.version in state.picked:
-            data = self._root.fetch(one.key, one.etag)
-            merged = read_version(one.key, data, self._root.keyring).state.merged
+        self._version(VersionPointer(version.version, version.key, version.etag))
+        if version.version in state.picked:
+            data = self._root.fetch(version.key, version.etag)
+            merged = read_version(version.key, data, self._root.keyring).state.merged
             if merged is not None and look(self._root, merged.key) is not None:
                 self._version(merged)
 
@@ -326,7 +301,7 @@ class Reach:
 
     def _content(self, index: TableIndex, *, is_head: bool = False) -> None:
         """Add what an index leads to: packfiles, their lists, and nodes of the inputs tree."""
-        self.found.update(one.key for one in index.inline)
+        self.found.update(descriptor.key for descriptor in index.inline)
         for ref in index.indirect.refs:
             self.found.add(ref.key)
             if ref.key not in self._lists:
@@ -341,7 +316,7 @@ class Reach:
         """Add the nodes of an inputs tree.
 
         The original deletes those that its own index does not refer to: what they led to is of use
-        to nobody but versions that reach it otherwise.
+        only to versions that reach it otherwise.
         """
         try:
             self.found.update(InputsTree(replace(inputs, journal=None), self._fetch).nodes())

@@ -10,6 +10,7 @@ came in a packfile of 16 KiB or more.
 from __future__ import annotations
 
 from sdb.packfile.build.indexbuilder import typed
+from sdb.table.format.limits import USUAL, Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +19,7 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.table.format.descriptor import Descriptor
 
-FEW = 8
-"""So many of one class are merged."""
-
 _FIRST_BYTES = 2 << 10
-_FACTOR = 8
 LAST = 6
 """The last class that is merged."""
 
@@ -30,77 +27,57 @@ LARGE_BYTES = 1 << 30
 """What has so many bytes together is merged however few it is."""
 
 
-def size_class(size_bytes: int) -> int:
-    """Give the class of a size.
+def size_class(size_bytes: int, limits: Limits = USUAL) -> int:
+    """Return the class of a size.
 
-    Parameters
-    ----------
-    size_bytes : int
-        Size of a packfile.
-
-    Returns
-    -------
-    int
-        From 0 to `LAST`, and one more for those that stay.
+    Returns: From 0 to `LAST`, and one more for those that stay.
 
     Examples
     --------
     >>> [size_class(n << 10) for n in (1, 15, 16, 127, 128, 1024, 65536, 524288, 1 << 30)]
     [0, 1, 2, 2, 3, 4, 6, 7, 7]
     """
-    found, bound = 0, _FIRST_BYTES
-    while size_bytes >= bound and found < LAST + 1:
-        found, bound = found + 1, bound * _FACTOR
-    return found
+    number, bound = 0, _FIRST_BYTES
+    while size_bytes >= bound and number < LAST + 1:
+        number, bound = number + 1, bound * limits.tier_factor
+    return number
 
 
-def runs_to_merge(packfiles: Iterable[Descriptor]) -> list[tuple[Descriptor, ...]]:
+def runs_to_merge(
+    packfiles: Iterable[Descriptor], limits: Limits = USUAL
+) -> list[tuple[Descriptor, ...]]:
     """Choose the packfiles that are merged.
 
-    Parameters
-    ----------
-    packfiles : iterable of Descriptor
-        All packfiles of a table, in their order. Those that another program has written are left
-        out: it goes on extending them.
+    * ``packfiles``: All packfiles of a table, in their order. Those that another program has
+      written are left out: it goes on extending them.
 
-    Returns
-    -------
-    list of tuple
-        For each packfile that is made those that it is made of, in their order.
+    Returns: For each packfile that is made those that it is made of, in their order.
     """
     groups: dict[Hashable, list[Descriptor]] = {}
-    for one in packfiles:
-        if is_ours(one):
-            groups.setdefault(_kin(one), []).append(one)
-    return [run for group in groups.values() for run in _runs(group)]
+    for descriptor in packfiles:
+        if is_ours(descriptor):
+            groups.setdefault(_kin(descriptor), []).append(descriptor)
+    return [run for group in groups.values() for run in _runs(group, limits)]
 
 
 def runs_to_cluster(
-    packfiles: Sequence[Descriptor], by: tuple[Path, ...]
+    packfiles: Sequence[Descriptor], by: tuple[Path, ...], limits: Limits = USUAL
 ) -> list[tuple[Descriptor, ...]]:
     """Choose the packfiles that are sorted.
 
-    Parameters
-    ----------
-    packfiles : sequence of Descriptor
-        All packfiles of a table, in their order.
-    by : tuple of path
-        What they are sorted by.
-
-    Returns
-    -------
-    list of tuple
-        For each packfile that is made those that it is made of: what is merged anyway, in pieces
-        of little more than 1 GiB, and each of the others by itself that has several blocks and is
-        not sorted yet.
+    Returns: For each packfile that is made those that it is made of: what is merged anyway, in
+    pieces of little more than 1 GiB, and each of the others by itself that has several blocks and
+    is not sorted yet.
     """
-    runs = [piece for run in runs_to_merge(packfiles) for piece in _pieces(run)]
-    merged = {one.key for run in runs if len(run) > 1 for one in run}
+    runs = [piece for run in runs_to_merge(packfiles, limits) for piece in _pieces(run)]
+    merged = {descriptor.key for run in runs if len(run) > 1 for descriptor in run}
     alone = [
-        (one,)
-        for one in packfiles
-        if one.key not in merged and is_ours(one) and len(one.trailer.blocks) > 1
-        if one.trailer.sparse.clustered != by and _may_have(one, by)
+        (descriptor,)
+        for descriptor in packfiles
+        if descriptor.key not in merged
+        and is_ours(descriptor)
+        and len(descriptor.trailer.blocks) > 1
+        if descriptor.trailer.sparse.clustered != by and _may_have(descriptor, by)
     ]
     return [run for run in runs if len(run) > 1] + alone
 
@@ -109,53 +86,53 @@ def _pieces(run: Sequence[Descriptor]) -> list[tuple[Descriptor, ...]]:
     """Cut what is merged where it has enough."""
     pieces: list[list[Descriptor]] = [[]]
     size = 0
-    for one in run:
+    for descriptor in run:
         if size >= LARGE_BYTES:
             pieces.append([])
             size = 0
-        pieces[-1].append(one)
-        size += one.size_bytes
+        pieces[-1].append(descriptor)
+        size += descriptor.size_bytes
     return [tuple(piece) for piece in pieces]
 
 
 def _may_have(packfile: Descriptor, paths: Iterable[Path]) -> bool:
-    """Tell whether rows may have a value at any of some paths, and not all the same one."""
+    """Return whether rows may have a value at any of some paths, and not all the same one."""
     sparse = packfile.trailer.sparse
     summary = sparse.summary
-    known = [path for path in paths if path[0] not in sparse.constants]
-    return bool(known) and (
-        summary is None or not summary.complete or any(path in summary.types for path in known)
+    candidates = [path for path in paths if path[0] not in sparse.constants]
+    return bool(candidates) and (
+        summary is None or not summary.complete or any(path in summary.types for path in candidates)
     )
 
 
 def is_ours(packfile: Descriptor) -> bool:
-    """Tell whether `sdb` has written a packfile, and the index knows its rows."""
+    """Return whether `sdb` has written a packfile, and the index knows its rows."""
     return packfile.rows is not None and not packfile.name.startswith("packed-")
 
 
 def _kin(packfile: Descriptor) -> Hashable:
-    """Give what packfiles have in common that can be one."""
+    """Return what packfiles have in common that can be one."""
     trailer = packfile.trailer
     constants = sorted(typed(trailer.sparse.constants).items())
     return trailer.algorithm, trailer.block_shift, repr(constants)
 
 
-def _runs(group: Sequence[Descriptor]) -> list[tuple[Descriptor, ...]]:
+def _runs(group: Sequence[Descriptor], limits: Limits) -> list[tuple[Descriptor, ...]]:
     """Choose among packfiles that can be one: from the smallest class on, each at most once."""
-    pending = [_Piece(one.size_bytes, [one]) for one in group]
+    pending = [_Piece(descriptor.size_bytes, [descriptor]) for descriptor in group]
     for level in range(LAST + 1):
         merged: list[_Piece] = []
         stretch: list[_Piece] = []
         for piece in pending:
-            if size_class(piece.size_bytes) > level:
-                merged += [*_joined(stretch, level), piece]
+            if size_class(piece.size_bytes, limits) > level:
+                merged += [*_joined(stretch, level, limits), piece]
                 stretch = []
                 continue
             stretch.append(piece)
-            if level == LAST and sum(one.size_bytes for one in stretch) >= LARGE_BYTES:
-                merged += _joined(stretch, level)
+            if level == LAST and sum(piece.size_bytes for piece in stretch) >= LARGE_BYTES:
+                merged += _joined(stretch, level, limits)
                 stretch = []
-        pending = merged + _joined(stretch, level)
+        pending = merged + _joined(stretch, level, limits)
     return [tuple(piece.parts) for piece in pending if len(piece.parts) > 1]
 
 
@@ -167,11 +144,11 @@ class _Piece:
         self.parts = parts
 
 
-def _joined(stretch: list[_Piece], level: int) -> list[_Piece]:
+def _joined(stretch: list[_Piece], level: int, limits: Limits) -> list[_Piece]:
     """Join packfiles that stand side by side, and none of which is above a class."""
-    size = sum(one.size_bytes for one in stretch)
-    count = sum(size_class(one.size_bytes) == level for one in stretch)
-    leaves = size_class(size) > level
-    if size < LARGE_BYTES and not (count >= FEW and leaves):
+    size = sum(piece.size_bytes for piece in stretch)
+    count = sum(size_class(piece.size_bytes, limits) == level for piece in stretch)
+    leaves = size_class(size, limits) > level
+    if size < LARGE_BYTES and not (count >= limits.tier_members and leaves):
         return stretch
-    return [_Piece(size, [part for one in stretch for part in one.parts])]
+    return [_Piece(size, [part for piece in stretch for part in piece.parts])]

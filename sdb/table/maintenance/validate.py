@@ -43,7 +43,7 @@ class TableFinding:
     text: str
 
     def __str__(self) -> str:
-        """Give the line that `validate` prints."""
+        """Return the line that `validate` prints."""
         return self.text if self.text.startswith(self.key) else f"{self.key}: {self.text}"
 
 
@@ -90,27 +90,14 @@ def validate_table(
 ) -> TableReport:
     """Check a table whose index was read.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        The table.
-    threads : int, optional
-        How many threads decode; without it one for each processor.
-    max_findings : int
-        How many findings of a packfile are kept; the others are counted.
-    watch : callable
-        Told the key of each packfile before it is read.
-    progress : Progress
-        Told how many bytes of all packfiles were read.
-
-    Returns
-    -------
-    TableReport
-        What is wrong. Damage is no exception.
+    * ``threads``: How many threads decode; without it one for each processor.
+    * ``max_findings``: How many findings of a packfile are kept; the others are counted.
+    * ``watch``: Called with the key of each packfile before it is read.
+    * ``progress``: Called with how many bytes of all packfiles were read.
     """
     check = _TableCheck(handle)
     descriptors = check.descriptors()
-    total = sum(one.size_bytes for one in descriptors)
+    total = sum(descriptor.size_bytes for descriptor in descriptors)
     done = 0
     lease = hold(handle)
     try:
@@ -121,7 +108,7 @@ def validate_table(
     finally:
         lease.release()
     check.provenance()
-    check.kept([one.key for one in descriptors])
+    check.kept([descriptor.key for descriptor in descriptors])
     return TableReport(
         handle.name,
         tuple(check.findings),
@@ -153,20 +140,20 @@ class _TableCheck:
         self.findings.append(TableFinding(key, text))
 
     def descriptors(self) -> list[Descriptor]:
-        """Give the packfiles, of all lists that can be read."""
-        found: list[Descriptor] = []
+        """Return the packfiles, of all lists that can be read."""
+        descriptors: list[Descriptor] = []
         for ref in self._handle.index.indirect.refs:
             try:
-                found += self._handle.listed(ref)
+                descriptors += self._handle.listed(ref)
             except SdbError as error:
                 self.find(ref.key, error.message)
-        found += self._handle.index.inline
+        descriptors += self._handle.index.inline
         seen: set[str] = set()
-        for one in found:
-            if one.key in seen:
-                self.find(one.key, "the table has this packfile twice")
-            seen.add(one.key)
-        return found
+        for descriptor in descriptors:
+            if descriptor.key in seen:
+                self.find(descriptor.key, "the table has this packfile twice")
+            seen.add(descriptor.key)
+        return descriptors
 
     def packfile(
         self, descriptor: Descriptor, threads: int | None, most: int, progress: Progress
@@ -194,9 +181,9 @@ class _TableCheck:
         self._collect(key, trailer)
 
     def _same(self, descriptor: Descriptor) -> Trailer:
-        """Compare a packfile with its descriptor and its name; gives its trailer."""
+        """Compare a packfile with its descriptor and its name, and return its trailer."""
         key = descriptor.key
-        told = descriptor.checked().trailer
+        copied = descriptor.checked().trailer
         with open_packfile(self._root.place(key), verify=False) as pack:
             reader, trailer = pack.reader, pack.trailer
             if reader.size_bytes != descriptor.size_bytes:
@@ -207,25 +194,25 @@ class _TableCheck:
                 etag = etags.of_content(reader.pieces(0, reader.size_bytes))
             if etag != descriptor.etag:
                 self.find(key, f"etag changed: {descriptor.etag} -> {etag}")
-            if (told.blocks, told.algorithm) != (trailer.blocks, trailer.algorithm):
+            if (copied.blocks, copied.algorithm) != (trailer.blocks, trailer.algorithm):
                 self.find(key, "its trailer is not the one that the index has")
-            if told.sparse.constants != trailer.sparse.constants:
+            if copied.sparse.constants != trailer.sparse.constants:
                 self.find(key, "its constants are not those that the index has")
-            self._compare_times(key, told, trailer)
+            self._compare_times(key, copied, trailer)
             named = _content_id(key)
             if named is not None and contentid.of_content(reader) != named:
-                self.find(key, "its content is not what its name says")
+                self.find(key, "its content does not match the digest in its name")
             return trailer
 
-    def _compare_times(self, key: str, told: Trailer, trailer: Trailer) -> None:
-        """Insist on time indexes in the index that do not leave out blocks that have rows."""
-        for path, index in told.sparse.indices.items():
+    def _compare_times(self, key: str, copied: Trailer, trailer: Trailer) -> None:
+        """Require time indexes in the index that do not leave out blocks that have rows."""
+        for path, index in copied.sparse.indices.items():
             own = trailer.sparse.indices.get(path)
             if own is None or own.is_empty or index.is_empty:
                 continue
             for block in range(len(trailer.blocks)):
-                known, mine = index.known_range(block), own.known_range(block)
-                if known and mine and (known[0] > mine[0] or known[1] < mine[1]):
+                bounds, mine = index.known_range(block), own.known_range(block)
+                if bounds and mine and (bounds[0] > mine[0] or bounds[1] < mine[1]):
                     name = ".".join(path)
                     text = f"the index gives block {block} other times at {name} than it has"
                     self.find(key, text)
@@ -236,7 +223,7 @@ class _TableCheck:
         try:
             provenance = trailer.sparse.provenance()
         except CorruptError:
-            return  # told already
+            return  # reported already
         if provenance is None or not provenance.complete:
             self._are_origins_known = False
             return
@@ -246,8 +233,8 @@ class _TableCheck:
     def provenance(self) -> None:
         """Compare the inputs that packfiles name with those that the table has taken."""
         try:
-            for one in self._handle.inputs.walk():
-                self.inputs[one.path] = not one.is_failed
+            for entry in self._handle.inputs.walk():
+                self.inputs[entry.path] = not entry.is_failed
         except SdbError as error:
             self.find(error.path or self._handle.keys.index, error.message)
             return
@@ -260,21 +247,21 @@ class _TableCheck:
     def kept(self, seen: Collection[str]) -> None:
         """Look at the versions that the table keeps, and at what they lead to.
 
-        What an old version tells of those before it may have expired since.
+        Versions in the history of an old version may have expired since.
         """
         keys, path = self._handle.keys, self._handle.reader.path
         if path.startswith(self._root.place(f"{keys.folder}/versions/")):
             return
-        head, found = self._handle, []
+        head, findings = self._handle, []
         for _ in range(_MOST_LOOKS):
-            found = list(KeptVersions(head, seen).findings())
-            now = self._head() if found else head
+            findings = list(KeptVersions(head, seen).findings())
+            now = self._head() if findings else head
             if now is None:
                 return  # the branch has gone
             if now.data == head.data:
                 break
             head = now  # what is missing may have expired since the head before was read
-        for key, text in found:
+        for key, text in findings:
             self.find(key, text)
 
     def _head(self) -> TableHandle | None:
@@ -286,7 +273,7 @@ class _TableCheck:
 
 
 def _content_id(key: str) -> str | None:
-    """Give the content id that a packfile of ours is named by; None: it is not one of ours."""
+    """Return the content id that a packfile of ours is named by; None: it is not one of ours."""
     if not key.startswith(f"{folder_of(key)}/data/"):
         return None
     name = key.rpartition("/")[2].removesuffix(".zion").partition("-")[0]

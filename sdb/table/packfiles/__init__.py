@@ -2,13 +2,14 @@
 
 ===============  =======================================================
 ``lazy``         packfiles that are opened when a block is read
+``checked``      packfiles whose blocks are compared with their digests
 ``listed``       packfiles of a long list, as numbers first
 ``statscache``   facts of packfiles, kept for further queries
 ``knownfields``  which fields no row of a table has
+``identities``   rows that are known again in other packfiles
 ``store``        packfiles made of others, stored under their content id
 ``pack``         rows to packfiles of a table
 ``merge``        one packfile with the rows of several
 ``rewrite``      packfiles in which rows change
-``timeoverlap``  the share of blocks that a moment is in
 ===============  =======================================================
 """

@@ -5,86 +5,74 @@ from __future__ import annotations
 from sdb.packfile.prune.unknownfields import has, is_cut
 from sdb.packfile.read.reader import Packfile
 from sdb.records import replace
-from sdb.table.packfiles.lazy import TablePackfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import TypeGuard
 
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.packfile.trailer.trailer import Trailer
+    from sdb.table.packfiles.lazy import TablePackfile
 
 MOST_WHOLE = 8
 """Of more packfiles whole trailers are not read to tell of a name that no row has."""
 
 
-def telling_trailers(
+def trailers_with_fields(
     packs: Sequence[Packfile], paths: Iterable[FieldPath]
 ) -> list[tuple[str, Trailer]]:
-    """Give trailers that know which fields there are, as far as some paths need them.
+    """Return trailers that know which fields there are, as far as some paths need them.
 
     An index of a table does not have the types of packfiles with many fields: their own trailers
     do, and are read until all paths are found.
-
-    Parameters
-    ----------
-    packs : sequence of Packfile
-        The packfiles, of tables or others.
-    paths : iterable of path
-        The paths that someone asks for.
-
-    Returns
-    -------
-    list of (str, Trailer)
-        Path and trailer of each packfile, for :func:`sdb.packfile.prune.unknownfields.tell`.
     """
-    found = {pack.path: pack.trailer for pack in packs}
-    cut = [one for one in packs if isinstance(one, TablePackfile) and is_cut(one.trailer)]
+    trailers = {pack.path: pack.trailer for pack in packs}
+    cut = [pack for pack in packs if _is_cut(pack)]
     missing = list(paths)
     for pack in cut if len(cut) <= MOST_WHOLE else ():
-        missing = [path for path in missing if not any(has(one, path) for one in found.values())]
+        missing = [
+            path for path in missing if not any(has(trailer, path) for trailer in trailers.values())
+        ]
         if not missing:
             break
-        found[pack.path] = pack.whole_trailer()
-    return list(found.items())
+        trailers[pack.path] = pack.whole_trailer()
+    return list(trailers.items())
+
+
+def _is_cut(pack: Packfile) -> TypeGuard[TablePackfile]:
+    """Return whether the types of its fields are in its own trailer, and not in the index."""
+    if not is_cut(pack.trailer):
+        return False
+    from sdb.table.packfiles.lazy import TablePackfile  # queries on files alone need none of it
+
+    return isinstance(pack, TablePackfile)
 
 
 def are_cut(packs: Sequence[Packfile]) -> bool:
     """Check whether the types of fields of some packfiles are in their own trailers alone."""
-    return any(isinstance(one, TablePackfile) and is_cut(one.trailer) for one in packs)
+    return any(map(_is_cut, packs))
 
 
 def with_types(packs: Sequence[Packfile]) -> list[Packfile]:
     """Return packfiles with the types of their fields, as far as few trailers have to be read.
 
-    Parameters
-    ----------
-    packs : sequence of Packfile
-        The packfiles, of tables or others.
-
-    Returns
-    -------
-    list of Packfile
-        The same; those of which an index does not have the types with those of their own trailers,
-        unless there are too many.
+    Returns: The same; those of which an index does not have the types with those of their own
+    trailers, unless there are too many.
     """
-    unread = [
-        one
-        for one in packs
-        if isinstance(one, TablePackfile) and is_cut(one.trailer) and one.known_summary is None
-    ]
+    unread = [pack for pack in packs if _is_cut(pack) and pack.known_summary is None]
     if len(unread) > MOST_WHOLE:
         return list(packs)
-    if len(unread) > 1 and any(one.is_remote for one in unread):
+    if len(unread) > 1 and any(pack.is_remote for pack in unread):
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(len(unread)) as pool:
-            list(pool.map(lambda one: one.whole_trailer(), unread))
-    return [_with_types(one) for one in packs]
+            list(pool.map(lambda pack: pack.whole_trailer(), unread))
+    return [_with_types(pack) for pack in packs]
 
 
 def _with_types(pack: Packfile) -> Packfile:
-    if not isinstance(pack, TablePackfile) or not is_cut(pack.trailer):
+    if not _is_cut(pack):
         return pack
     if pack.known_summary is None:
         pack.whole_trailer()

@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 class ListedPackfile(TablePackfile):
     """A packfile of a list of a table, which is little more than a number until it is looked into.
 
-    Parameters
-    ----------
-    listing : tuple of TableRoot, DescriptorList, OpenObjects
-        The root that it is below, the list, and what keeps it open.
-    number : int
-        Which it is in the list.
+    * ``listing``: The root that it is below, the list, and what keeps it open.
     """
 
     _reader: Reader | None  # type: ignore[assignment]
@@ -45,10 +40,10 @@ class ListedPackfile(TablePackfile):
             super().__init__(root, listed[self._number], objects)
 
     @property
-    def told(self) -> Descriptor:
+    def descriptor(self) -> Descriptor:
         """The descriptor that the list has of it, checked."""
         self._make()
-        return super().told
+        return super().descriptor
 
     @property
     def reader(self) -> Reader:
@@ -58,7 +53,7 @@ class ListedPackfile(TablePackfile):
 
     @property
     def trailer(self) -> Trailer:
-        """The trailer, as far as the list tells it."""
+        """The trailer, as far as the list has it."""
         self._make()
         return super().trailer
 
@@ -102,29 +97,29 @@ class ListedPackfile(TablePackfile):
     @property
     def size_bytes(self) -> int:
         """Size of the file in bytes."""
-        found = self._listing[1].sizes[self._number]
-        return super().size_bytes if found < 0 else found
+        size = self._listing[1].sizes[self._number]
+        return super().size_bytes if size < 0 else size
 
     @property
     def block_count(self) -> int:
         """Number of blocks."""
-        found = self._listing[1].blocks[self._number]
-        return super().block_count if found < 0 else found
+        count = self._listing[1].blocks[self._number]
+        return super().block_count if count < 0 else count
 
     @property
     def row_count(self) -> int | None:
         """Number of rows, when the writer counted them."""
-        found = self._listing[1].rows[self._number]
-        return super().row_count if found < 0 else found
+        count = self._listing[1].rows[self._number]
+        return super().row_count if count < 0 else count
 
     @property
     def stored_bytes(self) -> int:
         """Size of all blocks, as they are stored."""
-        found = self._listing[1].stored[self._number]
-        return super().stored_bytes if found < 0 else found
+        size = self._listing[1].stored[self._number]
+        return super().stored_bytes if size < 0 else size
 
     @property
     def decompressed_bytes(self) -> int:
         """Size of all blocks, decompressed."""
-        found = self._listing[1].decompressed[self._number]
-        return super().decompressed_bytes if found < 0 else found
+        size = self._listing[1].decompressed[self._number]
+        return super().decompressed_bytes if size < 0 else size

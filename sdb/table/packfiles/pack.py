@@ -1,4 +1,4 @@
-"""Packing rows into a table: a packfile under a name that its content gives, and its descriptor."""
+"""Packing rows into a table: a packfile named by its content id, and its descriptor."""
 
 from __future__ import annotations
 
@@ -27,17 +27,10 @@ _PIECE_BYTES = 1 << 20
 
 @record
 class PackedRows:
-    """A packfile that was packed for a table, and that no index tells of yet.
+    """A packfile that was packed for a table, and that no index has yet."""
 
-    Attributes
-    ----------
-    result : PackResult
-        What packing came to.
-    descriptor : Descriptor or None
-        Its descriptor; None: there were no rows, and there is no packfile.
-    """
-
-    result: PackResult
+    result: PackResult  # what packing came to
+    # Its descriptor; None: there were no rows, and there is no packfile
     descriptor: Descriptor | None
 
 
@@ -54,29 +47,11 @@ def pack_rows(
 ) -> PackedRows:
     """Pack inputs into a new packfile of a table; the commit that adds it makes it durable.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    inputs : path, URL, binary file, iterable of these, or iterable of dict
-        See :func:`sdb.pack`.
-    directory : str
-        Where the packfile goes below ``data/``.
-    commit_id : str
-        Whose packfile it is, if it must be no other's, even if they have the same rows.
-    progress : Progress
-        Told how many bytes were read.
-    constants : mapping, optional
-        Fields that every row gets first.
-    options
-        Others of :func:`sdb.pack`.
-
-    Returns
-    -------
-    PackedRows
-        The packfile.
+    * ``inputs``: See :func:`sdb.pack`.
+    * ``directory``: Where the packfile goes below ``data/``.
+    * ``commit_id``: Whose packfile it is, if it must be no other's, even if they have the same
+      rows.
+    * ``options``: Others of :func:`sdb.pack`.
     """
     from tempfile import SpooledTemporaryFile
 
@@ -85,10 +60,10 @@ def pack_rows(
         result = pack(inputs, spool, constants=constants, progress=progress, **options)
         if not result.rows:
             return PackedRows(result, None)
-        found = contentid.of_trailer(result.trailer)
-        if found is None:
-            raise CorruptError("a packfile that does not know the digests of its blocks")
-        key = keys.content(directory, found, commit_id)
+        content_id = contentid.of_trailer(result.trailer)
+        if content_id is None:
+            raise CorruptError("a packfile has no digests of its blocks")
+        key = keys.content(directory, content_id, commit_id)
         spool.seek(0)
         etag = _store(root, key, spool, result.output_bytes)
     descriptor = Descriptor(key, etag, result.output_bytes, slim(result.trailer))
@@ -96,17 +71,17 @@ def pack_rows(
 
 
 def _store(root: TableRoot, key: str, spool: BinaryIO, size_bytes: int) -> str:
-    """Store what was packed, unless it is there already; gives the ETag."""
+    """Store a packfile unless it is there already, and return its ETag."""
     if size_bytes <= _SMALL_BYTES:
-        return put_new(root, key, spool.read(), ahead=True)
-    place = root.place(key)
-    root.store.make(place.rpartition("/")[0])
+        return put_new(root, key, spool.read(), durable=False)
+    location = root.place(key)
+    root.store.make_folder(location.rpartition("/")[0])
     try:
-        with root.store.create(place) as file:
+        with root.store.create(location) as file:
             while piece := spool.read(_PIECE_BYTES):
                 file.write(piece)
     except ExistsError:
-        pass  # its name tells the content
+        pass  # its name is derived from the content
     if not root.store.is_remote:
         spool.seek(0)
         return etags.of_content(iter(lambda: spool.read(_PIECE_BYTES), b""))

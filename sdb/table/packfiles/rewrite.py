@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, closing
 
 from sdb.records import record
+from sdb.table.packfiles.identities import with_edited
 from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
 from sdb.table.packfiles.store import store_grown
 
@@ -20,33 +21,26 @@ if TYPE_CHECKING:
 
 @record
 class Rewritten:
-    """The result of rewriting a packfile of a table, of which no index tells yet.
+    """The result of rewriting a packfile of a table, which no index has yet."""
 
-    Attributes
-    ----------
-    descriptor : Descriptor or None
-        The new packfile; None: no row is left.
-    rows_before, rows_after : int
-        Number of rows.
-    blocks_kept, blocks_rewritten : int
-        Numbers of its old blocks that stay as they are, and of the others.
-    copied_bytes, packed_bytes : int
-        Size of the blocks that were copied, and of those that were written again.
-    """
-
-    descriptor: Descriptor | None
+    descriptor: Descriptor | None  # the new packfile; None: no row is left
+    # Number of rows
     rows_before: int
     rows_after: int
+    # Numbers of its old blocks that stay as they are, and of the others
     blocks_kept: int
     blocks_rewritten: int
+    # Size of the blocks that were copied, and of those that were written again
     copied_bytes: int
     packed_bytes: int
+    # Whether it says which rows of the old packfile its rows were
+    are_rows_traced: bool = False
 
 
 def rewrite(
     root: TableRoot,
     keys: TableKeys,
-    told: Descriptor,
+    descriptor: Descriptor,
     changes: RowChanges,
     mark: str,
     *,
@@ -55,49 +49,36 @@ def rewrite(
 ) -> Rewritten:
     """Rewrite a packfile of a table.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    told : Descriptor
-        What the index says of the packfile.
-    changes : RowChanges
-        Rows that change.
-    mark : str
-        Whose packfile the new one is: it must be no other's, even if that is alike.
-    threads : int, optional
-        Threads that compress.
-    progress : callable, optional
-        Told the size of each block that is done.
-
-    Returns
-    -------
-    Rewritten
-        The new packfile.
+    * ``mark``: Whose packfile the new one is: it must be no other's, even if that is alike.
+    * ``progress``: Called with the size of each block that is done.
 
     Raises
     ------
     CorruptError
-        The packfile is missing or damaged, or not what the index tells of.
+        The packfile is missing or damaged, or not the one that the index has.
     """
     from sdb.packfile.rewrite.rewrite import rewritten
 
     objects = OpenObjects()
     with ExitStack() as stack, closing(objects):
-        pack = whole_packfile(root, told, objects)
-        found = rewritten(pack, changes, stack, threads=threads, progress=progress)
+        pack = whole_packfile(root, descriptor, objects)
+        result = rewritten(pack, changes, stack, threads=threads, progress=progress)
         new = None
-        if found.trailer is not None:
-            beginning = (pack.reader, found.kept_bytes)
-            new = store_grown(root, keys, [told], found.trailer, beginning, found.write, mark=mark)
+        if result.trailer is not None:
+            result.trailer = with_edited(
+                result.trailer, descriptor.key, pack.trailer, changes, mark
+            )
+            beginning = (pack.reader, result.kept_bytes)
+            new = store_grown(
+                root, keys, [descriptor], result.trailer, beginning, result.write, mark=mark
+            )
         return Rewritten(
             new,
-            found.rows_before,
-            found.rows_after,
-            found.blocks_kept,
-            len(pack.blocks) - found.blocks_kept,
-            found.copied_bytes,
-            found.packed_bytes,
+            result.rows_before,
+            result.rows_after,
+            result.blocks_kept,
+            len(pack.blocks) - result.blocks_kept,
+            result.copied_bytes,
+            result.packed_bytes,
+            result.trailer is None or bool(result.trailer.sparse.stored_identities),
         )

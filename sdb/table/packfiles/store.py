@@ -30,72 +30,57 @@ def store_grown(
 ) -> Descriptor:
     """Store a packfile that is made of others, unless it is there already.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    parts : sequence of Descriptor
-        The packfiles that it is made of; it goes to their directory, if that is one.
-    trailer : Trailer
-        Its trailer.
-    beginning : (Reader, int)
-        The object that it begins with, and how many bytes of that.
-    write : callable
-        Writes the rest.
-    mark : str
-        Whose packfile it is, as its key tells: it must be no other's, even if that is alike.
-
-    Returns
-    -------
-    Descriptor
-        Its descriptor.
+    * ``parts``: The packfiles that it is made of; it goes to their directory, if that is one.
+    * ``beginning``: The object that it begins with, and how many bytes of that.
+    * ``mark``: Whose packfile it is, as its key tells: it must be no other's, even if that is
+      alike.
 
     Raises
     ------
     CorruptError
         The digest of a block is not known.
     ConflictError
-        Someone has removed it.
+        Another program has removed it.
     """
     name = contentid.of_trailer(trailer)
     if name is None:
         raise CorruptError(f"{parts[0].key}: the digest of a block is not known", path=parts[0].key)
     key = keys.content(_directory(keys, parts), name, mark)
-    place = root.place(key)
-    root.store.make(place.rpartition("/")[0])
+    location = root.place(key)
+    root.store.make_folder(location.rpartition("/")[0])
     reader, kept_bytes = beginning
     try:
-        with root.store.grow(reader, kept_bytes, place) as draft:
+        with root.store.create_from_prefix(reader, kept_bytes, location) as draft:
             write(draft)
     except ExistsError:
-        pass  # its name tells the content
+        pass  # its name is derived from the content
     size_bytes = trailer.offset + len(trailer.encode())
     return Descriptor(key, stored_etag(root, key), size_bytes, slim(trailer))
 
 
 def stored_etag(root: TableRoot, key: str) -> str:
-    """Give the ETag of an object that was just stored; a local one is read for it.
+    """Return the ETag of an object that was just stored; a local one is read for it.
 
     Raises
     ------
     ConflictError
-        Someone has removed it.
+        Another program has removed it.
     """
     if not root.store.is_remote:
         with closing(root.open(key)) as reader:
             return etags.of_content(reader.pieces(0, reader.size_bytes))
-    place = root.place(key)
-    version = root.store.version(place)
+    location = root.place(key)
+    version = root.store.version(location)
     if version is None:
-        raise ConflictError(f"{place}: someone has removed it", path=place, hint="run it again")
+        raise ConflictError(
+            f"{location}: another program has removed it", path=location, hint="run it again"
+        )
     return version
 
 
 def _directory(keys: TableKeys, parts: Sequence[Descriptor]) -> str:
-    """Give the directory of the partition, as far as the names of packfiles tell it."""
+    """Return the directory of the partition, as far as it is in the names of packfiles."""
     above = f"{keys.folder}/data/"
-    folders = {one.key.rpartition("/")[0] + "/" for one in parts}
+    folders = {part.key.rpartition("/")[0] + "/" for part in parts}
     shared = folders.pop() if len(folders) == 1 else ""
     return shared.removeprefix(above).rstrip("/") if shared.startswith(above) else ""

@@ -2,7 +2,7 @@
 
 =============  ======================================================
 ``unchanged``  listings in which there was nothing to do
-``newinputs``  the outcome of comparing a listing
+``work``       what a sync is asked for, has to do, and has prepared
 ``renames``    inputs that were renamed after they were taken
 ``plan``       listed inputs compared with known ones
 ``status``     states of inputs: taken, failed, changed, vanished

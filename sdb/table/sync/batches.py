@@ -1,7 +1,7 @@
 """Batches of messages: while one is worked on the next one is gathered, and no more.
 
-A thread receives, and holds what was received for as long as it is here: nobody else gets it until
-it is deleted, released, or this program has died.
+A thread receives messages, and holds them as long as they are here: no other receiver gets them
+until they are deleted or released, or this program has died.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 from sdb.errors import InputError, SdbError
 from sdb.records import record
 from sdb.table.sync.events import read_notification
-from sdb.table.sync.follower import PassedOver, TroubleTeller
+from sdb.table.sync.follower import PassedOver, TroubleReporter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,25 +34,17 @@ _WAIT_SECONDS = 20.0
 _PAUSE_SECONDS = 0.1
 _LEAVE_SECONDS = 1.0
 _LONGEST_DELAY_SECONDS = 3_600.0
-_MOST_TOLD = 10_000
+_MOST_REPORTED = 10_000
 _DELETED = "deleted: nothing has appeared"
 _LEFT = "left for the dead-letter queue, or in the folder refused"
 
 
 @record
 class NamedObjects:
-    """A message, and the objects that it names.
+    """A message, and the objects that it names."""
 
-    Attributes
-    ----------
-    message : Message
-        The message.
-    uris : tuple of str
-        The URIs of the objects.
-    """
-
-    message: Message
-    uris: tuple[str, ...]
+    message: Message  # the message
+    uris: tuple[str, ...]  # the URIs of the objects
 
 
 class _Batch:
@@ -64,11 +56,11 @@ class _Batch:
         self._items = self._bytes = 0
         self.messages: list[NamedObjects] = []
 
-    def add(self, one: NamedObjects, size_bytes: int) -> None:
+    def add(self, named: NamedObjects, size_bytes: int) -> None:
         if not self.messages:
             self._close_at = time.monotonic() + self._seconds
-        self.messages.append(one)
-        self._items += max(1, len(one.uris))
+        self.messages.append(named)
+        self._items += max(1, len(named.uris))
         self._bytes += size_bytes
 
     @property
@@ -83,18 +75,11 @@ class _Batch:
 
 
 class QueueBatches:
-    """A context manager that gathers messages until it is told to stop.
+    """A context manager that gathers messages until `stop` is set.
 
-    Parameters
-    ----------
-    queue : Queue
-        The queue; it is closed in the end.
-    stop : Event
-        Set to stop.
-    tell : callable
-        Told of trouble with the queue, and of messages that nobody works on.
-    interval_seconds : float
-        How long a batch is open from its first message on.
+    * ``queue``: The queue; it is closed in the end.
+    * ``tell``: Called with trouble of the queue, and with messages that no table takes.
+    * ``interval_seconds``: How long a batch is open from its first message on.
     """
 
     def __init__(
@@ -104,14 +89,14 @@ class QueueBatches:
         self._stop = stop
         self._tell = tell
         self._interval = interval_seconds
-        self._receiving = TroubleTeller(tell, queue=queue.location)
-        self._keeping = TroubleTeller(tell, queue=queue.location)
+        self._receiving = TroubleReporter(tell, queue=queue.location)
+        self._keeping = TroubleReporter(tell, queue=queue.location)
         self._guard = threading.Lock()
         self._held: dict[str, Message] = {}
         self._hold_at = 0.0
         self._open = _Batch(interval_seconds)
         self._bug: Exception | None = None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._thread = threading.Thread(target=self._run, name="queue", daemon=True)
 
     def __enter__(self) -> Self:
@@ -125,7 +110,7 @@ class QueueBatches:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give back what was not worked on."""
+        """Return what was not worked on."""
         self._stop.set()
         self._thread.join(_LEAVE_SECONDS)
         with self._guard:
@@ -134,7 +119,7 @@ class QueueBatches:
         self._try(self._queue.close)
 
     def next(self) -> Sequence[NamedObjects] | None:
-        """Give the next messages to work on, as soon as there are some; None: stop."""
+        """Return the next messages to work on, as soon as there are some; None: stop."""
         while not self._stop.is_set():
             if self._bug is not None:
                 raise self._bug
@@ -147,24 +132,24 @@ class QueueBatches:
 
     def delete(self, done: Iterable[NamedObjects]) -> None:
         """Delete messages: the tables have what they name. What cannot be deleted comes again."""
-        messages = [one.message for one in done]
+        messages = [named.message for named in done]
         self._forget(messages)
         self._try(lambda: self._queue.delete(messages))
 
     def release(self, left: Iterable[NamedObjects]) -> None:
-        """Give messages back; each time it takes twice as long until they come again."""
+        """Return messages back; each time it takes twice as long until they come again."""
         by_delay: dict[float, list[Message]] = {}
-        for one in left:
-            delay = self._queue.hold_seconds * 2.0 ** min(one.message.deliveries - 1, 16)
-            by_delay.setdefault(min(delay, _LONGEST_DELAY_SECONDS), []).append(one.message)
+        for named in left:
+            delay = self._queue.hold_seconds * 2.0 ** min(named.message.deliveries - 1, 16)
+            by_delay.setdefault(min(delay, _LONGEST_DELAY_SECONDS), []).append(named.message)
         for delay, messages in by_delay.items():
             self._forget(messages)
             self._try(partial(self._queue.release, messages, delay))
 
     def pass_over(self, kind: str, example: str, reason: str) -> None:
-        """Tell of messages that nobody works on, once for each kind."""
-        if kind not in self._told and len(self._told) < _MOST_TOLD:
-            self._told.add(kind)
+        """Warn about messages that no table takes, once for each kind."""
+        if kind not in self._reported and len(self._reported) < _MOST_REPORTED:
+            self._reported.add(kind)
             self._tell(PassedOver(self._queue.location, example, reason))
 
     def _try(self, act: Callable[[], None]) -> None:
@@ -172,14 +157,14 @@ class QueueBatches:
         try:
             act()
         except SdbError as error:
-            self._keeping.trouble(error)
+            self._keeping.report(error)
         else:
-            self._keeping.well()
+            self._keeping.clear()
 
     def _forget(self, messages: Iterable[Message]) -> None:
         with self._guard:
-            for one in messages:
-                self._held.pop(one.receipt, None)
+            for message in messages:
+                self._held.pop(message.receipt, None)
 
     def _run(self) -> None:
         pause = _PAUSE_SECONDS
@@ -188,7 +173,7 @@ class QueueBatches:
                 self._hold()
                 self._gather()
             except SdbError as error:
-                self._receiving.trouble(error)
+                self._receiving.report(error)
                 self._stop.wait(pause)
                 pause = min(2 * pause, self._queue.hold_seconds / 3)
             except Exception as error:  # noqa: BLE001 - raised where the batches are asked for
@@ -208,28 +193,28 @@ class QueueBatches:
             self._try(lambda: self._queue.hold(held))
 
     def _gather(self) -> None:
-        """Receive once, unless there is enough for who works on it."""
+        """Receive once, unless enough is waiting."""
         if self._open.is_full:
             self._stop.wait(_PAUSE_SECONDS)
             return
         wait = max(0.0, min(_WAIT_SECONDS, self._hold_at - time.monotonic()))
         for message in self._queue.receive(wait):
             self._take(message)
-        self._receiving.well()
+        self._receiving.clear()
 
     def _take(self, message: Message) -> None:
         """Add a message to the open batch, if it is one that can be worked on."""
         try:
-            told = read_notification(message.body)
+            notification = read_notification(message.body)
         except InputError as error:
             self.pass_over(message.name, error.message, _LEFT)
             self._try(lambda: self._queue.refuse([message]))
             return
-        if told.passed:
-            self.pass_over(told.passed, told.passed, _DELETED)
-        if not told.uris:
+        if notification.passed:
+            self.pass_over(notification.passed, notification.passed, _DELETED)
+        if not notification.uris:
             self._try(lambda: self._queue.delete([message]))
             return
         with self._guard:
             self._held[message.receipt] = message
-            self._open.add(NamedObjects(message, told.uris), told.size_bytes)
+            self._open.add(NamedObjects(message, notification.uris), notification.size_bytes)

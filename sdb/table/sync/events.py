@@ -25,35 +25,15 @@ _SHOWN = 60
 
 @record
 class Notification:
-    """A message about objects.
+    """A message about objects."""
 
-    Attributes
-    ----------
-    uris : tuple of str
-        Full URIs of objects that have appeared.
-    size_bytes : int
-        Their size, as far as it is told.
-    passed : str
-        The name of an event that is of no interest; empty: there is none.
-    """
-
-    uris: tuple[str, ...]
-    size_bytes: int = 0
-    passed: str = ""
+    uris: tuple[str, ...]  # full URIs of objects that have appeared
+    size_bytes: int = 0  # their size, as far as it is known
+    passed: str = ""  # the name of an event that is of no interest; empty: no such event
 
 
 def read_notification(body: str) -> Notification:
     """Read a message.
-
-    Parameters
-    ----------
-    body : str
-        The message.
-
-    Returns
-    -------
-    Notification
-        What it says.
 
     Raises
     ------
@@ -72,24 +52,28 @@ def read_notification(body: str) -> Notification:
         return _understood(value)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         shown = body if len(body) <= _SHOWN else f"{body[:_SHOWN]}..."
-        message = f"a message that is no notification of an object: {shown!r}"
+        message = f"invalid message: expected a notification of an object, got {shown!r}"
         raise InputError(message) from error
 
 
 def _understood(value: dict[str, Any]) -> Notification:
     if "Records" in value:
-        found = list(map(_of_record, value["Records"]))
+        notifications = list(map(_of_record, value["Records"]))
     elif "detail" in value:
-        found = [_of_bridge(value)]
+        notifications = [_of_bridge(value)]
     elif "uris" in value or "uri" in value:
-        found = [Notification((_text(uri),)) for uri in _given(value)]
+        notifications = [Notification((_text(uri),)) for uri in _given(value)]
     elif value["Event"] == _TEST:
-        found = [Notification((), passed=_TEST)]
+        notifications = [Notification((), passed=_TEST)]
     else:
         raise ValueError
-    uris = tuple(uri for one in found for uri in one.uris)
-    passed = next((one.passed for one in found if one.passed), "")
-    return Notification(uris, sum(one.size_bytes for one in found), passed)
+    uris = tuple(uri for notification in notifications for uri in notification.uris)
+    passed = next(
+        (notification.passed for notification in notifications if notification.passed), ""
+    )
+    return Notification(
+        uris, sum(notification.size_bytes for notification in notifications), passed
+    )
 
 
 def _given(value: dict[str, Any]) -> Iterator[str]:
@@ -103,9 +87,9 @@ def _of_record(event: dict[str, Any]) -> Notification:
     name = _text(event["eventName"]).removeprefix("s3:")
     if not name.startswith(_CREATED):
         return Notification((), passed=name)
-    told = event["s3"]
-    key = unquote_plus(_text(told["object"]["key"]), errors="strict")
-    return _object(told["bucket"]["name"], key, told["object"])
+    s3 = event["s3"]
+    key = unquote_plus(_text(s3["object"]["key"]), errors="strict")
+    return _object(s3["bucket"]["name"], key, s3["object"])
 
 
 def _of_bridge(event: dict[str, Any]) -> Notification:
@@ -113,12 +97,12 @@ def _of_bridge(event: dict[str, Any]) -> Notification:
     name = _text(event["detail-type"])
     if name not in _BRIDGED:
         return Notification((), passed=name)
-    told = event["detail"]
-    return _object(told["bucket"]["name"], _text(told["object"]["key"]), told["object"])
+    detail = event["detail"]
+    return _object(detail["bucket"]["name"], _text(detail["object"]["key"]), detail["object"])
 
 
-def _object(bucket: object, key: str, told: dict[str, Any]) -> Notification:
-    size = told.get("size", 0)
+def _object(bucket: object, key: str, facts: dict[str, Any]) -> Notification:
+    size = facts.get("size", 0)
     return Notification((f"s3://{_text(bucket)}/{key}",), size if type(size) is int else 0)
 
 

@@ -12,11 +12,11 @@ from sdb.errors import NotFoundError, SdbError
 from sdb.table.commit.commit import check_writable
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.versionref import MAIN
-from sdb.table.sync.follower import FollowedTable, TroubleTeller
-from sdb.table.sync.newinputs import InputChangedError
+from sdb.table.sync.follower import FollowedTable, TroubleReporter
 from sdb.table.sync.plan import plan_some
 from sdb.table.sync.sync import tables_to_sync
 from sdb.table.sync.watch import InputWatch
+from sdb.table.sync.work import InputChangedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,35 +47,18 @@ def follow(  # noqa: PLR0913 - the command's options, by name
     author: str = "",
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> None:
-    """Take new inputs of tables as they appear, until it is told to stop.
+    """Take new inputs of tables as they appear, until `stop` is set.
 
-    Each table gets at most one version in each interval. What goes wrong is told once, and tried
+    Each table gets at most one version in each interval. Errors are reported once, and retried
     again: nothing is lost, and nothing taken twice.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the tables are below.
-    database : str
-        Their database.
-    pattern : str
-        Their names; tables that are made meanwhile are followed too.
-    stop : Event
-        Set to stop: before the next table, or at once while it waits.
-    tell : callable
-        Told of each version, and of trouble when it begins, changes and ends.
-    interval_seconds : float
-        The time from round to round.
-    settle_seconds : float
-        How long a local input must have stood still before it is taken.
-    changed : {"keep", "replace", "fail"}
-        See :func:`sdb.table.sync.sync.sync_table`.
-    branch : str
-        The branch that takes them.
-    author : str
-        Who takes them; the versions tell it.
-    options
-        Others of :func:`sdb.pack`.
+    * ``pattern``: Their names; tables that are made later are followed too.
+    * ``stop``: Set to stop: before the next table, or at once while it waits.
+    * ``tell``: Called with each version, and with trouble when it begins, changes and ends.
+    * ``settle_seconds``: How long a local input must have stood still before it is taken.
+    * ``changed``: See :func:`sdb.table.sync.sync.sync_table`.
+    * ``author``: Recorded in the version.
+    * ``options``: Others of :func:`sdb.pack`.
 
     Raises
     ------
@@ -86,24 +69,26 @@ def follow(  # noqa: PLR0913 - the command's options, by name
     """
     check_writable(root)
     followed: dict[str, _Listed] = {}
-    listing = TroubleTeller(tell, database)
+    listing = TroubleReporter(tell, database)
     while not stop.is_set():
         began = time.monotonic()
         has_more = False
         try:
             tables = tables_to_sync(root, database, pattern)
         except SdbError as error:
-            listing.trouble(error)
+            listing.report(error)
             tables = list(followed)
         else:
-            listing.well()
+            listing.clear()
         for table in tables:
             if stop.is_set():
                 return
             if table not in followed:
                 keys = TableKeys(database, table)
-                one = FollowedTable(root, keys, tell, (branch, author), options, changed=changed)
-                followed[table] = _Listed(root, one, settle_seconds)
+                follower = FollowedTable(
+                    root, keys, tell, (branch, author), options, changed=changed
+                )
+                followed[table] = _Listed(root, follower, settle_seconds)
             has_more |= followed[table].round()
         if not has_more:
             stop.wait(max(0.0, began + interval_seconds - time.monotonic()))
@@ -123,16 +108,16 @@ class _Listed:
         return InputWatch(settle_seconds=self._settle_seconds)
 
     def round(self) -> bool:
-        """Take what is new; tells whether nothing was, and not everything was looked at."""
+        """Take what is new, and return whether nothing was, and not everything was looked at."""
         try:
             is_done = self._round()
         except InputChangedError:
             raise
         except SdbError as error:
             if not (isinstance(error, NotFoundError) and self._table.is_gone):
-                self._table.trouble.trouble(error)
+                self._table.trouble.report(error)
             return False
-        self._table.trouble.well()
+        self._table.trouble.clear()
         return self._watch.has_more and not is_done
 
     def _round(self) -> bool:

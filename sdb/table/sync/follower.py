@@ -9,11 +9,11 @@ from itertools import islice
 from sdb.records import record, replace
 from sdb.table.catalog.handle import dropped, find_table
 from sdb.table.definition.cache import read_definition
-from sdb.table.sync.newinputs import check_unchanged
 from sdb.table.sync.result import Synced
 from sdb.table.sync.retention import retire
 from sdb.table.sync.sync import take
 from sdb.table.sync.watch import ANEW_SECONDS
+from sdb.table.sync.work import check_unchanged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from sdb.table.format.inputnodes import TakenInput
     from sdb.table.format.inputtree import InputsTree
     from sdb.table.format.keys import TableKeys
-    from sdb.table.sync.newinputs import SyncPlan
+    from sdb.table.sync.work import SyncPlan
 
     Tell: TypeAlias = "Callable[[Synced | Trouble | PassedOver], None]"
 
 
-_MOST_TOLD = 10_000
+_MOST_REPORTED = 10_000
 _MOST_NEAR = 100_000
 _FEW_NODES = 8
 """Tables with so many nodes of inputs are looked through for those that were renamed."""
@@ -39,93 +39,54 @@ _FEW_NODES = 8
 
 @record
 class Trouble:
-    """A table that cannot be synced now, or that can again.
+    """A table that cannot be synced now, or that can again."""
 
-    Attributes
-    ----------
-    database, table : str
-        Its names; the second one is empty when the database cannot be listed, and both for a queue.
-    error : SdbError or None
-        What is wrong; None: it works again.
-    queue : str
-        The queue that it is about.
-    """
-
+    # Its names; the second one is empty when the database cannot be listed, and both for a queue
     database: str
     table: str
-    error: SdbError | None
-    queue: str = ""
+    error: SdbError | None  # what is wrong; None: it works again
+    queue: str = ""  # the queue that it is about
 
 
 @record
 class PassedOver:
-    """Messages of a queue that are not worked on, told once for each kind.
+    """Messages of a queue that are not worked on, reported once for each kind."""
 
-    Attributes
-    ----------
-    queue : str
-        The queue.
-    example : str
-        What the first one of them says.
-    reason : str
-        Why nothing is done, and what becomes of them.
-    """
-
-    queue: str
-    example: str
-    reason: str
+    queue: str  # the queue
+    example: str  # what the first one of them says
+    reason: str  # why nothing is done, and what becomes of them
 
 
-class TroubleTeller:
-    """Tells of trouble: when it begins, becomes another one, and ends.
-
-    Parameters
-    ----------
-    tell : callable
-        Told of it.
-    database, table, queue : str
-        What it is about.
-    """
+class TroubleReporter:
+    """Reports trouble: when it begins, changes, and ends."""
 
     def __init__(self, tell: Tell, database: str = "", table: str = "", queue: str = "") -> None:
         self._names = (database, table, queue)
         self._tell = tell
-        self._told = ""
+        self._reported = ""
         self._guard = threading.Lock()
 
-    def trouble(self, error: SdbError) -> None:
-        """Tell what is wrong, unless it was told already."""
+    def report(self, error: SdbError) -> None:
+        """Report an error, unless it was reported already."""
         self._become(error.message, error)
 
-    def well(self) -> None:
-        """Tell that it works again, if it did not."""
+    def clear(self) -> None:
+        """Report that it works again, if it did not."""
         self._become("", None)
 
     def _become(self, text: str, error: SdbError | None) -> None:
         database, table, queue = self._names
         with self._guard:
-            if text != self._told:
+            if text != self._reported:
                 self._tell(Trouble(database, table, error, queue))
-            self._told = text
+            self._reported = text
 
 
 class FollowedTable:
     """A table whose inputs are followed.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that it is below.
-    keys : TableKeys
-        Its names.
-    tell : callable
-        Told of each version, and of trouble.
-    who : tuple of str
-        The branch that takes the inputs, and who takes them.
-    options : dict
-        Those of packing.
-    changed : {"keep", "replace", "fail"}
-        See :func:`sdb.table.sync.sync.sync_table`.
+    * ``who``: The branch that takes the inputs, and the author.
+    * ``changed``: See :func:`sdb.table.sync.sync.sync_table`.
     """
 
     def __init__(
@@ -145,13 +106,13 @@ class FollowedTable:
         self._options = options
         self._retire_at = 0.0
         self._changed = changed
-        self._told: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
         self._has_passed = False
-        self.trouble = TroubleTeller(tell, keys.database, keys.table)
+        self.trouble = TroubleReporter(tell, keys.database, keys.table)
 
     @property
     def is_gone(self) -> bool:
-        """True if its definition was taken away: nothing is to be followed any more."""
+        """True if its definition was deleted: there is nothing to follow any more."""
         return not self._root.has(self._keys.definition)
 
     def definition(self) -> Definition:
@@ -164,11 +125,11 @@ class FollowedTable:
         return definition
 
     def known(self) -> KnownInputs:
-        """Give the inputs that it knows from now on."""
+        """Return the inputs that it knows from now on."""
         return KnownInputs(self._root, self._keys, self._branch)
 
     def take(self, definition: Definition, plan: SyncPlan) -> Synced | None:
-        """Take what is new, and tell of it; None: nothing came of it.
+        """Take what is new, and report it; None: there was nothing new.
 
         Raises
         ------
@@ -177,7 +138,13 @@ class FollowedTable:
         """
         if self._changed == "fail":
             check_unchanged(self._keys, plan.changed)
-        newer = tuple([one for one in plan.newer if self._told.get(one.uri) != one.etag])
+        newer = tuple(
+            [
+                new_input
+                for new_input in plan.newer
+                if self._reported.get(new_input.uri) != new_input.etag
+            ]
+        )
         if plan.new or (self._changed == "replace" and newer):
             synced = take(
                 self._root,
@@ -193,37 +160,29 @@ class FollowedTable:
             synced = Synced(
                 self._keys.database, self._keys.table, None, (), 0, 0, (), plan.changed, ()
             )
-        synced = self._untold(synced, plan, {one.uri: one.etag for one in newer})
-        told = (synced.taken, synced.rejected, synced.changed, synced.passed, synced.renamed)
-        if not any(told):
+        synced = self._without_reported(
+            synced, plan, {new_input.uri: new_input.etag for new_input in newer}
+        )
+        outcomes = (synced.taken, synced.rejected, synced.changed, synced.passed, synced.renamed)
+        if not any(outcomes):
             return None
-        self.trouble.well()
+        self.trouble.clear()
         self._tell(synced)
         return synced
 
-    def _untold(self, synced: Synced, plan: SyncPlan, newer: dict[str, str]) -> Synced:
-        """Leave out what was told before: the same content of an input, and temporary names."""
+    def _without_reported(self, synced: Synced, plan: SyncPlan, newer: dict[str, str]) -> Synced:
+        """Leave out what was reported before: the same content of an input, and temporary names."""
         changed = [uri for uri in synced.changed if uri in newer]
-        self._told |= {uri: newer[uri] for uri in changed}
-        while len(self._told) > _MOST_TOLD:
-            del self._told[next(iter(self._told))]
+        self._reported |= {uri: newer[uri] for uri in changed}
+        while len(self._reported) > _MOST_REPORTED:
+            del self._reported[next(iter(self._reported))]
         passed = () if self._has_passed else plan.passed
         self._has_passed = self._has_passed or bool(passed)
         return replace(synced, changed=tuple(changed), passed=passed)
 
 
 class KnownInputs:
-    """The inputs that a table knows; its index is read when the first one is asked for.
-
-    Parameters
-    ----------
-    root : TableRoot
-        The root that it is below.
-    keys : TableKeys
-        Its names.
-    branch : str
-        The branch.
-    """
+    """The inputs that a table knows; its index is read when the first one is asked for."""
 
     def __init__(self, root: TableRoot, keys: TableKeys, branch: str) -> None:
         self._root = root
@@ -240,10 +199,10 @@ class KnownInputs:
         if self._tree is None:
             return
         for folder in [""] if self._is_small else sorted(folders):
-            for one in islice(self._tree.walk(folder), _MOST_NEAR):
-                if not one.path.startswith(folder):
+            for entry in islice(self._tree.walk(folder), _MOST_NEAR):
+                if not entry.path.startswith(folder):
                     break
-                yield one
+                yield entry
 
     def lookup(self, uri: str) -> TakenInput | None:
         """Find an input.
@@ -261,6 +220,8 @@ class KnownInputs:
             if handle is not None:
                 nodes = handle.index.inputs.root
                 self._tree, self.written_us = handle.inputs, handle.index.created_us
-                self._is_small = len(nodes) <= _FEW_NODES and not any(one.is_inner for one in nodes)
+                self._is_small = len(nodes) <= _FEW_NODES and not any(
+                    node.is_inner for node in nodes
+                )
             self._is_read = True
         return None if self._tree is None else self._tree.lookup(uri)

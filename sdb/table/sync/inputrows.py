@@ -1,6 +1,6 @@
 """Rows of inputs: where they are in a table, and packfiles without them.
 
-Packfiles tell which rows came from which input. Blocks that have none of the rows that go are
+Packfiles record which rows came from which input. Blocks that have none of the rows that go are
 copied as they are, others are written again.
 """
 
@@ -27,18 +27,10 @@ _MOST_OPEN = 1
 
 @record
 class InputRows:
-    """The rows of some inputs in a packfile.
+    """The rows of some inputs in a packfile."""
 
-    Attributes
-    ----------
-    packfile : Descriptor
-        The packfile.
-    ranges : tuple of tuple
-        First row and number of rows of each run, ascending.
-    """
-
-    packfile: Descriptor
-    ranges: tuple[tuple[int, int], ...]
+    packfile: Descriptor  # the packfile
+    ranges: tuple[tuple[int, int], ...]  # first row and number of rows of each run, ascending
 
     @property
     def rows(self) -> int:
@@ -48,125 +40,87 @@ class InputRows:
 
 @record
 class FoundInputs:
-    """Inputs whose rows were looked for.
+    """Inputs whose rows were looked for."""
 
-    Attributes
-    ----------
-    rows : tuple of InputRows
-        The packfiles that have rows of them.
-    unknown : frozenset of str
-        Inputs of which it cannot be told which rows are theirs.
-    """
-
-    rows: tuple[InputRows, ...]
-    unknown: frozenset[str]
+    rows: tuple[InputRows, ...]  # the packfiles that have rows of them
+    unknown: frozenset[str]  # inputs whose rows cannot be told from others
 
 
 @record
 class RemovedRows:
-    """Packfiles in the place of others, without the rows of some inputs.
+    """Packfiles in the place of others, without the rows of some inputs."""
 
-    Attributes
-    ----------
-    removed : frozenset of str
-        Keys of the packfiles that go.
-    added : tuple of Descriptor
-        Those that come, of which no index tells yet.
-    rows : int
-        Number of rows that go.
-    """
-
-    removed: frozenset[str] = frozenset()
-    added: tuple[Descriptor, ...] = ()
-    rows: int = 0
+    removed: frozenset[str] = frozenset()  # keys of the packfiles that go
+    added: tuple[Descriptor, ...] = ()  # those that come, which no index has yet
+    rows: int = 0  # number of rows that go
+    are_rows_traced: bool = True  # whether the new ones say which rows their rows were
 
 
 def find_inputs(handle: TableHandle, uris: Collection[str]) -> FoundInputs:
     """Find the rows of inputs. The end of each packfile of the table is read.
-
-    Parameters
-    ----------
-    handle : TableHandle
-        The table.
-    uris : collection of str
-        The inputs.
-
-    Returns
-    -------
-    FoundInputs
-        Where their rows are.
 
     Raises
     ------
     CorruptError
         A packfile is missing or damaged.
     """
-    found = []
+    rows = []
     seen: set[str] = set()
     is_complete = True
-    for told in handle.descriptors():
-        provenance = _provenance(handle, told)
+    for descriptor in handle.descriptors():
+        provenance = _provenance(handle, descriptor)
         if provenance is None or not provenance.complete:
             is_complete = False
             continue
-        mine = [one for one in provenance.origins if one.name in uris]
-        seen.update(one.name for one in mine)
-        ranges = tuple((one.first, one.rows) for one in mine if one.rows)
+        mine = [origin for origin in provenance.origins if origin.name in uris]
+        seen.update(origin.name for origin in mine)
+        ranges = tuple((origin.first, origin.rows) for origin in mine if origin.rows)
         if ranges:
-            found.append(InputRows(told, ranges))
+            rows.append(InputRows(descriptor, ranges))
     # What no packfile names has no rows, if all packfiles name all inputs of theirs.
     unknown = frozenset() if is_complete else frozenset(uris) - seen
-    return FoundInputs(tuple(found), unknown)
+    return FoundInputs(tuple(rows), unknown)
 
 
-def _provenance(handle: TableHandle, told: Descriptor) -> Provenance | None:
+def _provenance(handle: TableHandle, descriptor: Descriptor) -> Provenance | None:
     objects = OpenObjects(_MOST_OPEN)
     with closing(objects):
-        trailer = whole_packfile(handle.root, told, objects).trailer
+        trailer = whole_packfile(handle.root, descriptor, objects).trailer
     try:
         return trailer.sparse.provenance()
     except CorruptError:
         return None
 
 
-def remove_rows(handle: TableHandle, found: FoundInputs) -> RemovedRows:
+def remove_rows(handle: TableHandle, inputs: FoundInputs) -> RemovedRows:
     """Write packfiles again without the rows of inputs.
-
-    Parameters
-    ----------
-    handle : TableHandle
-        The table.
-    found : FoundInputs
-        The rows that go.
-
-    Returns
-    -------
-    RemovedRows
-        The new packfiles.
 
     Raises
     ------
     CorruptError
-        A packfile is damaged, or has other rows than it tells.
+        A packfile is damaged, or has other rows than it records.
     """
     import numpy as np
 
     from sdb.packfile.rewrite.rewrite import RowChanges
 
     added = []
+    are_rows_traced = True
     none = np.empty(0, np.int64)
     above = f"{handle.keys.folder}/data/"
-    for one in found.rows:
-        runs = [np.arange(first, first + count, dtype=np.int64) for first, count in one.ranges]
+    for rows in inputs.rows:
+        runs = [np.arange(first, first + count, dtype=np.int64) for first, count in rows.ranges]
         changes = RowChanges(np.concatenate(runs), none)
-        folder = one.packfile.key.rpartition("/")[0] + "/"
+        folder = rows.packfile.key.rpartition("/")[0] + "/"
         directory = folder.removeprefix(above) if folder.startswith(above) else ""
         # Packfiles are named by their content: what is left of two may be alike.
         directory += keys.new_uid()
-        made = rewrite(handle.root, handle.keys, one.packfile, changes, directory)
-        if made.rows_before - made.rows_after != one.rows:
-            message = f"{made.rows_before - made.rows_after:,} rows went, and not {one.rows:,}"
-            raise CorruptError(f"{one.packfile.key}: {message}", path=one.packfile.key)
+        made = rewrite(handle.root, handle.keys, rows.packfile, changes, directory)
+        if made.rows_before - made.rows_after != rows.rows:
+            message = f"{made.rows_before - made.rows_after:,} rows went, and not {rows.rows:,}"
+            raise CorruptError(f"{rows.packfile.key}: {message}", path=rows.packfile.key)
         added += [] if made.descriptor is None else [made.descriptor]
-    removed = frozenset(one.packfile.key for one in found.rows)
-    return RemovedRows(removed, tuple(added), sum(one.rows for one in found.rows))
+        are_rows_traced = are_rows_traced and made.are_rows_traced
+    removed = frozenset(rows.packfile.key for rows in inputs.rows)
+    gone = sum(rows.rows for rows in inputs.rows)
+    return RemovedRows(removed, tuple(added), gone, are_rows_traced)

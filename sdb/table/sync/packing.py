@@ -1,6 +1,6 @@
-"""Packing inputs into packfiles of a table: those that cannot be read are told apart.
+"""Packing inputs into packfiles of a table: those that cannot be read are reported.
 
-A group of inputs becomes one packfile. Who packs is open: this program does, and Spark can.
+A group of inputs becomes one packfile. This program packs, or Spark.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sdb.table.definition.definition import Definition
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.keys import TableKeys
-    from sdb.table.sync.newinputs import NewInput
+    from sdb.table.sync.work import NewInput
 
 MOST_INPUTS = 10_000
 """So many inputs are in a packfile at most."""
@@ -47,51 +47,32 @@ _FLAWS = (InputError, CorruptError, UnsupportedError)
 
 @record
 class PackedInputs:
-    """A group of inputs that was packed.
+    """A group of inputs that was packed."""
 
-    Attributes
-    ----------
-    inputs : tuple of NewInput
-        Those whose rows are in the packfile; those that cannot be read now are left out.
-    failed : tuple of NewInput
-        Those that are flawed, which they tell.
-    descriptor : Descriptor or None
-        The packfile; None: there were no rows.
-    rows, text_bytes, output_bytes : int
-        Number of rows, size of the inputs, decompressed, and of the packfile.
-    """
-
+    # Those whose rows are in the packfile; those that cannot be read now are left out
     inputs: tuple[NewInput, ...] = ()
-    failed: tuple[NewInput, ...] = ()
-    descriptor: Descriptor | None = None
+    failed: tuple[NewInput, ...] = ()  # those that cannot be read, with the reason
+    descriptor: Descriptor | None = None  # the packfile; None: there were no rows
+    # Number of rows, size of the inputs, decompressed, and of the packfile
     rows: int = 0
     text_bytes: int = 0
     output_bytes: int = 0
 
 
 class InputPacking(Protocol):
-    """Who packs inputs."""
+    """A packer of inputs: this program, or Spark."""
 
     def groups(self, new: Sequence[NewInput]) -> Iterable[Sequence[NewInput]]:
         """Divide inputs into groups, each of one partition."""
 
     def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterable[PackedInputs]:
-        """Pack groups of inputs; gives the outcomes in the same order."""
+        """Pack groups of inputs, and return the results in the same order."""
 
 
 class LocalPacking:
     """Packing by this program, one packfile after the other.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    progress : Progress
-        Told how many bytes were read.
-    options : dict
-        Others of :func:`sdb.pack`.
+    * ``options``: Others of :func:`sdb.pack`.
     """
 
     def __init__(
@@ -107,7 +88,7 @@ class LocalPacking:
         self._options = options
 
     def groups(self, new: Sequence[NewInput]) -> Iterator[list[NewInput]]:
-        """Give the inputs of each packfile: those of a partition, at most so many."""
+        """Yield the inputs of each packfile: those of a partition, at most so many."""
         for group in by_partition(new):
             for start in range(0, len(group), MOST_INPUTS):
                 yield group[start : start + MOST_INPUTS]
@@ -128,20 +109,20 @@ def local_packing(
     options: dict[str, Any],
 ) -> LocalPacking:
     """Return what packs as the options say, or else the definition."""
-    known = {"stats": definition.statistics, **options}
-    StatisticsChoice.of(known["stats"])
-    return LocalPacking(root, keys, progress, known)
+    settings = {"stats": definition.statistics, **options}
+    StatisticsChoice.of(settings["stats"])
+    return LocalPacking(root, keys, progress, settings)
 
 
-def directory_of(one: NewInput) -> str:
-    """Give the directory of the partition of an input."""
-    return "" if one.partition is None else one.partition.directory
+def directory_of(new_input: NewInput) -> str:
+    """Return the directory of the partition of an input."""
+    return "" if new_input.partition is None else new_input.partition.directory
 
 
 def by_partition(new: Sequence[NewInput]) -> Iterator[list[NewInput]]:
-    """Give the inputs of each partition."""
-    for _, found in groupby(sorted(new, key=directory_of), directory_of):
-        yield list(found)
+    """Yield the inputs of each partition."""
+    for _, group in groupby(sorted(new, key=directory_of), directory_of):
+        yield list(group)
 
 
 def pack_inputs(
@@ -155,25 +136,10 @@ def pack_inputs(
 ) -> PackedInputs:
     """Pack inputs of a partition into a packfile.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    group : sequence of NewInput
-        The inputs.
-    mark : callable, optional
-        Gives what the name of the packfile tells besides its content, for the inputs in it.
-    progress : Progress
-        Told how many bytes were read.
-    options
-        Others of :func:`sdb.pack`.
+    * ``mark``: Returns the mark in the name of the packfile, for the inputs in it.
+    * ``options``: Others of :func:`sdb.pack`.
 
-    Returns
-    -------
-    PackedInputs
-        The packfile with those that can be read, and what is wrong with others.
+    Returns: The packfile with those that can be read, and what is wrong with others.
     """
     left = list(group)
     bad: list[NewInput] = []
@@ -183,7 +149,7 @@ def pack_inputs(
             packed = pack_rows(
                 root,
                 keys,
-                [_recognised(one) for one in left],
+                [_recognised(new_input) for new_input in left],
                 directory_of(left[0]),
                 commit_id="" if mark is None else mark(left),
                 constants=None if partition is None else partition.constants or None,
@@ -191,51 +157,61 @@ def pack_inputs(
                 **options,
             )
         except (*_FLAWS, NotFoundError, AccessError, ConflictError):
-            looked = [_looked(one, options) for one in left]
-            if not any(one is None or one.flaw for one in looked):
+            looked = [_looked(new_input, options) for new_input in left]
+            if not any(new_input is None or new_input.flaw for new_input in looked):
                 raise
-            bad += [one for one in looked if one is not None and one.flaw]
-            left = [one for one in looked if one is not None and not one.flaw]
+            bad += [new_input for new_input in looked if new_input is not None and new_input.flaw]
+            left = [
+                new_input for new_input in looked if new_input is not None and not new_input.flaw
+            ]
             continue
-        same = [one for one in left if one.listed.store.is_remote or one.listed.is_same()]
+        same = [
+            new_input
+            for new_input in left
+            if new_input.listed.store.is_remote or new_input.listed.is_same()
+        ]
         if same == left:
-            told = packed.result
-            sizes = (told.rows, told.text_bytes, told.output_bytes)
+            result = packed.result
+            sizes = (result.rows, result.text_bytes, result.output_bytes)
             return PackedInputs(tuple(left), tuple(bad), packed.descriptor, *sizes)
-        late = sorted({one.uri for one in left} - {one.uri for one in same})
+        late = sorted({new_input.uri for new_input in left} - {new_input.uri for new_input in same})
         if late:
             notes.warn(_CHANGES.format(late[0]))
         left = same
     return PackedInputs((), tuple(bad))
 
 
-def _recognised(one: NewInput) -> Input:
-    rule = one.rule
+def _recognised(new_input: NewInput) -> Input:
+    rule = new_input.rule
     hints = None if rule.hints in {None, "null"} else (rule.hints or "").encode()
     try:
-        # The rows must be those of the ETag that the table is told.
-        version = one.listed.version
-        found = recognise(one.listed.place, rule.format or None, hints=hints, version=version)
+        # The rows must be those of the ETag that is recorded.
+        version = new_input.listed.version
+        recognised = recognise(
+            new_input.listed.location, rule.format or None, hints=hints, version=version
+        )
     except UsageError as error:  # hints that do not fit the content
         raise InputError(error.message) from None
-    return replace(found, name=one.uri)
+    # Rows of packfiles are as they were packed.
+    defaults = None if recognised.is_packfile else new_input.defaults
+    return replace(recognised, name=new_input.uri, defaults=defaults)
 
 
-def _looked(one: NewInput, options: dict[str, Any]) -> NewInput | None:
+def _looked(new_input: NewInput, options: dict[str, Any]) -> NewInput | None:
     """Pack an input alone, into nothing, to see what is wrong; None: it cannot be read now."""
     try:
-        pack([_recognised(one)], _Nowhere(), **options)
+        pack([_recognised(new_input)], _Nowhere(), **options)
     except NotFoundError:
         return None
     except ConflictError:
-        notes.warn(_CHANGES.format(one.uri))
+        notes.warn(_CHANGES.format(new_input.uri))
         return None
     except AccessError as error:
         notes.warn(f"left out: {error.message}")
         return None
     except _FLAWS as error:
-        return replace(one, flaw=error.message)
-    return one
+        return replace(new_input, flaw=error.message)
+    return new_input
 
 
 class _Nowhere(io.BytesIO):

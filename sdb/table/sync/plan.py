@@ -13,8 +13,8 @@ from sdb.table.inputs.pattern import InputPattern
 from sdb.table.inputs.patternregex import matcher
 from sdb.table.inputs.places import place_of_input
 from sdb.table.inputs.tempnames import is_temporary
-from sdb.table.sync.newinputs import NewInput, SyncPlan
 from sdb.table.sync.renames import RenamedInputs
+from sdb.table.sync.work import NewInput, SyncPlan
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def plan_sync(
     root: TableRoot,
     definition: Definition,
-    known: Mapping[str, TakenInput],
+    taken: Mapping[str, TakenInput],
     *,
     retry: bool = False,
     lister: Lister | None = None,
@@ -39,25 +39,8 @@ def plan_sync(
 ) -> SyncPlan:
     """List the inputs of a table, and compare them with what it knows.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-    definition : Definition
-        What the table takes.
-    known : mapping
-        The inputs that it knows, by URI.
-    retry : bool
-        Whether inputs that failed are tried again although they have not changed.
-    lister : Lister, optional
-        What lists folders; the stores if not given.
-    written_us : int
-        When the table was written last.
-
-    Returns
-    -------
-    SyncPlan
-        What is to be done.
+    * ``retry``: Whether inputs that failed are tried again although they have not changed.
+    * ``lister``: What lists folders; the stores if not given.
     """
     seen: set[str] = set()
 
@@ -67,19 +50,21 @@ def plan_sync(
         seen.add(uri)
         return True
 
-    plan = _Comparison(definition, known.get, is_first, retry=retry)
+    plan = _Comparison(definition, taken.get, is_first, retry=retry)
     with EtagCache() as cache:
         for number, pattern in enumerate(plan.patterns):
             plan.compare(number, list_inputs(root, pattern, lister), cache)
     seen -= plan.gone
-    gone = [uri for uri, one in known.items() if uri not in seen and not one.is_failed]
-    vanished = [uri for uri in gone if any(one.match(uri) is not None for one in plan.patterns)]
+    gone = [uri for uri, entry in taken.items() if uri not in seen and not entry.is_failed]
+    vanished = [
+        uri for uri in gone if any(pattern.match(uri) is not None for pattern in plan.patterns)
+    ]
     left_out = (*plan.left_out, *sorted(plan.gone))
     lists = tuple(plan.new), tuple(plan.changed), tuple(vanished)
-    found = SyncPlan(*lists, left_out, tuple(plan.newer), tuple(plan.passed))
-    failed = [one for one in known.values() if one.is_failed and one.path in seen]
-    names = RenamedInputs(definition, found, known.get, written_us)
-    return names.plan([known[uri] for uri in vanished], failed)
+    compared = SyncPlan(*lists, left_out, tuple(plan.newer), tuple(plan.passed))
+    failed = [entry for entry in taken.values() if entry.is_failed and entry.path in seen]
+    names = RenamedInputs(definition, compared, taken.get, written_us)
+    return names.plan([taken[uri] for uri in vanished], failed)
 
 
 class KnownContent(Protocol):
@@ -99,62 +84,31 @@ class KnownContent(Protocol):
 def plan_some(
     root: TableRoot,
     definition: Definition,
-    known: KnownContent,
+    content: KnownContent,
     lister: Lister,
 ) -> SyncPlan:
-    """Compare those inputs with what a table knows that a lister gives, which need not be all.
-
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-    definition : Definition
-        What the table takes.
-    known : KnownContent
-        What the table knows.
-    lister : Lister
-        Lists folders.
-
-    Returns
-    -------
-    SyncPlan
-        What is to be done; nothing has vanished.
-    """
+    """Compare the inputs of a lister, which need not be all, with those that a table knows."""
 
     def is_first(uri: str, number: int) -> bool:
         return all(match(uri) is None for match in earlier[:number])
 
-    plan = _Comparison(definition, known.lookup, is_first, retry=False)
-    earlier = [matcher(one) for one in plan.patterns]
+    plan = _Comparison(definition, content.lookup, is_first, retry=False)
+    earlier = [matcher(pattern) for pattern in plan.patterns]
     with EtagCache() as cache:
         for number, pattern in enumerate(plan.patterns):
             plan.compare(number, list_inputs(root, pattern, lister), cache)
-    return _with_names(root, definition, plan, known)
+    return _without_renamed(root, definition, plan, content)
 
 
 def plan_named(
     root: TableRoot,
     definition: Definition,
-    known: KnownContent,
-    found: Mapping[str, Entry],
+    content: KnownContent,
+    entries: Mapping[str, Entry],
 ) -> SyncPlan:
-    """Compare objects that somebody has named with what a table knows.
+    """Compare objects that messages name with the inputs that a table knows.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-    definition : Definition
-        What the table takes; what fits no pattern of it is passed over.
-    known : KnownContent
-        What the table knows.
-    found : mapping
-        The objects, by URI.
-
-    Returns
-    -------
-    SyncPlan
-        What is to be done; nothing has vanished.
+    * ``definition``: What the table takes; what fits no pattern of it is passed over.
     """
     seen: set[str] = set()
 
@@ -163,34 +117,36 @@ def plan_named(
         seen.add(uri)
         return is_new
 
-    plan = _Comparison(definition, known.lookup, is_first, retry=False)
+    plan = _Comparison(definition, content.lookup, is_first, retry=False)
     with EtagCache() as cache:
         for number, pattern in enumerate(plan.patterns):
-            plan.compare(number, named_inputs(root, pattern, found), cache)
-    return _with_names(root, definition, plan, known)
+            plan.compare(number, named_inputs(root, pattern, entries), cache)
+    return _without_renamed(root, definition, plan, content)
 
 
-def _with_names(
-    root: TableRoot, definition: Definition, plan: _Comparison, known: KnownContent
+def _without_renamed(
+    root: TableRoot, definition: Definition, plan: _Comparison, content: KnownContent
 ) -> SyncPlan:
     """Return what is to be done of some inputs, without those that were renamed."""
     some = plan.some()
     if not (some.new or some.newer):
         return some
-    renamed = RenamedInputs(definition, some, known.lookup, known.written_us)
+    renamed = RenamedInputs(definition, some, content.lookup, content.written_us)
     wanted = renamed.etags()
     if not wanted:
         return some
-    near = known.near([one.uri for one in (*some.new, *some.newer)])
-    same = [one for one in near if one.etag in wanted]
-    there = {one.path for one in same if _is_there(root, one.path)}
-    gone = [one for one in same if not one.is_failed and one.path not in there]
-    return renamed.plan(gone, [one for one in same if one.is_failed and one.path in there])
+    near = content.near([new_input.uri for new_input in (*some.new, *some.newer)])
+    same = [entry for entry in near if entry.etag in wanted]
+    present = {entry.path for entry in same if _exists(root, entry.path)}
+    gone = [entry for entry in same if not entry.is_failed and entry.path not in present]
+    return renamed.plan(
+        gone, [entry for entry in same if entry.is_failed and entry.path in present]
+    )
 
 
-def _is_there(root: TableRoot, uri: str) -> bool:
-    place = place_of_input(root, uri)
-    return bool(place) and store_of(place).look(place) is not None
+def _exists(root: TableRoot, uri: str) -> bool:
+    location = place_of_input(root, uri)
+    return bool(location) and store_of(location).head(location) is not None
 
 
 class _Comparison:
@@ -217,15 +173,15 @@ class _Comparison:
         self.passed: list[str] = []
 
     def some(self) -> SyncPlan:
-        """Give what is to be done of inputs that need not be all."""
+        """Return what is to be done of inputs that need not be all."""
         left_out, newer = tuple(self.left_out), tuple(self.newer)
         lists = tuple(self.new), tuple(self.changed), ()
         return SyncPlan(*lists, left_out, newer, tuple(self.passed))
 
-    def compare(self, number: int, found: Iterator[ListedInput], cache: EtagCache) -> None:
+    def compare(self, number: int, listed_inputs: Iterator[ListedInput], cache: EtagCache) -> None:
         """Compare what the pattern of a rule finds."""
         rule = self._definition.inputs[number]
-        for listed in found:
+        for listed in listed_inputs:
             uri = listed.uri
             if not self._is_first(uri, number):
                 continue  # the first pattern that fits counts
@@ -244,8 +200,8 @@ class _Comparison:
                 continue
             if before is not None and not before.is_failed:
                 if before.etag != etag:
-                    one = _new(listed, etag, rule, self._definition, is_forced=True)
-                    self.newer.append(replace(one, replaces=before.etag))
+                    new_input = _new(listed, etag, rule, self._definition, is_forced=True)
+                    self.newer.append(replace(new_input, replaces=before.etag))
                     self.changed.append(uri)
             elif before is None or before.etag != etag or self._retry:
                 forced = before is not None and before.etag == etag
@@ -259,4 +215,9 @@ def _new(
         partition = partition_of(definition.partitions, listed.captured)
     except InputError as error:
         return NewInput(listed, etag, rule, None, error.message, is_forced)
-    return NewInput(listed, etag, rule, partition, is_forced=is_forced)
+    defaults = None
+    if definition.hive:
+        from sdb.packfile.inputs.folders import defaults_of
+
+        defaults = defaults_of(listed.uri, partition.constants)
+    return NewInput(listed, etag, rule, partition, is_forced=is_forced, defaults=defaults)

@@ -17,7 +17,7 @@ from sdb.table.inputs.patternregex import matcher
 from sdb.table.inputs.places import InputBounds, place_of_input
 from sdb.table.sync.batches import QueueBatches
 from sdb.table.sync.follow import INTERVAL_SECONDS
-from sdb.table.sync.follower import FollowedTable, TroubleTeller
+from sdb.table.sync.follower import FollowedTable, TroubleReporter
 from sdb.table.sync.plan import plan_named
 from sdb.table.sync.sync import tables_to_sync
 
@@ -51,34 +51,18 @@ def follow_queue(  # noqa: PLR0913 - the command's options, by name
     author: str = "",
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> None:
-    """Take the inputs that messages of a queue name, until it is told to stop.
+    """Take the inputs that messages of a queue name, until `stop` is set.
 
     Messages are gathered for an interval from the first one on, or until there are 5,000 objects or
-    100 MiB of them; each table gets one version of them. What goes wrong is told once, and tried
+    100 MiB of them; each table gets one version of them. Errors are reported once, and retried
     again: nothing is lost, and nothing taken twice.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the tables are below.
-    database : str
-        Their database.
-    pattern : str
-        Their names; tables that are made meanwhile take part.
-    queue : str
-        The URL of a queue of SQS, or a folder.
-    stop : Event
-        Set to stop: what is being taken is committed before, the rest is given back.
-    tell : callable
-        Told of each version, of trouble, and of messages that nobody works on.
-    interval_seconds : float
-        How long messages are gathered.
-    branch : str
-        The branch that takes the inputs.
-    author : str
-        Who takes them; the versions tell it.
-    options
-        Others of :func:`sdb.pack`.
+    * ``pattern``: Their names; tables that are made later take part.
+    * ``queue``: The URL of a queue of SQS, or a folder.
+    * ``stop``: Set to stop: what is being taken is committed before, the rest is given back.
+    * ``tell``: Called with each version, with trouble, and with messages that no table takes.
+    * ``author``: Recorded in the version.
+    * ``options``: Others of :func:`sdb.pack`.
 
     Raises
     ------
@@ -96,7 +80,7 @@ def follow_queue(  # noqa: PLR0913 - the command's options, by name
                 done = work.round(left, batches)
                 is_done = set(map(id, done.messages))
                 batches.delete(done.messages)
-                left = [one for one in left if id(one) not in is_done]
+                left = [named for named in left if id(named) not in is_done]
                 if not done.is_stuck:
                     batches.release(left)
                     break
@@ -127,53 +111,53 @@ class _Work:
         self._database, self._pattern = tables
         self._tell, self._who, self._options = tell, who, options
         self._tables: dict[str, FollowedTable] = {}
-        self._listing = TroubleTeller(tell, self._database)
+        self._listing = TroubleReporter(tell, self._database)
         self._bounds = InputBounds(root)
 
     def round(self, batch: Sequence[NamedObjects], batches: QueueBatches) -> _Round:
         """Take what messages name.
 
-        Gives those whose objects need nothing more, and whether all else is stuck: tables that
-        want some have trouble, and none of them has none.
+        Returns the messages whose objects need nothing more, and whether the others are stuck:
+        every table that takes some of them has trouble.
         """
-        uris = sorted({uri for one in batch for uri in one.uris})
+        uris = sorted({uri for named in batch for uri in named.uris})
         try:
             tables = tables_to_sync(self._root, self._database, self._pattern)
         except SdbError as error:
-            self._listing.trouble(error)
+            self._listing.report(error)
             return _Round((), is_stuck=True)
-        self._listing.well()
+        self._listing.clear()
         unwanted, left = set(uris), set[str]()
         worked = failed = False
-        found: dict[str, Entry | None] = {}
+        entries: dict[str, Entry | None] = {}
         for name in tables:
             table = self._table(name)
-            wanted = uris  # as long as nobody knows
+            wanted = uris  # until the definition is read
             try:
                 definition = table.definition()
                 wanted = self._wanted(definition, uris)
                 refused = self._refused(definition, wanted)
                 left.update(refused)
                 wanted = [uri for uri in wanted if uri not in refused]
-                left |= self._look([uri for uri in wanted if uri not in found], found)
-                there = {uri: entry for uri in wanted if (entry := found.get(uri)) is not None}
-                left |= self._take(table, definition, there)
+                left |= self._look([uri for uri in wanted if uri not in entries], entries)
+                present = {uri: entry for uri in wanted if (entry := entries.get(uri)) is not None}
+                left |= self._take(table, definition, present)
             except SdbError as error:
                 if isinstance(error, NotFoundError) and table.is_gone:
                     continue  # since the tables were listed
-                table.trouble.trouble(error)
+                table.trouble.report(error)
                 left.update(wanted)
                 failed = True
             else:
                 if refused:
-                    table.trouble.trouble(refused[min(refused)])
+                    table.trouble.report(refused[min(refused)])
                 else:
-                    table.trouble.well()
+                    table.trouble.clear()
                 worked = worked or bool(wanted)
                 unwanted.difference_update(refused)
             unwanted.difference_update(wanted)
         self._pass_over(unwanted, batches)
-        done = [one for one in batch if left.isdisjoint(one.uris)]
+        done = [named for named in batch if left.isdisjoint(named.uris)]
         return _Round(done, is_stuck=failed and not worked)
 
     def _table(self, name: str) -> FollowedTable:
@@ -185,7 +169,7 @@ class _Work:
         return self._tables[name]
 
     def _wanted(self, definition: Definition, uris: Iterable[str]) -> list[str]:
-        """Give the URIs that a table takes."""
+        """Return the URIs that a table takes."""
         fits = [matcher(InputPattern.parse(rule.pattern)) for rule in definition.inputs]
         return [
             uri
@@ -194,24 +178,26 @@ class _Work:
         ]
 
     def _refused(self, definition: Definition, uris: Sequence[str]) -> dict[str, OutsideError]:
-        """Give the URIs that lead out of the root, with the patterns that want them."""
-        found = {}
+        """Return the URIs that lead out of the root, with the patterns that want them."""
+        refusals = {}
         for uri in uris:
-            place = place_of_input(self._root, uri)
-            if not self._bounds.has(place):
+            location = place_of_input(self._root, uri)
+            if not self._bounds.has(location):
                 fits = [InputPattern.parse(rule.pattern) for rule in definition.inputs]
-                pattern = next(one for one in fits if matcher(one)(uri) is not None)
-                found[uri] = self._bounds.refusal(f"the pattern {pattern.text!r}", place)
-        return found
+                pattern = next(
+                    candidate for candidate in fits if matcher(candidate)(uri) is not None
+                )
+                refusals[uri] = self._bounds.refusal(f"the pattern {pattern.text!r}", location)
+        return refusals
 
-    def _look(self, uris: Sequence[str], found: dict[str, Entry | None]) -> set[str]:
-        """Look what is there now; gives what may not be looked at."""
+    def _look(self, uris: Sequence[str], entries: dict[str, Entry | None]) -> set[str]:
+        """Look up objects as they are now, and return those that may not be read."""
         from concurrent.futures import ThreadPoolExecutor
 
         def look(uri: str) -> tuple[str, Entry | None, SdbError | None]:
-            place = place_of_input(self._root, uri)
+            location = place_of_input(self._root, uri)
             try:
-                return uri, store_of(place).look(place), None
+                return uri, store_of(location).head(location), None
             except AccessError as error:
                 return uri, None, error
             except (NotFoundError, UsageError):  # no such S3 bucket, or no key that there can be
@@ -221,33 +207,37 @@ class _Work:
         with ThreadPoolExecutor(_LOOKERS) as pool:
             for uri, entry, error in pool.map(look, uris):
                 if error is None:
-                    found[uri] = entry
+                    entries[uri] = entry
                 else:
                     notes.warn(f"left out: {error.message}")
                     left.add(uri)
         return left
 
     def _take(
-        self, table: FollowedTable, definition: Definition, there: Mapping[str, Entry]
+        self, table: FollowedTable, definition: Definition, present: Mapping[str, Entry]
     ) -> set[str]:
-        """Take what is new to a table; gives what it does not have yet for some reason."""
-        if not there:
+        """Take inputs that are new to a table, and return those that it still lacks."""
+        if not present:
             return set()
-        plan = plan_named(self._root, definition, table.known(), there)
+        plan = plan_named(self._root, definition, table.known(), present)
         synced = table.take(definition, plan)
         left = set(plan.left_out)
-        taken = set() if synced is None else {*synced.taken, *(one.uri for one in synced.rejected)}
-        # Others may have taken the rest meanwhile.
+        taken = (
+            set()
+            if synced is None
+            else {*synced.taken, *(rejected.uri for rejected in synced.rejected)}
+        )
+        # Other syncs may have taken the rest.
         lookup = table.known().lookup
-        for one in plan.new:
-            if one.uri not in taken:
-                known = lookup(one.uri)
-                if known is None or (known.is_failed and known.etag != one.etag):
-                    left.add(one.uri)
+        for new_input in plan.new:
+            if new_input.uri not in taken:
+                before = lookup(new_input.uri)
+                if before is None or (before.is_failed and before.etag != new_input.etag):
+                    left.add(new_input.uri)
         return left
 
     def _pass_over(self, uris: Iterable[str], batches: QueueBatches) -> None:
-        """Tell of objects that no table wants, once for each folder; not of our own."""
+        """Warn about objects that no table wants, once for each folder; not of our own."""
         own = self._root.place("db/") if self._root.store.is_remote else "file://db/"
         for uri in sorted(uris):
             if not uri.startswith(own):

@@ -68,8 +68,14 @@ class Synced:
     passed: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def is_nothing(self) -> bool:
+        """Return whether nothing was to be done, and no input is other than it was."""
+        counts = self.taken, self.rejected, self.changed, self.vanished, self.deleted, self.renamed
+        return self.version is None and not (any(counts) or self.retired or self.passed)
+
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         return {
             "database": self.database,
             "table": self.table,
@@ -78,7 +84,8 @@ class Synced:
             "rows": self.rows,
             "text_bytes": self.text_bytes,
             "rejected": [
-                {"path": one.uri, "etag": one.etag, "reason": one.reason} for one in self.rejected
+                {"path": rejected.uri, "etag": rejected.etag, "reason": rejected.reason}
+                for rejected in self.rejected
             ],
             "changed": list(self.changed),
             "vanished": list(self.vanished),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.commit.environment import Surroundings
+    from sdb.table.commit.environment import Environment
     from sdb.table.definition.definition import Definition
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.index import TableIndex
@@ -35,55 +35,60 @@ def retire(
     *,
     branch: str = MAIN,
     author: str = "",
-    around: Surroundings = REAL,
+    message: str = "",
+    env: Environment = REAL,
 ) -> int:
     """Take packfiles out of a table whose rows are all older than its retention policy keeps.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    keys : TableKeys
-        Its names.
-    definition : Definition
-        Whose policy it is; without one, or with one that has no field or no time, nothing is done.
-    branch : str
-        The branch.
-    author : str
-        Who does it; the version tells it.
-    around : Surroundings
-        The clock.
+    * ``definition``: Whose policy it is; without one, or with one that has no field or no time,
+      nothing is done.
+    * ``author, message``: Recorded in the version.
 
-    Returns
-    -------
-    int
-        Number of the packfiles that went, in a version of its own.
+    Returns: Number of the packfiles that went, in a version of its own.
 
     Notes
     -----
     A packfile goes if its time index at the field, or a constant, proves that no value is as new as
     the policy wants. One that has neither stays.
     """
-    policy = definition.retention
-    if policy is None or not policy.field or str(policy.valid_for) == "0d":
-        return 0
-    path = tuple(policy.field.split("."))
-    limit_us = policy.valid_for.before(around.now_us())
     gone: list[str] = []
 
     def plan(index: TableIndex) -> TableChange | None:
-        listed = _listed(root, index, path, limit_us)
-        gone[:] = [one.key for one in listed if _is_over(one, path, limit_us)]
-        return TableChange(OPERATION, removed=frozenset(gone), author=author) if gone else None
+        gone[:] = overdue(root, index, definition, env.now_us())
+        removed = frozenset(gone)
+        return (
+            TableChange(OPERATION, removed=removed, author=author, message=message)
+            if gone
+            else None
+        )
 
-    commit(root, keys, plan, branch=branch, around=around)
+    if _limit_us(definition, env.now_us()) is not None:
+        commit(root, keys, plan, branch=branch, env=env)
     return len(gone)
+
+
+def overdue(root: TableRoot, index: TableIndex, definition: Definition, now_us: int) -> list[str]:
+    """Return the keys of packfiles whose rows are all older than a retention policy keeps."""
+    limit_us = _limit_us(definition, now_us)
+    if limit_us is None or definition.retention is None:
+        return []
+    path = tuple(definition.retention.field.split("."))
+    listed = _listed(root, index, path, limit_us)
+    return [descriptor.key for descriptor in listed if _is_over(descriptor, path, limit_us)]
+
+
+def _limit_us(definition: Definition, now_us: int) -> int | None:
+    """Return the time before which rows are too old; None: none are."""
+    policy = definition.retention
+    if policy is None or not policy.field or str(policy.valid_for) == "0d":
+        return None
+    return policy.valid_for.before(now_us)
 
 
 def _listed(
     root: TableRoot, index: TableIndex, path: tuple[str, ...], limit_us: int
 ) -> Iterator[Descriptor]:
-    """Give the packfiles of an index, of lists only those that may have something so old."""
+    """Yield the packfiles of an index, of lists only those that may have something so old."""
     spans = index.indirect.spans(path, None, limit_us)
     for ref in index.indirect.refs[spans.start : spans.stop]:
         if ref.objects:
@@ -91,14 +96,14 @@ def _listed(
     yield from index.inline
 
 
-def _is_over(one: Descriptor, path: tuple[str, ...], limit_us: int) -> bool:
-    """Tell whether it is certain that no row is as new as a limit."""
+def _is_over(descriptor: Descriptor, path: tuple[str, ...], limit_us: int) -> bool:
+    """Return whether it is certain that no row is as new as a limit."""
     try:
-        sparse = one.checked().trailer.sparse
+        sparse = descriptor.checked().trailer.sparse
     except (CorruptError, UnsupportedError):
-        return False  # whoever reads it is told
-    found = sparse.indices.get(path)
-    if found is not None and not found.is_empty:
-        return found.last_us < limit_us
+        return False  # reading it reports that
+    index = sparse.indices.get(path)
+    if index is not None and not index.is_empty:
+        return index.last_us < limit_us
     value = instant_to_us(sparse.constants.get(path[0])) if len(path) == 1 else None
     return value is not None and value < limit_us

@@ -7,6 +7,7 @@ import enum
 from sdb.errors import NotFoundError
 from sdb.records import record
 from sdb.table.format import etags
+from sdb.table.format.positions import LogPosition, is_position
 from sdb.table.inputs.places import InputBounds
 
 TYPE_CHECKING = False
@@ -28,6 +29,8 @@ class InputState(enum.Enum):
     """It could not be read, and has no rows in the table."""
     CHANGED = "changed"
     """It has another content now than when it was read."""
+    TAILED = "tailed"
+    """A log file that is followed: the lines up to its position are in the table."""
     VANISHED = "vanished"
     """It is not there any more."""
 
@@ -47,7 +50,7 @@ class InputStatus:
     state : InputState
         Its state.
     reason : str
-        Why it failed, when the table tells.
+        Why it failed, if the table has recorded it; of a log file how far it was taken.
     """
 
     path: str
@@ -62,7 +65,7 @@ class InputStatus:
         return f"{self.path} {self.etag} {self.number}"
 
     def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
+        """Return it as plain values with stable names, for JSON."""
         facts: dict[str, object] = {
             "path": self.path,
             "etag": self.etag,
@@ -77,20 +80,10 @@ def input_states(
 ) -> Iterator[InputStatus]:
     """Go over the inputs of a table, in the order of their paths.
 
-    Parameters
-    ----------
-    handle : TableHandle
-        The table.
-    seek : str
-        The first path.
-    check : bool
-        Whether to look for what has changed or vanished: on S3 by listing the folders of the
-        inputs, elsewhere by reading them.
+    * ``check``: Whether to look for what has changed or vanished: on S3 by listing the folders of
+      the inputs, elsewhere by reading them.
 
-    Yields
-    ------
-    InputStatus
-        An input. One that failed and has changed since is failed.
+    Yields: An input. One that failed and has changed since is failed.
 
     Raises
     ------
@@ -101,12 +94,18 @@ def input_states(
     """
     present = _Present(handle)
     reasons = handle.state.failures if handle.state is not None else {}
-    for one in handle.inputs.walk(seek):
-        state = InputState.FAILED if one.is_failed else InputState.TAKEN
-        if check and not one.is_failed:
-            state = present.state(one)
-        reason = reasons.get(one.path, "") if one.is_failed else ""
-        yield InputStatus(one.path, one.etag, one.number, state, reason)
+    for entry in handle.inputs.walk(seek):
+        if is_position(entry.path):
+            position = LogPosition.from_text(entry.etag)
+            reason = f"{position.offset:,} bytes of {position.path}"
+            facts = (entry.path, entry.etag, entry.number, InputState.TAILED, reason)
+            yield InputStatus(*facts)
+            continue
+        state = InputState.FAILED if entry.is_failed else InputState.TAKEN
+        if check and not entry.is_failed:
+            state = present.state(entry)
+        reason = reasons.get(entry.path, "") if entry.is_failed else ""
+        yield InputStatus(entry.path, entry.etag, entry.number, state, reason)
 
 
 class _Present:
@@ -118,32 +117,35 @@ class _Present:
         self._folder: str | None = None
         self._listed: dict[str, str] = {}
 
-    def state(self, one: TakenInput) -> InputState:
-        """Tell what has become of an input that was taken."""
-        local = one.path.startswith(_LOCAL)
-        place = self._root.place(one.path.removeprefix(_LOCAL)) if local else one.path
-        if not self._bounds.has(place):
-            raise self._bounds.refusal(f"the input {one.path!r}", place)
-        etag = self._etag_of_content(place) if local else self._listed_etag(place)
+    def state(self, entry: TakenInput) -> InputState:
+        """Report what has become of an input that was taken."""
+        local = entry.path.startswith(_LOCAL)
+        location = self._root.place(entry.path.removeprefix(_LOCAL)) if local else entry.path
+        if not self._bounds.has(location):
+            raise self._bounds.refusal(f"the input {entry.path!r}", location)
+        etag = self._etag_of_content(location) if local else self._listed_etag(location)
         if etag is None:
             return InputState.VANISHED
-        return InputState.TAKEN if etag == one.etag else InputState.CHANGED
+        return InputState.TAKEN if etag == entry.etag else InputState.CHANGED
 
-    def _listed_etag(self, place: str) -> str | None:
+    def _listed_etag(self, location: str) -> str | None:
         """Find an object in the listing of its folder: inputs come folder by folder."""
         from sdb.store.url import store_of
 
-        folder = place.rpartition("/")[0]
+        folder = location.rpartition("/")[0]
         if folder != self._folder:
-            found = store_of(folder).list(folder)
-            self._folder, self._listed = folder, {one.location: one.version for one in found}
-        return self._listed.get(place)
+            entries = store_of(folder).list(folder)
+            self._folder, self._listed = (
+                folder,
+                {entry.location: entry.version for entry in entries},
+            )
+        return self._listed.get(location)
 
-    def _etag_of_content(self, place: str) -> str | None:
+    def _etag_of_content(self, location: str) -> str | None:
         from sdb.store.url import open_read
 
         try:
-            reader = open_read(place)
+            reader = open_read(location)
         except NotFoundError:
             return None
         return etags.of_opened(reader)

@@ -1,26 +1,25 @@
-"""Syncing: the inputs that patterns find come into the table, each one once.
+"""Sync: the inputs that patterns find come into the table, each one once.
 
-What is new is packed before the commit, so that others can go on meanwhile. An input that cannot be
-read is recorded as failed, and the others are taken.
+1. *Compare*: list the inputs, and compare them with the inputs tree of the newest version.
+2. *Prepare*: pack new inputs, and rewrite packfiles without the rows that go. Other writers can
+   commit meanwhile. An input that cannot be read is recorded as failed.
+3. *Commit*, after a check that step 1 still holds for the index that is replaced. If another writer
+   has taken some of the inputs, prepare again without them; if it has replaced what loses rows,
+   compare again.
 """
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import chain
 
 from sdb import notes
 from sdb.errors import ConflictError, UsageError
 from sdb.progress import silent
 from sdb.records import replace
-from sdb.table.catalog.handle import find_table
-from sdb.table.commit.change import (
-    FAILED,
-    ChangedInput,
-    TableChange,
-    own_keys,
-    packfiles_between,
-)
+from sdb.table.catalog.handle import dropped, find_table
+from sdb.table.commit.change import own_keys, packfiles_between
 from sdb.table.commit.commit import check_branch, check_writable, commit
 from sdb.table.definition.cache import read_definition
 from sdb.table.format.inputtree import InputsTree
@@ -28,37 +27,35 @@ from sdb.table.format.keys import TableKeys, own_key
 from sdb.table.format.versionref import MAIN
 from sdb.table.inputs.places import OutsideError
 from sdb.table.sync.inputrows import RemovedRows, find_inputs, remove_rows
-from sdb.table.sync.newinputs import SyncPlan, check_unchanged, foreseen, rejected_of, renamed_of
 from sdb.table.sync.packing import local_packing
 from sdb.table.sync.plan import plan_sync
-from sdb.table.sync.result import Synced
 from sdb.table.sync.retention import retire
 from sdb.table.sync.unchanged import SettledListing
+from sdb.table.sync.work import Prepared, SyncPlan, SyncRequest, SyncWork, check_unchanged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import Any
 
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.commit.change import TableChange
     from sdb.table.definition.definition import Definition
-    from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.index import TableIndex
-    from sdb.table.sync.newinputs import NewInput
     from sdb.table.sync.packing import InputPacking, PackedInputs
+    from sdb.table.sync.result import Synced
+    from sdb.table.sync.work import NewInput
 
 CHANGED = ("keep", "replace", "fail")
 VANISHED = ("keep", "delete")
-_GONE = "it vanished, and its rows were deleted"
-_REPLANS = 5
 _ATTEMPTS = 20
 
 
 def tables_to_sync(root: TableRoot, database: str, pattern: str = "*") -> list[str]:
-    """Give the tables of a database that have a definition, and whose name fits a pattern."""
-    fitting = [one for one in root.folders(database) if fnmatchcase(one, pattern)]
-    return [one for one in fitting if root.has(TableKeys(database, one).definition)]
+    """Return the tables of a database that have a definition, and whose name fits a pattern."""
+    fitting = [table for table in root.folders(database) if fnmatchcase(table, pattern)]
+    return [table for table in fitting if root.has(TableKeys(database, table).definition)]
 
 
 def sync_table(  # noqa: PLR0913 - the command's options, by name
@@ -78,47 +75,25 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
 ) -> Synced:
     """Take the inputs that are new, in one version.
 
-    What the retention policy of the table does not keep goes out of it before that, in another.
+    Packfiles that the retention policy of the table does not keep go out of it before, in a version
+    of their own.
 
-    Parameters
-    ----------
-    root : TableRoot
-        The root that the table is below.
-    database, table : str
-        Its names.
-    dry_run : bool
-        Whether only to tell what would be done.
-    retry : bool
-        Whether inputs that failed are tried again although they have not changed.
-    changed : {"keep", "replace", "fail"}
-        Whether rows of inputs that have another content now stay, make room for the new ones, or
-        are an error.
-    vanished : {"keep", "delete"}
-        Whether rows of inputs that are gone stay.
-    branch : str
-        The branch that gets the rows.
-    author : str
-        Who syncs; the version tells it.
-    packing : InputPacking, optional
-        Who packs; this program if not given.
-    progress : Progress
-        Told how many bytes were read, if this program packs.
-    options
-        Others of :func:`sdb.pack`, if this program packs.
-
-    Returns
-    -------
-    Synced
-        What it came to.
+    * ``retry``: Whether inputs that failed are tried again although they have not changed.
+    * ``changed``: Whether rows of inputs that have another content now stay, make room for the new
+      ones, or are an error.
+    * ``author``: Who syncs; recorded in the version.
+    * ``packing``: The packer; this program if not given.
+    * ``progress``: Called with the bytes read, if this program packs.
+    * ``options``: Others of :func:`sdb.pack`, if this program packs.
 
     Raises
     ------
     NotFoundError
-        The table has no definition.
+        The table has no definition, or was dropped.
     OutsideError
         A pattern of it leads out of the root; see :mod:`sdb.table.inputs.places`.
     ConflictError
-        An input has changed, and `changed` is ``fail``; or others were faster all the time.
+        An input has changed, and `changed` is ``fail``; or other writers won every attempt.
     UncertainError
         It is not known whether the inputs were taken; another sync finds out.
     """
@@ -132,50 +107,11 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     definition = read_definition(root, keys)
     check_branch(root, keys, branch)
     packing = packing or local_packing(root, keys, definition, progress, options)
-    retired = 0 if dry_run else retire(root, keys, definition, branch=branch, author=author)
-    for _ in range(_REPLANS):
-        handle = find_table(root, database, table, branch=branch)
-        try:
-            plan = _planned(root, definition, handle, retry=retry)
-        except (OutsideError, UsageError) as error:
-            raise error.within(f"{database}.{table}") from None
-        if changed == "fail":
-            check_unchanged(keys, plan.changed)
-        newer = plan.newer if changed == "replace" else ()
-        gone = plan.vanished if vanished == "delete" else ()
-        gone += tuple(one.same_as for one in newer if one.same_as)
-        sync = _Sync(root, keys, definition, packing)
-        sync.branch, sync.author = branch, author
-        if handle is not None and (newer or gone):
-            plan, newer, gone = sync.look(handle, plan, newer, gone)
-        if dry_run or not (plan.new or newer or gone):
-            return replace(foreseen(keys, plan, newer, gone), retired=retired)
-        try:
-            return replace(sync.run(plan, newer, gone), retired=retired)
-        except _MovedError:
-            continue  # someone has merged or replaced packfiles meanwhile
-    raise _moved(keys)
-
-
-def _moved(keys: TableKeys) -> ConflictError:
-    message = f"{keys.database}.{keys.table}: others have replaced the same packfiles all the time"
-    return ConflictError(message, hint="run it again")
-
-
-def _planned(
-    root: TableRoot, definition: Definition, handle: TableHandle | None, *, retry: bool
-) -> SyncPlan:
-    if handle is None:
-        return plan_sync(root, definition, {}, retry=retry)
-    listing = SettledListing(root, definition, handle, retry=retry)
-    if listing.is_known():
-        return SyncPlan((), (), (), passed=tuple(listing.passed()))
-    known = {one.path: one for one in handle.inputs.walk()}
-    written_us = handle.index.created_us
-    plan = plan_sync(root, definition, known, retry=retry, lister=listing, written_us=written_us)
-    if plan.is_nothing:
-        listing.settle()
-    return plan
+    request = SyncRequest(root, keys, definition, packing, retry, changed, vanished, branch, author)
+    if dry_run:
+        return _compare(request).foreseen(keys)
+    retired = retire(root, keys, definition, branch=branch, author=author)
+    return replace(_run(request, partial(_compare, request)), retired=retired)
 
 
 def take(
@@ -191,220 +127,248 @@ def take(
 ) -> Synced:
     """Take the inputs of a plan that has only some of them, in one version; see `sync_table`."""
     packing = local_packing(root, keys, definition, silent, options)
-    sync = _Sync(root, keys, definition, packing, is_whole=False)
-    sync.branch, sync.author = branch, author
-    for _ in range(_REPLANS):
-        newer: tuple[NewInput, ...] = ()
-        gone: tuple[str, ...] = ()
-        is_wanted = changed == "replace" and plan.newer
-        handle = find_table(root, keys.database, keys.table, branch=branch) if is_wanted else None
-        if handle is not None:
-            newer = _still_newer(handle, plan.newer)
-            gone = tuple(one.same_as for one in newer if one.same_as)
-            _, newer, gone = sync.look(handle, plan, newer, gone)
+    request = SyncRequest(
+        root,
+        keys,
+        definition,
+        packing,
+        changed=changed,
+        branch=branch,
+        author=author,
+        is_whole=False,
+    )
+    return _run(request, partial(_compare_part, request, plan))
+
+
+def _run(request: SyncRequest, compare: Callable[[], SyncWork]) -> Synced:
+    """Compare, prepare and commit, until no other writer is in between.
+
+    Raises
+    ------
+    ConflictError
+        Other writers won every attempt.
+    """
+    sync: _Sync | None = None
+    for _ in range(_ATTEMPTS):
+        sync = sync or _Sync(request, compare())
+        if sync.work.is_nothing:
+            return sync.work.foreseen(request.keys)
+        prepared = sync.prepare()
+        change = prepared.change(request)
+        if change.is_nothing:
+            return prepared.synced(request.keys, sync.work.plan, None)
         try:
-            return sync.run(plan, newer, gone)
-        except _MovedError:
-            continue
-    raise _moved(keys)
+            version = sync.commit(change)
+        except _OvertakenError as error:  # another sync has taken these inputs
+            sync.leave_out(error.uris)
+        except _MovedError:  # another commit has replaced packfiles or inputs
+            sync = None
+        else:
+            return prepared.synced(request.keys, sync.work.plan, version)
+    message = f"{request.name}: lost to other writers of the same inputs {_ATTEMPTS} times"
+    raise ConflictError(message, hint="run it again")
 
 
-def _still_newer(handle: TableHandle, newer: Iterable[NewInput]) -> tuple[NewInput, ...]:
-    """Return those inputs whose rows in the table are those of the content that they replace."""
-    known = [(one, handle.inputs.lookup(one.uri)) for one in newer]
-    return tuple(one for one, before in known if before and before.etag == one.replaces)
+def _compare(request: SyncRequest) -> SyncWork:
+    """List the inputs, and compare them with the newest version."""
+    root, keys = request.root, request.keys
+    table = find_table(root, keys.database, keys.table, branch=request.branch)
+    if table is not None and table.is_dropped:
+        raise dropped(root, keys, table.state)
+    tree = None if table is None else table.inputs
+    try:
+        plan = _planned(request, table, tree)
+    except (OutsideError, UsageError) as error:
+        raise error.within(request.name) from None
+    if request.changed == "fail":
+        check_unchanged(keys, plan.changed)
+    newer = plan.newer if request.changed == "replace" else ()
+    gone = plan.vanished if request.vanished == "delete" else ()
+    return _work(plan, table, tree, newer, gone)
+
+
+def _planned(request: SyncRequest, table: TableHandle | None, tree: InputsTree | None) -> SyncPlan:
+    root, definition, retry = request.root, request.definition, request.retry
+    if table is None or tree is None:
+        return plan_sync(root, definition, {}, retry=retry)
+    listing = SettledListing(root, definition, table, retry=retry)
+    if listing.is_known():
+        return SyncPlan((), (), (), passed=tuple(listing.passed()))
+    taken = {entry.path: entry for entry in tree.walk()}
+    written_us = table.index.created_us
+    plan = plan_sync(root, definition, taken, retry=retry, lister=listing, written_us=written_us)
+    if plan.is_nothing:
+        listing.settle()
+    return plan
+
+
+def _compare_part(request: SyncRequest, plan: SyncPlan) -> SyncWork:
+    """Compare inputs that were planned before with the newest version, if rows have to go."""
+    root, keys = request.root, request.keys
+    table = None
+    if request.changed == "replace" and plan.newer:
+        table = find_table(root, keys.database, keys.table, branch=request.branch)
+    if table is None:
+        return SyncWork(plan, None, None)
+    tree = table.inputs
+    before = [(new_input, tree.lookup(new_input.uri)) for new_input in plan.newer]
+    # Others may have replaced the rows since, with those of the same content or of a later one.
+    newer = tuple(
+        [new_input for new_input, entry in before if entry and entry.etag == new_input.replaces]
+    )
+    return _work(plan, table, tree, newer, ())
+
+
+def _work(
+    plan: SyncPlan,
+    table: TableHandle | None,
+    tree: InputsTree | None,
+    newer: tuple[NewInput, ...],
+    gone: tuple[str, ...],
+) -> SyncWork:
+    """Return the work of a plan, without inputs whose rows cannot be told from others."""
+    gone += tuple(new_input.same_as for new_input in newer if new_input.same_as)
+    if table is None or not (newer or gone):
+        return SyncWork(plan, table, tree)
+    for new_input in newer:
+        if new_input.kept_for:
+            notes.warn(
+                f"{new_input.uri}: its rows are those of {new_input.kept_for}, too: they stay"
+            )
+    newer = tuple(new_input for new_input in newer if not new_input.kept_for)
+    unknown = find_inputs(table, {*gone, *(new_input.uri for new_input in newer)}).unknown
+    if unknown:
+        more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+        notes.warn(
+            f"{min(unknown)}{more}: packfiles do not tell which rows came from it: they stay"
+        )
+    stays = {
+        new_input.same_as
+        for new_input in newer
+        if not unknown.isdisjoint((new_input.uri, new_input.same_as))
+    }
+    stays |= unknown
+    newer = tuple(
+        new_input
+        for new_input in newer
+        if stays.isdisjoint((new_input.uri, new_input.same_as or new_input.uri))
+    )
+    return SyncWork(plan, table, tree, newer, tuple(uri for uri in gone if uri not in stays))
 
 
 class _OvertakenError(Exception):
-    """Others have taken some of the inputs meanwhile."""
+    """Another sync has taken some of the inputs since they were compared."""
 
     def __init__(self, uris: Iterable[str]) -> None:
         self.uris = frozenset(uris)
 
 
 class _MovedError(Exception):
-    """Rows that were to go are not where they were, or not those of the same content."""
+    """Rows that were to go are in other packfiles now, or are those of another content."""
 
 
 class _Sync:
-    """Takes the inputs of a plan."""
+    """Does the work of a sync that was compared with one version of the table."""
 
-    def __init__(
-        self,
-        root: TableRoot,
-        keys: TableKeys,
-        definition: Definition,
-        packing: InputPacking,
-        *,
-        is_whole: bool = True,
-    ) -> None:
-        self._root = root
-        self._keys = keys
-        self._definition = definition
-        self._packing = packing
-        self._is_whole = is_whole
+    def __init__(self, request: SyncRequest, work: SyncWork) -> None:
+        self._request = request
+        self.work = work
+        self._new: list[NewInput] = [*work.plan.new, *work.newer]
+        self._gone = work.gone
         self._packed: dict[tuple[str, ...], PackedInputs] = {}
-        self.branch, self.author = MAIN, ""
-        self._handle: TableHandle | None = None
-        self._gone: tuple[str, ...] = ()
         self._removed = RemovedRows()
         self._removed_of: frozenset[str] = frozenset()
 
-    def look(
-        self,
-        handle: TableHandle,
-        plan: SyncPlan,
-        newer: tuple[NewInput, ...],
-        gone: tuple[str, ...],
-    ) -> tuple[SyncPlan, tuple[NewInput, ...], tuple[str, ...]]:
-        """Leave out inputs of which it cannot be told which rows are theirs."""
-        self._handle = handle
-        for one in newer:
-            if one.kept_for:
-                notes.warn(f"{one.uri}: its rows are those of {one.kept_for}, too: they stay")
-        newer = tuple(one for one in newer if not one.kept_for)
-        wanted = {*gone, *(one.uri for one in newer)}
-        unknown = find_inputs(handle, wanted).unknown
-        if unknown:
-            more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
-            notes.warn(
-                f"{min(unknown)}{more}: packfiles do not tell which rows came from it: they stay"
-            )
-        stays = {one.same_as for one in newer if not unknown.isdisjoint((one.uri, one.same_as))}
-        stays |= unknown
-        newer = tuple(one for one in newer if stays.isdisjoint((one.uri, one.same_as or one.uri)))
-        return plan, newer, tuple(uri for uri in gone if uri not in stays)
+    def prepare(self) -> Prepared:
+        """Pack the new inputs, and take out the rows of those that are replaced or gone."""
+        packed = self._pack([new_input for new_input in self._new if not new_input.flaw])
+        flawed = [new_input for new_input in self._new if new_input.flaw]
+        flawed += chain.from_iterable(group.failed for group in packed)
+        unreadable = {new_input.same_as for new_input in flawed}  # their old rows stay
+        self._gone = tuple(uri for uri in self.work.gone if uri not in unreadable)
+        groups = tuple(group for group in packed if group.inputs)
+        taken = [*chain.from_iterable(group.inputs for group in groups)]
+        self._new = [*taken, *flawed]
+        self._remove([new_input.uri for new_input in taken if new_input.replaces])
+        return Prepared(groups, tuple(flawed), self._gone, self._removed)
 
-    def run(
-        self, plan: SyncPlan, newer: Sequence[NewInput] = (), gone: tuple[str, ...] = ()
-    ) -> Synced:
-        """Pack and commit; without what others take meanwhile."""
-        new: Sequence[NewInput] = [*plan.new, *newer]
-        for _ in range(_ATTEMPTS):
-            packed = self._pack([one for one in new if not one.flaw])
-            flawed = [one for one in new if one.flaw]
-            flawed += chain.from_iterable(one.failed for one in packed)
-            kept = {one.same_as for one in flawed}  # what cannot be read keeps its old rows
-            self._gone = tuple(uri for uri in gone if uri not in kept)
-            groups = [one for one in packed if one.inputs]
-            new = [*chain.from_iterable(one.inputs for one in groups), *flawed]
-            self._remove([one.uri for one in new if one.replaces and not one.flaw])
-            change = self._change(groups, flawed)
-            if change.is_nothing:
-                return self._told(plan, groups, flawed, None)
-            try:
-                version = self._commit(change, new)
-            except _OvertakenError as error:
-                new = [one for one in new if one.uri not in error.uris]
-                continue
-            return self._told(plan, groups, flawed, version)
-        message = f"{self._keys.folder}: others have taken the same inputs all the time"
-        raise ConflictError(message, hint="run it again")
+    def leave_out(self, uris: Collection[str]) -> None:
+        """Go on without some inputs."""
+        self._new = [new_input for new_input in self._new if new_input.uri not in uris]
+
+    def commit(self, change: TableChange) -> int:
+        """Commit what was prepared, and return the version.
+
+        Raises
+        ------
+        _OvertakenError, _MovedError
+            The index is not the one that the work was compared with, and does not go with it.
+        """
+
+        def checked(index: TableIndex) -> TableChange:
+            tree = self._tree(index)
+            self._check_removed(index, tree)
+            if overtaken := self._overtaken(tree):
+                raise _OvertakenError(overtaken)
+            return change
+
+        request = self._request
+        return commit(request.root, request.keys, checked, branch=request.branch).version
+
+    def _tree(self, index: TableIndex) -> InputsTree:
+        """Return the inputs of an index: read before, unless another writer has changed them."""
+        table, tree = self.work.table, self.work.tree
+        if table is not None and tree is not None and table.index.inputs == index.inputs:
+            return tree
+        return InputsTree(index.inputs, self._request.root.fetch)
 
     def _pack(self, new: Sequence[NewInput]) -> list[PackedInputs]:
         """Pack inputs, but for groups that an earlier attempt has packed."""
-        groups = [tuple(group) for group in self._packing.groups(new)]
-        fresh = iter(self._packing.pack([one for one in groups if _key(one) not in self._packed]))
-        found = [self._packed.get(_key(group)) or next(fresh) for group in groups]
-        self._packed |= {_key(one.inputs): replace(one, failed=()) for one in found}
-        return found
+        packing = self._request.packing
+        groups = [tuple(group) for group in packing.groups(new)]
+        fresh = iter(packing.pack([group for group in groups if _key(group) not in self._packed]))
+        packed = [self._packed.get(_key(group)) or next(fresh) for group in groups]
+        self._packed |= {_key(group.inputs): replace(group, failed=()) for group in packed}
+        return packed
 
     def _remove(self, replaced: Sequence[str]) -> None:
         """Write packfiles without the rows of inputs that are replaced or gone."""
         wanted = frozenset((*replaced, *self._gone))
-        if self._handle is not None and wanted != self._removed_of:
-            self._removed = remove_rows(self._handle, find_inputs(self._handle, wanted))
+        table = self.work.table
+        if table is not None and wanted != self._removed_of:
+            self._removed = remove_rows(table, find_inputs(table, wanted))
             self._removed_of = wanted
 
-    def _check_removed(self, index: TableIndex, tree: InputsTree, new: Sequence[NewInput]) -> None:
-        """Insist on packfiles and inputs that are as they were when rows were taken out."""
-        for one in new:
-            before = tree.lookup(one.uri) if one.replaces else None
-            if one.replaces and (before is None or before.etag != one.replaces):
+    def _check_removed(self, index: TableIndex, tree: InputsTree) -> None:
+        """Require packfiles and inputs that are as they were when rows were taken out."""
+        for new_input in self._new:
+            before = tree.lookup(new_input.uri) if new_input.replaces else None
+            if new_input.replaces and (before is None or before.etag != new_input.replaces):
                 raise _MovedError
-            other = tree.lookup(one.same_as) if one.same_as else None
-            if one.same_as and (other is None or other.etag != (one.replaces or one.etag)):
+            same = tree.lookup(new_input.same_as) if new_input.same_as else None
+            etag = new_input.replaces or new_input.etag
+            if new_input.same_as and (same is None or same.etag != etag):
                 raise _MovedError
         if any(tree.lookup(uri) is None for uri in self._gone):
             raise _MovedError
         if self._removed.removed:
-            there, _ = packfiles_between(None, index, self._root.fetch)
-            if not set(map(own_key, self._removed.removed)) <= own_keys(there):
+            descriptors, _ = packfiles_between(None, index, self._request.root.fetch)
+            if not set(map(own_key, self._removed.removed)) <= own_keys(descriptors):
                 raise _MovedError
 
-    def _commit(self, change: TableChange, new: Sequence[NewInput]) -> int | None:
-        def planned(index: TableIndex) -> TableChange:
-            tree = InputsTree(index.inputs, self._root.fetch)
-            self._check_removed(index, tree, new)
-            overtaken = []
-            for one in new:
-                if one.replaces:
-                    continue
-                before = tree.lookup(one.uri)
-                if before is None or (before.is_failed and before.etag != one.etag):
-                    continue
-                if not (one.is_forced and before.is_failed):
-                    overtaken.append(one.uri)
-            if overtaken:
-                raise _OvertakenError(overtaken)
-            return change
-
-        return commit(self._root, self._keys, planned, branch=self.branch).version
-
-    def _change(self, groups: list[PackedInputs], flawed: list[NewInput]) -> TableChange:
-        added: list[Descriptor] = []
-        inputs: list[ChangedInput] = []
-        for group in groups:
-            inputs += [
-                ChangedInput(one.uri, one.etag, len(added), is_forced=one.is_forced)
-                for one in group.inputs
-            ]
-            added += [] if group.descriptor is None else [group.descriptor]
-        # What failed before and fails again is known already.
-        inputs += [
-            ChangedInput(one.uri, one.etag, FAILED, reason=one.flaw)
-            for one in flawed
-            if not one.is_forced
-        ]
-        inputs += [
-            ChangedInput(uri, "", FAILED, is_forced=True, reason=_GONE) for uri in self._gone
-        ]
-        digest = self._definition.digest() if self._is_whole else None
-        return TableChange(
-            "sync",
-            (*added, *self._removed.added),
-            self._removed.removed,
-            tuple(inputs),
-            definition=digest,
-            author=self.author,
-        )
-
-    def _told(
-        self,
-        plan: SyncPlan,
-        groups: list[PackedInputs],
-        flawed: list[NewInput],
-        version: int | None,
-    ) -> Synced:
-        taken = [*chain.from_iterable(one.inputs for one in groups)]
-        replaced = [one.uri for one in taken if one.replaces]
-        return Synced(
-            self._keys.database,
-            self._keys.table,
-            version,
-            tuple(one.uri for one in taken),
-            sum(one.rows for one in groups),
-            sum(one.text_bytes for one in groups),
-            rejected_of(flawed),
-            tuple(uri for uri in plan.changed if uri not in replaced),
-            tuple(uri for uri in plan.vanished if uri not in self._gone),
-            tuple(replaced),
-            self._gone,
-            self._removed.rows,
-            passed=plan.passed,
-            renamed=renamed_of(flawed),
-        )
+    def _overtaken(self, tree: InputsTree) -> list[str]:
+        """Return the inputs that another sync has taken, or has recorded as failed."""
+        overtaken = []
+        for new_input in self._new:
+            if new_input.replaces:
+                continue
+            before = tree.lookup(new_input.uri)
+            if before is None or (before.is_failed and before.etag != new_input.etag):
+                continue
+            if not (new_input.is_forced and before.is_failed):
+                overtaken.append(new_input.uri)
+        return overtaken
 
 
 def _key(group: Sequence[NewInput]) -> tuple[str, ...]:
-    return tuple(f"{one.etag} {one.uri}" for one in group)
+    return tuple(f"{new_input.etag} {new_input.uri}" for new_input in group)

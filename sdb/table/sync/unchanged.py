@@ -30,19 +30,7 @@ _MOST_KEPT = 1 << 20
 
 
 class SettledListing:
-    """A listing of the inputs of a table, each folder once: a lister for plans.
-
-    Parameters
-    ----------
-    root : TableRoot
-        The root.
-    definition : Definition
-        What the table takes.
-    handle : TableHandle
-        The table.
-    retry : bool
-        Whether inputs that failed are tried again.
-    """
+    """A listing of the inputs of a table, each folder once: a lister for plans."""
 
     def __init__(
         self, root: TableRoot, definition: Definition, handle: TableHandle, *, retry: bool
@@ -54,11 +42,11 @@ class SettledListing:
         self._inputs = handle.inputs
         self._has_temporary = False
         self._listed: dict[str, Sequence[Entry]] = {}
-        self._kept = 0
+        self._count = 0
         self._digest = b""
 
     def is_known(self) -> bool:
-        """List the inputs, and tell whether a sync has found nothing to do in the same listing."""
+        """List the inputs, and return whether a sync found nothing to do in the same listing."""
         from hashlib import blake2b
 
         old_us = (time.time_ns() - YOUNG_NS) // 1000
@@ -66,12 +54,14 @@ class SettledListing:
         is_old = True
         for pattern in self._patterns:
             for folder in folders_of(self._root, pattern, self):
-                found = self.list(folder)
-                listed = [f"{one.location}\0{one.version}" for one in found]
-                text = "\0".join([folder, str(len(found)), *listed])
+                entries = self.list(folder)
+                listed = [f"{entry.location}\0{entry.version}" for entry in entries]
+                text = "\0".join([folder, str(len(entries)), *listed])
                 digest.update(text.encode("utf-8", "surrogatepass"))
-                is_old = is_old and max([one.modified_us for one in found], default=0) < old_us
-        if self._kept > _MOST_KEPT or not is_old:
+                is_old = (
+                    is_old and max([entry.modified_us for entry in entries], default=0) < old_us
+                )
+        if self._count > _MOST_KEPT or not is_old:
             return False
         self._digest = digest.digest()
         with EtagCache() as cache:
@@ -87,24 +77,24 @@ class SettledListing:
         """Yield the inputs with temporary names that the table does not know."""
         seen: set[str] = set()
         for pattern in self._patterns if self._has_temporary else ():
-            for one in list_inputs(self._root, pattern, self):
-                is_new = one.uri not in seen and self._inputs.lookup(one.uri) is None
-                seen.add(one.uri)
-                if is_new and is_temporary(one.uri, pattern.text):
-                    yield one.uri
+            for listed in list_inputs(self._root, pattern, self):
+                is_new = listed.uri not in seen and self._inputs.lookup(listed.uri) is None
+                seen.add(listed.uri)
+                if is_new and is_temporary(listed.uri, pattern.text):
+                    yield listed.uri
 
     def list(self, folder: str) -> Sequence[Entry]:
         """List the objects directly below a folder, sorted by name."""
-        found = self._listed.get(folder)
-        if found is None:
-            found = store_of(folder).list(folder)
-            self._kept += len(found)
+        entries = self._listed.get(folder)
+        if entries is None:
+            entries = store_of(folder).list(folder)
+            self._count += len(entries)
             if not self._has_temporary:
-                hidden = any(one.name.lower().endswith(ENDINGS) for one in found)
-                self._has_temporary = hidden or any("/." in one.location for one in found)
-            if self._kept <= _MOST_KEPT:
-                self._listed[folder] = found
-        return found
+                hidden = any(entry.name.lower().endswith(ENDINGS) for entry in entries)
+                self._has_temporary = hidden or any("/." in entry.location for entry in entries)
+            if self._count <= _MOST_KEPT:
+                self._listed[folder] = entries
+        return entries
 
     def folders(self, folder: str) -> Sequence[str]:
         """List the folders directly below a folder, sorted."""

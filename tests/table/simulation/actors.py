@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import contextmanager
+from random import Random
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,7 @@ from sdb.table.catalog.root import TableRoot
 from sdb.table.commit import commit as committing
 from sdb.table.commit.change import ChangedInput, TableChange
 from sdb.table.commit.objects import put_new
+from sdb.table.definition.thinning import Thinning
 from sdb.table.definition.timespan import CalendarSpan
 from sdb.table.format import keys as names
 from sdb.table.format.descriptor import Descriptor
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.progress import Progress
-    from sdb.query.writes.carrying import StatementWork
+    from sdb.query.writes.apply import StatementRunner
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.index import TableIndex
     from sdb.table.maintenance.collected import Collected
@@ -58,6 +60,10 @@ BLOCK_ROWS = 3
 _KEY = re.compile(r"(?:mem://r/)?db/[^\s:]*[^\s:,.]")
 BY = "row"
 """What rows are sorted by."""
+
+THIN_SHARE = 0.4
+THINNING = Thinning.parse("20s:all,1h:1m,3000d:1h")
+"""How versions are thinned out in so many of the seeds in which they are kept for a time."""
 
 SLOW_SECONDS = DAY_SECONDS / 4
 """Who takes longer than this may miss what was collected: clocks differ by hours, too."""
@@ -101,6 +107,8 @@ class World:
         # Either retries end before what they have done can expire, or there are none.
         self.policy = self.random.choice(((1, 0), (2, 0), (None, 1), (3, 1)))
         self.is_hasty = not self.policy[1]
+        self.thin = THINNING if Random(f"thin {seed}").random() < THIN_SHARE else None
+        self.is_maintained = False
         self.branching = Branching()
         self.joint = Joint()
         self.appended = Appended()
@@ -114,23 +122,23 @@ class World:
         self.erased: set[str] = set()
 
     def was_purged(self, text: str) -> bool:
-        """Tell whether an object was deleted by a purge, or after one, which moves the boundary."""
-        keys = [one.removeprefix("mem://r/") for one in _KEY.findall(text)]
+        """Return whether a purge deleted an object, or moved the boundary before it was deleted."""
+        keys = [match.removeprefix("mem://r/") for match in _KEY.findall(text)]
         is_gone = any(self.root.place(key) in self.store.deleters for key in keys)
-        return is_gone and any(one.startswith("purge") for one in self.store.writers)
+        return is_gone and any(match.startswith("purge") for match in self.store.writers)
 
     def tokens(self, key: str) -> tuple[str, ...]:
-        """Give the rows of a packfile, whether an update has come by or not."""
+        """Return the rows of a packfile, whether an update has come by or not."""
         return tuple(token.removesuffix(MARK) for token in self.raw(key))
 
     def raw(self, key: str) -> tuple[str, ...]:
         return tuple(json.loads(self.ever(key)))
 
     def ever(self, key: str, _: str = "") -> bytes:
-        """Give an object as it was written, also when it is gone."""
-        place = self.root.place(key)
-        assert place in self.store.written, f"{key} was never written"
-        return self.store.written[place]
+        """Return an object as it was written, also when it is gone."""
+        path = self.root.place(key)
+        assert path in self.store.written, f"{key} was never written"
+        return self.store.written[path]
 
     def packed(
         self,
@@ -143,9 +151,9 @@ class World:
         """Write a packfile of ours."""
         key = key or keys.content("", names.new_uid(self.random.randbytes))
         etag = put_new(self.root, key, json.dumps(tokens).encode())
-        found = descriptor(key, etag, tokens, is_sorted=is_sorted)
-        self.sorted |= {found.name} if is_sorted else set()
-        return found
+        actual = descriptor(key, etag, tokens, is_sorted=is_sorted)
+        self.sorted |= {actual.name} if is_sorted else set()
+        return actual
 
     def merged(
         self,
@@ -158,7 +166,7 @@ class World:
     ) -> Iterator[MergedPackfile | None]:
         """Put one packfile in the place of others, sorted if it has several blocks."""
         for run in runs:
-            tokens = [token for one in run for token in self.read(one.key)]
+            tokens = [token for item in run for token in self.read(item.key)]
             if by and len(tokens) > BLOCK_ROWS:
                 made = self.packed(sorted(tokens), is_sorted=True)
                 yield MergedPackfile(made, times=({}, {}))
@@ -166,16 +174,16 @@ class World:
                 yield MergedPackfile(self.packed(tokens)) if len(run) > 1 else None
 
     def read(self, key: str) -> list[str]:
-        found = self.root.open(key)
-        tokens: list[str] = json.loads(found.read(0, found.size_bytes))
+        actual = self.root.open(key)
+        tokens: list[str] = json.loads(actual.read(0, actual.size_bytes))
         return tokens
 
     def on_time(self, work: Callable[..., Any]) -> Callable[..., Any]:
-        """Let what goes by the real clock go by that of whoever runs."""
+        """Replace the real clock by that of the running actor."""
 
-        def timed(*given: Any, **named: Any) -> Any:
+        def timed(*value: Any, **named: Any) -> Any:
             actor = self.schedule.current or Actor("last", lambda _: None, self.schedule)
-            return work(*given, around=actor.around(), **named)
+            return work(*value, env=actor.env(), **named)
 
         return timed
 
@@ -183,7 +191,7 @@ class World:
     def in_time(self, keys: names.TableKeys = KEYS) -> Iterator[None]:
         """Pass over what a store may refuse, or others make impossible.
 
-        That an object is missing is no such thing, unless whoever misses it was too slow.
+        That an object is missing is no such thing, unless the actor that misses it was too slow.
         """
         began = self.schedule.seconds
         is_there = keys == KEYS and self.root.place(KEYS.index) in self.store.contents
@@ -199,17 +207,17 @@ class World:
             return
 
     def expire(self, actor: Actor, keys: names.TableKeys = KEYS) -> expiry.Expired:
-        """Let versions expire by the policy of this world."""
+        """Expire versions by the policy of this world."""
         last, days = self.policy
         within = CalendarSpan(days=days) if days else None
-        policy = expiry.ExpiryPolicy(last, within)
-        place = keys.database, keys.table
+        policy = expiry.ExpiryPolicy(last, within, None, self.thin if within else None)
+        path = keys.database, keys.table
         with self.alone(actor):
-            return expiry.expire(self.root, *place, policy, around=actor.around())
+            return expiry.expire(self.root, *path, policy, env=actor.env())
 
     @contextmanager
     def alone(self, actor: Actor) -> Iterator[None]:
-        """Let nobody else go on meanwhile, where branches must find what they came from."""
+        """Block all others meanwhile, where branches must find what they came from."""
         is_so = self.lines.is_chosen and not self.lines.has_races
         self.schedule.alone = actor if is_so else None
         try:
@@ -232,7 +240,7 @@ class World:
                 KEYS,
                 plan,
                 commit_id=commit_id,
-                around=actor.around(),
+                env=actor.env(),
                 patience_seconds=patience,
             )
         except UncertainError:
@@ -298,7 +306,9 @@ def sync(world: World, actor: Actor, commit_id: str, most: int) -> bool | None:
         if not new:
             return None
         if new not in packed:
-            packed[new] = world.packed([row for one in new for row in rows_of(one.path, one.etag)])
+            packed[new] = world.packed(
+                [row for item in new for row in rows_of(item.path, item.etag)]
+            )
         world.intended[commit_id] = tuple(paths)
         return TableChange("sync", (packed[new],), inputs=new)
 
@@ -314,9 +324,7 @@ def compacter(world: World, count: int) -> Callable[[Actor], None]:
     def work(actor: Actor) -> None:
         for _ in range(count):
             with world.in_time():
-                compact.compact_table(
-                    world.root, "d", "t", around=actor.around(), merge=world.merged
-                )
+                compact.compact_table(world.root, "d", "t", env=actor.env(), merge=world.merged)
 
     return work
 
@@ -328,7 +336,7 @@ def updater(world: World, count: int) -> Callable[[Actor], None]:
     def work(actor: Actor) -> None:
         for number in range(count):
             commit_id = f"{actor.name}-{number}"
-            asked = Transaction((update,), world.root, txn_id=commit_id, around=actor.around())
+            asked = Transaction((update,), world.root, txn_id=commit_id, env=actor.env())
             with world.in_time():
                 try:
                     carried_out(asked)
@@ -341,22 +349,22 @@ def updater(world: World, count: int) -> Callable[[Actor], None]:
     return work
 
 
-def played_update(work: StatementWork) -> Effect:
+def played_update(work: StatementRunner) -> Effect:
     """Carry out the statement of an updater: what queries and blocks would do."""
     view = work.view
     world = WORLDS[view.root.store]  # type: ignore[index]
-    for told in list(view.descriptors()):
-        if work.only is not None and told.key not in work.only:
+    for descriptor in list(view.descriptors()):
+        if work.only is not None and descriptor.key not in work.only:
             continue
-        tokens = world.read(told.key)
+        tokens = world.read(descriptor.key)
         if any(not token.endswith(MARK) for token in tokens):
             new = [token if token.endswith(MARK) else token + MARK for token in tokens]
-            view.replace(told.key, [world.packed(new)])
+            view.replace(descriptor.key, [world.packed(new)])
     return Effect("update", "d.t")
 
 
 def keeper(world: World, count: int) -> Callable[[Actor], None]:
-    """Let versions expire, collect, or let time pass."""
+    """Expire versions, collect, or advance the clock."""
 
     def work(actor: Actor) -> None:
         for _ in range(count):
@@ -380,8 +388,8 @@ def keeper(world: World, count: int) -> Callable[[Actor], None]:
 def collect(
     world: World, actor: Actor, keys: names.TableKeys = KEYS, *, dry_run: bool = False
 ) -> Collected:
-    place = keys.database, keys.table
-    return gc.collect(world.root, *place, around=actor.around(), dry_run=dry_run)
+    path = keys.database, keys.table
+    return gc.collect(world.root, *path, env=actor.env(), dry_run=dry_run)
 
 
 def reader(world: World, count: int) -> Callable[[Actor], None]:
@@ -396,7 +404,10 @@ def reader(world: World, count: int) -> Callable[[Actor], None]:
             except SdbError:
                 continue  # it is not there yet, or the store does not answer
             with world.in_time():
-                rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
+                rows = {
+                    descriptor.key: tuple(world.read(descriptor.key))
+                    for descriptor in table.descriptors()
+                }
                 world.reads.append((read_data(table), table.index, rows))
 
     return work
@@ -440,15 +451,17 @@ def read_for_days(
                 collect(world, actor, table.keys)
     lease.renew()
     try:
-        rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
+        rows = {
+            descriptor.key: tuple(world.read(descriptor.key)) for descriptor in table.descriptors()
+        }
     except NotFoundError as error:
         if is_ours(table.data) or not world.stranger.has_swept(error):
             raise
         world.schedule.hurried -= 1
         return None
     for node in InputsTree(replace(table.index.inputs, journal=None), world.ever).nodes():
-        place = world.root.place(node)
-        assert world.store.version(place) or world.stranger.is_lost_node(place)
+        path = world.root.place(node)
+        assert world.store.version(path) or world.stranger.is_lost_node(path)
     world.leased.append((table.index, began, world.schedule.seconds))
     if world.random.random() < 0.5:
         lease.release()

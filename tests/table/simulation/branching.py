@@ -27,18 +27,18 @@ BRANCH = "side"
 
 
 def tagger(world: World, count: int) -> Callable[[Actor], None]:
-    """Give the newest version a name, or take one away."""
+    """Tag the newest version, or remove a tag."""
 
     def work(actor: Actor) -> None:
-        told = world.branching
+        model = world.branching
         for number in range(count):
             name = f"{actor.name}-{number}"
             try:
-                found = setrefs.tag(world.root, "d", "t", name, around=actor.around())
-                told.tags[name] = found.version
+                actual = setrefs.tag(world.root, "d", "t", name, env=actor.env())
+                model.tags[name] = actual.version
                 if world.random.random() < 0.3:
-                    told.tags.pop(name)
-                    setrefs.delete_tag(world.root, "d", "t", name, around=actor.around())
+                    model.tags.pop(name)
+                    setrefs.delete_tag(world.root, "d", "t", name, env=actor.env())
             except CorruptError:
                 raise
             except SdbError:
@@ -63,7 +63,7 @@ def unbrancher(world: World, count: int) -> Callable[[Actor], None]:
                 # From now on nobody can tell what is in the branch.
                 world.branching.deletions += 1
                 world.branching.acknowledged.clear()
-                setrefs.delete_branch(world.root, "d", "t", BRANCH, around=actor.around())
+                setrefs.delete_branch(world.root, "d", "t", BRANCH, env=actor.env())
             except CorruptError:
                 raise
             except SdbError:
@@ -79,11 +79,11 @@ def brancher(world: World, count: int) -> Callable[[Actor], None]:
     """Begin a branch, and commit rows to it."""
 
     def work(actor: Actor) -> None:
-        told = world.branching
+        model = world.branching
         for _ in range(3):
             world.schedule.hurried += 1  # it takes no longer than the grace time
             try:
-                setrefs.branch(world.root, "d", "t", BRANCH, around=actor.around())
+                setrefs.branch(world.root, "d", "t", BRANCH, env=actor.env())
                 break
             except CorruptError:
                 raise
@@ -93,19 +93,19 @@ def brancher(world: World, count: int) -> Callable[[Actor], None]:
                 world.schedule.hurried -= 1
         for number in range(count):
             commit_id = f"{actor.name}-{number}"
-            told.intended[f"{commit_id}@{BRANCH}"] = commit_id
-            deletions = told.deletions
+            model.intended[f"{commit_id}@{BRANCH}"] = commit_id
+            deletions = model.deletions
             try:
                 key = KEYS.content(commit_id, "A" * 32)
                 change = TableChange("insert", (world.packed((commit_id,), key),))
-                options = {"commit_id": commit_id, "around": actor.around(), "branch": BRANCH}
+                options = {"commit_id": commit_id, "env": actor.env(), "branch": BRANCH}
                 committing.commit(world.root, KEYS, change, **options)  # type: ignore[arg-type]
             except CorruptError:
                 raise
             except SdbError:
                 continue
-            if told.deletions == deletions:
-                told.acknowledged[f"{commit_id}@{BRANCH}"] = commit_id
+            if model.deletions == deletions:
+                model.acknowledged[f"{commit_id}@{BRANCH}"] = commit_id
 
     return work
 
@@ -114,10 +114,10 @@ def merger(world: World, count: int) -> Callable[[Actor], None]:
     """Merge the branch into the main one, or the other way round."""
 
     def work(actor: Actor) -> None:
-        told = world.branching
+        model = world.branching
         for number in range(count):
             source, into = ("main", BRANCH) if world.random.random() < 0.3 else (BRANCH, "main")
-            known, deletions = set(told.acknowledged.values()), told.deletions
+            known, deletions = set(model.acknowledged.values()), model.deletions
             try:
                 merge(
                     world.root,
@@ -126,51 +126,51 @@ def merger(world: World, count: int) -> Callable[[Actor], None]:
                     source,
                     into=into,
                     commit_id=f"{actor.name}-{number}",
-                    around=actor.around(),
+                    env=actor.env(),
                 )
             except CorruptError:
                 raise
             except SdbError:
                 continue
-            if into == "main" and told.deletions == deletions:
-                told.merged |= known
+            if into == "main" and model.deletions == deletions:
+                model.merged |= known
 
     return work
 
 
 def without_names(index: TableIndex, state: VersionState) -> tuple[object, ...]:
-    """Give what tags, branches and the ends of transactions do not change of an index."""
-    plain = replace(state, tags={}, branches=(), kept="", transaction="", together={})
+    """Return what tags, branches and the ends of transactions do not change of an index."""
+    plain = replace(state, tags={}, branches=(), kept_etag="", transaction="", together={})
     return plain, replace(index, user_data={})
 
 
 def own_etag(data: bytes, state: VersionState) -> str:
-    """Give the ETag of the version that an index is."""
-    return state.kept or etags.of_content([data])
+    """Return the ETag of the version that an index is."""
+    return state.kept_etag or etags.of_content([data])
 
 
 def named_keys(state: VersionState) -> set[str]:
-    """Give the keys of versions that have tags, or were merged."""
+    """Return the keys of versions that have tags, or were merged."""
     merged = () if state.merged is None else (state.merged,)
-    return {one.key for one in (*state.tags.values(), *state.merges.values(), *merged)}
+    return {tag.key for tag in (*state.tags.values(), *state.merges.values(), *merged)}
 
 
 def heads(world: World, above: str) -> list[tuple[str, bytes]]:
-    """Give the indexes of the branches that there are."""
+    """Return the indexes of the branches that there are."""
     there = world.store.contents
     return [(url, there[url]) for url in there if url.startswith(above)]
 
 
 def check_branching(world: World, rows: Counter[str], ids: set[str], state: VersionState) -> None:
     """Check what must hold of the main branch at the end."""
-    told = world.branching
-    assert not ids & told.intended.keys(), "what was committed to a branch is in the main one"
+    model = world.branching
+    assert not ids & model.intended.keys(), "what was committed to a branch is in the main one"
     if not world.has_foreign:  # it may throw away names that were set while it was at work
-        for name, version in told.tags.items():
+        for name, version in model.tags.items():
             is_purged = (version or 0) <= state.purged and world.purging
             assert name in state.tags or is_purged, f"the tag {name} is lost"
             assert name not in state.tags or version in {None, state.tags[name].version}
-        lost = {one for one in told.merged if rows[one] != 1}
+        lost = {item for item in model.merged if rows[item] != 1}
         assert not lost, f"{lost} was merged, and is not there"
     for tag in state.tags.values():
         data = world.store.contents.get(world.root.place(tag.key))

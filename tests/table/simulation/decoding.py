@@ -28,11 +28,11 @@ def etag_of(data: bytes) -> str:
 @lru_cache(512)
 def decoded(data: bytes) -> tuple[TableIndex, VersionState | None]:
     index = _good_decode(data, LOCAL)
-    found = index.user_data.get(versionstate.MEMBER)
-    if found is None:
+    value = index.user_data.get(versionstate.MEMBER)
+    if value is None:
         return index, None
-    state = _good_state(found)
-    _states[id(found)] = found, state
+    state = _good_state(value)
+    _states[id(value)] = value, state
     while len(_states) > 512:
         del _states[next(iter(_states))]
     return index, state

@@ -22,27 +22,27 @@ class Editions:
         self._numbers: Counter[str] = Counter()
 
     def etag(self, path: str) -> str:
-        """Give the ETag of an input."""
+        """Return the ETag of an input."""
         number = self._numbers[path]
         return _NEWER.format(number) if number else ETAG
 
     def change(self, path: str) -> None:
-        """Let an input have another content."""
+        """Change the content of an input."""
         self._numbers[path] += 1
 
 
 def rows_of(path: str, etag: str) -> tuple[str, ...]:
-    """Give the rows of an edition: one of the first, two of each later one."""
+    """Return the rows of an edition: one of the first, two of each later one."""
     number = etag.strip('"e')
     return (f"{path}#{number}", f"{path}#{number}+") if number else (path,)
 
 
 def input_of(token: str) -> str:
-    """Give the input that a row came from; empty: from none."""
+    """Return the input that a row came from; empty: from none."""
     path = token.partition("#")[0]
     return path if path in INPUTS else ""
 
 
 def of_inputs(rows: Iterable[str]) -> bool:
-    """Tell whether all rows came from inputs."""
-    return all(input_of(one) for one in rows)
+    """Return whether all rows came from inputs."""
+    return all(input_of(row) for row in rows)

@@ -35,10 +35,10 @@ def forker(world: World, count: int) -> Callable[[Actor], None]:
             name = f"{actor.name}-{number}"
             before = f"{actor.name}-{number - 1}"
             chain = [("f", before)] if number and world.random.random() < 0.4 else []
-            for place in (*chain, ("d", "t")):
+            for version in (*chain, ("d", "t")):
                 try:
-                    source = open_table(world.root, *place)
-                    fork(source, "f", name, share=True, around=actor.around())
+                    source = open_table(world.root, *version)
+                    fork(source, "f", name, share=True, env=actor.env())
                     break
                 except CorruptError as error:
                     if not world.stranger.has_swept(error):
@@ -56,27 +56,29 @@ def played_transfer(
 ) -> tuple[Descriptor, ...]:
     """Copy packfiles, which are lists of rows here."""
     root = transfer._root
-    found = []
-    for one in wanted:
+    results = []
+    for item in wanted:
         world = WORLDS[root.store]  # type: ignore[index]
-        found.append(world.packed(world.read(one.key), transfer.key(one.key)))
-    return tuple(found)
+        results.append(world.packed(world.read(item.key), transfer.key(item.key)))
+    return tuple(results)
 
 
 def lose(world: World, actor: Actor, name: str) -> None:
     """Take packfiles out of a fork, and let it expire and be collected: it lets them go."""
-    around = actor.around()
+    env = actor.env()
 
     most = world.random.randrange(1, 5)
 
     def plan(index: TableIndex) -> TableChange:
-        return TableChange("delete", removed=frozenset(one.key for one in index.inline[:most]))
+        return TableChange(
+            "delete", removed=frozenset(descriptor.key for descriptor in index.inline[:most])
+        )
 
     try:
-        committing.commit(world.root, TableKeys("f", name), plan, around=around)
+        committing.commit(world.root, TableKeys("f", name), plan, env=env)
         for _ in range(2):
-            expire.expire(world.root, "f", name, expire.ExpiryPolicy(1), around=around)
-            gc.collect(world.root, "f", name, around=around)
+            expire.expire(world.root, "f", name, expire.ExpiryPolicy(1), env=env)
+            gc.collect(world.root, "f", name, env=env)
             if world.schedule.long_days:
                 world.schedule.pass_time(1.25 * 86_400)
     except UncertainError:
@@ -90,12 +92,12 @@ def lose(world: World, actor: Actor, name: str) -> None:
 
 
 def is_of_fork(url: str) -> bool:
-    """Tell whether an object is one of a fork."""
+    """Return whether an object is one of a fork."""
     return url.startswith(ABOVE)
 
 
 def forks(world: World) -> list[str]:
-    """Give the names of the forks that there are."""
+    """Return the names of the forks that there are."""
     ends = [url.removeprefix(ABOVE) for url in world.store.contents if is_of_fork(url)]
     return sorted({end.split("/")[0] for end in ends if end.split("/")[1:] == ["index"]})
 
@@ -106,8 +108,11 @@ def check_forks(world: World) -> None:
         head = find_table(world.root, "f", name)
         assert head is not None
         assert head.state is not None
-        kept = [head, *(head.version(one.key, one.etag) for one in head.state.history)]
-        for version in kept:
-            for one in version.descriptors():
-                there = world.root.place(one.key) in world.store.contents
-                assert there, f"{one.key} is missing, which {name} shares"
+        remaining = [
+            head,
+            *(head.version(descriptor.key, descriptor.etag) for descriptor in head.state.history),
+        ]
+        for version in remaining:
+            for descriptor in version.descriptors():
+                there = world.root.place(descriptor.key) in world.store.contents
+                assert there, f"{descriptor.key} is missing, which {name} shares"

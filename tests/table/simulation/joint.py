@@ -1,7 +1,7 @@
 """Transactions over several tables in the simulation, and what must hold of them.
 
 There is the table of all others, and two more. A transaction gives each of its tables a row of the
-same name, or moves all rows of the one to the other: whoever reads all tables finds each such row
+same name, or moves all rows of the one to the other: a reader of all tables finds each such row
 either nowhere, or once in the first table and once in one of the others.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from sdb.query.writes.carrying import StatementWork
+    from sdb.query.writes.apply import StatementRunner
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.index import TableIndex
     from tests.table.simulation.actors import World
@@ -65,7 +65,7 @@ def _statements(world: World) -> tuple[str, bool]:
 
 
 def untidy(is_so: bool) -> AbstractContextManager[object]:
-    """Let nobody tidy up after transactions, if so: it must not matter."""
+    """Disable the cleanup after transactions, if so: it must not matter."""
     good = twophase._tidy
     return mock.patch.object(twophase, "_tidy", (lambda *_: None) if is_so else good)
 
@@ -86,17 +86,17 @@ def transactor(world: World, count: int) -> Callable[[Actor], None]:
     """Carry out transactions, again under the same id where the answer was lost."""
 
     def work(actor: Actor) -> None:
-        told = world.joint
+        model = world.joint
         for number in range(count):
             txn_id = f"{actor.name}-{number}"
             text, is_pair = _statements(world)
             if is_pair:
-                told.pairs.add(txn_id)
+                model.pairs.add(txn_id)
             asked = Transaction(
                 tuple(map(parse_write, text.split("; "))),
                 world.root,
                 txn_id=txn_id,
-                around=actor.around(),
+                env=actor.env(),
             )
             began = world.schedule.seconds
             for attempt in range(3):
@@ -110,28 +110,28 @@ def transactor(world: World, count: int) -> Callable[[Actor], None]:
 
 def _carry_out(world: World, asked: Transaction) -> bool:
     """Carry a transaction out, and tell whether nobody knows what became of it."""
-    told, txn_id = world.joint, asked.txn_id
+    model, txn_id = world.joint, asked.txn_id
     began = world.schedule.seconds
     try:
         carried_out(asked)
     except UncertainError:
-        told.unknown.add(txn_id)
+        model.unknown.add(txn_id)
         return True
     except (CorruptError, NotFoundError) as error:
         if world.schedule.seconds - began <= SLOW_SECONDS and not world.was_purged(str(error)):
             raise
-        told.refused.add(txn_id)
+        model.refused.add(txn_id)
     except SdbError:
-        told.refused.add(txn_id)
+        model.refused.add(txn_id)
     except CrashError:
-        told.unknown.add(txn_id)
+        model.unknown.add(txn_id)
         raise
     else:
-        told.acknowledged.add(txn_id)
+        model.acknowledged.add(txn_id)
     return False
 
 
-def played(work: StatementWork) -> Effect:
+def played(work: StatementRunner) -> Effect:
     """Carry out a statement: what queries and blocks would do."""
     view, write = work.view, work.statement.write
     if isinstance(write, writes.Update):
@@ -145,14 +145,16 @@ def played(work: StatementWork) -> Effect:
         name = "insert"
     elif isinstance(write, writes.InsertQuery):
         source = work.context.known["d", "u"]._view  # type: ignore[attr-defined]
-        tokens = [token for one in source.descriptors() for token in world.read(one.key)]
+        tokens = [
+            token for descriptor in source.descriptors() for token in world.read(descriptor.key)
+        ]
         if tokens:
             view.add([world.packed(tokens, keys=view.keys)])
     elif isinstance(write, writes.Delete) and write.where is not None:
         return played_delete(work)
     elif isinstance(write, writes.Delete | writes.DropTable):
-        for told in list(view.descriptors()):
-            view.replace(told.key, ())
+        for entry in list(view.descriptors()):
+            view.replace(entry.key, ())
         name = "drop" if isinstance(write, writes.DropTable) else name
     elif isinstance(write, writes.CreateTable) and write.query is not None:
         view.add([world.packed((work.commit_id,), keys=view.keys)])
@@ -170,7 +172,7 @@ def lone_inserter(world: World, count: int) -> Callable[[Actor], None]:
                 change = TableChange(
                     "insert", (world.packed((f"{actor.name}-{number}",), keys=keys),)
                 )
-                committing.commit(world.root, keys, change, around=actor.around())
+                committing.commit(world.root, keys, change, env=actor.env())
             except CorruptError:
                 raise
             except SdbError:
@@ -202,10 +204,10 @@ def joint_lessee(world: World, _: int) -> Callable[[Actor], None]:
 
 def _is_pending(world: World, keys: TableKeys) -> bool:
     """Check whether an index is part of a transaction under way; nobody is asked for it."""
-    contents, place = world.store.contents, world.root.place
-    data = contents.get(place(keys.index))
+    contents, path = world.store.contents, world.root.place
+    data = contents.get(path(keys.index))
     state = None if data is None else decoded(data)[1]
-    intent = contents.get(place(state.transaction)) if state and state.transaction else None
+    intent = contents.get(path(state.transaction)) if state and state.transaction else None
     return intent is not None and TransactionIntent.decode(intent, LOCAL).step == PENDING
 
 
@@ -215,8 +217,8 @@ def joint_reader(world: World, count: int) -> Callable[[Actor], None]:
     def work(_: Actor) -> None:
         for _ in range(count):
             with world.in_time():
-                found = read_all(world)
-                world.joint.reads.append(found)
+                actual = read_all(world)
+                world.joint.reads.append(actual)
 
     return work
 
@@ -232,55 +234,55 @@ def read_all(world: World) -> dict[str, Counter[str]]:
     return {
         key: Counter(
             token.removesuffix("'")
-            for one in (() if handle is None else handle.descriptors())
-            for token in world.read(one.key)
+            for item in (() if handle is None else handle.descriptors())
+            for token in world.read(item.key)
         )
         for key, handle in handles.items()
     }
 
 
 def counts_since(world: World, index: TableIndex) -> int | None:
-    """Tell since which entry of the log an index counts that is part of a transaction.
+    """Return since which entry of the log an index counts that is part of a transaction.
 
     `NEVER` if that was never committed; None: it is part of none.
     """
     key = index.user_data.get("sdb", {}).get("transaction", "")
     if not key:
         return None
-    place = world.root.place(key)
+    path = world.root.place(key)
     for position, (url, data) in enumerate(world.store.log):
-        if url == place and TransactionIntent.decode(data, LOCAL).step == COMMITTED:
+        if url == path and TransactionIntent.decode(data, LOCAL).step == COMMITTED:
             return position
     return NEVER
 
 
 def check_joint(world: World, rows: Counter[str]) -> None:
     """Check what must hold of all tables at the end, and of what was read of them."""
-    told = world.joint
+    model = world.joint
     if len(world.tables) == 1:
         return
     last = read_all(world)
     assert last[KEYS.index] == rows
-    for found in (last, *([] if world.has_foreign else told.reads)):
-        _check_pairs(world, found)
+    for item in (last, *([] if world.has_foreign else model.reads)):
+        _check_pairs(world, item)
     others = Counter(last[OTHERS[0].index]) + Counter(last[OTHERS[1].index])
     assert max(others.values(), default=1) == 1, "a row is doubled"
-    for txn_id in told.pairs:
+    for txn_id in model.pairs:
         count = rows[txn_id]
         assert count == others[txn_id] <= 1, f"{txn_id}: {count} and {others[txn_id]}"
-        if txn_id in told.acknowledged:
+        if txn_id in model.acknowledged:
             assert count == 1, f"{txn_id} was lost"
-        elif txn_id not in told.unknown:
+        elif txn_id not in model.unknown:
             assert not count, f"{txn_id} was refused"
 
 
-def _check_pairs(world: World, found: dict[str, Counter[str]]) -> None:
-    here, there = found[KEYS.index], found[OTHERS[0].index] + found[OTHERS[1].index]
+def _check_pairs(world: World, facts: dict[str, Counter[str]]) -> None:
+    here, there = facts[KEYS.index], facts[OTHERS[0].index] + facts[OTHERS[1].index]
     for txn_id in world.joint.pairs:
         assert here[txn_id] == there[txn_id], f"{txn_id} was read in one table and not in another"
         assert here[txn_id] <= 1
 
 
 def id_of(commit: str, ids: tuple[str, ...]) -> str:
-    """Give the id of the transaction that a version is of."""
+    """Return the id of the transaction that a version is of."""
     return ids[0] if ids else commit

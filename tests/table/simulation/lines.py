@@ -48,7 +48,7 @@ _DAYS = (-3, -1, 0, 0, 1, 2)
 
 
 def begin(world: World, dice: Random) -> None:
-    """Let the clocks of all who act be days apart, and jump by days."""
+    """Set the clocks of all actors days apart, and make them jump by days."""
     world.lines.has_races = dice.random() < 0.3
     world.is_hasty = True  # versions expire that retries would be known by
     schedule = world.schedule
@@ -87,31 +87,33 @@ def _passed_over() -> Iterator[None]:
 
 def _line(world: World) -> str:
     """Choose the main branch, or one that is there."""
-    there = [one for one in BRANCHES if world.root.place(KEYS.branch(one)) in world.store.contents]
+    there = [
+        item for item in BRANCHES if world.root.place(KEYS.branch(item)) in world.store.contents
+    ]
     return world.random.choice(["main", *there, *there])
 
 
 def _begin(world: World, actor: Actor, _: str) -> None:
     name = world.random.choice(BRANCHES)
     reference = world.random.choice(["main", "main", "-1", "-2", _line(world)])
-    setrefs.branch(world.root, "d", "t", name, reference, around=actor.around())
+    setrefs.branch(world.root, "d", "t", name, reference, env=actor.env())
     world.lines.begun.add(name)
 
 
 def _remove(world: World, actor: Actor, _: str) -> None:
     name = world.random.choice(BRANCHES)
     world.lines.begun.discard(name)
-    setrefs.delete_branch(world.root, "d", "t", name, around=actor.around())
+    setrefs.delete_branch(world.root, "d", "t", name, env=actor.env())
 
 
 def _tag(world: World, actor: Actor, name: str) -> None:
-    setrefs.tag(world.root, "d", "t", name, around=actor.around())
+    setrefs.tag(world.root, "d", "t", name, env=actor.env())
 
 
 def _expire(world: World, actor: Actor, _: str) -> None:
     policy = expire.ExpiryPolicy(world.random.choice((1, 1, 2)))
     with world.alone(actor):
-        expire.expire(world.root, "d", "t", policy, around=actor.around())
+        expire.expire(world.root, "d", "t", policy, env=actor.env())
 
 
 def _collect(world: World, actor: Actor, _: str) -> None:
@@ -126,7 +128,7 @@ def _commit(
     change: TableChange | Callable[[TableIndex], TableChange | None],
     name: str,
 ) -> None:
-    options = {"commit_id": name, "around": actor.around(), "branch": branch}
+    options = {"commit_id": name, "env": actor.env(), "branch": branch}
     committing.commit(world.root, KEYS, change, **options)  # type: ignore[arg-type]
 
 
@@ -151,14 +153,19 @@ def _delete(world: World, actor: Actor, name: str) -> None:
     """Take one of the rows away that were inserted here."""
 
     def plan(index: TableIndex) -> TableChange | None:
-        found = [(one, world.raw(one.key)) for one in index.inline]
-        listed = [(one, row) for one, rows in found for row in rows if row.startswith(PREFIX)]
+        actual = [(descriptor, world.raw(descriptor.key)) for descriptor in index.inline]
+        listed = [
+            (descriptor, row)
+            for descriptor, rows in actual
+            for row in rows
+            if row.startswith(PREFIX)
+        ]
         if not listed:
             return None
-        told, gone = listed[len(name) * 7 % len(listed)]
-        left = [row for row in world.read(told.key) if row != gone]
+        reported, gone = listed[len(name) * 7 % len(listed)]
+        left = [row for row in world.read(reported.key) if row != gone]
         added = (world.packed(left),) if left else ()
-        return TableChange(DELETE, added, frozenset((told.key,)))
+        return TableChange(DELETE, added, frozenset((reported.key,)))
 
     _commit(world, actor, _line(world), plan, name)
 
@@ -169,40 +176,40 @@ def _rewrite(world: World, actor: Actor, name: str) -> None:
     most = world.random.randrange(1, 5)
 
     def plan(index: TableIndex) -> TableChange | None:
-        some = [one for one in index.inline if not one.name.startswith("packed-")][-most:]
-        some = [one for one in some if not one.trailer.sparse.clustered]
-        rows = [row for one in some for row in world.read(one.key)]
+        some = [item for item in index.inline if not item.name.startswith("packed-")][-most:]
+        some = [item for item in some if not item.trailer.sparse.clustered]
+        rows = [row for item in some for row in world.read(item.key)]
         if is_update:
             rows = [
                 row + MARK if row.startswith(PREFIX) and row[-1] != MARK else row for row in rows
             ]
         if not some:
             return None
-        return TableChange(REWRITE, (world.packed(rows),), frozenset(one.key for one in some))
+        return TableChange(REWRITE, (world.packed(rows),), frozenset(item.key for item in some))
 
     _commit(world, actor, _line(world), plan, name)
 
 
 def _merge(world: World, actor: Actor, name: str) -> None:
-    told = world.lines
+    model = world.lines
     source, into = _line(world), _line(world)
     if source == into:
         source, into = world.random.choice((("main", BRANCHES[0]), (BRANCHES[0], "main")))
-    dice, only, is_begun = world.random.random(), "", source in {*told.begun, "main"}
+    dice, only, is_begun = world.random.random(), "", source in {*model.begun, "main"}
     if dice < 0.15:
-        found = list(open_table(world.root, "d", "t", branch=source).descriptors())
-        only = found[-1].key.removeprefix(f"{KEYS.folder}/") if found else ""
-        told.partial |= {f"{name}@{into}", name} if only else set()
+        packfiles = list(open_table(world.root, "d", "t", branch=source).descriptors())
+        only = packfiles[-1].key.removeprefix(f"{KEYS.folder}/") if packfiles else ""
+        model.partial |= {f"{name}@{into}", name} if only else set()
     elif dice < 0.3:
         source = f"{source}@-1"
     options = {"into": into, "only": only, "commit_id": name}
     try:
         with world.alone(actor):
-            merge(world.root, "d", "t", source, around=actor.around(), **options)
+            merge(world.root, "d", "t", source, env=actor.env(), **options)
     except BaseGoneError:
-        told.bases_gone += is_begun
+        model.bases_gone += is_begun
         raise
-    told.merged += 1
+    model.merged += 1
 
 
 def settle(world: World) -> None:
@@ -251,12 +258,12 @@ class _Model:
         """Check a version, and all that it came from."""
         waiting = [key]
         while waiting:
-            one = waiting[-1]
-            before = [before for before in self._before(one) if before not in self._nodes]
-            if one in self._nodes or not before:
+            first = waiting[-1]
+            before = [before for before in self._before(first) if before not in self._nodes]
+            if first in self._nodes or not before:
                 waiting.pop()
-                if one not in self._nodes:
-                    self._nodes[one] = self._checked(one)
+                if first not in self._nodes:
+                    self._nodes[first] = self._checked(first)
             waiting += before
         return self._nodes[key]
 
@@ -267,14 +274,14 @@ class _Model:
 
     def _before(self, key: str) -> list[str]:
         _, state = self._state(key)
-        return [one.key for one in (state.parent, state.merged) if one is not None]
+        return [item.key for item in (state.parent, state.merged) if item is not None]
 
     def _rows(self, key: str) -> Counter[str]:
         from tests.table.simulation.play import packfiles_of
 
         index, _ = self._state(key)
-        found = packfiles_of(self._world, index)
-        return Counter(row for one in found.elements() for row in self._world.raw(one))
+        actual = packfiles_of(self._world, index)
+        return Counter(row for element in actual.elements() for row in self._world.raw(element))
 
     def _checked(self, key: str) -> _Node:
         _, state = self._state(key)
@@ -286,24 +293,24 @@ class _Model:
         added, gone = frozenset(rows - had), frozenset(had - rows)
         if state.merged is None:
             assert not added & before.inserted, f"{key}: {added & before.inserted} came back"
-            found = _Node(before.inserted | added, before.deleted | gone)
+            actual = _Node(before.inserted | added, before.deleted | gone)
         else:
             theirs = self._nodes[state.merged.key]
             if state.commit in self._world.lines.partial:
                 assert added <= theirs.inserted - theirs.deleted, f"{key} brought {added}"
                 assert gone <= theirs.deleted, f"{key} took {gone}"
                 assert not added & before.inserted, f"{key}: {added & before.inserted} came back"
-                found = _Node(before.inserted | added, before.deleted | gone)
+                actual = _Node(before.inserted | added, before.deleted | gone)
             else:
                 inserted = before.inserted | theirs.inserted
-                found = _Node(inserted, before.deleted | theirs.deleted)
+                actual = _Node(inserted, before.deleted | theirs.deleted)
         twice = {row: count for row, count in rows.items() if count > 1}
         assert not twice, f"{key}, {state.operation}: {twice}"
-        expected = found.inserted - found.deleted
+        expected = actual.inserted - actual.deleted
         lost, more = expected - set(rows), set(rows) - expected
         assert not lost, f"{key}, {state.operation}: {lost} is missing"
         assert not more, f"{key}, {state.operation}: {more} came back"
-        return found
+        return actual
 
 
 def check_lines(world: World) -> None:
@@ -326,7 +333,7 @@ def check_lines(world: World) -> None:
             known.add(key)
             model.check(key)
     commits = {KEYS.version_of(key) for key in known}
-    done = {one[1] for one in commits if one is not None}
+    done = {past[1] for past in commits if past is not None}
     if not world.schedule.actors:
         lost = world.lines.acknowledged - done
         assert not lost, f"{lost} was acknowledged, and was never there"

@@ -1,6 +1,6 @@
 """Programs that make one table, and drop it, for the simulation, and what must hold of it.
 
-A table is made by one commit with its rows, where there is none or it was dropped: so each version
+A table is made by one commit with its rows, where it is absent or was dropped: so each version
 that makes it has the rows of one program, and follows none or one that was dropped.
 """
 
@@ -50,7 +50,7 @@ def maker(world: World, count: int) -> Callable[[Actor], None]:
                 tuple(map(parse_write, text.split("; "))),
                 world.root,
                 txn_id=f"{actor.name}-{number}",
-                around=actor.around(),
+                env=actor.env(),
             )
             for _ in range(3):
                 if _carry_out(world, asked):
@@ -61,27 +61,27 @@ def maker(world: World, count: int) -> Callable[[Actor], None]:
 
 def _carry_out(world: World, asked: Transaction) -> bool:
     """Carry a transaction out, and return whether it is known what became of it."""
-    told, txn_id = world.made, asked.txn_id
+    reported, txn_id = world.made, asked.txn_id
     world.intended[txn_id] = (txn_id,)
     try:
         done = carried_out(asked)
     except (UncertainError, CrashError) as error:
-        told.unknown.add(txn_id)
+        reported.unknown.add(txn_id)
         if isinstance(error, CrashError):
             raise
         return False
     except CorruptError:
         raise
     except SdbError:
-        told.refused.add(txn_id)
+        reported.refused.add(txn_id)
         return True
     made = {effect.operation for effect in done.effects}
     if done.is_new and "create" in made:
-        told.acknowledged.add(txn_id)
+        reported.acknowledged.add(txn_id)
     elif done.is_new and "insert" in made:
-        told.passed_over.add(txn_id)
+        reported.passed_over.add(txn_id)
     elif not done.is_new and not done.commit:
-        told.refused.add(txn_id)
+        reported.refused.add(txn_id)
     return True
 
 
@@ -92,24 +92,24 @@ def check_made(
 ) -> None:
     """Check the versions of the table, with the rows of the other one that was inserted into."""
     handle = find_table(world.root, MADE.database, MADE.table)
-    told = world.made
+    model = world.made
     ids: list[str] = []
     before = None
-    for one in [] if handle is None else chain_of(world, handle.data, MADE):
-        found = list(one.rows(world).elements())
-        if one.state.operation == "drop":
-            assert not found
+    for item in [] if handle is None else chain_of(world, handle.data, MADE):
+        actual = list(item.rows(world).elements())
+        if item.state.operation == "drop":
+            assert not actual
         else:
-            txn_id = id_of(one.state.commit, one.state.ids)
+            txn_id = id_of(item.state.commit, item.state.ids)
             assert before is None or before.state.dropped, f"{txn_id} made what is there"
-            assert found == [txn_id], f"{txn_id} made a table with the rows {found}"
+            assert actual == [txn_id], f"{txn_id} made a table with the rows {actual}"
             ids.append(txn_id)
-        before = one
+        before = item
     assert len(set(ids)) == len(ids), ids
-    lost = told.acknowledged - set(ids)
+    lost = model.acknowledged - set(ids)
     assert not lost, f"{lost} was lost"
-    gone = (told.refused | told.passed_over) - told.unknown - told.acknowledged
+    gone = (model.refused | model.passed_over) - model.unknown - model.acknowledged
     assert not gone & set(ids), f"{gone & set(ids)} was refused"
     if not world.has_foreign:  # otherwise what was refused may be taken for what was overwritten
-        assert not {one for one in told.refused - told.unknown if rows[one]}, "a part was done"
-    assert not {one for one in told.passed_over if rows[one] != 1}, "a part was not done"
+        assert not {item for item in model.refused - model.unknown if rows[item]}, "a part was done"
+    assert not {item for item in model.passed_over if rows[item] != 1}, "a part was not done"

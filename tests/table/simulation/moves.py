@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from sdb.table.format import keys
-from tests.table.simulation import branching, lines, making, replacing, sorting, together
+from tests.table.simulation import (
+    branching,
+    lines,
+    maintaining,
+    making,
+    replacing,
+    sorting,
+    together,
+)
 from tests.table.simulation.scheduler import Actor
 
 if TYPE_CHECKING:
@@ -17,8 +25,9 @@ if TYPE_CHECKING:
     from tests.table.simulation.actors import World
 
 SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12, "make": 0.06, lines.PREFIX: 0.06}
+SHARES |= {maintaining.PREFIX: 0.12}
 """So many of the seeds sort, replace inputs that have changed, append in threads, make a table that
-others make, too, or have several branches."""
+others make, too, have several branches, or programs that maintain the table."""
 
 UNBRANCHING_SHARE = 0.12
 """In so many of the others a branch is taken away, and begun anew."""
@@ -29,8 +38,9 @@ _WORK = {
     together.PREFIX: together.appender,
     "make": making.maker,
     lines.PREFIX: lines.liner,
+    maintaining.PREFIX: maintaining.maintainer,
 }
-_MORE = {together.PREFIX: 1, "make": 2}
+_MORE = {together.PREFIX: 1, "make": 2, maintaining.PREFIX: 1}
 """So many more of them there are."""
 
 
@@ -49,22 +59,27 @@ class Moves:
         self._world, self._seed = world, seed
         self._dice = Random(f"moves {seed}")
         # Those that came later have dice of their own.
-        later = {name: Random(f"{name} {seed}") for name in ("make", lines.PREFIX)}
+        later = {
+            name: Random(f"{name} {seed}") for name in ("make", lines.PREFIX, maintaining.PREFIX)
+        }
         dice = dict.fromkeys(SHARES, self._dice) | later
         self.chosen = [name for name, share in SHARES.items() if dice[name].random() < share]
+        if maintaining.PREFIX in self.chosen:
+            maintaining.choose(world)
         self._unbranches = Random(f"unbranch {seed}").random() < UNBRANCHING_SHARE
 
     @contextmanager
     def played(self) -> Iterator[None]:
-        """Let syncs, and threads that append, be played; and new names be those of the seed."""
+        """Replace threads of syncs and appends by actors, and take new names from the seed."""
         replacing.define(self._world)
         ids = Random(f"ids {self._seed}").randbytes
         named = mock.patch.object(keys.new_uid, "__defaults__", (ids,))
-        with named, replacing.played(self._world), together.played(self._world):
+        replaced, appended = replacing.played(self._world), together.played(self._world)
+        with named, replaced, appended, maintaining.played():
             yield
 
     def begin(self) -> None:
-        """Let those act who make them."""
+        """Run the actors that make them."""
         if self._unbranches:
             work = branching.unbrancher(self._world, 3)
             self._world.schedule.add("unbranch", work)

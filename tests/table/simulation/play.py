@@ -21,13 +21,13 @@ from unittest import mock
 
 from sdb import notes
 from sdb.query.writes import erasure
-from sdb.query.writes.carrying import StatementWork
-from sdb.table.commit import adoption
+from sdb.query.writes.apply import StatementRunner
+from sdb.table.catalog import owned
 from sdb.table.commit import change as tablechange
 from sdb.table.commit import commit as committing
 from sdb.table.commit.chain import FOREIGN
 from sdb.table.commit.change import own_keys
-from sdb.table.format import history, inputtree
+from sdb.table.format import history
 from sdb.table.format import keys as names
 from sdb.table.format import state as versionstate
 from sdb.table.format.history import read_history
@@ -35,7 +35,7 @@ from sdb.table.format.index import TableIndex
 from sdb.table.format.inputtree import InputsTree
 from sdb.table.format.manifests import read_list
 from sdb.table.history.transfer import Transfer
-from sdb.table.maintenance import compact, gc, sizetiers
+from sdb.table.maintenance import compact
 from tests.table.simulation import (
     actors,
     branching,
@@ -43,6 +43,7 @@ from tests.table.simulation import (
     forking,
     joint,
     lines,
+    maintaining,
     making,
     purging,
     sorting,
@@ -68,24 +69,17 @@ JOINT_SHARE = 0.3
 
 
 @contextmanager
-def small_bounds() -> Iterator[None]:
-    """Let lists spill and nodes split early."""
+def played_parts() -> Iterator[None]:
+    """Replace what only simulations play, and decode each object once."""
+    # What a process remembers of one play must not save the next one a request.
+    history._LISTS.clear()
+    owned._KNOWN.clear()
     with (
-        mock.patch.object(tablechange, "MAX_INLINE", 5),
-        mock.patch.object(versionstate, "MAX_INLINE", 4),
-        mock.patch.object(versionstate, "MAX_LISTED", 9),
-        mock.patch.object(inputtree, "JOURNAL_ENTRIES", 4),
-        mock.patch.object(gc, "DELETERS", 1),
-        mock.patch.object(adoption, "COPIERS", 1),
-        mock.patch.object(gc, "LEASE_SECONDS", purging.LEASE_SECONDS),
         mock.patch.object(TableIndex, "decode", lambda data, _: decoded(data)[0]),
         mock.patch.object(versionstate.VersionState, "from_struct", decoding.read_state),
         mock.patch.object(names, "flaw_of_key", decoding.flaw_of_key),
         mock.patch.object(names, "flaw_of_name", decoding.flaw_of_name),
-        mock.patch.dict(history._LISTS, clear=True),
-        mock.patch.object(sizetiers, "FEW", 2),
-        mock.patch.object(sizetiers, "_FACTOR", 2),
-        mock.patch.object(StatementWork, "run", joint.played),
+        mock.patch.object(StatementRunner, "run", joint.played),
         mock.patch.object(Transfer, "packfiles", forking.played_transfer),
         mock.patch.object(erasure, "scan_table", purging.played_scan),
     ):
@@ -99,7 +93,7 @@ def run(seed: int) -> World:
     schedule = world.schedule
     several = Random(seed).random() < JOINT_SHARE
     more = Moves(world, seed)
-    with small_bounds(), _unheard(), joint.untidy(several and seed % 5 < 2), more.played():
+    with played_parts(), _unheard(), joint.untidy(several and seed % 5 < 2), more.played():
         world.tables = (KEYS, *joint.OTHERS) if several else (KEYS,)
         is_forked = seed % 5 == 1
         keepers = dice.choice((0, 0, 1, 2)) or int(is_forked)
@@ -147,17 +141,17 @@ def _unheard() -> Iterator[None]:
 
 
 def settle(world: World) -> None:
-    """Let one more sync of ours run when all others are gone: it finds whatever is left to do."""
+    """Run one more sync of ours when all others are gone: it finds whatever is left to do."""
     actor = Actor("last", lambda _: None, world.schedule)
     actor.fault_rate = 0
     world.intended["last"] = ("last",)
     change = tablechange.TableChange("insert", (world.packed(("last",)),))
-    committing.commit(world.root, KEYS, change, commit_id="last", around=actor.around())
+    committing.commit(world.root, KEYS, change, commit_id="last", env=actor.env())
     world.acknowledged["last"] = ("last",)
     for keys in world.tables[1:]:
         rows = world.packed(("last",), keys=keys) if keys == joint.OTHERS[0] else None
         change = tablechange.TableChange("insert", () if rows is None else (rows,))
-        committing.commit(world.root, keys, change, commit_id="last", around=actor.around())
+        committing.commit(world.root, keys, change, commit_id="last", env=actor.env())
     actors.sync(world, actor, "last-sync", len(INPUTS))
 
 
@@ -169,17 +163,17 @@ def tidy(world: World) -> None:
         world.schedule.pass_time(1.25 * DAY_SECONDS)
         world.expire(actor, keys)
         world.schedule.pass_time(1.25 * DAY_SECONDS)
-        told = actors.collect(world, actor, keys, dry_run=True)
+        collected = actors.collect(world, actor, keys, dry_run=True)
         done = actors.collect(world, actor, keys)
-        more = {one.key: one.kind for one in told.garbage}
-        assert not {one.key for one in done.garbage} - more.keys()
-        for one in done.garbage:
-            del more[one.key]
+        more = {leftover.key: leftover.kind for leftover in collected.garbage}
+        assert not {leftover.key for leftover in done.garbage} - more.keys()
+        for leftover in done.garbage:
+            del more[leftover.key]
         # A branch leads to what the version that it began with lists once it has one of its own.
         has_branches = any("/branches/" in url for url in world.store.contents)
         assert set(more.values()) <= ({"history"} if has_branches else set()), more
         _check_tidy(world, keys)
-        again = {one.kind for one in actors.collect(world, actor, keys).garbage}
+        again = {leftover.kind for leftover in actors.collect(world, actor, keys).garbage}
         known = {"transaction", *({"history"} if world.lines.is_chosen else ())}
         assert again <= known, again
 
@@ -188,7 +182,7 @@ def _check_tidy(world: World, keys: TableKeys) -> None:
     """Nothing is left of a table that its newest versions do not need."""
     left = {url.removeprefix("mem://r/") for url in world.store.contents}
     left = {key for key in left if key.startswith(f"{keys.folder}/")}
-    left.discard(keys.definition)
+    left -= {keys.definition, keys.upkeep}
     heads = {key for key in left if key.endswith("/index")}
     late = {url.removeprefix("mem://r/") for url, _ in world.store.log[-2 * len(heads) :]}
     for key in heads:
@@ -199,8 +193,8 @@ def _check_tidy(world: World, keys: TableKeys) -> None:
         late |= {ref.key for ref in state_in(own).older}  # a branch may have begun with it
         for merged in (*state.merges.values(), *(state.joined or ())):
             late |= {merged.key, *(ref.key for ref in state_in(world.ever(merged.key)).older)}
-        for one in listed(world, state):
-            part = state_in(world.ever(one.key)).merged if one.version in state.picked else None
+        for item in listed(world, state):
+            part = state_in(world.ever(item.key)).merged if item.version in state.picked else None
             late |= set() if part is None else needs_of(world, part.key)
         parent = state.parent
         if parent is not None:  # the newest version until just now
@@ -220,28 +214,28 @@ class Version:
         self.index, state = decoded(data)
         assert state is not None
         self.state = state
-        found = descriptors_of(world, self.index)
-        self.described = {one.key: one for one in found}
-        self.packfiles = Counter(one.key for one in found)
+        actual = descriptors_of(world, self.index)
+        self.described = {item.key: item for item in actual}
+        self.packfiles = Counter(item.key for item in actual)
 
     def rows(self, world: World) -> Counter[str]:
         return Counter(token for key in self.packfiles.elements() for token in world.tokens(key))
 
 
 def descriptors_of(world: World, index: TableIndex) -> list[Descriptor]:
-    """Give what an index tells of its packfiles, in their order."""
+    """Return what an index tells of its packfiles, in their order."""
     refs = index.indirect.refs
-    found = [one for ref in refs for one in read_list(world.ever(ref.key), ref)]
-    return [*found, *index.inline]
+    actual = [item for ref in refs for item in read_list(world.ever(ref.key), ref)]
+    return [*actual, *index.inline]
 
 
 def packfiles_of(world: World, index: TableIndex) -> Counter[str]:
-    """Give the packfiles of an index."""
-    return Counter(one.key for one in descriptors_of(world, index))
+    """Return the packfiles of an index."""
+    return Counter(item.key for item in descriptors_of(world, index))
 
 
 def chain_of(world: World, data: bytes, keys: TableKeys = KEYS) -> list[Version]:
-    """Give the versions that an index of ours has behind it, itself the last."""
+    """Return the versions that an index of ours has behind it, itself the last."""
     state = state_in(data)
     own = keys.version(state.version, state.commit)
     chain = [Version(world, own, branching.own_etag(data, state))]
@@ -251,14 +245,14 @@ def chain_of(world: World, data: bytes, keys: TableKeys = KEYS) -> list[Version]
 
 
 def listed(world: World, state: VersionState) -> list[PastVersion]:
-    """Give the versions that a history tells."""
+    """Return the versions that a history tells."""
     refs = state.older
-    found = [one for ref in refs for one in read_history(world.ever(ref.key), ref)]
-    return [*found, *state.history]
+    actual = [version for ref in refs for version in read_history(world.ever(ref.key), ref)]
+    return [*actual, *state.history]
 
 
 def needs(world: World, data: bytes, keys: TableKeys = KEYS) -> set[str]:
-    """Give the keys of all that an index leads to, also through the versions that it keeps."""
+    """Return the keys of all that an index leads to, also through the versions that it keeps."""
     if data not in world.needs:
         index, state = decoded(data)
         wanted = contents_of(world, index)
@@ -266,8 +260,8 @@ def needs(world: World, data: bytes, keys: TableKeys = KEYS) -> set[str]:
             own = keys.version(state.version, state.commit)
             wanted |= {own} if is_ours(data) else set()
             wanted |= {ref.key for ref in state.older}
-            for one in listed(world, state):
-                wanted |= {one.key} | contents_of(world, decoded(world.ever(one.key))[0])
+            for item in listed(world, state):
+                wanted |= {item.key} | contents_of(world, decoded(world.ever(item.key))[0])
             for key in branching.named_keys(state):
                 wanted |= {key} | contents_of(world, decoded(world.ever(key))[0])
         world.needs[data] = wanted
@@ -275,12 +269,12 @@ def needs(world: World, data: bytes, keys: TableKeys = KEYS) -> set[str]:
 
 
 def needs_of(world: World, key: str) -> set[str]:
-    """Give the keys of a version, and of what it leads to by itself."""
+    """Return the keys of a version, and of what it leads to by itself."""
     return {key} | contents_of(world, decoded(world.ever(key))[0])
 
 
 def contents_of(world: World, index: TableIndex) -> set[str]:
-    """Give the keys of what an index leads to by itself."""
+    """Return the keys of what an index leads to by itself."""
     wanted = set(packfiles_of(world, index)) | {ref.key for ref in index.indirect.refs}
     return wanted | set(InputsTree(index.inputs, world.ever).nodes())
 
@@ -309,32 +303,32 @@ def check(world: World) -> None:
 
 def _check_kept(world: World, head: bytes, chain: list[Version]) -> None:
     """What the history tells are versions that there were, and nothing of them is missing."""
-    known = {(one.state.version, one.key, etag_of(one.data)) for one in chain}
-    told = [(one.version, one.key, one.etag) for one in listed(world, state_in(head))]
-    assert set(told) <= known
-    assert told == sorted(set(told)), f"versions of the history: {told}"
-    if not (world.schedule.long_days or world.purging or world.lines.is_chosen):
-        assert len(told) == len(chain) - 1, "a version is missing in the history"
+    known = {(past.state.version, past.key, etag_of(past.data)) for past in chain}
+    reported = [(past.version, past.key, past.etag) for past in listed(world, state_in(head))]
+    assert set(reported) <= known
+    assert reported == sorted(set(reported)), f"versions of the history: {reported}"
+    maintaining.check_maintained(world, {version for version, _, _ in reported}, head)
+    is_whole = not (world.purging or world.lines.is_chosen or world.is_maintained)
+    if is_whole and not world.schedule.long_days:
+        assert len(reported) == len(chain) - 1, "a version is missing in the history"
     there = world.store.contents
     above = world.root.place(f"{KEYS.folder}/branches/")
     branches = [data for url, data in branching.heads(world, above) if is_ours(data)]
     for data in (head, *branches):
         places = sorted(map(world.root.place, needs(world, data)))
         missing = [
-            place
-            for place in places
-            if place not in there and not world.stranger.is_lost_node(place)
+            path for path in places if path not in there and not world.stranger.is_lost_node(path)
         ]
         assert not missing, f"{missing[0]} is missing"
 
 
 def _check_deleted(world: World) -> None:
     """Nothing was deleted that an index led to that somebody may still have been reading."""
-    place = world.root.place(KEYS.index)
+    path = world.root.place(KEYS.index)
     log, times = world.store.log, world.store.times
     puts: list[tuple[int, int, bytes]] = []
     for position, (url, data) in enumerate(log):
-        if url != place:
+        if url != path:
             continue
         # What is part of a transaction is read from its end on, or never.
         since = joint.counts_since(world, decoded(data)[0])
@@ -376,7 +370,7 @@ def _check_linear(chain: list[Version]) -> None:
         assert parent.etag == etag_of(before.data)
         assert before.state.at_us < after.state.at_us
         assert before.state.table == after.state.table
-    ids = [one.state.commit for one in chain]
+    ids = [past.state.commit for past in chain]
     assert len(set(ids)) == len(ids), f"an id is in two versions: {ids}"
 
 
@@ -388,9 +382,9 @@ def _check_heads(world: World, heads: list[bytes], chain: list[Version]) -> None
             stored.add(data)
         elif url == world.root.place(KEYS.index) and is_ours(data) and not _is_undone(world, data):
             _check_stored(data, stored)
-    foreign = [one for one in chain if one.state.operation == FOREIGN]
+    foreign = [item for item in chain if item.state.operation == FOREIGN]
     several = sum(not is_ours(head) for head in heads) > 1
-    counting = [one for one in heads if not (is_ours(one) and _is_undone(world, one))]
+    counting = [item for item in heads if not (is_ours(item) and _is_undone(world, item))]
     for before, after in pairwise(counting):
         if not is_ours(after):
             continue  # the original has thrown away what was there
@@ -402,21 +396,21 @@ def _check_heads(world: World, heads: list[bytes], chain: list[Version]) -> None
             assert parent is not None, "a version was lost"
             assert parent.etag == branching.own_etag(before, state), "a version was lost"
         elif not several and not _is_undone(world, before):
-            same = [one for one in foreign if one.index.created_us == index.created_us]
+            same = [item for item in foreign if item.index.created_us == index.created_us]
             written = own_keys(descriptors_of(world, index))
-            there = [one for one in same if own_keys(one.described.values()) == written]
+            there = [item for item in same if own_keys(item.described.values()) == written]
             assert there, "what the original has written is no version"
 
 
 def _is_undone(world: World, data: bytes) -> bool:
-    """Tell whether an index is part of a transaction that was given up."""
+    """Return whether an index is part of a transaction that was given up."""
     return joint.counts_since(world, decoded(data)[0]) == joint.NEVER
 
 
 def _check_stored(data: bytes, stored: set[bytes]) -> None:
     """An index is a version, but for the names of versions that were set since."""
     state = state_in(data)
-    same = [one for one in stored if etag_of(one) == branching.own_etag(data, state)]
+    same = [item for item in stored if etag_of(item) == branching.own_etag(data, state)]
     assert same, "an index that is no version"
     names = branching.without_names
     assert names(decoded(data)[0], state) == names(decoded(same[0])[0], state_in(same[0]))
@@ -426,8 +420,8 @@ def _check_replay(world: World, chain: list[Version]) -> None:
     """Rows of each version are those of the one before, and what its commit has done."""
     before: Counter[str] = Counter()
     known, last = 0, None
-    for one in chain:
-        rows, state = one.rows(world), one.state
+    for version in chain:
+        rows, state = version.rows(world), version.state
         added, gone = rows - before, before - rows
         if state.operation == "insert":
             assert not gone
@@ -446,20 +440,22 @@ def _check_replay(world: World, chain: list[Version]) -> None:
             assert not added
             assert not gone
             if state.operation == "update" and not world.has_foreign:
-                rest = [row for key in one.packfiles for row in world.raw(key) if row[-1] != MARK]
-                assert not rest, f"{one.key} did not update {rest}"
+                rest = [
+                    row for key in version.packfiles for row in world.raw(key) if row[-1] != MARK
+                ]
+                assert not rest, f"{version.key} did not update {rest}"
         else:
             _check_other(world, state.operation, added, gone)
         if state.operation == compact.COMPACT and not world.has_foreign and last is not None:
-            sorting.check_order(world, last.described, one.described)
-        sorting.check_marks(world, one.described)
-        _check_inputs(world, one, rows)
-        assert state.rows == tablechange.rows_of(one.described.values()), (
-            f"{one.key}: {state.rows} rows"
+            sorting.check_order(world, last.described, version.described)
+        sorting.check_marks(world, version.described)
+        _check_inputs(world, version, rows)
+        assert state.rows == tablechange.rows_of(version.described.values()), (
+            f"{version.key}: {state.rows} rows"
         )
         known += state.changes.packfiles_added - state.changes.packfiles_removed
-        assert known == one.packfiles.total(), f"{one.key}: {known} packfiles are told"
-        before, last = rows, one
+        assert known == version.packfiles.total(), f"{version.key}: {known} packfiles are told"
+        before, last = rows, version
 
 
 def _check_other(world: World, operation: str, added: Counter[str], gone: Counter[str]) -> None:
@@ -472,28 +468,28 @@ def _check_other(world: World, operation: str, added: Counter[str], gone: Counte
         assert not gone, f"a foreign version lost {gone}"
 
 
-def _check_inputs(world: World, one: Version, rows: Counter[str]) -> None:
+def _check_inputs(world: World, version: Version, rows: Counter[str]) -> None:
     """Inputs that are taken have the rows of that edition, once; others have none."""
-    taken = InputsTree(one.index.inputs, world.ever).walk()
+    taken = InputsTree(version.index.inputs, world.ever).walk()
     expected = {row for entry in taken for row in rows_of(entry.path, entry.etag)}
-    assert {token for token in rows if input_of(token)} == expected, one.key
-    assert max(rows.values(), default=1) == 1, f"{one.key}: {rows}"
+    assert {token for token in rows if input_of(token)} == expected, version.key
+    assert max(rows.values(), default=1) == 1, f"{version.key}: {rows}"
 
 
 def _check_answers(world: World, chain: list[Version]) -> None:
     rows = chain[-1].rows(world)
     for commit_id, tokens in world.acknowledged.items():
-        kept = [token for token in tokens if token not in world.purging]
-        assert all(rows[token] == 1 for token in kept), f"{commit_id} was lost"
-        made = [one for one in chain if one.state.commit == commit_id]
+        remaining = [token for token in tokens if token not in world.purging]
+        assert all(rows[token] == 1 for token in remaining), f"{commit_id} was lost"
+        made = [version for version in chain if version.state.commit == commit_id]
         assert len(made) == 1, f"{commit_id} is in {len(made)} versions"
     if not world.has_foreign:
         # Otherwise what was refused may be taken for what was overwritten, and done again.
-        ids = {one.state.commit for one in chain}
+        ids = {version.state.commit for version in chain}
         assert not ids & (world.refused - world.unknown - world.acknowledged.keys())
     assert set(filter(None, map(input_of, rows))) == set(INPUTS), "an input is missing"
-    together.check_together(world, [(one.state, one.rows(world)) for one in chain])
-    ids = {one.state.commit for one in chain}
+    together.check_together(world, [(version.state, version.rows(world)) for version in chain])
+    ids = {version.state.commit for version in chain}
     branching.check_branching(world, rows, ids, chain[-1].state)
 
 
@@ -529,5 +525,5 @@ def main() -> int:
 
 
 def replay(seed: int) -> str:
-    """Give the command that plays a seed again."""
+    """Return the command that plays a seed again."""
     return f"to see it again: python -m tests.table.simulation --seed {seed}"

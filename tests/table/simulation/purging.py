@@ -21,15 +21,15 @@ from sdb.table.format.versionref import MAIN
 from sdb.table.history.holds import holder_of
 from sdb.table.history.setrefs import delete_branch
 from sdb.table.maintenance.collected import kind_of
-from sdb.table.maintenance.forget import branches_of
+from sdb.table.maintenance.listing import branches_of
 from tests.table.simulation.actors import KEYS, MARK, SLOW_SECONDS, WORLDS
 from tests.table.simulation.decoding import decoded
-from tests.table.simulation.scheduler import DAY_SECONDS, Actor
+from tests.table.simulation.scheduler import Actor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.writes.carrying import StatementWork
+    from sdb.query.writes.apply import StatementRunner
     from sdb.query.writes.matching import QueryContext
     from sdb.query.writes.purged import Purged
     from sdb.table.catalog.root import TableRoot
@@ -38,12 +38,10 @@ if TYPE_CHECKING:
 
 PREFIX = "purge"
 SHARE, PLAYED = 11, 3
-LEASE_SECONDS = DAY_SECONDS
-"""Readers renew their leases more slowly here."""
 
 
 def begin(world: World, seed: int, strangers: int) -> int:
-    """Let one of eleven seeds have purges, and return how many programs of others are at work.
+    """Add purges to one of eleven seeds, and return how many programs of others are at work.
 
     Not where there are several branches: their model knows of no rows that go everywhere.
     """
@@ -61,8 +59,8 @@ def purger(world: World, seed: int, count: int) -> Callable[[Actor], None]:
         for _ in range(count):
             for _ in range(dice.randrange(1, 30)):
                 world.schedule.sleep(0.1)
-            tokens = [one for some in world.acknowledged.values() for one in some]
-            tokens = [one for one in tokens if one.startswith("insert")]
+            tokens = [item for some in world.acknowledged.values() for item in some]
+            tokens = [item for item in tokens if item.startswith("insert")]
             if not tokens:
                 continue
             token = dice.choice(tokens)
@@ -85,7 +83,7 @@ def purger(world: World, seed: int, count: int) -> Callable[[Actor], None]:
 def erase(world: World, actor: Actor, token: str) -> Purged:
     """Purge a row, by the real steps; only what is in packfiles is played."""
     delete = parse_write(f"DELETE FROM d.t WHERE row = '{token}'")
-    base = Transaction((), world.root, author="purge", around=actor.around())
+    base = Transaction((), world.root, author="purge", env=actor.env())
     return Erasure(base, KEYS, delete).run()
 
 
@@ -105,32 +103,32 @@ def played_scan(
         if kind_of(keys, key) != "packfile":
             continue
         try:
-            found = [one.removesuffix(MARK) for one in world.read(key)].count(token)
+            actual = [item.removesuffix(MARK) for item in world.read(key)].count(token)
         except NotFoundError:
             continue
         count += 1
-        if found:
-            rows[key] = found
+        if actual:
+            rows[key] = actual
     return ErasableRows(rows, {}, count)
 
 
 def token_of(text: str) -> str:
-    """Give the row that a statement is about."""
+    """Return the row that a statement is about."""
     return text.rpartition("'")[0].rpartition("'")[2]
 
 
-def played_delete(work: StatementWork) -> Effect:
+def played_delete(work: StatementRunner) -> Effect:
     """Delete one row, as queries and blocks would."""
     view, token = work.view, token_of(work.statement.text)
     world, count = WORLDS[view.root.store], 0  # type: ignore[index]
-    for told in list(view.descriptors()):
-        if work.only is not None and told.key not in work.only:
+    for descriptor in list(view.descriptors()):
+        if work.only is not None and descriptor.key not in work.only:
             continue
-        tokens = world.read(told.key)
-        left = [one for one in tokens if one.removesuffix(MARK) != token]
+        tokens = world.read(descriptor.key)
+        left = [item for item in tokens if item.removesuffix(MARK) != token]
         if len(left) < len(tokens):
             count += len(tokens) - len(left)
-            view.replace(told.key, [world.packed(left, keys=view.keys)] if left else ())
+            view.replace(descriptor.key, [world.packed(left, keys=view.keys)] if left else ())
     return Effect("delete", "d.t", rows_deleted=count)
 
 
@@ -142,12 +140,12 @@ def settle(world: World) -> None:
     for branch in branches_of(world.root, KEYS):
         other = holder_of(branch)
         if other is not None and find_table(world.root, other.database, other.table) is None:
-            delete_branch(world.root, "d", "t", branch, is_forced=True, around=actor.around())
+            delete_branch(world.root, "d", "t", branch, is_forced=True, env=actor.env())
     for token in sorted(world.purging):
         world.store.nobody = PREFIX
         done = erase(world, actor, token)
         world.store.nobody = ""
-        held = all("lease" in one.reason for one in done.left)
+        held = all("lease" in item.reason for item in done.left)
         assert done.ok or (held and _has_leases(world)) or _has_lost_branch(world), done.left
         if done.ok:
             world.purged.setdefault(token, len(world.store.log))
@@ -182,12 +180,12 @@ def check_purged(world: World) -> None:
     for url in world.store.contents:
         key = url.removeprefix("mem://r/")
         if kind_of(KEYS, key) == "packfile":
-            there = {one.removesuffix(MARK) for one in json.loads(world.ever(key))}
+            there = {load.removesuffix(MARK) for load in json.loads(world.ever(key))}
             assert not there & world.erased, f"{there & world.erased} is still in {key}"
 
 
 def last_mark(world: World, before: int) -> int:
-    """Give when a purge has moved the boundary last: what was replaced by then has no grace."""
+    """Return when a purge has moved the boundary last: what was replaced by then has no grace."""
     log, writers = world.store.log, world.store.writers
     marks = (
         position

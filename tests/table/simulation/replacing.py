@@ -1,7 +1,7 @@
 """Syncs that replace what has changed, for the simulation.
 
 The listing of inputs is played, and packfiles are lists of rows; what is compared, which rows go,
-and what of it is committed, is the real code.
+and which part of it is committed, is the real code.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from sdb.packfile.rewrite.rewrite import RowChanges
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.definition.definition import Definition
     from sdb.table.format.descriptor import Descriptor
-    from sdb.table.sync.newinputs import NewInput, SyncPlan
+    from sdb.table.format.inputtree import InputsTree
+    from sdb.table.sync.work import NewInput, SyncPlan, SyncRequest
     from tests.table.simulation.actors import World
     from tests.table.simulation.scheduler import Actor
 
@@ -38,7 +38,7 @@ DEFINITION = b'{"input": [{"pattern": "s3://in/*.json"}], "cluster_by": ["row"]}
 
 
 def define(world: World) -> None:
-    """Give the table a definition."""
+    """Store a definition of the table."""
     with world.store.create(world.root.place(KEYS.definition), overwrite=True) as file:
         file.write(DEFINITION)
 
@@ -47,7 +47,7 @@ def define(world: World) -> None:
 def played(world: World) -> Iterator[None]:
     """Play what syncs list, read and write, and the clock of their commits."""
     with ExitStack() as stack:
-        for place, name, instead in (
+        for item, name, instead in (
             (tablesync, "_planned", _planned),
             (tablesync, "commit", world.on_time(committing.commit)),
             (plan, "list_inputs", lambda *_: _listed(world)),
@@ -55,7 +55,7 @@ def played(world: World) -> Iterator[None]:
             (inputrows, "_provenance", _provenance),
             (inputrows, "rewrite", _rewritten),
         ):
-            stack.enter_context(mock.patch.object(place, name, instead))
+            stack.enter_context(mock.patch.object(item, name, instead))
         yield
 
 
@@ -79,9 +79,9 @@ def sync(world: World) -> None:
 def check_newest(world: World) -> None:
     """Check that all inputs are there as they are now, unless it is not known which rows go."""
     table = open_table(world.root, "d", "t")
-    known = {one.path: one.etag for one in table.inputs.walk()}
+    known = {entry.path: entry.etag for entry in table.inputs.walk()}
     packfiles = list(table.descriptors())
-    if not any(one.name.startswith("packed-") for one in packfiles):
+    if not any(entry.name.startswith("packed-") for entry in packfiles):
         assert known == {path: world.editions.etag(path) for path in INPUTS}
 
 
@@ -97,7 +97,7 @@ class _Packing:
 
     def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterator[PackedInputs]:
         for group in groups:
-            rows = [row for one in group for row in rows_of(one.uri, one.etag)]
+            rows = [row for item in group for row in rows_of(item.uri, item.etag)]
             yield PackedInputs(tuple(group), (), self._world.packed(rows), len(rows))
 
 
@@ -106,35 +106,33 @@ def _listed(world: World) -> Iterator[ListedInput]:
         yield ListedInput(path, path, world.editions.etag(path), {}, is_remote=True)
 
 
-def _planned(
-    root: TableRoot, definition: Definition, handle: TableHandle | None, *, retry: bool
-) -> SyncPlan:
-    known = {} if handle is None else {one.path: one for one in handle.inputs.walk()}
-    return plan.plan_sync(root, definition, known, retry=retry)
+def _planned(request: SyncRequest, _: TableHandle | None, known: InputsTree | None) -> SyncPlan:
+    taken = {} if known is None else {entry.path: entry for entry in known.walk()}
+    return plan.plan_sync(request.root, request.definition, taken, retry=request.retry)
 
 
-def _provenance(handle: TableHandle, told: Descriptor) -> Provenance | None:
-    """Tell which rows of a packfile came from which input; the original does not."""
+def _provenance(handle: TableHandle, descriptor: Descriptor) -> Provenance | None:
+    """Record which rows of a packfile came from which input; the original does not."""
     world = WORLDS[handle.root.store]  # type: ignore[index]
-    rows = world.read(told.key)
-    if told.name.startswith("packed-"):
+    rows = world.read(descriptor.key)
+    if descriptor.name.startswith("packed-"):
         return None
     origins, first = [], 0
-    for path, found in groupby(rows, lambda row: input_of(row.removesuffix(MARK))):
-        count = len(list(found))
+    for path, item in groupby(rows, lambda row: input_of(row.removesuffix(MARK))):
+        count = len(list(item))
         origins.append(Origin(path or "-", 1, b"", first, count))
         first += count
     return Provenance(tuple(origins), complete=True)
 
 
 def _rewritten(
-    root: TableRoot, _: object, told: Descriptor, changes: RowChanges, __: str
+    root: TableRoot, _: object, descriptor: Descriptor, changes: RowChanges, __: str
 ) -> Rewritten:
     """Write a packfile again without some rows; what was sorted still is."""
     world = WORLDS[root.store]  # type: ignore[index]
-    rows = world.read(told.key)
+    rows = world.read(descriptor.key)
     dropped = set(changes.dropped.tolist())
     left = [row for number, row in enumerate(rows) if number not in dropped]
-    is_sorted = bool(told.trailer.sparse.clustered)
+    is_sorted = bool(descriptor.trailer.sparse.clustered)
     new = world.packed(left, is_sorted=is_sorted) if left else None
     return Rewritten(new, len(rows), len(left), 0, 0, 0, 0)

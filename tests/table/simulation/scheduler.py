@@ -1,7 +1,7 @@
 """One program at a time: threads that run one after the other, in an order that a seed gives.
 
-Whoever is about to ask the store waits here, and the dice choose who goes on, what goes wrong with
-the request, how long the others are held up, and what the clocks say.
+An actor that is about to call the store waits here, and the dice choose who goes on, what goes
+wrong with the request, how long the others are held up, and what the clocks say.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from sdb.store.faults import CrashError, Fault
 from sdb.store.memory import MemoryStore
-from sdb.table.commit.environment import Surroundings
+from sdb.table.commit.environment import Environment
+from sdb.table.format.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,18 @@ HOUR_US = 3_600_000_000
 DAY_SECONDS = 86_400
 FAULTS = tuple(Fault)
 MOST_CALLS = 20_000
+LIMITS = Limits(
+    inline_packfiles=5,
+    inline_versions=4,
+    listed_versions=9,
+    journal_entries=4,
+    copiers=1,
+    deleters=1,
+    lease_seconds=DAY_SECONDS,  # readers renew their leases more slowly here
+    tier_members=2,
+    tier_factor=2,
+)
+"""Lists spill and nodes split early, and one request runs after the other."""
 
 
 class Actor:
@@ -51,9 +64,10 @@ class Actor:
             self.failure = error
         self.schedule.leave(self)
 
-    def around(self) -> Surroundings:
+    def env(self) -> Environment:
         schedule = self.schedule
-        return Surroundings(
+        return Environment(
+            limits=LIMITS,
             now_us=self.now_us,
             elapsed=lambda: schedule.seconds,
             sleep=schedule.sleep,
@@ -111,7 +125,7 @@ class Schedule:
             self._over.release()
 
     def script(self, _: StoreCall) -> Fault | None:
-        """Let another one go on, and say what goes wrong with a call."""
+        """Schedule another actor, and return the fault of a call."""
         me = self.current
         if me is None:
             return None
@@ -132,7 +146,7 @@ class Schedule:
         return None
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass for everybody, unless someone must not be that slow."""
+        """Advance the clock of everybody, unless someone must not be that slow."""
         if not self.hurried:
             self.seconds += seconds
 
@@ -170,7 +184,13 @@ class LoggedStore(MemoryStore):
         self.deleters: dict[str, str] = {}
         self.writers: list[str] = []
         self.nobody = ""
+        self._schedule = schedule
         self._objects = _Logged(self, schedule)
+
+    def is_by(self, prefix: str) -> bool:
+        """Return whether the actor that runs has a name that begins so."""
+        current = self._schedule.current
+        return current is not None and current.name.startswith(prefix)
 
 
 class _Logged(dict[str, Any]):
@@ -180,12 +200,12 @@ class _Logged(dict[str, Any]):
         super().__init__()
         self._store, self._schedule = store, schedule
 
-    def __setitem__(self, url: str, found: Any) -> None:
-        self._store.log.append((url, found.data))
+    def __setitem__(self, url: str, actual: Any) -> None:
+        self._store.log.append((url, actual.data))
         self._store.times.append(self._schedule.seconds)
-        self._store.written[url] = found.data
+        self._store.written[url] = actual.data
         self._store.writers.append(self._who())
-        super().__setitem__(url, found)
+        super().__setitem__(url, actual)
 
     def _who(self) -> str:
         current = self._schedule.current

@@ -37,9 +37,9 @@ def sorter(world: World, count: int) -> Callable[[Actor], None]:
 
 
 def compact(world: World, actor: Actor, by: list[str] | None) -> compaction.Compacted:
-    around = actor.around()
+    env = actor.env()
     return compaction.compact_table(
-        world.root, "d", "t", cluster_by=by, around=around, merge=world.merged
+        world.root, "d", "t", cluster_by=by, env=env, merge=world.merged
     )
 
 
@@ -50,16 +50,18 @@ def settle(world: World, actor: Actor) -> None:
             break
     else:
         raise AssertionError("there is always something to sort")
-    for one in open_table(world.root, "d", "t").descriptors():
-        is_wanted = is_ours(one) and len(one.trailer.blocks) > 1
-        assert one.trailer.sparse.clustered or not is_wanted, f"{one.key} is not sorted"
+    for descriptor in open_table(world.root, "d", "t").descriptors():
+        is_wanted = is_ours(descriptor) and len(descriptor.trailer.blocks) > 1
+        assert descriptor.trailer.sparse.clustered or not is_wanted, (
+            f"{descriptor.key} is not sorted"
+        )
 
 
 def check_marks(world: World, described: Mapping[str, Descriptor]) -> None:
     """Check the packfiles of a version: what is marked is sorted, and what was sorted is marked."""
-    for key, one in described.items():
-        mark = one.trailer.sparse.clustered
-        assert bool(mark) == (one.name in world.sorted), f"{key}: sorted by {mark}"
+    for key, item in described.items():
+        mark = item.trailer.sparse.clustered
+        assert bool(mark) == (item.name in world.sorted), f"{key}: sorted by {mark}"
         rows = world.raw(key)
         assert not mark or list(rows) == sorted(rows), f"{key} is marked, and not sorted"
 
@@ -73,7 +75,7 @@ def check_order(
         made = world.raw(key)
         here = set(made)
         parts = [
-            row for one in gone if not here.isdisjoint(world.raw(one)) for row in world.raw(one)
+            row for item in gone if not here.isdisjoint(world.raw(item)) for row in world.raw(item)
         ]
         assert Counter(parts) == Counter(made), f"{key} has not the rows of its parts"
         is_sorted = bool(after[key].trailer.sparse.clustered)

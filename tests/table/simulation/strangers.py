@@ -20,7 +20,7 @@ from sdb.table.format.manifests import read_list
 from tests.table.simulation import actors
 from tests.table.simulation.decoding import decoded
 from tests.table.simulation.editions import INPUTS, rows_of
-from tests.table.simulation.scheduler import START_US
+from tests.table.simulation.scheduler import LIMITS, START_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,18 +46,18 @@ class Stranger:
         self.sweeps: set[tuple[str, int, float]] = set()
 
     def has_swept(self, error: SdbError) -> bool:
-        """Tell whether an error is that of who reads what an original has written and deleted."""
+        """Return whether an error is that of who reads what an original has written and deleted."""
         return any(url.removeprefix("mem://r/") in error.message for url in self.swept)
 
     def sweep(self, world: World, key: str) -> None:
         """Delete an object."""
-        place = world.root.place(key)
-        world.store.delete(place)
-        self.swept.add(place)
-        self.sweeps.update([one for one in world.store.deleted if one[0] == place][-1:])
+        path = world.root.place(key)
+        world.store.delete(path)
+        self.swept.add(path)
+        self.sweeps.update([item for item in world.store.deleted if item[0] == path][-1:])
 
     def is_lost_node(self, url: str) -> bool:
-        """Tell whether an object is a node of inputs that an original has deleted: rows stay."""
+        """Return whether an object is a node of inputs that an original has deleted: rows stay."""
         return url in self.swept and "/inputs-" in url
 
 
@@ -86,7 +86,7 @@ def original(world: World, count: int) -> Callable[[Actor], None]:
 
 def original_sync(world: World, actor: Actor) -> None:
     root, store = world.root, world.store
-    place = root.place(actors.KEYS.index)
+    location = root.place(actors.KEYS.index)
     try:
         head = open_table(root, "d", "t")
         # It knows nothing of transactions.
@@ -114,10 +114,10 @@ def original_sync(world: World, actor: Actor) -> None:
             index = _with_inputs(world, actor, index, tree, new)
         elif not has_collected:
             return
-    if store.version(place) != etag:
+    if store.version(location) != etag:
         return  # synchronization violation detected
     # Here someone else may slip in.
-    with store.create(place, overwrite=True) as file:
+    with store.create(location, overwrite=True) as file:
         file.write(index.encode(actors.LOCAL))
     world.has_foreign = True
 
@@ -128,11 +128,11 @@ def _now(world: World) -> int:
 
 def _without_expired(world: World, index: TableIndex) -> tuple[TableIndex, bool]:
     """Delete what is quarantined no more."""
-    over = [one for one in index.to_delete if one.expiry_us <= _now(world)]
-    for one in over:
-        world.stranger.sweep(world, one.key)
-    kept = tuple([one for one in index.to_delete if one not in over])
-    return replace(index, to_delete=kept), bool(over)
+    over = [item for item in index.to_delete if item.expiry_us <= _now(world)]
+    for item in over:
+        world.stranger.sweep(world, item.key)
+    items = tuple([item for item in index.to_delete if item not in over])
+    return replace(index, to_delete=items), bool(over)
 
 
 def _with_inputs(
@@ -141,9 +141,11 @@ def _with_inputs(
     """Take inputs: the newest packfile of its own is extended, and the old one quarantined."""
     read = {path: world.editions.etag(path) for path in new}
     tokens = [row for path, etag in read.items() for row in rows_of(path, etag)]
-    extended = [one for one in index.inline if one.key == actors.KEYS.folder + f"/{one.name}"][-1:]
-    for one in extended:
-        tokens = [*world.raw(one.key), *tokens]
+    extended = [item for item in index.inline if item.key == actors.KEYS.folder + f"/{item.name}"][
+        -1:
+    ]
+    for item in extended:
+        tokens = [*world.raw(item.key), *tokens]
     key = actors.KEYS.packfile("", ".zion", keys.new_uid(world.random.randbytes))
     data = json.dumps(tokens).encode()
     with world.store.create(world.root.place(key), overwrite=True) as file:
@@ -152,10 +154,10 @@ def _with_inputs(
     number = index.inline.index(extended[0]) if extended else index.objects
     for path in new:
         assert tree.insert(path, read[path], number) is Taking.TAKEN
-    inline = [packed if one in extended else one for one in index.inline]
-    written = tree.write_out(lambda data: _put_node(world, data))
-    late = [Quarantined(one.key, _now(world) + QUARANTINE_US) for one in extended]
-    late += [Quarantined(one, _now(world) + QUARANTINE_US) for one in written.replaced]
+    inline = [packed if item in extended else item for item in index.inline]
+    written = tree.write_out(lambda data: _put_node(world, data), LIMITS)
+    late = [Quarantined(item.key, _now(world) + QUARANTINE_US) for item in extended]
+    late += [Quarantined(item, _now(world) + QUARANTINE_US) for item in written.replaced]
     return replace(
         index,
         inline=tuple(inline if extended else (*inline, packed)),
@@ -186,8 +188,8 @@ def collect_fully(world: World) -> None:
     # It would also delete nodes of who takes half a minute to commit: syncs are stuck after that.
     heads = [data for url, data in store.log if url == root.place(actors.KEYS.index)]
     over = {ref.key for data in heads for ref in decoded(data)[0].inputs.root} - nodes
-    used = {one.name for one in described}
-    for above in sorted({one.key.rpartition("/")[0] for one in described}):
+    used = {item.name for item in described}
+    for above in sorted({item.key.rpartition("/")[0] for item in described}):
         for entry in store.list(root.place(above)):
             is_old = now_us - entry.modified_us >= OLD_US
             if entry.name.startswith("packed-") and is_old and entry.name not in used:
@@ -201,4 +203,4 @@ def collect_fully(world: World) -> None:
 
 def _described(world: World, index: TableIndex) -> list[Descriptor]:
     lists = [read_list(world.root.fetch(ref.key, ref.etag), ref) for ref in index.indirect.refs]
-    return [*(one for listed in lists for one in listed), *index.inline]
+    return [*(item for listed in lists for item in listed), *index.inline]

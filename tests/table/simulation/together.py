@@ -67,8 +67,8 @@ class Waiting:
         me.held_up = 0
 
     def notify_all(self) -> None:
-        for one in self._waiting:
-            one.held_up = 0
+        for item in self._waiting:
+            item.held_up = 0
 
 
 @contextmanager
@@ -82,9 +82,9 @@ def played(world: World) -> Iterator[None]:
             ("threading", conditions),
             ("time", SimpleNamespace(monotonic=lambda: schedule.seconds)),
             ("commit", world.on_time(committing.commit)),
-            ("place_of_rows", lambda *_: {}),
+            ("packing_options", lambda *_: {}),
             ("encoded_rows", _encoded),
-            ("pack_rows", lambda *given, commit_id: _packed(world, *given, commit_id)),
+            ("pack_rows", lambda *item, commit_id: _packed(world, *item, commit_id)),
         ):
             stack.enter_context(mock.patch.object(groupcommit, name, instead))
         yield
@@ -103,9 +103,9 @@ def _packed(world: World, _: object, __: object, inputs: list[Input], commit_id:
     if any(row.startswith(_BAD) for row in rows):
         raise InputError("a row that cannot be packed")
     name = b32encode(sha1(data, usedforsecurity=False).digest()).decode()
-    found = world.packed(rows, KEYS.content("", name, commit_id))
-    result = PackResult("", 1, len(rows), len(data), found.size_bytes, found.trailer, 0, 0.0)
-    return PackedRows(result, found)
+    packfile = world.packed(rows, KEYS.content("", name, commit_id))
+    result = PackResult("", 1, len(rows), len(data), packfile.size_bytes, packfile.trailer, 0, 0.0)
+    return PackedRows(result, packfile)
 
 
 def appender(world: World, count: int) -> Callable[[Actor], None]:
@@ -135,29 +135,29 @@ def appender(world: World, count: int) -> Callable[[Actor], None]:
 
 def _append(world: World, token: str, txn_id: str) -> bool:
     """Append a row; tells whether it is known to be there."""
-    told, began = world.appended, world.schedule.seconds
+    model, began = world.appended, world.schedule.seconds
     try:
-        found = groupcommit.append(world.root, "d", "t", [{"row": token}], txn_id=txn_id)
+        outcome = groupcommit.append(world.root, "d", "t", [{"row": token}], txn_id=txn_id)
     except UncertainError:
-        told.unknown.add(token)
+        model.unknown.add(token)
     except CorruptError:
         if world.schedule.seconds - began <= SLOW_SECONDS:
             raise
-        told.refused.add(token)
+        model.refused.add(token)
     except SdbError:
-        told.refused.add(token)
+        model.refused.add(token)
     except CrashError:
-        told.unknown.add(token)
+        model.unknown.add(token)
         raise
     else:
         assert not token.startswith(_BAD)
-        told.versions.setdefault(token, set()).add(found.version)
+        model.versions.setdefault(token, set()).add(outcome.version)
         return True
     return False
 
 
 def is_row(token: str) -> bool:
-    """Tell whether a thread has appended a row."""
+    """Return whether a thread has appended a row."""
     return token.startswith(PREFIX)
 
 
@@ -165,20 +165,20 @@ def check_together(
     world: World, versions: Sequence[tuple[VersionState | None, Counter[str]]]
 ) -> None:
     """Check what became of appends: `versions` has the state and the rows of each version."""
-    told, last = world.appended, versions[-1][1]
-    for token, numbers in told.versions.items():
+    model, last = world.appended, versions[-1][1]
+    for token, numbers in model.versions.items():
         assert last[token] == 1, f"{token} was appended, and is {last[token]} times there"
         if not world.has_foreign:
             assert len(numbers) == 1, f"{token} is in versions {numbers}"
     if not world.has_foreign:
-        for token in told.refused - told.unknown - told.versions.keys():
+        for token in model.refused - model.unknown - model.versions.keys():
             assert not last[token], f"{token} was refused, and is there"
     none: Counter[str] = Counter()
     for (_, before), (state, after) in pairwise([(None, none), *versions]):
         assert state is not None
         new = set(filter(is_row, after - before))
         for token in new if not world.has_foreign else ():
-            assert told.versions.get(token, {state.version}) == {state.version}, token
+            assert model.versions.get(token, {state.version}) == {state.version}, token
         ids = {token for token in new if _ID in token}
         done = {*state.ids, state.commit}
         assert ids <= done, f"{ids} came in, and the version tells {done}"

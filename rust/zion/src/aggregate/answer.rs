@@ -1,6 +1,6 @@
 //! Groups put in order, and made into columns.
 //!
-//! The keys of a group are those of its values (see [`crate::key`]), each after its length in 4 bytes.
+//! The keys of a group are those of its values (see [`crate::value::key`]), each after its length in 4 bytes.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::keytable::KeyTable;
 use super::totals::{Function, Total};
 use crate::error::{Error, Result};
 use crate::json::sink::Sink;
-use crate::key::{self, Key, parse, put_json, put_scalar};
-use crate::number::Number;
 use crate::scan::order::{Rank, Sort};
 use crate::scan::plan::Letter;
+use crate::value::key::{self, Key, parse, put_json, put_scalar};
+use crate::value::number::Number;
 
 /// Bytes of the length of a key.
 const LENGTH: usize = 4;

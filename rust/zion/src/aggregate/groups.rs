@@ -11,14 +11,14 @@ use super::grain::Grain;
 use super::keytable::{KEY_BYTES, KeyTable};
 use super::recent::{self, Recent};
 use super::totals::{Function, Scene, Total};
-use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
-use crate::key::{self, Members};
+use crate::limits;
 use crate::scan::Accumulator;
 use crate::scan::plan::{Path, Plan};
 use crate::scan::predicate::{Predicate, Row};
 use crate::value::Value;
+use crate::value::key::{self, Members};
 
 /// Groups are given up at the latest when they take so much memory.
 const MOST_BYTES: usize = 64 << 30;
@@ -179,7 +179,7 @@ impl Groups {
             answer::put_time(&mut self.scratch, grain.floor(us))?;
         }
         self.read += self.scratch.len();
-        budget::check_run(self.read, 0)?;
+        limits::check_run(self.read, 0)?;
         Ok(Some(self.number()))
     }
 
@@ -270,7 +270,7 @@ impl Accumulator for Groups {
                     Scene { data, table, hasher: &self.places.hasher, scratch: &mut self.scratch };
                 self.bytes += total.add(call.function, &mut scene, Some(value))?;
                 self.read += self.scratch.len();
-                budget::check_run(self.read, value.at)?;
+                limits::check_run(self.read, value.at)?;
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ const PLACES: usize = 256;
 /// Keys that are longer are not remembered.
 const MOST_BYTES: usize = 31;
 
-/// A key and the number of its group; of length 0 when there is none.
+/// A key and the number of its group; of length 0 when empty.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     length: u8,

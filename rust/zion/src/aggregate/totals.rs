@@ -6,12 +6,12 @@ use std::hash::{BuildHasher, RandomState};
 use super::keytable::{KEY_BYTES, KeyTable};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
-use crate::key::Key;
-use crate::key::{self, Members};
-use crate::number::Number;
-use crate::number::Sum;
-use crate::number::order;
 use crate::value::Value;
+use crate::value::key::Key;
+use crate::value::key::{self, Members};
+use crate::value::number::Number;
+use crate::value::number::Sum;
+use crate::value::number::order;
 
 /// What is found out about the rows of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Function {
         match self {
             Self::Rows | Self::Present => Total::Count(0),
             Self::Distinct => Total::Distinct(Box::default()),
-            Self::Sum | Self::Average => Total::Sum(Sums::default()),
+            Self::Sum | Self::Average => Total::Whole(0, 0),
             Self::Least | Self::Greatest => Total::Number(None),
             Self::Earliest | Self::Latest => Total::Time(None),
         }
@@ -96,6 +96,13 @@ impl Sums {
         self.count += 1;
     }
 
+    fn join(&mut self, other: Self) {
+        self.whole += other.whole;
+        self.rest.join(other.rest);
+        self.others += other.others;
+        self.count += other.count;
+    }
+
     /// The sum.
     fn total(self) -> Number {
         let is_exact =
@@ -113,13 +120,15 @@ impl Sums {
     }
 }
 
-/// What is known of the rows of a group so far.
+/// What is known of the rows of a group so far. Groups are many: what takes more than 16 bytes is a box.
 #[derive(Debug, Clone)]
 pub(super) enum Total {
     Count(u64),
     Distinct(Box<KeyTable>),
-    Sum(Sums),
-    Number(Option<Number>),
+    /// The sum of numbers that are whole, as most are, and how many there are.
+    Whole(i64, u64),
+    Sum(Box<Sums>),
+    Number(Option<Box<Number>>),
     Time(Option<i64>),
 }
 
@@ -153,15 +162,13 @@ impl Total {
                 let hash = scene.hasher.hash_one(&**scene.scratch);
                 return Ok(grown(keys, hash, scene.scratch));
             }
-            Self::Sum(sums) => {
-                if let Some(number) = value.number(scene.data)? {
-                    sums.add(number);
-                }
+            Self::Whole(..) | Self::Sum(_) => {
+                return Ok(value.number(scene.data)?.map_or(0, |number| self.add_number(number)));
             }
             Self::Number(best) => {
-                put_best(function, best, value.number(scene.data)?, order);
+                return Ok(value.number(scene.data)?.map_or(0, |number| put_number(function, best, number)));
             }
-            Self::Time(best) => put_best(function, best, value.time(scene.data)?, |a, b| a.cmp(&b)),
+            Self::Time(best) => put_best(function, best, value.time(scene.data)?),
         }
         Ok(0)
     }
@@ -174,6 +181,39 @@ impl Total {
         }
     }
 
+    /// Adds a number to a sum; gives how much more memory is taken.
+    #[inline]
+    fn add_number(&mut self, number: Number) -> usize {
+        if let (Self::Whole(sum, count), Number::Int(value)) = (&mut *self, number)
+            && let Some(more) = i64::try_from(value).ok().and_then(|value| sum.checked_add(value))
+        {
+            (*sum, *count) = (more, *count + 1);
+            return 0;
+        }
+        self.change_sums(|sums| sums.add(number))
+    }
+
+    /// Changes a sum of any numbers, which it is from now on; gives how much more memory is taken.
+    fn change_sums(&mut self, change: impl FnOnce(&mut Sums)) -> usize {
+        if let Self::Sum(sums) = self {
+            change(sums);
+            return 0;
+        }
+        let mut sums = Box::new(self.sums());
+        change(&mut sums);
+        *self = Self::Sum(sums);
+        size_of::<Sums>()
+    }
+
+    /// The sum, of any numbers; 0 of no numbers if this counts something else.
+    fn sums(&self) -> Sums {
+        match self {
+            Self::Sum(sums) => **sums,
+            Self::Whole(sum, count) => Sums { whole: i128::from(*sum), count: *count, ..Sums::default() },
+            _ => Sums::default(),
+        }
+    }
+
     /// Adds what is known of other rows; gives how much more memory is taken.
     pub(super) fn join(&mut self, function: Function, other: Self) -> usize {
         match (self, other) {
@@ -182,18 +222,27 @@ impl Total {
             (Self::Distinct(keys), Self::Distinct(more)) => {
                 return more.iter().map(|(hash, key)| grown(keys, hash, key)).sum();
             }
-            (Self::Sum(sums), Self::Sum(more)) => {
-                sums.whole += more.whole;
-                sums.rest.join(more.rest);
-                sums.others += more.others;
-                sums.count += more.count;
+            (sums @ (Self::Whole(..) | Self::Sum(_)), more @ (Self::Whole(..) | Self::Sum(_))) => {
+                return sums.join_sums(&more);
             }
-            (Self::Number(best), Self::Number(more)) => put_best(function, best, more, order),
-            (Self::Time(best), Self::Time(more)) => put_best(function, best, more, |a, b| a.cmp(&b)),
+            (Self::Number(best), Self::Number(more)) => {
+                return more.map_or(0, |more| put_number(function, best, *more));
+            }
+            (Self::Time(best), Self::Time(more)) => put_best(function, best, more),
             // Totals of one call are of one kind.
             _ => {}
         }
         0
+    }
+
+    fn join_sums(&mut self, other: &Self) -> usize {
+        if let (Self::Whole(sum, count), Self::Whole(value, more)) = (&mut *self, other)
+            && let Some(total) = sum.checked_add(*value)
+        {
+            (*sum, *count) = (total, *count + more);
+            return 0;
+        }
+        self.change_sums(|sums| sums.join(other.sums()))
     }
 
     /// The result.
@@ -205,12 +254,15 @@ impl Total {
         match self {
             Self::Count(count) => Key::Int(i128::from(*count)),
             Self::Distinct(keys) => Key::Int(keys.len() as i128),
-            Self::Sum(sums) if sums.count == 0 => Key::Null,
-            Self::Sum(sums) if function == Function::Average => {
-                number((sums.value() / sums.count as f64).into())
+            Self::Whole(..) | Self::Sum(_) => {
+                let sums = self.sums();
+                match function {
+                    _ if sums.count == 0 => Key::Null,
+                    Function::Average => number((sums.value() / sums.count as f64).into()),
+                    _ => number(sums.total()),
+                }
             }
-            Self::Sum(sums) => number(sums.total()),
-            Self::Number(best) => best.map_or(Key::Null, number),
+            Self::Number(best) => best.as_deref().copied().map_or(Key::Null, number),
             Self::Time(best) => best.map_or(Key::Null, Key::Time),
         }
     }
@@ -222,16 +274,24 @@ fn grown(keys: &mut KeyTable, hash: u64, key: &[u8]) -> usize {
     if is_new { key.len() + KEY_BYTES } else { 0 }
 }
 
-/// Keeps the better one of two values.
+/// Keeps the better one of two numbers; gives how much more memory is taken.
 #[inline]
-fn put_best<T: Copy>(
-    function: Function,
-    best: &mut Option<T>,
-    value: Option<T>,
-    compare: fn(T, T) -> Ordering,
-) {
+fn put_number(function: Function, best: &mut Option<Box<Number>>, value: Number) -> usize {
+    let Some(known) = best else {
+        *best = Some(Box::new(value));
+        return size_of::<Number>();
+    };
+    if function.replaces(order(value, **known)) {
+        **known = value;
+    }
+    0
+}
+
+/// Keeps the better one of two times.
+#[inline]
+fn put_best(function: Function, best: &mut Option<i64>, value: Option<i64>) {
     let Some(value) = value else { return };
-    if best.is_none_or(|known| function.replaces(compare(value, known))) {
+    if best.is_none_or(|known| function.replaces(value.cmp(&known))) {
         *best = Some(value);
     }
 }
@@ -243,13 +303,15 @@ mod tests {
     #[test]
     fn sums_are_exact_where_doubles_are_not() {
         let sum = |numbers: &[Number]| {
-            let mut halves = [Sums::default(), Sums::default()];
-            numbers.iter().enumerate().for_each(|(at, number)| halves[at % 2].add(*number));
-            let mut all = Total::Sum(Sums::default());
-            for half in halves {
-                all.join(Function::Sum, Total::Sum(half));
+            let mut halves = [Function::Sum.total(), Function::Sum.total()];
+            for (at, number) in numbers.iter().enumerate() {
+                halves[at % 2].add_number(*number);
             }
-            if let Total::Sum(sums) = all { sums.value() } else { f64::NAN }
+            let mut all = Function::Sum.total();
+            for half in halves {
+                all.join(Function::Sum, half);
+            }
+            all.sums().value()
         };
         let (int, float) = (Number::Int, Number::Float);
         let i64_max = i128::from(i64::MAX);
@@ -264,5 +326,20 @@ mod tests {
         assert_eq!(sum(&[int(1 << 53), int(1), int(1), float(0.5)]), 9_007_199_254_740_994.0);
         assert_eq!(sum(&[float(f64::INFINITY), int(1)]), f64::INFINITY);
         assert!(sum(&[float(f64::INFINITY), float(f64::NEG_INFINITY)]).is_nan());
+    }
+
+    #[test]
+    fn groups_take_little_memory_for_what_most_of_them_are() {
+        assert!(size_of::<Total>() <= 24);
+        let mut total = Function::Average.total();
+        assert_eq!(total.add_number(Number::Int(i64::MAX.into())), 0);
+        assert_eq!(total.add_number(Number::Int(-5)), 0);
+        assert_eq!(total.add_number(Number::Int(6)), size_of::<Sums>());
+        assert_eq!(total.add_number(Number::Float(0.5)), 0);
+        assert_eq!(total.sums().count, 4);
+        let mut other = Function::Average.total();
+        assert_eq!(other.join(Function::Average, total), size_of::<Sums>());
+        let expected = (i64::MAX as f64 + 1.5) / 4.0;
+        assert_eq!(other.value(Function::Average), Key::Int(expected as i128));
     }
 }

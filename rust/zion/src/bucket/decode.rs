@@ -10,10 +10,10 @@ use super::hash::{BUCKETS, BucketMap};
 use super::segments::{Codecs, Payload, Segments};
 use super::shape::{FULL, check_rows, class, count, sequence};
 use super::{LAYER, MAX_BODY, MAX_CHUNK, STRIDE, copy, field, varuint};
-use crate::block::apply_shared;
 use crate::codec::zstd;
 use crate::error::{Error, Result};
 use crate::input::Window;
+use crate::ion::shared::apply_shared;
 use crate::ion::{Header, SymbolTable, is_bvm, kind, look};
 
 /// The longest header of a record.

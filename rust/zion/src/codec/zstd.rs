@@ -17,7 +17,7 @@ fn failure(code: usize) -> Error {
 /// work it is worth.
 pub const DEFAULT_LEVEL: i32 = 3;
 
-/// What the library is told to do.
+/// Parameters of the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Settings {
     level: i32,

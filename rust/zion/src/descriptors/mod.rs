@@ -1,7 +1,7 @@
 //! Lists of descriptors of packfiles as columns: a table has a million of them, and a query wants few.
 //!
 //! A descriptor is *plain* if it is as writers make it, so that nothing is left to check. Of any other nothing is
-//! told here: whoever reads it whole finds what is wrong with it, or that nothing is.
+//! reported here: a reader of the whole list finds what is wrong with it, or that nothing is.
 
 mod plain;
 mod times;
@@ -11,9 +11,8 @@ use std::collections::HashMap;
 use crate::codec::zstd::Decompressor;
 use crate::error::{Error, Result};
 use crate::ion::value::{self, Items, Name, Value};
-
-/// What a row count that is not known, and every number of a descriptor that is not plain, is given as.
-pub const UNKNOWN: i64 = -1;
+use plain::Plain;
+pub use plain::UNKNOWN;
 
 /// The descriptors of a list, the members of each in columns.
 #[derive(Debug, Default)]
@@ -39,18 +38,6 @@ pub struct Columns {
     pub constants: Vec<Value>,
     /// For each packfile which of the constants it has; `u32::MAX` where that is not known.
     groups: Vec<u32>,
-}
-
-/// What a plain descriptor says.
-struct Plain {
-    key: Box<str>,
-    size: i64,
-    rows: i64,
-    blocks: i64,
-    stored: i64,
-    decompressed: i64,
-    times: Vec<(Vec<Name>, i64, i64)>,
-    constants: Value,
 }
 
 impl Columns {
@@ -111,7 +98,7 @@ impl Columns {
         self.spans.len()
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }

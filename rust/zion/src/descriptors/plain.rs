@@ -1,7 +1,6 @@
 //! Whether a descriptor is plain, and what it says then.
 
 use super::times::{Told, integers, pair, summed, told};
-use super::{Plain, UNKNOWN};
 use crate::codec::zstd::Decompressor;
 use crate::ion::value::{self, Name, Value};
 
@@ -24,6 +23,21 @@ const LEAST_FRAME_BYTES: i64 = 6;
 const DIGEST_BYTES: usize = 20;
 /// Larger chunks are for those who trust a file.
 const SHIFTS: std::ops::RangeInclusive<i64> = 9..=24;
+
+/// What a row count that is not known, and every number of a descriptor that is not plain, is given as.
+pub const UNKNOWN: i64 = -1;
+
+/// What a plain descriptor says.
+pub(super) struct Plain {
+    pub(super) key: Box<str>,
+    pub(super) size: i64,
+    pub(super) rows: i64,
+    pub(super) blocks: i64,
+    pub(super) stored: i64,
+    pub(super) decompressed: i64,
+    pub(super) times: Vec<(Vec<Name>, i64, i64)>,
+    pub(super) constants: Value,
+}
 
 /// What a descriptor says; none if it is not plain.
 pub fn read(value: Value, blobs: &mut Decompressor) -> Option<Plain> {

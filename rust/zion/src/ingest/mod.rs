@@ -3,4 +3,11 @@
 pub mod columns;
 pub mod ion;
 pub mod json;
+mod lines;
+pub mod logs;
+mod parser;
+mod rejected;
 pub mod xsv;
+
+pub use parser::{Constants, Fields, OnError, PartContext, PartParser, Splitter, Whole};
+pub use rejected::{Rejected, Rejects};

@@ -2,9 +2,10 @@
 
 /// Which of several fields with one name counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Keep {
+    /// The first one.
     First,
+    /// The last one.
     Last,
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod names;
 pub mod nest;
 pub mod pad;
 pub mod remap;
+pub(crate) mod shared;
 pub mod symtab;
 pub mod timestamp;
 pub mod value;
@@ -16,27 +17,37 @@ use crate::error::{Error, Result};
 
 /// The high nibble of a type byte.
 pub mod kind {
-    #![allow(missing_docs)]
+    /// Null.
     pub const NULL: u8 = 0x0;
+    /// A boolean.
     pub const BOOL: u8 = 0x1;
+    /// An integer from 0 on.
     pub const UINT: u8 = 0x2;
+    /// An integer below 0.
     pub const NEGINT: u8 = 0x3;
+    /// A double.
     pub const FLOAT: u8 = 0x4;
+    /// A decimal, which is never written.
     pub const DECIMAL: u8 = 0x5;
+    /// A timestamp.
     pub const TIMESTAMP: u8 = 0x6;
+    /// A text by its number in the symbol table.
     pub const SYMBOL: u8 = 0x7;
+    /// A text.
     pub const STRING: u8 = 0x8;
+    /// A text in no known encoding, which is never written.
     pub const CLOB: u8 = 0x9;
+    /// Bytes.
     pub const BLOB: u8 = 0xA;
+    /// A list.
     pub const LIST: u8 = 0xB;
+    /// An S-expression, which is never written.
     pub const SEXP: u8 = 0xC;
+    /// A struct.
     pub const STRUCT: u8 = 0xD;
+    /// An annotation: here always a symbol table.
     pub const ANNOTATION: u8 = 0xE;
 }
-
-/// How deep lists and structs of a row may be nested where a value is followed by recursion; the row itself
-/// is level 1. Rows are written with at most 63 levels, but any number may come from outside.
-pub const MAX_NESTING: usize = 500;
 
 /// The type byte of null, the only null that is written.
 pub const NULL: u8 = 0x0F;

@@ -1,7 +1,8 @@
 //! Values from one symbol table to another.
 
-use super::{MAX_NESTING, SymbolTable, header, kind, put_header, put_symbol, varuint};
+use super::{SymbolTable, header, kind, put_header, put_symbol, varuint};
 use crate::error::{Error, Result};
+use crate::limits::MAX_NESTING;
 
 /// Appends the canonical value `value` to `out`, its names and symbols by their ids in `new`, which grows as
 /// they are met: a name before its value. It may not be nested deeper than [`MAX_NESTING`] levels.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::{BVM, Header, header, header_size, is_bvm, kind, put_header, varuint};
 use crate::error::{Error, Result};
+use crate::limits::{MAX_SYMBOL_TEXT, MAX_SYMBOLS};
 
 /// The names of symbols 0 to 9. Symbol 0 is read as `$0`, which the original writes for this text; a text
 /// never becomes symbol 0, which has none in Ion.
@@ -108,11 +109,6 @@ impl Names {
         self.text.truncate(self.ends.last().copied().unwrap_or(0));
     }
 }
-
-/// Bytes of text that the symbols in force may have: those of all chunks of a block.
-const MAX_TEXT: usize = 64 << 20;
-/// Number of symbols that may be in force.
-const MAX_SYMBOLS: u32 = 1 << 22;
 
 impl Default for SymbolTable {
     fn default() -> Self {
@@ -335,8 +331,9 @@ impl SymbolTable {
             if simdutf8::basic::from_utf8(text).is_err() {
                 return Err(Error::corrupt("ion", at, "a symbol that is not UTF-8"));
             }
-            if self.names.text.len() + text.len() > MAX_TEXT || self.max_id() >= MAX_SYMBOLS {
-                let message = format!("symbols of more than {MAX_TEXT} bytes, or more than {MAX_SYMBOLS}");
+            if self.names.text.len() + text.len() > MAX_SYMBOL_TEXT || self.max_id() >= MAX_SYMBOLS {
+                let message =
+                    format!("symbols of more than {MAX_SYMBOL_TEXT} bytes, or more than {MAX_SYMBOLS}");
                 return Err(Error::corrupt("ion", at, message));
             }
             self.push(text);

@@ -11,14 +11,20 @@ pub const MAX_YEAR: i64 = 16_383;
 
 /// A moment in the proleptic Gregorian calendar, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Civil {
+    /// The year, from 0.
     pub year: i64,
+    /// The month, from 1.
     pub month: u32,
+    /// The day of the month, from 1.
     pub day: u32,
+    /// The hour, 0 to 23.
     pub hour: u32,
+    /// The minute, 0 to 59.
     pub minute: u32,
+    /// The second, 0 to 59.
     pub second: u32,
+    /// Microseconds of the second.
     pub micros: u32,
 }
 

@@ -8,13 +8,8 @@ use super::{
     put_string, put_symbol, timestamp, varuint,
 };
 use crate::error::{Error, Result};
+use crate::limits::{MAX_TREE_DEPTH, MAX_TREE_TABLE_BYTES, MAX_TREE_VALUES};
 
-/// How deep values may be nested.
-pub const MAX_DEPTH: usize = 100;
-/// How many values one tree may hold: with [`MAX_TABLE_BYTES`] it bounds the memory of [`loads`].
-pub const MAX_VALUES: usize = 1 << 22;
-/// How many bytes the symbol tables of one tree may take.
-pub const MAX_TABLE_BYTES: usize = 8 << 20;
 /// A struct with no more fields is looked through to find one.
 const FEW: usize = 16;
 
@@ -23,20 +18,26 @@ pub type Name = Arc<str>;
 
 /// One Ion value with all that it contains.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub enum Value {
+    /// Null.
     Null,
+    /// A boolean.
     Bool(bool),
-    /// -2^63 to 2^64-1.
+    /// An integer from -2^63 to 2^64-1.
     Int(i128),
+    /// A double.
     Float(f64),
-    /// Microseconds since 1970.
+    /// A timestamp, in microseconds since 1970.
     Time(i64),
+    /// A text by its number in a symbol table.
     Symbol(Name),
+    /// A text.
     String(Box<str>),
+    /// Bytes.
     Blob(Box<[u8]>),
+    /// A list.
     List(Vec<Value>),
-    /// Names are unique.
+    /// A struct, whose names are unique.
     Struct(Vec<(Name, Value)>),
 }
 
@@ -69,8 +70,8 @@ struct Writer {
 
 impl Writer {
     fn put(&mut self, value: &Value, out: &mut Vec<u8>, depth: usize) -> Result<()> {
-        if depth > MAX_DEPTH {
-            return Err(Error::argument(format!("a value is nested deeper than {MAX_DEPTH} levels")));
+        if depth > MAX_TREE_DEPTH {
+            return Err(Error::argument(format!("a value is nested deeper than {MAX_TREE_DEPTH} levels")));
         }
         match value {
             Value::Null => out.push(NULL),
@@ -128,7 +129,7 @@ impl Writer {
 /// exactly one value after them.
 pub fn loads(data: &[u8]) -> Result<Value> {
     let (table, at) = tables(data)?;
-    let mut reader = Reader { data, names: vec![], table, left: MAX_VALUES, is_ordered: true };
+    let mut reader = Reader { data, names: vec![], table, left: MAX_TREE_VALUES, is_ordered: true };
     let at = reader.skip_padding(at, data.len())?;
     let (value, at) = reader.value(at, data.len(), 0)?;
     match reader.skip_padding(at, data.len())? {
@@ -145,7 +146,7 @@ pub fn decode(data: &[u8], shared: Option<SymbolTable>) -> Result<(Value, Symbol
         Some(table) => (table, 0),
         None => tables(data)?,
     };
-    let mut reader = Reader { data, names: vec![], table, left: MAX_VALUES, is_ordered: false };
+    let mut reader = Reader { data, names: vec![], table, left: MAX_TREE_VALUES, is_ordered: false };
     let (value, end) = reader.value(at, data.len(), 0)?;
     Ok((value, reader.table, end))
 }
@@ -164,11 +165,11 @@ fn tables(data: &[u8]) -> Result<(SymbolTable, usize)> {
         }
         let end =
             at + header(rest, if at == 0 { 4 } else { 0 }).map_err(|error| error.shifted(at as u64))?.end;
-        if end > MAX_TABLE_BYTES {
+        if end > MAX_TREE_TABLE_BYTES {
             return Err(Error::corrupt(
                 "ion",
                 at,
-                format!("a symbol table of more than {MAX_TABLE_BYTES} bytes"),
+                format!("a symbol table of more than {MAX_TREE_TABLE_BYTES} bytes"),
             ));
         }
         at += table.apply(rest).map_err(|error| error.shifted(at as u64))?;
@@ -187,7 +188,7 @@ impl<'a> Items<'a> {
     /// Finds the list in a stream of one value. Fields may be in any order.
     pub fn of_member(data: &'a [u8], name: &str) -> Result<Self> {
         let (table, at) = tables(data)?;
-        let mut reader = Reader { data, names: vec![], table, left: MAX_VALUES, is_ordered: false };
+        let mut reader = Reader { data, names: vec![], table, left: MAX_TREE_VALUES, is_ordered: false };
         let value = reader.header(at, data.len())?;
         let wrong = |what: &str| Error::corrupt("ion", at, what.to_owned());
         if value.kind != kind::STRUCT || value.is_null() {
@@ -228,7 +229,7 @@ impl<'a> Items<'a> {
 /// Decodes one of the items again, by the range of its bytes.
 pub fn decode_at(data: &[u8], start: usize, end: usize) -> Result<Value> {
     let (table, _) = tables(data)?;
-    let mut reader = Reader { data, names: vec![], table, left: MAX_VALUES, is_ordered: false };
+    let mut reader = Reader { data, names: vec![], table, left: MAX_TREE_VALUES, is_ordered: false };
     Ok(reader.value(start, end.min(data.len()), 2)?.0)
 }
 
@@ -275,13 +276,17 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, at: usize, end: usize, depth: usize) -> Result<(Value, usize)> {
-        if depth > MAX_DEPTH {
-            return Err(Error::corrupt("ion", at, format!("values nested deeper than {MAX_DEPTH} levels")));
+        if depth > MAX_TREE_DEPTH {
+            return Err(Error::corrupt(
+                "ion",
+                at,
+                format!("values nested deeper than {MAX_TREE_DEPTH} levels"),
+            ));
         }
         self.left = self
             .left
             .checked_sub(1)
-            .ok_or_else(|| Error::corrupt("ion", at, format!("more than {MAX_VALUES} values")))?;
+            .ok_or_else(|| Error::corrupt("ion", at, format!("more than {MAX_TREE_VALUES} values")))?;
         let value = self.header(at, end)?;
         let parsed = if value.is_null() { Value::Null } else { self.content(value, at, depth)? };
         Ok((parsed, value.end))
@@ -470,7 +475,7 @@ mod tests {
             }
             body
         };
-        assert!(stream(&nested(MAX_DEPTH)).is_ok());
+        assert!(stream(&nested(MAX_TREE_DEPTH)).is_ok());
         let bad: [&[u8]; 13] = [
             &[],
             &[0x20, 0x20],
@@ -484,7 +489,7 @@ mod tests {
             &[0x71, 0x0A],
             &[0x52, 0xC1, 0x01],
             &[0x12],
-            &nested(MAX_DEPTH + 1),
+            &nested(MAX_TREE_DEPTH + 1),
         ];
         for body in bad {
             assert!(stream(body).is_err(), "{body:02x?}");

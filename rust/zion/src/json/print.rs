@@ -2,9 +2,9 @@
 
 use super::digits;
 use super::sink::Sink;
-use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::{self, Header, SymbolTable, kind};
+use crate::limits;
 
 /// Prints rows. It knows the names of the symbols in force in their printed form.
 #[derive(Default)]
@@ -127,7 +127,7 @@ impl Printer {
             } else {
                 self.scalar(data, value, value_at, out)?;
             }
-            budget::check_row(out.len() - start, value_at)?;
+            limits::check_row(out.len() - start, value_at)?;
         }
         Ok(())
     }

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use super::{Constants, PartContext, PartParser, Rejects, Splitter};
-use crate::cloudtrail::Unwrapper;
+use crate::chunk::grouping::First;
+use crate::chunk::placement::Placement;
 use crate::error::{Error, Result};
-use crate::grouping::{First, Placement};
 use crate::ingest::ion::IonInput;
 use crate::ingest::json::hints::Hints;
 use crate::ingest::json::parse::JsonParser;
 use crate::ingest::json::split::{JsonSplitter, LineSplitter};
+use crate::ingest::logs::Logs;
 use crate::ingest::xsv::{Kind, Xsv};
 use crate::pack::OnError;
+use crate::pack::cloudtrail::Unwrapper;
 
 /// What the text of an input is. Each input needs its own.
 #[derive(Debug, Clone)]
@@ -27,6 +29,8 @@ pub enum Format {
     Xsv(Arc<Xsv>),
     /// Binary Ion.
     Ion(Arc<IonInput>),
+    /// Lines of a text log.
+    Logs(Arc<Logs>),
 }
 
 impl Format {
@@ -44,7 +48,11 @@ impl Format {
             ("cloudtrail" | "cloudtrail-strict" | "ion" | "rows", Some(_)) => {
                 Err(Error::argument(format!("hints do not apply to the format \"{name}\"")))
             }
-            (other, _) => Err(Error::argument(format!("unknown format \"{other}\""))),
+            (other, hints) => match (Logs::new(other)?, hints) {
+                (Some(logs), None) => Ok(Self::Logs(logs)),
+                (Some(_), Some(_)) => Err(Error::argument("hints do not apply to lines of text")),
+                (None, _) => Err(Error::argument(format!("unknown format \"{other}\""))),
+            },
         }
     }
 
@@ -53,8 +61,13 @@ impl Format {
         match self {
             Self::Xsv(xsv) => Self::Xsv(xsv.anew()),
             Self::Ion(ion) => Self::Ion(ion.anew()),
-            Self::Json(_) | Self::CloudTrail { .. } => self.clone(),
+            Self::Json(_) | Self::CloudTrail { .. } | Self::Logs(_) => self.clone(),
         }
+    }
+
+    /// Whether times of it had no year, so that one was guessed.
+    pub fn has_guessed(&self) -> bool {
+        matches!(self, Self::Logs(logs) if logs.has_guessed())
     }
 
     /// What takes the records out of their wrapper, where there is one.
@@ -85,6 +98,7 @@ impl Input {
             Format::CloudTrail { .. } => Box::new(JsonParser::new(constants, None, OnError::Fail)),
             Format::Xsv(xsv) => Box::new(xsv.parser(constants, self.on_error)),
             Format::Ion(ion) => Box::new(ion.parser(constants, self.on_error)),
+            Format::Logs(logs) => Box::new(logs.parser(constants, self.on_error)),
         }
     }
 
@@ -116,6 +130,7 @@ impl Input {
             (Format::Json(_), OnError::Skip) => Box::<LineSplitter>::default(),
             (Format::Xsv(xsv), _) => Box::new(xsv.splitter()),
             (Format::Ion(ion), _) => Box::new(ion.splitter()),
+            (Format::Logs(_), _) => Box::new(Logs::splitter()),
         }
     }
 }

@@ -2,23 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Stop;
-use super::feed::{Current, Interrupt, Packer, in_input};
+use super::packer::{Current, Interrupt, Packer, Stop, Stored, in_input};
 use super::pool::{Part, Text};
 use super::stored::{Stretch, guess, lines};
-use crate::content::Pieces;
 use crate::input::Bytes;
-
-/// A file that the threads read by themselves.
-pub(super) struct Stored {
-    bytes: Arc<dyn Bytes>,
-    /// Number of its first part.
-    first: u64,
-    /// Up to where it is handed out.
-    at: usize,
-    /// Whether all that can be is handed out.
-    is_over: bool,
-}
+use crate::pack::content::Pieces;
 
 impl Packer {
     /// Takes the current input from a file as far as the threads can read it by themselves: `advance` hands

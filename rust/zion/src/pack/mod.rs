@@ -4,85 +4,34 @@
 //! its own: with its own symbol table, starting a block. So the frames depend on the text and the settings
 //! only. A part is parsed by one thread; its chunks are compressed by that thread or by one that is idle.
 
+pub mod cloudtrail;
+pub mod content;
 mod feed;
 mod format;
 mod handout;
+pub mod inflate;
 mod output;
+mod packer;
 mod pool;
-mod rejected;
 mod resume;
 mod stored;
 mod worker;
 
-pub use feed::{Packer, Stop};
 pub use format::Format;
-pub use output::{Run, Taken};
-pub use rejected::{Rejected, Rejects};
+pub use packer::{Packer, Run, Stop, Taken};
 pub use resume::Resumed;
-pub use stored::Whole;
+
+pub use crate::ingest::{
+    Constants, Fields, OnError, PartContext, PartParser, Rejected, Rejects, Splitter, Whole,
+};
 
 use std::sync::Arc;
 
-use crate::chunker::Stream;
+use crate::chunk::paths::Path;
 use crate::codec::Algorithm;
-use crate::error::{Error, Result};
-use crate::paths::Path;
-use crate::statistics::Choice;
-use crate::statistics::words::WordPaths;
-
-/// Finds where a part may end. Sequential; keeps its progress, so that a text is followed only once.
-pub trait Splitter: Send + Sync {
-    /// `text` starts where the part does. The first record boundary at or after `min`, if the text goes that
-    /// far; else call again with the same text grown.
-    fn cut(&mut self, text: &[u8], min: usize) -> Result<Option<usize>>;
-
-    /// The part was taken and the next one starts where it ended; gives what its parser must know of the
-    /// place. The first part has 0.
-    fn next_part(&mut self) -> u64;
-}
-
-/// What a parser must know of a part besides its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartContext {
-    /// What [`Splitter::next_part`] said of the place where the part starts.
-    pub start: u64,
-    /// Whether the input ends with the part.
-    pub last: bool,
-}
-
-/// What to do with a record that is malformed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnError {
-    /// The whole input fails.
-    Fail,
-    /// Its line is passed over and reported.
-    Skip,
-}
-
-/// Turns the text of parts into rows. Every worker has its own.
-pub trait PartParser: Send {
-    /// Adds all records of `text` to `stream`. Offsets in errors are those in `text`, lines are counted from 1.
-    fn parse(
-        &mut self,
-        text: &[u8],
-        context: PartContext,
-        stream: &mut Stream,
-        rejected: &mut Rejects,
-    ) -> Result<()>;
-
-    /// Adds the records at the front of `text` that are whole, as far as can be told without what follows:
-    /// none of them unless the format is one for files that the threads read by themselves.
-    fn whole(&mut self, _text: &[u8], _stream: &mut Stream) -> Result<Whole> {
-        Ok(Whole::default())
-    }
-}
-
-/// Fields with the same value in every row.
-#[derive(Debug, Default)]
-pub struct Constants {
-    /// Names and canonical Ion values without symbols, in the order in which rows get them.
-    pub fields: Vec<(Box<[u8]>, Vec<u8>)>,
-}
+use crate::error::Error;
+use crate::index::statistics::Choice;
+use crate::index::statistics::ngrams::NgramPaths;
 
 /// How to pack.
 #[derive(Debug, Clone)]
@@ -107,8 +56,8 @@ pub struct Options {
     pub time_paths: Arc<[Path]>,
     /// Which paths have statistics.
     pub statistics: Choice,
-    /// Paths of whose texts the pieces are known, or the prefixes, see [`crate::statistics::words`].
-    pub words: WordPaths,
+    /// Paths of whose texts the pieces are known, or the prefixes, see [`crate::index::statistics::ngrams`].
+    pub ngrams: NgramPaths,
 }
 
 /// An error and the input that it is in.

@@ -3,42 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::Stop;
-use super::feed::{Interrupt, Packer};
+use super::packer::{Interrupt, Packer, Run, Stop};
 use super::pool::Part;
-use crate::content;
-use crate::paths::{Path, Range};
-use crate::statistics::RunStatistics;
-
-/// Chunks that follow each other in the output, the first one with a full symbol table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    /// Place of the first frame in the output.
-    pub offset: u64,
-    /// Number of chunks.
-    pub chunks: u64,
-    /// Number of rows.
-    pub rows: u64,
-    /// Times per path.
-    pub ranges: Vec<(Path, Range)>,
-    /// Whether `ranges` tells of every path with times.
-    pub complete: bool,
-    /// The hashes of its frames, see [`crate::digest`].
-    pub hashes: Vec<u8>,
-}
-
-/// What became of an input.
-#[derive(Debug, Default)]
-pub struct Taken {
-    /// Rows in the frames that were taken.
-    pub rows: u64,
-    /// Its size as it was given, in bytes.
-    pub bytes: u64,
-    /// Size of its text in bytes, decompressed.
-    pub text_bytes: u64,
-    /// The digest of these bytes.
-    pub digest: content::Digester,
-}
+use crate::index::statistics::RunStatistics;
 
 impl Packer {
     /// The frames that are ready, in order.
@@ -100,7 +67,7 @@ impl Packer {
             at += block.chunks as usize;
             self.rows += block.rows;
             let (chunks, rows, paths) = (block.chunks, block.rows, block.statistics);
-            known.push(RunStatistics { offset, chunks, rows, paths, words: block.words });
+            known.push(RunStatistics { offset, chunks, rows, paths, ngrams: block.ngrams });
             self.runs.push(Run {
                 offset,
                 chunks: block.chunks,

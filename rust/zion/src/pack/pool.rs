@@ -8,10 +8,10 @@ use super::format::Input;
 use super::resume::Seed;
 use super::stored::Stretch;
 use super::{InputError, Options, PartContext, Rejects};
-use crate::chunker::{Chunk, Summary};
+use crate::block::digest::Hash;
+use crate::chunk::placement::Placement;
+use crate::chunk::{Chunk, Summary};
 use crate::codec::effort::Effort;
-use crate::digest::Hash;
-use crate::grouping::Placement;
 
 /// Text that waits to be parsed.
 pub struct PartJob {

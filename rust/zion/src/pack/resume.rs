@@ -2,19 +2,20 @@
 
 use std::collections::HashMap;
 
+use crate::block::digest;
+use crate::block::rows::Rows;
+use crate::block::runs::Form;
 use crate::block::{BlockReader, Codecs, FRAME_HEADER, Position};
-use crate::chunker::Stream;
-use crate::digest;
+use crate::chunk::Stream;
+use crate::chunk::paths::{NodeId, Paths};
 use crate::error::{Error, Result};
-use crate::ion::{self, Header, MAX_NESTING, SymbolTable, kind, varuint};
-use crate::paths::{NodeId, Paths};
-use crate::rows::Rows;
-use crate::runs::Form;
+use crate::ion::{self, Header, SymbolTable, kind, varuint};
+use crate::limits::MAX_NESTING;
 
 /// Where the selector of a zion chunk is, in its low four bits.
 const SELECTOR: usize = 4;
 
-/// What of a block stays.
+/// The part of a block that stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resumed {
     /// Number of chunks that are kept.
@@ -23,7 +24,7 @@ pub struct Resumed {
     pub bytes: usize,
     /// Rows of that chunk: they come first in what is packed.
     pub rows: u64,
-    /// The hashes of the frames that are kept, see [`crate::digest`].
+    /// The hashes of the frames that are kept, see [`crate::block::digest`].
     pub hashes: Vec<u8>,
 }
 

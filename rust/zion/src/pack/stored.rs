@@ -9,12 +9,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{PartContext, PartParser, Rejects};
-use crate::chunker::Stream;
-use crate::content::Pieces;
+use crate::chunk::Stream;
 use crate::error::{Error, Result};
+use crate::ingest::{PartContext, PartParser, Rejects};
 use crate::input::Bytes;
 use crate::ion::timestamp::is_space;
+use crate::pack::content::Pieces;
 
 /// How much of the text around the end of a part is looked at, at a time.
 const GLANCE: usize = 16 << 10;
@@ -69,15 +69,6 @@ pub fn lines(bytes: &dyn Bytes, to: usize) -> Result<u64> {
     Ok(lines)
 }
 
-/// The records at the front of a text that are whole.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Whole {
-    /// Up to where the text was taken: the end of the last record, or of the white space at the end.
-    pub end: usize,
-    /// The last record.
-    pub last: Option<Range<usize>>,
-}
-
 /// The text of a part in its file.
 pub struct Stretch {
     pub bytes: Arc<dyn Bytes>,
@@ -100,7 +91,7 @@ impl Stretch {
     ) -> Result<Vec<u8>> {
         let mut pieces = Pieces::from(&*self.bytes, self.start)?;
         self.records(parser, buffer, stream, &mut pieces)?;
-        // What is left of the last piece is for whoever comes to its end.
+        // The thread that comes to the end of the last piece takes what is left of it.
         Ok(pieces.ended())
     }
 

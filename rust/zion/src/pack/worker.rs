@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::format::Input;
 use super::pool::{ChunkJob, Fed, PartJob, Pool, Text};
 use super::{InputError, Options, PartParser, Rejects};
+use crate::block::digest;
 use crate::block::{FRAME_HEADER, frame_header};
 use crate::bucket::{Encoder, choose_selector};
-use crate::chunker::{Chunk, Sink, Stream};
+use crate::chunk::paths::Paths;
+use crate::chunk::{Chunk, Sink, Stream};
 use crate::codec::{Algorithm, effort::Effort};
-use crate::digest;
 use crate::error::{Error, Result};
+use crate::index::statistics::Builder;
+use crate::index::statistics::ngrams::Ngrams;
 use crate::ion::pad;
-use crate::paths::Paths;
-use crate::statistics::Builder;
-use crate::statistics::words::Words;
 
 /// Works until the pool is closed.
 pub fn run(pool: &Arc<Pool>) {
@@ -104,7 +104,7 @@ fn begun<'s>(options: &Options, job: &PartJob, sink: &'s mut PartSink) -> Result
     let again = job.seed.as_ref().map_or(0, |seed| seed.rows_counted_before());
     let stream = stream.with_placement(job.placement.clone());
     let stream = stream.with_statistics(Builder::new(&options.statistics, job.seed.is_some(), again));
-    let stream = stream.with_words(Words::new(&options.words, job.seed.is_some()));
+    let stream = stream.with_ngrams(Ngrams::new(&options.ngrams, job.seed.is_some()));
     match &job.seed {
         Some(seed) => seed.plant(stream),
         None => Ok(stream),

@@ -7,6 +7,7 @@
 
 mod distinct;
 mod heavy;
+mod limits;
 mod scalar;
 mod shape;
 mod stats;
@@ -14,39 +15,18 @@ mod tree;
 mod walk;
 mod worker;
 
+pub use limits::Limits;
 pub use scalar::Scalar;
 pub use shape::Shaped;
 pub use stats::Stats;
 pub use tree::{Field, Profile};
 use worker::Worker;
 
+use crate::block::runs::{Block, Cut, Form, Job, Runs};
 use crate::error::Result;
-use crate::runs::{Block, Cut, Form, Job, Runs};
 
 /// Bytes of chunks that one job covers.
 const RUN_BYTES: usize = 8 << 20;
-
-/// What is kept of fields, and of how many.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Number of fields.
-    pub fields: usize,
-    /// How deep a field may lie; one at the top of a row is at depth 1.
-    pub depth: u32,
-    /// Bytes of the paths of all fields, written out.
-    pub path_bytes: usize,
-    /// Whether values are compared: which are frequent, and how many different ones there are.
-    pub values: bool,
-}
-
-impl Limits {
-    /// For people, who want to know about values.
-    pub const STATISTICS: Self = Self { fields: 4096, depth: 64, path_bytes: 4 << 20, values: true };
-    /// For the sizes of the fields at the top of rows alone.
-    pub const SIZES: Self = Self { fields: 4096, depth: 1, path_bytes: 4 << 20, values: false };
-    /// For `SNELLER_DATASHAPE`.
-    pub const SHAPE: Self = Self { fields: 10_000, depth: 500, path_bytes: 64 << 20, values: false };
-}
 
 /// The profiles of runs of chunks, to be joined in their order.
 pub fn profiles(limits: Limits, threads: usize) -> Result<Runs<Profile>> {

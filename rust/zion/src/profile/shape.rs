@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 
-use super::Limits;
+use super::limits::Limits;
 use super::stats::Stats;
 use super::tree::Profile;
 use super::walk::Walk;
 use crate::error::{Error, Result};
+use crate::functions::shape::{Counts, Range, Shape};
 use crate::ion::SymbolTable;
 use crate::json::sink::Sink;
-use crate::key::put_json;
-use crate::natives::shape::{Counts, Range, Shape};
 use crate::scan::{Accumulator, Letter};
 use crate::value::Value;
+use crate::value::key::put_json;
 
 /// The place of the whole row in the plan of a scan.
 const ROW: usize = 0;

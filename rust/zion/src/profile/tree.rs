@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Limits;
+use super::limits::Limits;
 use super::stats::Stats;
 
 /// One field, or the elements of a list.
@@ -100,7 +100,7 @@ impl Profile {
         self.is_deeper
     }
 
-    /// The place of a field, made when it is new and there is room. Once there was none, there is none for any other:
+    /// The place of a field, made when it is new and there is room. Once room was lacking, it is lacking for all others:
     /// a field that comes later may have been left out before.
     pub(super) fn place(&mut self, parent: Option<u32>, name: Option<Box<str>>) -> Option<u32> {
         let key = (parent, name);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Limits;
+use super::limits::Limits;
 use super::scalar::Scalar;
 use super::stats::Stats;
 use super::tree::Profile;
@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::ion::names::{Lookup, text_of};
 use crate::ion::{self, SymbolTable, kind, varuint};
 use crate::json::print::float;
-use crate::number::Number;
 use crate::value::Value;
+use crate::value::number::Number;
 
 /// So many values are noted before they are looked at, field by field: what is kept of one field is in the cache then.
 const MOST_NOTED: usize = 1 << 20;

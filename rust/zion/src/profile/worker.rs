@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::Limits;
+use super::limits::Limits;
 use super::tree::Profile;
 use super::walk::Walk;
+use crate::block::rows::Rows;
+use crate::block::runs::Job;
 use crate::block::{BlockReader, Codecs};
 use crate::bucket::Visit;
 use crate::bucket::hash::BucketMap;
 use crate::codec::Algorithm;
 use crate::error::Result;
 use crate::ion::{Header, SymbolTable, varuint};
-use crate::rows::Rows;
-use crate::runs::Job;
 use crate::value::Value;
 
 /// One thread's decompressors, and what it knows of the rows.
@@ -50,7 +50,7 @@ impl Worker {
         Ok(self.walk.take())
     }
 
-    /// Adds the rows of a plain chunk; false when there is none.
+    /// Adds the rows of a plain chunk; false at the end.
     fn plain(&mut self, reader: &mut BlockReader<'_>) -> Result<bool> {
         let start = reader.position().offset;
         let walk = &mut self.walk;
@@ -73,7 +73,7 @@ impl Worker {
         Ok(true)
     }
 
-    /// Adds the rows of a zion chunk, whose fields stay in their buckets; false when there is none.
+    /// Adds the rows of a zion chunk, whose fields stay in their buckets; false at the end.
     fn zion(&mut self, reader: &mut BlockReader<'_>) -> Result<bool> {
         let Some(chunk) = reader.open_chunk()? else { return Ok(false) };
         if chunk.resets() {

@@ -12,15 +12,17 @@ use arrow_schema::{ArrowError, Field};
 use super::origin::Origin;
 use super::plan::Letter;
 use super::typed::buffers::{Bytes, primitive, strings};
-use crate::budget;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 use crate::ion::names::text_of;
 use crate::json::print::Printer;
 use crate::json::sink::Sink;
-use crate::key::{self, Members};
-use crate::number::{Number, WHOLE_DIGITS};
+use crate::limits;
 use crate::value::Value;
+use crate::value::key::{self, Members};
+use crate::value::number::{Number, WHOLE_DIGITS};
+
+const LAYER: &str = "statistics";
 
 /// The chunk at hand, and what all columns share.
 pub(super) struct Scene<'a> {
@@ -44,7 +46,7 @@ pub(super) struct Tools {
 impl Tools {
     fn claim(&mut self, bytes: usize, at: usize) -> Result<()> {
         self.weight += bytes;
-        budget::check_run(self.weight + self.gathered, at)
+        limits::check_run(self.weight + self.gathered, at)
     }
 }
 
@@ -58,6 +60,7 @@ enum Data {
     Type(Vec<u8>),
     Number(Vec<f64>),
     Integer(Vec<i128>),
+    Long(Vec<i64>),
     Time(Vec<i64>),
     Size(Vec<i64>),
     Row(Vec<i64>),
@@ -78,6 +81,7 @@ impl Column {
             Letter::Type => Data::Type(Vec::new()),
             Letter::Number => Data::Number(Vec::new()),
             Letter::Integer => Data::Integer(Vec::new()),
+            Letter::Long => Data::Long(Vec::new()),
             Letter::Time => Data::Time(Vec::new()),
             Letter::Size => Data::Size(Vec::new()),
             Letter::Row | Letter::RowInFile => Data::Row(Vec::new()),
@@ -170,7 +174,9 @@ impl Column {
                 let array = primitive::<Decimal128Type>(values, nulls)?;
                 Arc::new(array.with_precision_and_scale(WHOLE_DIGITS, 0)?)
             }
-            Data::Size(values) | Data::Row(values) => Arc::new(primitive::<Int64Type>(values, nulls)?),
+            Data::Long(values) | Data::Size(values) | Data::Row(values) => {
+                Arc::new(primitive::<Int64Type>(values, nulls)?)
+            }
             Data::Time(values) => Arc::new(primitive::<TimestampMicrosecondType>(values, nulls)?),
             Data::Bool(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
             Data::Text(texts)
@@ -211,7 +217,9 @@ impl Data {
             Self::Type(values) => values.push(0),
             Self::Number(values) => values.push(0.0),
             Self::Integer(values) => values.push(0),
-            Self::Time(values) | Self::Size(values) | Self::Row(values) => values.push(0),
+            Self::Long(values) | Self::Time(values) | Self::Size(values) | Self::Row(values) => {
+                values.push(0);
+            }
             Self::Bool(values) => values.append(false),
             Self::Text(texts)
             | Self::Key(texts)
@@ -235,6 +243,23 @@ impl Data {
             Self::Integer(values) => {
                 let Some(Number::Int(number)) = value.number(scene.data)? else { return Ok(false) };
                 values.push(number);
+                Ok(true)
+            }
+            Self::Long(values) => {
+                let Some(number) = value.number(scene.data)? else { return Ok(false) };
+                let long = match number {
+                    Number::Int(number) => i64::try_from(number).ok(),
+                    Number::Float(_) => None,
+                };
+                // Leaving it out would make answers wrong in silence.
+                let Some(long) = long else {
+                    return Err(Error::corrupt(
+                        LAYER,
+                        value.at,
+                        "a number that the metadata of the file rule out",
+                    ));
+                };
+                values.push(long);
                 Ok(true)
             }
             Self::Text(texts) => {

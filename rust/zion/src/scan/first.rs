@@ -7,9 +7,9 @@ use super::accumulator::Accumulator;
 use super::order::{Rank, Sort};
 use super::plan::Plan;
 use super::predicate::Constant;
-use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
+use crate::limits;
 use crate::value::Value;
 
 /// Which rows come first.
@@ -30,7 +30,7 @@ pub enum Front {
     Unknown,
     /// None is in front of this one.
     Value(Constant),
-    /// There is none, so that no row comes out.
+    /// No value, so that no row comes out.
     NoValue,
 }
 
@@ -155,7 +155,7 @@ impl First {
     /// Bounds how much is read: a symbol of a megabyte takes two bytes wherever it occurs.
     fn count(&mut self, bytes: usize) -> Result<()> {
         self.read += bytes;
-        budget::check_run(self.read, 0)
+        limits::check_run(self.read, 0)
     }
 
     fn put(&mut self, entry: Entry) {

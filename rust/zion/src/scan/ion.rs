@@ -5,8 +5,9 @@ use crate::ion::fields::{Fields, Keep};
 use crate::ion::{
     FALSE, NULL, SymbolTable, TRUE, kind, nest, put_float, put_int, put_string, timestamp, varuint,
 };
-use crate::key::{Key, MAX_DEPTH, Parts, parse};
-use crate::number::Number;
+use crate::limits::MAX_KEY_DEPTH;
+use crate::value::key::{Key, Parts, parse};
+use crate::value::number::Number;
 
 /// What a member is.
 #[derive(Clone, Copy)]
@@ -110,8 +111,8 @@ impl Writer {
 
     /// Appends the value that a typed text stands for.
     fn value(&mut self, text: &str, out: &mut Vec<u8>, depth: usize) -> Result<()> {
-        if depth > MAX_DEPTH {
-            return Err(Error::unsupported(format!("values nested deeper than {MAX_DEPTH} levels")));
+        if depth > MAX_KEY_DEPTH {
+            return Err(Error::unsupported(format!("values nested deeper than {MAX_KEY_DEPTH} levels")));
         }
         match parse(text).ok_or_else(|| malformed(text))? {
             Key::Null => out.push(NULL),

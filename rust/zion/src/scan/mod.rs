@@ -16,14 +16,12 @@ mod picks;
 pub(crate) mod plan;
 pub(crate) mod predicate;
 mod render;
+mod request;
 mod tally;
 pub mod typed;
 mod walk;
 mod watch;
 mod worker;
-
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
 
@@ -32,43 +30,20 @@ pub use first::{First, Front, Ranking};
 pub use ion::IonRows;
 pub use order::Sort;
 pub use origin::Origins;
-pub use picks::{Picks, arranged};
-pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
+pub use picks::{Picks, ROW_BITS, arranged};
+pub use plan::{Inside, Lane, Letter, Path, Plan, Step, Unnest};
 pub use predicate::{Constant, Op, Pattern, Predicate};
 pub use render::{Member, Page, Renderer};
+pub use request::Request;
 use walk::Walker;
 pub use watch::Watch;
 use worker::Worker;
 
+use crate::block::runs::{Cut, Job, Runs};
 use crate::error::Result;
-use crate::runs::{Cut, Job, Runs};
 
 /// Bytes of chunks that one job covers.
 const RUN_BYTES: usize = 4 << 20;
-/// Bits of the number of a row that tell its place in its block.
-pub const ROW_BITS: u32 = 36;
-
-/// Which rows, and how they are put into batches.
-#[derive(Clone)]
-pub struct Request {
-    /// What is wanted of them.
-    pub plan: Arc<Plan>,
-    /// Only these rows, of which the predicate is not asked; all, if there are none.
-    pub picks: Option<Arc<Picks>>,
-    /// At most so many rows come out.
-    pub limit: Option<u64>,
-    /// Number of threads; 0: one for each processor.
-    pub threads: usize,
-    /// Rows of a batch.
-    pub batch_rows: usize,
-    /// Counts the rows that were looked at.
-    pub looked: Arc<AtomicU64>,
-    /// Counts those that came out without some of their values.
-    pub watch: Watch,
-    /// Where the rows of each block come from, for lanes that tell it.
-    pub origins: Option<Arc<Origins>>,
-}
-
 impl Request {
     /// Record batches of the lanes.
     pub fn batches(&self) -> Result<Runs<Vec<RecordBatch>>> {

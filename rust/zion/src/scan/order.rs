@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 
 use crate::error::Result;
 use crate::ion::SymbolTable;
-use crate::number::Number;
-use crate::number::order;
+use crate::value::number::Number;
+use crate::value::number::order;
 use crate::value::{Value, bits};
 
 /// How rows are put in order.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::block::rows::Rows;
+use crate::block::runs::Job;
 use crate::block::{BlockReader, Codecs, Position};
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
-use crate::rows::Rows;
-use crate::runs::Job;
 
 /// The rows of so many blocks are remembered: those that threads may be at.
 const MOST_KNOWN: usize = 64;

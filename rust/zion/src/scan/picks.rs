@@ -7,8 +7,10 @@ use arrow_array::{Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::interleave::interleave;
 
-use super::ROW_BITS;
 use crate::error::{Error, Result};
+
+/// Bits of the number of a row that tell its place in its block.
+pub const ROW_BITS: u32 = 36;
 
 /// For each block that is read, in the order in which it is, the places of the rows in it.
 #[derive(Debug)]

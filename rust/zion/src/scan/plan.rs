@@ -7,10 +7,9 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use super::predicate::Predicate;
 use crate::error::{Error, Result};
-use crate::number::WHOLE_DIGITS;
+use crate::limits::MAX_STEPS;
+use crate::value::number::WHOLE_DIGITS;
 
-/// Paths and chains of unnesting are no longer than this.
-pub const MAX_STEPS: usize = 500;
 /// Numbers of columns, and of places in rows.
 const MAX_LANES: usize = 100_000;
 
@@ -35,6 +34,8 @@ pub enum Letter {
     Number,
     /// A whole number, at most 2^64 away from 0.
     Integer,
+    /// A whole number of 64 bits with a sign, where all are known to be that.
+    Long,
     /// A string.
     Text,
     /// A boolean.
@@ -70,6 +71,7 @@ impl Letter {
             "t" => Self::Type,
             "n" => Self::Number,
             "x" => Self::Integer,
+            "i" => Self::Long,
             "s" => Self::Text,
             "b" => Self::Bool,
             "u" => Self::Time,
@@ -85,7 +87,7 @@ impl Letter {
             "file" => Self::File,
             _ => {
                 return Err(Error::argument(format!(
-                    "lane {name:?}: one of t n x s b u k v j z l e name r row file"
+                    "lane {name:?}: one of t n x i s b u k v j z l e name r row file"
                 )));
             }
         })
@@ -107,7 +109,7 @@ impl Letter {
             Self::Type => DataType::UInt8,
             Self::Number => DataType::Float64,
             Self::Integer => DataType::Decimal128(WHOLE_DIGITS, 0),
-            Self::Size | Self::Row | Self::RowInFile => DataType::Int64,
+            Self::Long | Self::Size | Self::Row | Self::RowInFile => DataType::Int64,
             Self::Bool => DataType::Boolean,
             Self::Time => DataType::Timestamp(TimeUnit::Microsecond, None),
             Self::Text | Self::Key | Self::Value | Self::Json | Self::Name => DataType::Utf8,
@@ -125,7 +127,7 @@ pub struct Lane {
     pub level: usize,
     /// From there to the value.
     pub path: Path,
-    /// What of the value.
+    /// The part of the value.
     pub letter: Letter,
 }
 
@@ -166,7 +168,7 @@ pub(crate) struct Level {
     pub(crate) from: Option<(usize, Inside)>,
 }
 
-/// A column: the node that it looks at, and what of it.
+/// A column: the node that it looks at, and the part of its value.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) level: usize,

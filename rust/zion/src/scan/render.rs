@@ -14,9 +14,9 @@ use super::plan::Letter;
 use crate::error::{Error, Result};
 use crate::json::digits;
 use crate::json::sink::Sink;
-use crate::key;
-use crate::number::Number;
 use crate::value::bits;
+use crate::value::key;
+use crate::value::number::Number;
 
 /// A member of the objects: its name, and which columns hold its lanes.
 #[derive(Debug, Clone)]

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::ArrowError;
 
-use super::Request;
 use super::accumulator::Accumulator;
 use super::column::{Column, Scene, Tools};
 use super::origin::Origin;
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
+use super::request::Request;
 use super::tally::{self, Tally};
 use super::watch::Share;
 use crate::error::{Error, Result};

@@ -9,16 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::accumulator::Accumulator;
+use super::picks::ROW_BITS;
 use super::plan::Plan;
+use super::request::Request;
 use super::walk::Walker;
-use super::{ROW_BITS, Request};
+use crate::block::rows::Rows;
+use crate::block::runs::Job;
 use crate::block::{BlockReader, Chunk, Codecs, OpenChunk};
 use crate::bucket::Visit;
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::ion::{Header, SymbolTable};
-use crate::rows::Rows;
-use crate::runs::Job;
 use crate::value::Value;
 
 /// One thread's decompressors, and the columns that it makes.
@@ -104,7 +105,7 @@ impl<A: Accumulator> Worker<A> {
         Some(picks.len() as u64)
     }
 
-    /// The number of the first row of a chunk, after the walker is told where the chunk comes from.
+    /// The number of the first row of a chunk, after the walker knows where the chunk comes from.
     fn locate(&mut self, job: &Job, chunk: usize) -> Result<i64> {
         let first = row_number(job, chunk)?;
         if let Some(origins) = self.request.origins.as_ref().filter(|_| self.request.plan.tells_origins()) {

@@ -4,7 +4,7 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::pattern::translated;
-use crate::statistics::words::pieces;
+use crate::index::statistics::ngrams::pieces;
 
 /// A pattern that needs more texts is not worth the look.
 const MOST_TEXTS: usize = 1000;

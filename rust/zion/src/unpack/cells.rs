@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::budget;
 use crate::error::Result;
 use crate::ion::names::text_of;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
 use crate::json::{print::Printer, sink::Sink};
+use crate::limits;
 
 /// Prints rows as cells of columns that are known beforehand.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl Cells {
             }
             if let Some((at, value)) = self.found[column].filter(|(_, value)| !value.is_null()) {
                 self.cell(data, (at, value), separator, (printer, table), out)?;
-                budget::check_row(out.len() - start, at)?;
+                limits::check_row(out.len() - start, at)?;
             }
         }
         if self.found.len() <= 1 && out.len() == start {

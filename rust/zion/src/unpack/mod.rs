@@ -9,9 +9,9 @@ use std::time::Duration;
 
 pub use worker::{Format, Output, Request, Rest, Worker};
 
+pub use crate::block::runs::{Block, Failure, Form, Job};
+use crate::block::runs::{Cut, Next, Runs};
 use crate::error::Result;
-pub use crate::runs::{Block, Failure, Form, Job};
-use crate::runs::{Cut, Next, Runs};
 
 /// Bytes of chunks that one job covers.
 const RUN_BYTES: usize = 1 << 20;
@@ -93,7 +93,7 @@ impl Unpack {
         }
     }
 
-    /// Makes the next piece of a text that is too long for one; false when there is none.
+    /// Makes the next piece of a text that is too long for one; false at its end.
     fn go_on(&mut self) -> bool {
         while let Some((number, rest, worker)) = &mut self.rest {
             match worker.go_on(rest) {

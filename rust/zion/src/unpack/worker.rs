@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::block::rows::{Rows, TimeFilter, put_kept};
+use crate::block::runs::{Form, Job};
 use crate::block::{BlockReader, Chunk, Codecs};
-use crate::budget;
 use crate::codec::Algorithm;
 use crate::error::Result;
 use crate::ion::{Header, SymbolTable, pad};
 use crate::json::{print::Printer, sink::Sink};
-use crate::rows::{Rows, TimeFilter, put_kept};
-use crate::runs::{Form, Job};
+use crate::limits;
 use crate::search::{Matcher, Search};
 use crate::unpack::cells::Cells;
 
@@ -344,7 +344,7 @@ impl Worker {
                 if limit == u64::MAX {
                     return Ok((rows, Some(at)));
                 }
-                budget::check_run(out.len(), at)?;
+                limits::check_run(out.len(), at)?;
             }
             if rows == limit {
                 break;

@@ -1,6 +1,6 @@
 //! Whether one value has the form that writers must produce.
 
-use super::told;
+use crate::error::Error;
 use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
 use crate::json::print::float;
 
@@ -108,4 +108,9 @@ fn symbol(body: &[u8], table: &SymbolTable) -> Option<String> {
         Ok(_) => None,
         Err(_) => Some(format!("a symbol id of {} bytes, the limit is 8", body.len())),
     }
+}
+
+/// The text of an error, in front of it what was being read.
+pub(super) fn told(what: &str, error: &Error) -> String {
+    format!("{what}: {}", error.message())
 }

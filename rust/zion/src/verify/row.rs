@@ -1,9 +1,11 @@
 //! All values of one row.
 
-use super::canonical::{fault, is_long_label};
-use super::{Constant, State, told};
-use crate::ion::{self, Header, MAX_NESTING, SymbolTable, kind, timestamp, varuint};
-use crate::paths::NodeId;
+use super::canonical::{fault, is_long_label, told};
+use super::report::Constant;
+use super::state::State;
+use crate::chunk::paths::NodeId;
+use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
+use crate::limits::MAX_NESTING;
 
 /// Goes through a row.
 pub struct RowCheck<'s, 'c, 'd> {
@@ -27,7 +29,7 @@ struct Frame {
     end: usize,
     is_struct: bool,
     node: NodeId,
-    /// The label before; no label may be below it or equal to it, so 0 is none.
+    /// The label before; no label may be below it or equal to it, so 0 stands for no label.
     last: u64,
 }
 

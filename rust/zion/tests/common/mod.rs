@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use zion::chunker::{Chunk, Sink};
+use zion::chunk::{Chunk, Sink};
 
 pub use vectors::folder;
 

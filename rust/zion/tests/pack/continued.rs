@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use zion::Error;
 use zion::codec::Algorithm;
-use zion::inflate::Compression;
+use zion::pack::inflate::Compression;
 use zion::pack::{Constants, Format, Options, Packer, Stop};
 use zion::verify::{Checks, verify_block};
 

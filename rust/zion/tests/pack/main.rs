@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use proptest::prelude::*;
 use zion::codec::Algorithm;
-use zion::inflate::Compression;
+use zion::pack::inflate::Compression;
 use zion::pack::{Constants, Format, InputError, OnError, Options, Packer, Stop};
 use zion::verify::{Checks, verify_block};
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::Value;
 use zion::block::BlockReader;
+use zion::block::rows::Rows;
 use zion::codec::Algorithm;
-use zion::inflate::Compression;
+use zion::index::statistics::ngrams::NgramPath;
 use zion::json::print::Printer;
 use zion::json::sink::Sink;
+use zion::pack::inflate::Compression;
 use zion::pack::{Constants, Format, OnError, Options, Packer, Run, Stop};
-use zion::rows::Rows;
-use zion::statistics::words::WordPath;
 
 pub const ALIGN: usize = 4096;
 
@@ -32,8 +32,8 @@ pub fn options(algorithm: Algorithm, threads: usize, part_bytes: usize) -> Optio
         threads,
         on_error: OnError::Fail,
         time_paths: Arc::default(),
-        statistics: zion::statistics::Choice::Auto(Arc::default()),
-        words: std::sync::Arc::from([WordPath { path: vec![], is_prefixes: false }]),
+        statistics: zion::index::statistics::Choice::Auto(Arc::default()),
+        ngrams: std::sync::Arc::from([NgramPath { path: vec![], is_prefixes: false }]),
     }
 }
 

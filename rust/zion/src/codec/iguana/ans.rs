@@ -1,6 +1,6 @@
 //! The coders: range ANS with states of 32 bits, words of 16 bits and frequencies of 12 bits.
 
-use super::LAYER;
+use super::layout::LAYER;
 use super::table::{Frequencies, SCALE, Slots};
 use crate::error::{Error, Result};
 use crate::simd::ans::{Fault, LANES, LOW, Lanes};

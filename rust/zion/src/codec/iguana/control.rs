@@ -1,6 +1,6 @@
 //! The control bytes: read from the end of a buffer towards its front.
 
-use super::LAYER;
+use super::layout::LAYER;
 use crate::error::{Error, Result};
 
 /// Reads control bytes; data is taken from the other end.

@@ -1,9 +1,10 @@
 //! Decompression: the commands and their streams.
 
-use super::ans::Ans32;
+use super::ans::{Ans32, decode_ans1, decode_ans32, decode_nibbles};
 use super::control::Control;
+use super::layout::{LAYER, command, stream};
 use super::table::{self, Slots};
-use super::{LAYER, command, decode_ans1, decode_ans32, decode_nibbles, stream, tokens};
+use super::tokens;
 use crate::error::{Error, Result};
 use crate::simd::lz::{Cursor, MEANINGS, SIDE_SLACK, SLACK, Side};
 

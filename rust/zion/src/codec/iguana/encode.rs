@@ -1,9 +1,10 @@
 //! Compression.
 
+use super::ans::encode_ans32;
 use super::control::ControlWriter;
+use super::layout::{FAR, MAX_LENGTH, MEDIUM_LENGTH, MIN_FAR_MATCH, SHORT_LENGTH, command, stream};
 use super::matches::{Finder, MIN_MATCH, Match, Search};
 use super::table::Frequencies;
-use super::{FAR, MAX_LENGTH, MEDIUM_LENGTH, MIN_FAR_MATCH, SHORT_LENGTH, command, encode_ans32, stream};
 
 /// Shorter inputs are stored.
 const MIN_INPUT: usize = 37;

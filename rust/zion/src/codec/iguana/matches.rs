@@ -1,6 +1,6 @@
 //! The match finder: recent positions by the hash of what is there.
 
-use super::{FAR, MIN_FAR_MATCH};
+use super::layout::{FAR, MIN_FAR_MATCH};
 
 /// The shortest match that is worth a token.
 pub const MIN_MATCH: usize = 4;

@@ -1,6 +1,6 @@
 //! Frequency tables of the entropy coders.
 
-use super::LAYER;
+use super::layout::LAYER;
 use crate::error::{Error, Result};
 use crate::simd::ans;
 

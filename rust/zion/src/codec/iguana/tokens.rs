@@ -1,6 +1,6 @@
 //! The tokens of a structural command: literals and matches put together again.
 
-use super::{LAYER, SHORT_LENGTH};
+use super::layout::{LAYER, SHORT_LENGTH};
 use crate::error::{Error, Result};
 use crate::simd::lz::{Cursor, Kernel, MEANINGS, SLACK, Side};
 

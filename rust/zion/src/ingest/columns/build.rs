@@ -18,9 +18,9 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
-use super::variant;
-use super::{Bytes, Column, DAY, Data, Field, Refused, Result};
-use crate::ion::value::MAX_DEPTH;
+use super::forms::{Bytes, Column, DAY, Data, Field, Variants};
+use super::refused::{Refused, Result};
+use crate::limits::MAX_TREE_DEPTH;
 
 /// The fields of structs, which are `depth` levels deep.
 pub(super) fn fields(rows: &StructArray, depth: usize) -> Result<Vec<Field>> {
@@ -38,10 +38,10 @@ pub(super) fn fields(rows: &StructArray, depth: usize) -> Result<Vec<Field>> {
 }
 
 fn column(array: &ArrayRef, depth: usize) -> Result<Column> {
-    if depth > MAX_DEPTH {
-        return Err(Refused::new(format!("values nested deeper than {MAX_DEPTH} levels")));
+    if depth > MAX_TREE_DEPTH {
+        return Err(Refused::new(format!("values nested deeper than {MAX_TREE_DEPTH} levels")));
     }
-    if let Some(variants) = variant::of(array)? {
+    if let Some(variants) = variants(array)? {
         let nulls = Some(variants.nulls(array.nulls(), array.len()));
         return Ok(Column { nulls, data: Data::Variant(variants) });
     }
@@ -230,8 +230,28 @@ fn used(
     Ok((ranges, part))
 }
 
+/// The variants of an array; none when it has others.
+///
+/// Spark says so of structs of a value and its dictionary, the metadata.
+fn variants(array: &ArrayRef) -> Result<Option<Variants>> {
+    let DataType::Struct(fields) = array.data_type() else { return Ok(None) };
+    let is_marked = |mark: Option<&String>| mark.is_some_and(|mark| mark == "true");
+    let (Some((_, value)), Some((_, dictionary)), 2) =
+        (fields.find("value"), fields.find("metadata"), fields.len())
+    else {
+        return Ok(None);
+    };
+    if !is_marked(dictionary.metadata().get("variant")) {
+        return Ok(None);
+    }
+    let part = |name| array.as_struct().column_by_name(name).and_then(bytes);
+    let (values, dictionaries) =
+        part(value.name()).zip(part(dictionary.name())).ok_or_else(|| Refused::new("a malformed variant"))?;
+    Ok(Some(Variants { values, dictionaries }))
+}
+
 /// The bytes of a binary column.
-pub(super) fn bytes(array: &ArrayRef) -> Option<Bytes> {
+fn bytes(array: &ArrayRef) -> Option<Bytes> {
     match scalars(array)? {
         Ok(Data::Blob(bytes)) => Some(bytes),
         _ => None,

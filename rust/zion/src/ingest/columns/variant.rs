@@ -2,55 +2,17 @@
 //!
 //! The specification is `VariantEncoding.md` of Parquet. [`crate::scan::typed`] is the way back.
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
-use arrow_buffer::{BooleanBuffer, NullBuffer};
-use arrow_schema::DataType;
-
-use super::{Bytes, DAY, Refused, Result, Writer, build, put_blob, put_text, put_time};
+use super::forms::{DAY, Variants};
+use super::refused::{Refused, Result};
+use super::writer::{Writer, put_blob, put_text, put_time};
 use crate::ingest::json::number::Number;
 use crate::ion::fields::Keep;
-use crate::ion::value::MAX_DEPTH;
 use crate::ion::{FALSE, NULL, TRUE, kind, nest, put_float};
-
-/// A column of variants.
-pub(super) struct Variants {
-    values: Bytes,
-    dictionaries: Bytes,
-}
-
-/// The variants of an array; none when it has others.
-///
-/// Spark says so of structs of a value and its dictionary, the metadata.
-pub(super) fn of(array: &ArrayRef) -> Result<Option<Variants>> {
-    let DataType::Struct(fields) = array.data_type() else { return Ok(None) };
-    let is_marked = |mark: Option<&String>| mark.is_some_and(|mark| mark == "true");
-    let (Some((_, value)), Some((_, dictionary)), 2) =
-        (fields.find("value"), fields.find("metadata"), fields.len())
-    else {
-        return Ok(None);
-    };
-    if !is_marked(dictionary.metadata().get("variant")) {
-        return Ok(None);
-    }
-    let part = |name| array.as_struct().column_by_name(name).and_then(build::bytes);
-    let (values, dictionaries) = part(value.name()).zip(part(dictionary.name())).ok_or_else(malformed)?;
-    Ok(Some(Variants { values, dictionaries }))
-}
+use crate::limits::MAX_TREE_DEPTH;
 
 #[cold]
 fn malformed() -> Refused {
     Refused::new("a malformed variant")
-}
-
-impl Variants {
-    /// Which rows are null, or hold a null.
-    pub(super) fn nulls(&self, nulls: Option<&NullBuffer>, rows: usize) -> NullBuffer {
-        let has_value = |row: usize| {
-            nulls.is_none_or(|nulls| nulls.is_valid(row)) && self.values.at(row).first() != Some(&0)
-        };
-        NullBuffer::new(BooleanBuffer::collect_bool(rows, has_value))
-    }
 }
 
 /// The dictionary of a variant, and how many bytes of its value are left: each is taken once.
@@ -149,8 +111,8 @@ impl Writer {
         out: &mut Vec<u8>,
         depth: usize,
     ) -> Result<()> {
-        if depth > MAX_DEPTH {
-            return Err(Refused::new(format!("values nested deeper than {MAX_DEPTH} levels")));
+        if depth > MAX_TREE_DEPTH {
+            return Err(Refused::new(format!("values nested deeper than {MAX_TREE_DEPTH} levels")));
         }
         let (&first, rest) = value.split_first().ok_or_else(malformed)?;
         scene.left = scene.left.checked_sub(1).ok_or_else(malformed)?;
@@ -259,8 +221,8 @@ impl Writer {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{BinaryArray, StructArray};
-    use arrow_schema::Field;
+    use arrow_array::{ArrayRef, BinaryArray, StructArray};
+    use arrow_schema::{DataType, Field};
 
     use super::*;
     use crate::ingest::columns::dumps;

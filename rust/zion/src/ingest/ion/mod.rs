@@ -10,16 +10,13 @@ mod table;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::chunker::{Row, Stream};
+use crate::chunk::paths::NodeId;
+use crate::chunk::{Row, Stream};
 use crate::error::{Error, Result};
+use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects, Splitter};
 use crate::ion::fields::{Fields, Keep};
 use crate::ion::{Header, SymbolTable, is_bvm, kind, nest, timestamp, varuint};
-use crate::pack::OnError;
-use crate::pack::{Constants, PartContext, PartParser, Rejects, Splitter};
-use crate::paths::NodeId;
-
-/// Nesting of structs and lists in a row; the row itself is level 1.
-const MAX_DEPTH: u32 = 63;
+use crate::limits::MAX_ROW_DEPTH;
 
 /// What the splitter of an input tells its parsers: the symbols in force where each part starts.
 #[derive(Debug)]
@@ -245,6 +242,7 @@ impl Writer {
             }
             at = content.end;
         }
+        constants.put_defaults(row, &mut names, |symbol, start| self.fields.add(symbol, start));
         self.fields.sort(row.out, start + 1, first_field, Keep::First);
         nest::close(row.out, start, kind::STRUCT);
         Ok(())
@@ -313,8 +311,8 @@ impl Writer {
 }
 
 fn check_depth(at: usize, depth: u32) -> Result<()> {
-    if depth > MAX_DEPTH {
-        return Err(Error::syntax(at, format!("nesting of more than {MAX_DEPTH} levels")));
+    if depth > MAX_ROW_DEPTH {
+        return Err(Error::syntax(at, format!("nesting of more than {MAX_ROW_DEPTH} levels")));
     }
     Ok(())
 }

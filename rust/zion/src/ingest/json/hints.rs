@@ -249,7 +249,7 @@ impl Hints {
         }
     }
 
-    /// The child for a segment, made when there is none.
+    /// The child for a segment, made when it is missing.
     fn child_for(&mut self, id: HintId, segment: &Segment, flags: Flags) -> HintId {
         let node = self.node(id);
         let known = match segment {

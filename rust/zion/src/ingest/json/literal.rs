@@ -5,11 +5,14 @@ use crate::ion::timestamp::{Civil, MAX_YEAR, SECOND};
 
 /// The unit of a number that counts time since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Unit {
+    /// Seconds.
     Seconds,
+    /// Thousandths of a second.
     Milliseconds,
+    /// Millionths of a second.
     Microseconds,
+    /// Billionths of a second.
     Nanoseconds,
 }
 

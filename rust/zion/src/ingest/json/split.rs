@@ -1,7 +1,7 @@
 //! Where a long JSON text may be cut: between records, also inside a top-level array.
 
 use crate::error::Result;
-use crate::pack::Splitter;
+use crate::ingest::Splitter;
 use crate::simd::json::{Skim, skim};
 
 /// Where the text of a part begins, as the parser has to know it.

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use crate::chunker::Row;
+use crate::chunk::Row;
+use crate::chunk::paths::NodeId;
 use crate::ingest::json::literal::{self, Unit};
 use crate::ingest::json::number::{self, Number};
 use crate::ion::{self, kind, timestamp};
-use crate::paths::NodeId;
 
 /// What a text stands for. One that does not fit is stored as a string.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Convert {
+pub(in crate::ingest) enum Convert {
     #[default]
     String,
     /// A float literal.
@@ -56,7 +56,7 @@ impl Convert {
     }
 
     /// Appends the value of a text.
-    pub(super) fn put(&self, text: &[u8], row: &mut Row, node: NodeId, indexed: bool) {
+    pub(in crate::ingest) fn put(&self, text: &[u8], row: &mut Row, node: NodeId, indexed: bool) {
         let seen = match self.value(text) {
             Value::Text => {
                 row.put_text(&valid(text), node);
@@ -82,7 +82,7 @@ impl Convert {
 }
 
 /// The text with its malformed parts replaced.
-fn valid(text: &[u8]) -> Cow<'_, [u8]> {
+pub(in crate::ingest) fn valid(text: &[u8]) -> Cow<'_, [u8]> {
     match simdutf8::basic::from_utf8(text) {
         Ok(_) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(String::from_utf8_lossy(text).into_owned().into_bytes()),

@@ -9,7 +9,7 @@
 
 use memchr::{memchr, memchr2};
 
-use super::Record;
+use super::record::Record;
 use crate::error::{Error, Result};
 
 /// How fields are told apart.

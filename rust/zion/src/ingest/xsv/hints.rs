@@ -18,7 +18,7 @@ pub(super) struct Column {
     /// Where its values go; empty: they are dropped.
     pub path: Vec<Box<[u8]>>,
     pub convert: Convert,
-    /// The text to use when there is none.
+    /// The text to use for an empty value.
     pub default: Box<[u8]>,
     /// Texts that stand for no value.
     pub missing: Vec<Box<[u8]>>,

@@ -7,20 +7,21 @@
 //! timestamp, else a string. The separator of a CSV file is then a comma, unless its first record has none
 //! outside of quotes and has semicolons, tabs or vertical bars.
 
-mod convert;
+pub(super) mod convert;
 mod csv;
 mod hints;
+mod record;
 mod rows;
 mod tsv;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::chunker::Stream;
+use crate::chunk::Stream;
 use crate::error::{Error, Result};
-use crate::lines::Lines;
-use crate::pack::OnError;
-use crate::pack::{Constants, PartContext, PartParser, Rejects, Splitter};
+use crate::ingest::lines::Lines;
+use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects, Splitter};
 use hints::{Column, Hints, MAX_COLUMNS};
+use record::Record;
 use rows::Writer;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -143,57 +144,6 @@ impl Xsv {
             at = unmarked(next);
         }
         Ok(None)
-    }
-}
-
-/// The fields of a record: places in its text, or in a copy where the text is not the value.
-#[derive(Debug, Default)]
-pub(crate) struct Record {
-    spans: Vec<(usize, usize, bool)>,
-    copies: Vec<u8>,
-}
-
-impl Record {
-    fn clear(&mut self) {
-        self.spans.clear();
-        self.copies.clear();
-    }
-
-    fn len(&self) -> usize {
-        self.spans.len()
-    }
-
-    #[inline]
-    fn field<'a>(&'a self, text: &'a [u8], index: usize) -> Option<&'a [u8]> {
-        let &(start, end, copied) = self.spans.get(index)?;
-        if copied { self.copies.get(start..end) } else { text.get(start..end) }
-    }
-
-    #[inline]
-    fn push(&mut self, start: usize, end: usize) {
-        self.spans.push((start, end, false));
-    }
-
-    fn begin_copy(&mut self) -> usize {
-        self.copies.len()
-    }
-
-    fn copy(&mut self, bytes: &[u8]) {
-        self.copies.extend_from_slice(bytes);
-    }
-
-    /// Copies text whose lines may end with CRLF as lines that end with LF.
-    fn copy_lines(&mut self, mut text: &[u8]) {
-        while let Some(at) = memchr::memchr(b'\r', text) {
-            let line_end = text.get(at + 1) == Some(&b'\n');
-            self.copies.extend_from_slice(&text[..at + usize::from(!line_end)]);
-            text = &text[at + 1..];
-        }
-        self.copies.extend_from_slice(text);
-    }
-
-    fn end_copy(&mut self, start: usize) {
-        self.spans.push((start, self.copies.len(), true));
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::Record;
 use super::convert::Convert;
 use super::hints::Column;
-use crate::chunker::Row;
+use super::record::Record;
+use crate::chunk::Row;
+use crate::chunk::paths::{NodeId, Paths};
+use crate::ingest::Constants;
+use crate::ingest::parser::put_default;
 use crate::ion::{kind, nest, varuint};
-use crate::pack::Constants;
-use crate::paths::{NodeId, Paths};
 
 /// A field of a row or of a struct in it.
 #[derive(Debug, Clone)]
@@ -29,8 +30,10 @@ enum Content {
     Constant(usize),
     /// The value of this column.
     Column(usize),
-    /// A struct; of two fields of the same name the one that is none wins.
+    /// A struct; a field of the same name that is no struct wins.
     Struct,
+    /// The default of this number, for rows without another field of its name.
+    Default(usize),
 }
 
 /// Writes records as rows.
@@ -51,6 +54,9 @@ impl Writer {
         }
         for column in columns {
             writer.add_column(column);
+        }
+        for (index, (name, _)) in constants.defaults.iter().enumerate() {
+            writer.add_entry(name, None, Content::Default(index));
         }
         writer
     }
@@ -116,7 +122,11 @@ impl Writer {
         let mut last = None;
         for &index in order {
             let entry = &self.entries[index];
-            if last != Some(entry.symbol) && self.write_field(row, index, source) {
+            if last == Some(entry.symbol) {
+                if matches!(entry.content, Content::Default(_)) {
+                    source.constants.override_default();
+                }
+            } else if self.write_field(row, index, source) {
                 last = Some(entry.symbol);
             }
         }
@@ -134,6 +144,10 @@ impl Writer {
                 let value = &source.constants.fields[number].1;
                 row.out.extend_from_slice(value);
                 row.paths.saw(entry.node, value.first().map_or(kind::NULL, |first| first >> 4));
+            }
+            Content::Default(number) => {
+                varuint::put(row.out, symbol);
+                put_default(row, entry.node, &source.constants.defaults[number].1);
             }
             Content::Struct => {
                 varuint::put(row.out, symbol);

@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use super::Record;
+use super::record::Record;
 use crate::error::{Error, Result};
 
 /// Length of a line in bytes, with its end.

@@ -17,13 +17,13 @@ use super::buffers::{Bytes, narrow, primitive, strings};
 use super::fit;
 use super::schema::{Layout, Misfit, Type};
 use super::variant::Encoder;
-use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::names::{Lookup, text_of};
 use crate::ion::symtab::NameHash;
 use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
 use crate::json::print::Printer;
 use crate::json::sink::Sink;
+use crate::limits;
 
 /// A batch with so much text, or so many cells, is full.
 const FULL_TEXT: usize = 16 << 20;
@@ -58,8 +58,8 @@ impl Context<'_> {
     fn claim(&mut self, text: usize, cells: usize, at: usize) -> Result<()> {
         self.shared.text += text;
         self.shared.cells += cells;
-        budget::check_row(self.shared.text.saturating_sub(FULL_TEXT), at)?;
-        budget::check_run(self.shared.text + self.shared.gathered, at)?;
+        limits::check_row(self.shared.text.saturating_sub(FULL_TEXT), at)?;
+        limits::check_run(self.shared.text + self.shared.gathered, at)?;
         if self.shared.cells > MAX_CELLS {
             return Err(Error::corrupt("ion", at, "a row that takes too much memory as a row of a table"));
         }

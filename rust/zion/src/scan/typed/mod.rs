@@ -13,18 +13,18 @@ use arrow_array::RecordBatch;
 
 pub use build::Builder;
 pub use schema::{ENCODING, JSON, Layout, Misfit, Type};
-pub use seen::{MAX_DEPTH, MAX_FIELDS, MAX_NODES, Observer, Seen};
+pub use seen::{Observer, Seen};
 
+use crate::block::rows::{Rows, TimeFilter};
+use crate::block::runs::{Cut, Job, Runs};
 use crate::block::{Chunk, Codecs};
 use crate::error::Result;
 use crate::ion::{Header, SymbolTable};
-use crate::rows::{Rows, TimeFilter};
-use crate::runs::{Cut, Job, Runs};
 
 /// Bytes of chunks that one batch covers.
 const RUN_BYTES: usize = 4 << 20;
 
-/// Which rows of which blocks, and what of them.
+/// Which rows of which blocks, and which columns.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Names of the top-level fields that are wanted; none: all.

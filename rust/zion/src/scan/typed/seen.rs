@@ -6,22 +6,31 @@ use crate::error::{Error, Result};
 use crate::ion::names::{Lookup, text_of};
 use crate::ion::symtab::NameHash;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
+use crate::limits::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_FIELDS, MAX_SCHEMA_NODES};
 
 /// Kinds of values, as bits.
 pub mod bits {
-    #![allow(missing_docs)]
+    /// Booleans.
     pub const BOOL: u16 = 1;
+    /// Integers from 0 to 2^63-1.
     pub const INT: u16 = 2;
     /// Integers above 2^63-1.
     pub const BIG: u16 = 4;
     /// Integers below zero.
     pub const NEGATIVE: u16 = 8;
+    /// Doubles.
     pub const FLOAT: u16 = 16;
+    /// Timestamps.
     pub const TIME: u16 = 32;
+    /// Strings and symbols.
     pub const TEXT: u16 = 64;
+    /// Blobs and clobs.
     pub const BYTES: u16 = 128;
+    /// Lists.
     pub const LIST: u16 = 256;
+    /// Structs.
     pub const STRUCT: u16 = 512;
+    /// Numbers of any kind.
     pub const NUMBER: u16 = INT | BIG | NEGATIVE | FLOAT;
 }
 
@@ -39,13 +48,6 @@ const ION_TYPES: [(u8, u16); 11] = [
     (kind::LIST, bits::LIST),
     (kind::STRUCT, bits::STRUCT),
 ];
-
-/// Lists and structs nested deeper than this are not followed: consumers of Arrow stop at 64 levels.
-pub const MAX_DEPTH: usize = 48;
-/// A struct inside of rows that has more fields than this is taken for a map, and not followed.
-pub const MAX_FIELDS: usize = 1000;
-/// How many places are followed in all.
-pub const MAX_NODES: usize = 16_384;
 
 /// What was seen at one place, and below it.
 #[derive(Debug, Clone, Default)]
@@ -158,7 +160,7 @@ impl Seen {
     }
 
     fn bound(&mut self, is_row: bool) {
-        if !is_row && self.fields.len() > MAX_FIELDS {
+        if !is_row && self.fields.len() > MAX_SCHEMA_FIELDS {
             self.opaque = true;
             self.settle();
         }
@@ -171,13 +173,13 @@ impl Seen {
         let mut total = 0;
         let Some(depth) = levels.iter().position(|count| {
             total += count;
-            total > MAX_NODES
+            total > MAX_SCHEMA_NODES
         }) else {
             return Ok(total);
         };
         if depth < 2 {
             return Err(Error::unsupported(format!(
-                "rows with more than {MAX_NODES} different fields do not fit a table; choose some fields"
+                "rows with more than {MAX_SCHEMA_NODES} different fields do not fit a table; choose some fields"
             )));
         }
         self.cut(depth - 1);
@@ -238,9 +240,9 @@ impl Observer {
         let mut view = View { data, table, epoch: self.epoch, nodes: self.nodes };
         self.rows.kinds |= bits::STRUCT;
         self.count += 1;
-        view.fields(&mut self.rows.fields, row, MAX_DEPTH, self.only.as_deref())?;
+        view.fields(&mut self.rows.fields, row, MAX_SCHEMA_DEPTH, self.only.as_deref())?;
         self.nodes = view.nodes;
-        if self.nodes > MAX_NODES {
+        if self.nodes > MAX_SCHEMA_NODES {
             self.nodes = self.rows.shrink()?;
         }
         Ok(())

@@ -5,14 +5,12 @@
 
 use std::collections::HashMap;
 
-use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::names::text_of;
 use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
 use crate::json::print::float;
-
-/// Values nested deeper than this are refused.
-const MAX_DEPTH: usize = 256;
+use crate::limits;
+use crate::limits::MAX_VARIANT_DEPTH;
 
 const VERSION: u8 = 1;
 const SHORT: usize = 63;
@@ -114,8 +112,10 @@ impl Encoder {
         out: &mut Vec<u8>,
         depth: usize,
     ) -> Result<()> {
-        if depth > MAX_DEPTH {
-            return Err(Error::unsupported(format!(": values nested deeper than {MAX_DEPTH} levels")));
+        if depth > MAX_VARIANT_DEPTH {
+            return Err(Error::unsupported(format!(
+                ": values nested deeper than {MAX_VARIANT_DEPTH} levels"
+            )));
         }
         if value.is_null() {
             out.push(primitive::NULL);
@@ -146,7 +146,7 @@ impl Encoder {
             }
         }
         self.spent += out.len() - start;
-        budget::check_row(self.spent, at)
+        limits::check_row(self.spent, at)
     }
 
     fn array(&mut self, view: View<'_>, list: Header, out: &mut Vec<u8>, depth: usize) -> Result<()> {
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn what_is_too_deep_is_refused() {
         let mut data = vec![0x0F];
-        for _ in 0..=MAX_DEPTH {
+        for _ in 0..=MAX_VARIANT_DEPTH {
             let mut outer = vec![];
             ion::put_header(&mut outer, kind::LIST, data.len());
             outer.append(&mut data);

@@ -1,8 +1,8 @@
 //! Structs and lists whose length is known only when they end.
 
-use crate::chunker::Row;
+use crate::chunk::Row;
+use crate::chunk::paths::NodeId;
 use crate::ion::{self, varuint};
-use crate::paths::NodeId;
 
 /// A struct or list whose length is not known yet.
 pub(super) struct Container {

@@ -40,7 +40,7 @@ impl<'p, 't> Descent<'p, 't> {
         }
     }
 
-    /// The next position of the index; the length of the text when there is none.
+    /// The next position of the index; the length of the text at its end.
     #[inline]
     pub(super) fn next(&mut self) -> usize {
         match self.parser.index.get(self.cursor) {
@@ -154,7 +154,7 @@ impl<'p, 't> Descent<'p, 't> {
         if whole && raw.end <= self.plain_to { Ok(false) } else { self.look_closer(raw) }
     }
 
-    /// The first backslash or byte that is not ASCII at or after `from` in the window; its end if there is none.
+    /// The first backslash or byte that is not ASCII at or after `from` in the window; otherwise its end.
     fn next_special(&self, from: usize) -> usize {
         let from = from - self.indexed.start;
         let mut skipped = u64::MAX << (from % 64);

@@ -15,19 +15,17 @@ use std::sync::Arc;
 use self::container::Container;
 use super::hints::{HintId, Hints, Step};
 use super::split::Start;
-use crate::chunker::{Row, Stream};
+use crate::chunk::paths::{AHEAD, Cursor, Field, NodeId};
+use crate::chunk::{Row, Stream};
 use crate::error::{Error, Result};
+use crate::ingest::lines::Lines;
+use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects, Whole};
 use crate::ion::{copy_short, kind, timestamp, varuint};
-use crate::lines::Lines;
-use crate::pack::{Constants, OnError, PartContext, PartParser, Rejects, Whole};
-use crate::paths::{AHEAD, Cursor, Field, NodeId};
+use crate::limits::MAX_ROW_DEPTH;
 use crate::simd::json::Carry;
 
 /// What parsing a piece gives. Errors are large; in a box they leave the result to registers.
 type Parsed<T> = std::result::Result<T, Box<Error>>;
-
-/// Nesting of records and lists in a row; the row itself is level 1.
-const MAX_DEPTH: u32 = 63;
 
 /// Parses parts of JSON text.
 pub struct JsonParser {
@@ -214,6 +212,9 @@ impl Descent<'_, '_> {
         let mut at = self.next();
         self.gap(open + 1, at)?;
         if self.byte(at) == b'}' {
+            if depth == 1 {
+                self.put_defaults(row, &mut names, &mut order);
+            }
             self.close(row, container, first_field, order);
             return Ok(at + 1);
         }
@@ -246,6 +247,9 @@ impl Descent<'_, '_> {
                     self.gap(separator + 1, at)?;
                 }
                 b'}' => {
+                    if depth == 1 {
+                        self.put_defaults(row, &mut names, &mut order);
+                    }
                     self.close(row, container, first_field, order);
                     return Ok(separator + 1);
                 }
@@ -294,6 +298,16 @@ impl Descent<'_, '_> {
         let (hint, ignored) = self.hint_of(place.hint, Step::Name(text));
         let field = (!ignored).then(|| row.paths.field(names, text, row.symbols));
         Ok((field, colon, hint))
+    }
+
+    /// Adds the defaults that a row lacks.
+    #[inline]
+    fn put_defaults(&mut self, row: &mut Row, names: &mut Cursor, order: &mut Order) {
+        let JsonParser { constants, fields, .. } = &mut *self.parser;
+        constants.put_defaults(row, names, |symbol, start| {
+            order.note(symbol);
+            fields.push((symbol, start as u32));
+        });
     }
 
     /// Ends a struct: fields in order of their symbols, the first of equal ones, and the length.
@@ -376,8 +390,8 @@ impl Descent<'_, '_> {
     }
 
     fn check_size(&self, row: &Row, at: usize, depth: u32) -> Parsed<()> {
-        if depth > MAX_DEPTH {
-            return Err(Error::too_large(at, format!("nesting of more than {MAX_DEPTH} levels")).into());
+        if depth > MAX_ROW_DEPTH {
+            return Err(Error::too_large(at, format!("nesting of more than {MAX_ROW_DEPTH} levels")).into());
         }
         if row.out.len() - row.start > row.limit {
             return Err(Error::too_large(
@@ -456,7 +470,7 @@ fn end_of_malformed(text: &[u8], start: usize) -> usize {
 mod tests {
     use super::cursor::FIRST_WINDOW;
     use super::*;
-    use crate::chunker::{Chunk, Sink};
+    use crate::chunk::{Chunk, Sink};
 
     struct Nothing;
 

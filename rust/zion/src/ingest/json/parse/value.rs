@@ -2,12 +2,12 @@
 
 use super::cursor::Text;
 use super::{Descent, Parsed, Place};
-use crate::chunker::Row;
+use crate::chunk::Row;
+use crate::chunk::paths::NodeId;
 use crate::error::Error;
 use crate::ingest::json::hints::{Flags, HintId, Step};
 use crate::ingest::json::{literal, number};
 use crate::ion::{self, kind, timestamp};
-use crate::paths::NodeId;
 
 /// How many names deep a timestamp may lie to be indexed.
 const INDEX_DEPTH: u8 = 2;

@@ -1,0 +1,129 @@
+//! Fields of a line, written to a row as they come.
+
+use crate::chunk::Row;
+use crate::chunk::paths::{Cursor, NodeId};
+use crate::ingest::Constants;
+use crate::ingest::xsv::convert::{self, Convert};
+use crate::ion::fields::{Fields, Keep};
+use crate::ion::{self, kind, nest, timestamp, varuint};
+
+use super::times;
+
+/// Writes a struct: of fields with one name the first one counts.
+pub(super) struct Writer<'w, 'r> {
+    row: &'w mut Row<'r>,
+    fields: &'w mut Fields,
+    names: Cursor,
+    start: usize,
+    first: usize,
+}
+
+impl<'w, 'r> Writer<'w, 'r> {
+    /// Begins a row with its constants.
+    pub(super) fn begin(row: &'w mut Row<'r>, fields: &'w mut Fields, constants: &Constants) -> Self {
+        let mut writer = Self::open(row, fields, NodeId::ROOT);
+        for (name, value) in &constants.fields {
+            if let Some(node) = writer.field(name) {
+                writer.row.out.extend_from_slice(value);
+                writer.row.paths.saw(node, value.first().map_or(kind::NULL, |first| first >> 4));
+            }
+        }
+        writer
+    }
+
+    fn open(row: &'w mut Row<'r>, fields: &'w mut Fields, node: NodeId) -> Self {
+        let (names, first) = (row.paths.enter(node), fields.begin());
+        let start = nest::open(row.out);
+        Self { row, fields, names, start, first }
+    }
+
+    /// Begins a field; None: the row has one of this name.
+    #[inline]
+    fn field(&mut self, name: &[u8]) -> Option<NodeId> {
+        let field = self.row.paths.field(&mut self.names, name, self.row.symbols);
+        if field.repeated {
+            return None;
+        }
+        self.fields.add(field.symbol, self.row.out.len());
+        varuint::put(self.row.out, u64::from(field.symbol));
+        Some(field.node)
+    }
+
+    /// A field with a text.
+    #[inline]
+    pub(super) fn text(&mut self, name: &[u8], text: &[u8]) {
+        if let Some(node) = self.field(name) {
+            self.row.put_text(&convert::valid(text), node);
+        }
+    }
+
+    /// A field with a whole number.
+    pub(super) fn int(&mut self, name: &[u8], value: i64) {
+        if let Some(node) = self.field(name) {
+            let start = self.row.out.len();
+            ion::put_int(self.row.out, i128::from(value));
+            let seen = self.row.out[start] >> 4;
+            self.row.paths.saw(node, seen);
+        }
+    }
+
+    /// A field that is true.
+    pub(super) fn flag(&mut self, name: &[u8]) {
+        if let Some(node) = self.field(name) {
+            self.row.out.push(ion::TRUE);
+            self.row.paths.saw(node, kind::BOOL);
+        }
+    }
+
+    /// A field with an instant.
+    pub(super) fn time(&mut self, name: &[u8], us: i64) {
+        if let Some(node) = self.field(name) {
+            timestamp::put(self.row.out, us);
+            self.row.paths.time(node, us);
+            self.row.paths.saw(node, kind::TIMESTAMP);
+        }
+    }
+
+    /// A field with a text that may be an instant.
+    pub(super) fn text_or_time(&mut self, name: &[u8], text: &[u8]) {
+        match timestamp::recognise(text).or_else(|| times::access(text)) {
+            Some(us) => self.time(name, us),
+            None => self.text(name, text),
+        }
+    }
+
+    /// A field with what a text looks like: a number, a truth value, an instant, or a text.
+    pub(super) fn guess(&mut self, name: &[u8], text: &[u8]) {
+        if let Some(us) = times::access(text) {
+            self.time(name, us);
+        } else if let Some(node) = self.field(name) {
+            Convert::Infer.put(text, self.row, node, true);
+        }
+    }
+
+    /// A field with a struct; nothing where it has no fields.
+    pub(super) fn nested<E>(
+        &mut self,
+        name: &[u8],
+        write: impl FnOnce(&mut Writer) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(node) = self.field(name) else { return Ok(()) };
+        self.row.paths.saw(node, kind::STRUCT);
+        let mut inner = Writer::open(self.row, self.fields, node);
+        write(&mut inner)?;
+        inner.end();
+        Ok(())
+    }
+
+    /// Adds the defaults that a row lacks.
+    pub(super) fn defaults(&mut self, constants: &Constants) {
+        let fields = &mut *self.fields;
+        constants.put_defaults(self.row, &mut self.names, |symbol, start| fields.add(symbol, start));
+    }
+
+    /// Ends the struct.
+    pub(super) fn end(self) {
+        self.fields.sort(self.row.out, self.start + 1, self.first, Keep::First);
+        nest::close(self.row.out, self.start, kind::STRUCT);
+    }
+}

@@ -1,0 +1,90 @@
+"""`sdb head`."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from sdb import bounds
+from sdb.cli import output
+from sdb.cli.options import (
+    Fields,
+    PackfileOrTable,
+    Root,
+    Since,
+    Strict,
+    TimeField,
+    Until,
+    Verbose,
+    Where,
+    names,
+    period,
+)
+from sdb.cli.parameters import Context, Option
+from sdb.cli.render import rows as shown
+from sdb.cli.tablenames import Sources
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb head events.zion",
+    "sdb head -3 --fields id,type events.zion",
+    "sdb head --root lake web.gha",
+    "sdb head --fmt table --where \"type = 'PushEvent'\" events.zion",
+)
+
+
+def command(
+    context: Context,
+    packfile: PackfileOrTable,
+    rows: Annotated[
+        int,
+        Option("--rows", "-n", metavar="N", bounds=bounds.ROWS, help="Number of rows; -5 is -n 5."),
+    ] = 10,
+    fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format; default: json.")] = None,
+    fields: Fields = None,
+    where: Where = None,
+    since: Since = None,
+    until: Until = None,
+    time_field: TimeField = None,
+    root: Root = None,
+    strict: Strict = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show the first rows of a packfile or table.
+
+    On a terminal rows are laid out for reading; in a pipe each row is a line of JSON.
+    """
+    output.prepare(verbose=verbose)
+    form = shown.form(fmt)
+    since, until = period(since, until)
+    chosen = names(fields)
+    if where is not None:
+        times = (since, until, time_field)
+        tables_root = root or context.obj or ""
+        shown.select(packfile, where, rows, form, chosen, times, root=tables_root, strict=strict)
+        return
+    from sdb.packfile.export.unpack import unpack
+
+    terminal = sys.stdout.isatty()
+    direct = form in {"csv", "tsv", "ion-text"} or (form == "json" and not terminal)
+    target = io.BytesIO() if terminal or not direct else output.binary()
+    with Sources(context, root) as sources:
+        unpack(
+            sources.resolve([packfile]),
+            target,
+            fmt=form if direct else "json",
+            fields=chosen,
+            strict=strict,
+            since=since,
+            until=until,
+            time_field=time_field,
+            limit=rows,
+            threads=1,
+            indent=terminal,
+        )
+    if not isinstance(target, io.BytesIO):
+        return
+    if direct:
+        shown.say(map(output.plain, target.getvalue().decode().split("\n")[:-1]))
+    else:
+        shown.show(target.getvalue().splitlines(keepends=True), form, chosen)

@@ -1,0 +1,74 @@
+"""`sdb tail`."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb import bounds
+from sdb.cli import output
+from sdb.cli.options import (
+    Fields,
+    PackfileOrTable,
+    Root,
+    Since,
+    Strict,
+    TimeField,
+    Until,
+    Verbose,
+    names,
+    period,
+)
+from sdb.cli.parameters import Context, Option
+from sdb.cli.render import rows as shown
+from sdb.cli.tablenames import Sources
+from sdb.typed import Annotated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+EXAMPLES = (
+    "sdb tail events.zion",
+    "sdb tail -3 --fmt table --fields id,type events.zion",
+    "sdb tail --root lake web.gha",
+)
+
+
+def command(
+    context: Context,
+    packfile: PackfileOrTable,
+    rows: Annotated[
+        int,
+        Option("--rows", "-n", metavar="N", bounds=bounds.ROWS, help="Number of rows; -5 is -n 5."),
+    ] = 10,
+    fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format; default: json.")] = None,
+    fields: Fields = None,
+    since: Since = None,
+    until: Until = None,
+    time_field: TimeField = None,
+    root: Root = None,
+    strict: Strict = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show the last rows of a packfile or table.
+
+    Blocks are read from the end, until there are enough rows.
+    """
+    from sdb.packfile.export import tail
+
+    output.prepare(verbose=verbose)
+    form = shown.form(fmt)
+    since, until = period(since, until)
+    chosen = names(fields)
+    choice: dict[str, Any] = {"fields": chosen, "since": since, "until": until}
+    choice |= {"time_field": time_field, "strict": strict}
+    with Sources(context, root) as sources:
+        references = sources.resolve([packfile])
+        if form != "ion-text":
+            shown.show(tail.last_lines(references, rows, **choice), form, chosen)
+            return
+        from sdb.packfile.export import iontext
+
+        indent = sys.stdout.isatty()
+        last = tail.last_rows(references, rows, **choice)
+        shown.say(output.plain(iontext.text(row, indent=indent)) for row in last)

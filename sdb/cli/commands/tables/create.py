@@ -1,0 +1,96 @@
+"""`sdb create`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from sdb.cli import output
+from sdb.cli.options import (
+    AllowInputs,
+    AsJson,
+    NextWord,
+    Quiet,
+    Root,
+    TableName,
+    content,
+    table_root,
+)
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.tablenames import table_of
+from sdb.errors import InputError, UsageError
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb create --root lake web.visits --input 'in/*.json.gz'",
+    "sdb def --root lake web.gha | sdb create --root lake web copy /dev/stdin",
+)
+
+
+def command(
+    context: Context,
+    name: TableName,
+    definition: Annotated[
+        str | None, Argument(metavar="DEFINITION.json", help="File that says what it takes.")
+    ] = None,
+    last: NextWord = None,
+    patterns: Annotated[
+        list[str] | None,
+        Option(
+            "--input",
+            metavar="PATTERN",
+            help="Take the inputs that match, without a definition file. Repeatable.",
+        ),
+    ] = None,
+    allow_inputs: AllowInputs = None,
+    root: Root = None,
+    force: Annotated[
+        bool, Option("--force", help="Replace the definition of an existing table.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Create a table: check its definition, and store it.
+
+    Rows come with sync or insert: what a sync would find now is reported. All that is wrong with
+    a definition is reported at once.
+    """
+    from sdb.table.definition.create import create_table, definition_of
+    from sdb.table.definition.definition import Definition
+
+    location = table_root(context, root, allow_inputs)
+    words = [word for word in (definition, last) if word is not None]
+    # With a dot in it the first of two words is the table, and the second its definition.
+    is_one_word = not words or (len(words) == 1 and "." in name)
+    database, table = table_of(name, None if is_one_word else words.pop(0))
+    definition = words[0] if words else None
+    if (definition is None) == (not patterns):
+        what = "a definition is needed" if definition is None else "there are two definitions"
+        hint = "a file, or --input PATTERN"
+        if definition is None and is_one_word:
+            hint += f'; for rows of insert alone, sdb exec "CREATE TABLE {database}.{table}"'
+        raise UsageError(f"{database}.{table}: {what}", hint=hint)
+    if definition is None:
+        chosen = definition_of(patterns or [], is_remote=location.store.is_remote)
+    else:
+        try:
+            chosen = Definition.parse((content(definition) or b"").decode())
+        except UnicodeDecodeError as error:
+            raise InputError(f"{definition} is not UTF-8 at byte {error.start:,}") from None
+        except InputError as error:
+            raise error.within(definition, path=definition) from None
+    stored = create_table(location, database, table, chosen, overwrite=force)
+    from sdb.cli.render.fitting import fitting, say_fitting
+
+    if as_json:
+        import json
+
+        facts = {"database": database, "table": table, "definition": json.loads(stored.stored())}
+        output.say_json(facts)
+    elif not quiet:
+        patterns = [rule.pattern for rule in stored.inputs]
+        if stored.hive and definition is None:
+            text = "folders like NAME=VALUE are fields of its rows (hive in its definition)"
+            output.say(output.plain(f"{database}.{table}: {text}"), to=sys.stderr)
+        named = f"--root {shlex.quote(root)} " if root else ""
+        say_fitting(location, f"{database}.{table}", fitting(location, patterns), named)

@@ -1,0 +1,27 @@
+"""`sdb def`."""
+# ruff: noqa: N999 - the name of the command
+
+from __future__ import annotations
+
+from sdb.cli import output
+from sdb.cli.options import NextWord, Root, TableName, table_root
+from sdb.cli.parameters import Context
+from sdb.cli.tablenames import table_of
+
+EXAMPLES = ("sdb def --root lake web.gha", "sdb def --root lake web gha > definition.json")
+
+
+def command(context: Context, name: TableName, table: NextWord = None, root: Root = None) -> None:
+    """Show the definition of a table as JSON.
+
+    It says which inputs the table takes. Members that are not known are left out, with a warning.
+    """
+    from sdb import notes
+    from sdb.table.definition.cache import read_definition
+    from sdb.table.format.keys import TableKeys
+
+    keys = TableKeys(*table_of(name, table))
+    definition = read_definition(table_root(context, root), keys)
+    if definition.unknown:
+        notes.warn(f"{keys.definition}: ignored: {', '.join(definition.unknown)}")
+    output.say(output.plain(definition.shown().removesuffix("\n")))

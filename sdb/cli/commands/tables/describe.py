@@ -1,0 +1,60 @@
+"""`sdb describe`."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb.cli import output
+from sdb.cli.options import AsJson, At, NextWord, Root, ShowStats, TableVersion, table_root
+from sdb.cli.parameters import Context, Option
+from sdb.cli.render.sharpness import show_sharpness
+from sdb.cli.tablenames import version_of
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb describe --root lake web.gha",
+    "sdb describe --json --root lake web gha",
+    "sdb describe --stats --root lake web.gha",
+)
+
+
+def command(
+    context: Context,
+    name: TableVersion,
+    table: NextWord = None,
+    at: At = "",
+    root: Root = None,
+    classic: Annotated[
+        bool, Option("--classic", help="Print the lines of the original, on a terminal as well.")
+    ] = False,
+    stats: ShowStats = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the packfiles of a table: sizes, blocks, time ranges.
+
+    Reads the index and the lists of older packfiles, and packfiles only with --stats.
+    """
+    from sdb.table.catalog.handle import open_table
+    from sdb.table.inspect.describe import describe_table
+
+    database, table, reference = version_of(name, table, at)
+    handle = open_table(table_root(context, root), database, table, at=reference)
+    description = describe_table(handle)
+    sharpness = None
+    if stats:
+        from sdb.table.inspect.selectivity import table_sharpness
+
+        sharpness = table_sharpness(handle)
+    if as_json:
+        more_facts = {} if sharpness is None else {"sharpness": sharpness.as_dict()}
+        output.say_json(description.as_dict() | more_facts)
+        return
+    if sys.stdout.isatty() and not classic:
+        from sdb.view.tablelist import overview
+
+        shown = overview(description, columns=output.columns())
+    else:
+        shown = description.text()
+    output.say(output.plain(shown.removesuffix("\n")))
+    if sharpness is not None:
+        show_sharpness(sharpness)

@@ -1,0 +1,48 @@
+"""`sdb drop`."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb.cli import output
+from sdb.cli.options import AsJson, DryRun, Message, NextWord, Quiet, Root, TableName, table_root
+from sdb.cli.parameters import Context
+from sdb.cli.tablenames import author, check_has_rows, is_view, quoted, table_of
+
+EXAMPLES = ("sdb drop -n --root lake web.gha", "sdb drop --root lake web.gha -m 'not needed'")
+
+
+def command(
+    context: Context,
+    name: TableName,
+    table: NextWord = None,
+    message: Message = "",
+    dry_run: DryRun = False,
+    root: Root = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Drop a table or a view; sdb undrop brings it back.
+
+    Nothing is deleted: the versions before can be read until they expire and are collected. A table
+    with branches is not dropped, nor one whose packfiles another table shares.
+    """
+    from sdb.cli.render.exec import lines_of
+    from sdb.query.writes.execute import execute
+
+    location = table_root(context, root)
+    names = table_of(name, table)
+    check_has_rows(location, *names)
+    kind = "VIEW" if is_view(location, *names) else "TABLE"
+    text = f"DROP {kind} {quoted(*names)}"
+    (done,) = execute(text, root=location, author=author(), message=message, dry_run=dry_run)
+    if as_json:
+        output.say_json(done.as_dict())
+        return
+    for line in lines_of(done, verbose=False):
+        output.say(output.plain(line))
+    if not (quiet or dry_run):
+        shown = ".".join(names)
+        until = ", until its versions expire (sdb expire)" if kind == "TABLE" else ""
+        text = f"hint: sdb undrop {shown} brings it back{until}"
+        output.say(output.plain(text), to=sys.stderr)

@@ -1,0 +1,125 @@
+"""`sdb exec`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sdb import bounds
+from sdb.cli import output
+from sdb.cli.asking import Yes
+from sdb.cli.following import Following
+from sdb.cli.interrupts import Interruptible
+from sdb.cli.meter import Meter
+from sdb.cli.options import (
+    AsJson,
+    DryRun,
+    Memory,
+    Message,
+    Missing,
+    Params,
+    ProgressMode,
+    Quiet,
+    Root,
+    Threads,
+    TxnId,
+    Verbose,
+    sql_params,
+    table_root,
+)
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.servers import server_of
+from sdb.cli.statementtext import statement_text
+from sdb.cli.tablenames import author
+from sdb.typed import Annotated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.query.result.result import Result
+
+EXAMPLES = (
+    "sdb exec --root lake \"DELETE FROM web.gha WHERE actor.login = 'spam-bot'\"",
+    'sdb exec --root lake -n "UPDATE web.gha SET actor.gravatar_id = MISSING"',
+    "sdb exec --root lake -m 'GDPR 4711' -f statements.sql",
+)
+
+
+def command(
+    context: Context,
+    sql: Annotated[
+        str | None,
+        Argument(metavar="STATEMENT", help="One, or several with semicolons; default: a pipe."),
+    ] = None,
+    file: Annotated[
+        str | None,
+        Option(
+            "--file", "-f", metavar="FILE", help="Read the statements from a file; - is a pipe."
+        ),
+    ] = None,
+    message: Message = "",
+    txn_id: TxnId = "",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    param: Params = None,
+    root: Root = None,
+    memory: Memory = None,
+    missing: Missing = None,
+    threads: Threads = None,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> int:
+    """Change tables with SQL: INSERT, UPDATE, DELETE and more.
+
+    Each statement makes a version of its table; those between BEGIN and COMMIT make one version of
+    each table that they change, all at once. Blocks without changed rows are copied. The language:
+    docs/sql.md.
+    """
+    from sdb.cli.render.exec import is_meant, lines_of
+    from sdb.query.writes.execute import execute
+
+    output.prepare(verbose=verbose, quiet=quiet)
+    server = server_of(context, root)
+    text = statement_text(sql, file, "statement")
+    tables = table_root(context, root) if server is None else None
+    params = sql_params(param)
+    memory_bytes = None if memory is None else bounds.MEMORY.read(memory)
+    bounds.THREADS.check(threads)
+    bounds.MEMORY.check(memory_bytes)
+    if not (dry_run or is_meant(text, params, tables, yes=yes)):
+        return 1
+    with Interruptible() as signals, Meter("writing", progress, quiet=quiet) as meter:
+
+        @contextmanager
+        def follow(result: Result) -> Iterator[None]:
+            signals.arm(result.interrupt)
+            with Following(result, meter):
+                yield
+            meter.turn("writing")
+
+        run: Any = None if server is None else server.execute
+        if tables is not None:
+            run = partial(execute, root=tables, follow=follow)
+        done = run(
+            text,
+            params=params,
+            author=author(),
+            message=message,
+            txn_id=txn_id,
+            dry_run=dry_run,
+            threads=threads,
+            memory_bytes=memory_bytes,
+            missing=missing,
+            progress=meter,
+        )
+    if as_json:
+        output.say_json([effect.as_dict() for effect in done])
+    elif not quiet:
+        for effect in done:
+            for line in lines_of(effect, verbose=verbose):
+                output.say(output.plain(line), to=sys.stdout)
+    return 0

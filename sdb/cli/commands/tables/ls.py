@@ -1,0 +1,60 @@
+"""`sdb ls`."""
+
+from __future__ import annotations
+
+from sdb.cli.options import AsJson, Root, table_root
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.servers import list_server, refuse_options, server_of
+from sdb.store.url import is_server
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb ls --root lake",
+    "sdb ls lake",
+    "sdb ls --root lake 'web.g*'",
+    "sdb ls --root lake web.gha",
+    "sdb ls --dropped lake",
+)
+
+
+def command(
+    context: Context,
+    what: Annotated[
+        str | None,
+        Argument(
+            metavar="[ROOT|DB|DB.TABLE]",
+            help="A root, a database, a table, or a pattern of tables; default: all tables.",
+        ),
+    ] = None,
+    dropped: Annotated[
+        bool, Option("--dropped", help="List the tables that sdb undrop can bring back.")
+    ] = False,
+    root: Root = None,
+    as_json: AsJson = False,
+) -> int:
+    """List tables, or the branches and tags of a table.
+
+    Only indexes are read. A word that names a database or table is one; any other is a root.
+    """
+    from sdb.cli.render.tables import databases_of, list_tables, list_versions
+    from sdb.cli.tablenames import listed_place
+
+    server = server_of(context, what if what is not None and is_server(what) else root)
+    if server is not None:
+        refuse_options(dropped=dropped)
+        database, _, table = ("" if is_server(what or "") else what or "").partition(".")
+        return list_server(server, database or None, table or None, as_json=as_json)
+    context, root, name, pattern = listed_place(context, root, what)
+    location = table_root(context, root)
+    databases = databases_of(location, name)
+    if name is not None and pattern is not None and set(pattern).isdisjoint("*?[") and not dropped:
+        return list_versions(location, name, pattern, as_json=as_json)
+    from fnmatch import fnmatchcase
+
+    names = (
+        (database, table)
+        for database in databases
+        for table in location.folders(database)
+        if fnmatchcase(table, pattern or "*")
+    )
+    return list_tables(location, names, dropped=dropped, as_json=as_json)

@@ -1,0 +1,249 @@
+"""`sdb sync`."""
+
+from __future__ import annotations
+
+from sdb.cli import output
+from sdb.cli import spark as sparks
+from sdb.cli.options import (
+    AllowInputs,
+    AsJson,
+    Branch,
+    DryRun,
+    Hints,
+    InputFormat,
+    OnError,
+    ProgressMode,
+    Quiet,
+    Root,
+    TableStats,
+    Threads,
+    Verbose,
+    content,
+    suffix,
+    table_root,
+)
+from sdb.cli.output import prepare
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.tablenames import author, database_and_pattern
+from sdb.errors import UsageError
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb sync --root lake web.gha",
+    "sdb sync --dry-run --json --root lake web 'gh*'",
+    "sdb sync --follow --interval 10s --root lake web",
+    "sdb sync --root lake --tail app.log -f logfmt web.gha",
+    "sdb sync --queue https://sqs.eu-west-1.amazonaws.com/123456789012/logs web",
+    "sdb sync --spark --master 'local[2]' --root lake web",
+)
+
+TYPE_CHECKING = False
+
+
+def command(
+    context: Context,
+    database: Annotated[str, Argument(metavar="DB", help="The database, or DB.TABLE.")],
+    patterns: Annotated[
+        list[str] | None,
+        Argument(metavar="PATTERN", help="Names of tables, as 'gh*'; default: all."),
+    ] = None,
+    dry_run: DryRun = False,
+    retry: Annotated[
+        bool,
+        Option("--retry", help="Also try inputs that failed before and have not changed since."),
+    ] = False,
+    changed: Annotated[
+        str,
+        Option(
+            "--changed",
+            metavar="keep|replace|fail",
+            help="Rows of inputs whose content has changed: keep them, replace them, or fail.",
+            values=("keep", "replace", "fail"),
+        ),
+    ] = "keep",
+    vanished: Annotated[
+        str,
+        Option(
+            "--vanished",
+            metavar="keep|delete",
+            help="Rows of inputs that are gone: keep or delete them.",
+            values=("keep", "delete"),
+        ),
+    ] = "keep",
+    follow: Annotated[
+        bool, Option("--follow", help="Keep running: take inputs as they appear.")
+    ] = False,
+    queue: Annotated[
+        str | None,
+        Option(
+            "--queue",
+            metavar="URL|FOLDER",
+            help="Keep running: take the inputs that messages of this queue name.",
+        ),
+    ] = None,
+    tail: Annotated[
+        list[str] | None,
+        Option(
+            "--tail",
+            metavar="FILE",
+            help="Keep running: take the lines of this log file as they are written, through "
+            "rotations. Repeatable; a pattern finds files that appear later.",
+        ),
+    ] = None,
+    once: Annotated[
+        bool, Option("--once", help="With --tail: end when all lines that are there were taken.")
+    ] = False,
+    interval: Annotated[
+        str | None,
+        Option(
+            "--interval",
+            metavar="TIME",
+            help="Least time between commits of --follow, --queue (5s) and --tail (1s).",
+        ),
+    ] = None,
+    batch: Annotated[
+        str | None,
+        Option(
+            "--batch",
+            metavar="LINES|SIZE",
+            help="With --tail: commit so many lines at once, or 16MiB.",
+        ),
+    ] = None,
+    settle: Annotated[
+        str | None,
+        Option(
+            "--settle",
+            metavar="TIME",
+            help="Local inputs of --follow, and rotated files of --tail, are complete once "
+            "unchanged for this time; default: 2s.",
+        ),
+    ] = None,
+    fmt: InputFormat = None,
+    hints: Hints = None,
+    on_error: OnError = "fail",
+    spark: Annotated[
+        bool, Option("--spark", help="Pack on Spark and commit here; for terabytes.")
+    ] = False,
+    master: sparks.Master = None,
+    tasks: sparks.Tasks = None,
+    target_size: sparks.TargetSize = None,
+    conf: sparks.Conf = None,
+    print_submit: sparks.PrintSubmit = False,
+    branch: Branch = "main",
+    allow_inputs: AllowInputs = None,
+    root: Root = None,
+    threads: Threads = None,
+    stats: TableStats = None,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> int:
+    """Take new inputs into tables, each input once.
+
+    Inputs that cannot be read are reported, recorded as failed and left out (exit code 1).
+    With --tail FILE... DB.TABLE lines of growing log files are taken as they are written.
+    """
+    from sdb.cli.syncing import (
+        check_alone,
+        fitting_tables,
+        follow_tables,
+        seconds_of,
+        sync_tables,
+        syncs_of,
+    )
+
+    prepare(verbose=verbose, quiet=quiet)
+    options = {} if stats is None else {"stats": stats}
+    location = table_root(context, root, allow_inputs)
+    unfit = {"--dry-run": dry_run, "--retry": retry, "--spark": spark}
+    unfit |= {"--vanished": vanished != "keep"}
+    of_tail = {"--once": once, "--batch": batch is not None, "--format": fmt is not None}
+    of_tail |= {"--hints": hints is not None, "--on-error": on_error != "fail"}
+    if tail:
+        from sdb.cli.tailing import tail_into
+
+        unfit |= {"--follow": follow, "--queue": queue is not None}
+        unfit |= {"--changed": changed != "keep", "--branch": branch != "main"}
+        check_alone("--tail", unfit)
+        return tail_into(
+            location,
+            [database, *(patterns or [])],
+            tail,
+            interval=interval,
+            batch=batch,
+            settle_seconds=2.0 if settle is None else seconds_of(settle, "--settle", 0.0),
+            is_once=once,
+            on_error=on_error,
+            as_json=as_json,
+            verbose=verbose,
+            quiet=quiet,
+            author=author(),
+            threads=threads,
+            format=suffix(fmt),
+            hints=content(hints),
+            **options,
+        )
+    check_alone("a sync without --tail", of_tail)
+    choice = sparks.Choice(
+        master, tasks, target_size, conf, append=False, print_submit=print_submit
+    )
+    if not spark:
+        choice.check_unused("sdb sync --spark")
+    if print_submit:
+        output.say(sparks.submit_command(master, conf))
+        return 0
+    pattern = _only(patterns or [])
+    is_pattern = pattern is not None and not set(pattern).isdisjoint("*?[")
+    database, pattern = database_and_pattern(location, database, pattern)
+    if follow or queue is not None:
+        if queue is not None:
+            unfit |= {"--changed": changed != "keep", "--settle": settle is not None}
+        check_alone("--follow" if queue is None else "--queue", unfit)
+        return follow_tables(
+            location,
+            database,
+            pattern,
+            interval="5s" if interval is None else interval,
+            settle=settle,
+            changed=changed,
+            queue=queue,
+            as_json=as_json,
+            verbose=verbose,
+            quiet=quiet,
+            branch=branch,
+            author=author(),
+            threads=threads,
+            **options,
+        )
+    check_alone("a sync without --follow", {"--settle": settle is not None})
+    tables = fitting_tables(location, database, pattern, is_pattern=is_pattern)
+    with syncs_of(choice if spark else None, threads=threads, quiet=quiet) as sync:
+        synced, failures = sync_tables(
+            sync,
+            (location, database, tables),
+            progress=progress,
+            dry_run=dry_run,
+            verbose=verbose,
+            quiet=quiet,
+            retry=retry,
+            changed=changed,
+            vanished=vanished,
+            branch=branch,
+            author=author(),
+            **options,
+        )
+    if as_json:
+        output.say_json({"tables": [outcome.as_dict() for outcome in synced]})
+    for failure in failures[1:]:
+        output.complain(failure.message, failure.hint)
+    if failures:
+        raise failures[0]
+    return int(any(outcome.rejected for outcome in synced))
+
+
+def _only(patterns: list[str]) -> str | None:
+    """Return the pattern if there is one."""
+    if patterns[1:]:
+        raise UsageError(f"unexpected word {patterns[1]!r}", expected="DB, DB.TABLE or DB PATTERN")
+    return patterns[0] if patterns else None

@@ -1,0 +1,77 @@
+"""`sdb query-store`."""
+
+from __future__ import annotations
+
+from sdb.cli import output
+from sdb.cli.options import AsJson, Root, table_root
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.errors import UsageError
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb query-store put --param n:integer old 'SELECT * FROM t WHERE id < $n'",
+    "sdb query-store list --root lake",
+    "sdb query-store drop old",
+)
+
+_ACTIONS = ("put", "list", "drop")
+
+
+def command(
+    context: Context,
+    action: Annotated[
+        str, Argument(metavar="put|list|drop", help="Store, list or delete queries.")
+    ],
+    name: Annotated[str | None, Argument(metavar="NAME", help="The name of the query.")] = None,
+    sql: Annotated[str | None, Argument(metavar="QUERY", help="A SELECT.")] = None,
+    param: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME:TYPE[=VALUE]",
+            help="A parameter, $NAME in the query: text, integer, number, boolean, time or list.",
+        ),
+    ] = None,
+    description: Annotated[str, Option(metavar="TEXT", help="What the query is for.")] = "",
+    replace: Annotated[bool, Option("--replace", help="Replace a query of the same name.")] = False,
+    root: Root = None,
+    as_json: AsJson = False,
+) -> None:
+    """Store queries that sdb serve answers by their names.
+
+    They are at /v1/queries/NAME.csv?type=..., for tokens with the right query:NAME, whatever
+    tables they read.
+    """
+    from sdb.query.storedquery import checked
+    from sdb.table.catalog import storedqueries as stored
+
+    if action not in _ACTIONS:
+        raise UsageError(f"unknown action {action!r}", expected=", ".join(_ACTIONS))
+    location = table_root(context, root)
+    if action == "list":
+        _list(list(stored.queries(location)), as_json=as_json)
+        return
+    if name is None:
+        raise UsageError(f"the name of the query is missing: sdb query-store {action} NAME")
+    if action == "drop":
+        stored.drop(location, name)
+        return
+    if sql is None:
+        raise UsageError("the query is missing: sdb query-store put NAME 'SELECT ...'")
+    params = tuple([stored.param(text) for text in param or []])
+    query = checked(stored.StoredQuery(name, sql, params, description))
+    stored.put(location, query, replace=replace)
+    if as_json:
+        output.say_json(query.as_dict())
+
+
+def _list(listed: list, *, as_json: bool) -> None:  # type: ignore[type-arg]
+    from sdb.view.facts import table
+
+    if as_json:
+        output.say_json([query.as_dict() for query in listed])
+    elif listed:
+        rows = [
+            [query.name, " ".join(each.text for each in query.params), " ".join(query.text.split())]
+            for query in listed
+        ]
+        output.say(output.plain(table(["name", "parameters", "query"], rows, columns=1 << 16)))

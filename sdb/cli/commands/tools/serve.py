@@ -1,0 +1,148 @@
+"""`sdb serve`."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb import bounds, durations
+from sdb.cli import output
+from sdb.cli.options import Memory, Root, Threads, table_root
+from sdb.cli.parameters import Context, Option
+from sdb.errors import UnsupportedError, UsageError
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb serve --root lake",
+    "sdb serve --listen 0.0.0.0:80 --tokens tokens.json --host-name lake.net",
+    "curl 'http://127.0.0.1:7373/v1/query?sql=SELECT+COUNT(*)+FROM+web.gha'",
+)
+
+_PORT = 7373
+
+
+def command(
+    context: Context,
+    root: Root = None,
+    listen: Annotated[
+        str, Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
+    ] = f"127.0.0.1:{_PORT}",
+    tokens: Annotated[
+        str | None,
+        Option(metavar="FILE", help="Let only requests with a token of this file in: sdb token."),
+    ] = None,
+    host_name: Annotated[
+        list[str] | None,
+        Option("--host-name", metavar="NAME", help="Another name that clients call the server by."),
+    ] = None,
+    cors: Annotated[
+        list[str] | None, Option(metavar="ORIGIN", help="An origin whose pages may ask.")
+    ] = None,
+    write: Annotated[
+        bool, Option("--write", help="Without tokens: let requests of this machine change tables.")
+    ] = False,
+    public: Annotated[
+        bool, Option("--public", help="Let caches that many share keep answers.")
+    ] = False,
+    timeout: Annotated[str, Option(metavar="TIME", help="How long a query may run.")] = "60s",
+    running: Annotated[
+        int,
+        Option(
+            metavar="COUNT", help="How many queries compute at the same time.", bounds=bounds.TASKS
+        ),
+    ] = 2,
+    waiting: Annotated[
+        int,
+        Option(metavar="COUNT", help="How many more wait, for 10 s each.", bounds=bounds.WORKERS),
+    ] = 16,
+    max_scan: Annotated[
+        str | None,
+        Option(
+            "--max-scan",
+            metavar="SIZE",
+            help="Refuse queries that would read more.",
+            bounds=bounds.SCAN,
+        ),
+    ] = None,
+    max_bytes: Annotated[
+        str | None,
+        Option(
+            "--max-bytes",
+            metavar="SIZE",
+            help="End answers that are larger with an error.",
+            bounds=bounds.ANSWER,
+        ),
+    ] = None,
+    max_rows: Annotated[
+        int,
+        Option(
+            "--max-rows",
+            metavar="COUNT",
+            help="How many rows an answer has that is a JSON object or a page.",
+            bounds=bounds.ANSWER_ROWS,
+        ),
+    ] = 10_000,
+    max_age: Annotated[
+        str,
+        Option("--max-age", metavar="TIME", help="How long a request may let caches keep answers."),
+    ] = "5m",
+    memory: Memory = None,
+    threads: Threads = None,
+    quiet: Annotated[
+        bool, Option("--quiet", "-q", help="Write no line for each request to standard error.")
+    ] = False,
+) -> None:
+    """Serve the tables below a root over HTTP.
+
+    Queries, tables and versions for programs of any language, with answers that caches may keep
+    until rows change: docs/serve.md. The server keeps no state of its own. It ends at Ctrl-C and
+    SIGTERM, when running requests are done (30 s at most).
+    """
+    from pathlib import Path
+
+    try:
+        from sdb.serve.server import serve
+        from sdb.serve.settings import ServerSettings
+    except ModuleNotFoundError as error:
+        raise UnsupportedError(
+            f"sdb serve needs the package {error.name}",
+            hint="pip install 'sdb-packfile[serve]'",
+        ) from None
+
+    host, port = _address(listen)
+    located = table_root(context, root)
+    settings = ServerSettings(
+        located.location,
+        host,
+        port,
+        tokens=None if tokens is None else Path(tokens),
+        hosts=tuple(host_name or ()),
+        cors=tuple(cors or ()),
+        may_write=write,
+        is_public=public,
+        access_log=not quiet,
+        timeout_seconds=durations.seconds(timeout, bare=True),
+        memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
+        threads=threads,
+        running=bounds.TASKS.check(running),
+        waiting=bounds.WORKERS.check(waiting),
+        scan_bytes=None if max_scan is None else bounds.SCAN.read(max_scan),
+        rows=bounds.ANSWER_ROWS.check(max_rows),
+        answer_bytes=None if max_bytes is None else bounds.ANSWER.read(max_bytes),
+        max_age_seconds=int(durations.seconds(max_age, bare=True)),
+    )
+
+    def ready(url: str) -> None:
+        output.say(f"serving {located.location} at {url}", to=sys.stderr)
+        if not located.databases():
+            output.say(f"note: there are no tables below {located.location} yet", to=sys.stderr)
+
+    serve(settings, ready=ready)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        host, port = text, str(_PORT)
+    if not (port.isascii() and port.isdigit()) or int(port) > 65_535:  # noqa: PLR2004 - ports
+        raise UsageError(f"{text!r} is no address to listen on", expected="127.0.0.1:7373")
+    return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - tokens are needed for it

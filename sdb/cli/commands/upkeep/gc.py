@@ -1,0 +1,85 @@
+"""`sdb gc`."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb.cli import output
+from sdb.cli.meter import Meter
+from sdb.cli.options import (
+    AsJson,
+    DryRun,
+    NextWord,
+    ProgressMode,
+    Quiet,
+    Root,
+    TableName,
+    Verbose,
+    table_root,
+)
+from sdb.cli.parameters import Context, Option
+from sdb.cli.tablenames import author, table_of
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb gc --dry-run -v --root lake web.gha",
+    "sdb gc --grace 48h --root lake web gha",
+    "sdb gc -n --explain --root lake web.gha",
+)
+
+
+def command(
+    context: Context,
+    name: TableName,
+    table: NextWord = None,
+    dry_run: DryRun = False,
+    grace: Annotated[
+        str,
+        Option(
+            "--grace",
+            metavar="TIME",
+            help="Grace period: keep what was readable within it (24h, 2d).",
+        ),
+    ] = "24h",
+    explain: Annotated[
+        bool, Option("--explain", help="Name each object that stays, and what keeps it.")
+    ] = False,
+    root: Root = None,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Delete objects that no version of a table needs.
+
+    What was readable or written within the grace period stays. If anything that the table refers to
+    cannot be read, nothing is deleted.
+    """
+    from sdb import durations
+    from sdb.cli.render.collected import explained, lines_of
+    from sdb.table.maintenance.gc import collect
+
+    names = table_of(name, table)
+    with Meter("collecting", progress, quiet=quiet) as meter:
+        outcome = collect(
+            table_root(context, root),
+            *names,
+            grace_seconds=durations.seconds(grace),
+            dry_run=dry_run,
+            author=author(),
+            progress=meter,
+        )
+    if as_json:
+        explained_kept = {"kept": [entry.as_dict() for entry in outcome.held]} if explain else {}
+        output.say_json(outcome.as_dict() | explained_kept)
+        return
+    if verbose:
+        for entry in outcome.garbage:
+            what = f"the upload of {entry.key}" if entry.kind == "upload" else entry.key
+            output.say(output.plain(f"{'would remove' if dry_run else 'removed'} {what}"))
+    if explain:
+        for line in explained(outcome, grace):
+            output.say(output.plain(line))
+    if not quiet:
+        for line in lines_of(outcome, grace, is_dry=dry_run):
+            output.say(output.plain(f"sdb: {line}"), to=sys.stderr)

@@ -1,0 +1,205 @@
+"""`sdb maintain`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+
+from sdb import bounds
+from sdb.cli import output
+from sdb.cli.options import AllowInputs, AsJson, DryRun, Quiet, Root, table_root
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.tablenames import author, database_and_pattern
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb maintain --once --root lake",
+    "sdb maintain --once --dry-run --root lake web.gha",
+    "sdb maintain --interval 1m --cpu 25% --root lake web",
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.sync.follower import Trouble
+    from sdb.table.upkeep.actions import Action
+    from sdb.table.upkeep.maintain import Maintainer, TableChoice
+
+_TERMINATED = 128 + signal.SIGTERM
+
+
+def command(
+    context: Context,
+    database: Annotated[
+        str | None,
+        Argument(metavar="[DB]", help="The database, or DB.TABLE; default: all tables."),
+    ] = None,
+    pattern: Annotated[
+        str | None, Argument(metavar="PATTERN", help="Names of tables, as 'gh*'; default: all.")
+    ] = None,
+    once: Annotated[
+        bool,
+        Option("--once", help="Do what there is to do now, and end; without it: keep running."),
+    ] = False,
+    interval: Annotated[
+        str | None,
+        Option(
+            "--interval", metavar="TIME", help="Time between rounds over the tables; default: 1m."
+        ),
+    ] = None,
+    cpu: Annotated[
+        str, Option("--cpu", metavar="PERCENT", help="Share of one processor, on average.")
+    ] = "50%",
+    min_free: Annotated[
+        str,
+        Option(
+            "--min-free",
+            metavar="SIZE",
+            bounds=bounds.FREE,
+            help="Space that compactions leave free on the disk.",
+        ),
+    ] = "1GiB",
+    grace: Annotated[
+        str | None,
+        Option(
+            "--grace",
+            metavar="TIME",
+            help="Grace period of collections; default: that of the definition, or 24h.",
+        ),
+    ] = None,
+    dry_run: DryRun = False,
+    allow_inputs: AllowInputs = None,
+    root: Root = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> int:
+    """Keep tables small: merge, expire and collect by their rules.
+
+    Small packfiles are merged, old rows and versions go, and what nothing needs is deleted. It may
+    run beside writers and readers, and on several machines at once. SIGTERM and Ctrl-C end it
+    within a second.
+    """
+    from sdb import durations
+    from sdb.cli.syncing import seconds_of
+    from sdb.errors import UsageError
+    from sdb.table.upkeep.actions import Request
+    from sdb.table.upkeep.budget import Budget
+    from sdb.table.upkeep.maintain import INTERVAL_SECONDS, maintainer
+
+    if once and interval is not None:
+        raise UsageError("--once ends, and --interval keeps running", expected="one of them")
+    is_once = once or dry_run
+    stop = threading.Event()
+    location = table_root(context, root, allow_inputs)
+    chosen = _chosen(location, database, pattern)
+    telling = _Telling(as_json=as_json, quiet=quiet)
+    request = Request(
+        telling.action,
+        Budget(_share(cpu), _free_bytes(min_free), stop),
+        author(),
+        is_dry=dry_run,
+        is_once=is_once,
+        interval_seconds=INTERVAL_SECONDS if interval is None else seconds_of(interval),
+        grace_seconds=None if grace is None else durations.seconds(grace),
+    )
+    upkeep = maintainer(location, chosen, request, telling.trouble)
+    if is_once:
+        return _one_round(upkeep, telling)
+    return _rounds(upkeep, stop)
+
+
+def _one_round(upkeep: Maintainer, telling: _Telling) -> int:
+    done = upkeep.round()
+    if not done.actions and not done.failures:
+        telling.say("nothing to do")
+    for failure in done.failures[1:]:
+        output.complain(failure.message, failure.hint)
+    if done.failures:
+        raise done.failures[0]
+    return 0
+
+
+def _rounds(upkeep: Maintainer, stop: threading.Event) -> int:
+    """Maintain until a signal ends it: SIGTERM is how a service is stopped, and no error."""
+    from sdb.cli.interrupts import Interruptible
+
+    watch = Interruptible()
+    try:
+        with watch:
+            watch.arm(stop.set)
+            upkeep.run()
+    except SystemExit as ended:
+        if ended.code != _TERMINATED:
+            raise
+    if watch.is_interrupted:
+        raise KeyboardInterrupt
+    return 0
+
+
+def _chosen(root: TableRoot, database: str | None, pattern: str | None) -> TableChoice:
+    """Return the tables that the words of the command line mean.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such database or table.
+    """
+    from sdb.cli.render.tables import databases_of
+    from sdb.table.upkeep.maintain import TableChoice
+
+    if database is None:
+        databases_of(root, None)  # which checks that the root is there
+        return TableChoice()
+    return TableChoice(*database_and_pattern(root, database, pattern)).check(root)
+
+
+def _free_bytes(text: str) -> int:
+    from sdb.errors import UsageError
+
+    try:
+        return bounds.FREE.read(text)
+    except UsageError as error:
+        raise error.within("--min-free") from None
+
+
+def _share(text: str) -> float:
+    """Read a share of a processor, as in ``50%``."""
+    from sdb.errors import UsageError
+
+    digits = text.strip().removesuffix("%")
+    if not digits.isascii() or not digits.isdigit() or not 1 <= int(digits[:4]) <= 100:  # noqa: PLR2004
+        raise UsageError(f"--cpu {text[:20]!r}", expected="a percentage from 1% to 100%")
+    return int(digits) / 100
+
+
+class _Telling:
+    """Reports what is done: in words on standard error, or as a line of JSON for each step."""
+
+    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+        self._as_json, self._quiet = as_json, quiet
+
+    def action(self, action: Action) -> None:
+        if self._as_json:
+            output.say(json.dumps(action.as_dict()))
+            sys.stdout.flush()
+            return
+        version = "" if action.version is None else f" (version {action.version:,})"
+        self.say(f"{action.table}: {action.text}{version}")
+
+    def trouble(self, event: Trouble) -> None:
+        name = ".".join(filter(None, (event.database, event.table)))
+        again = "it works again" if event.error is None else event.error.message
+        if self._as_json:
+            facts = {"table": name, "action": "recovered", "text": again}
+            facts |= {} if event.error is None else {"action": "failed"}
+            output.say(json.dumps(facts))
+            sys.stdout.flush()
+        else:
+            self.say(f"{name}: {output.shortened(again)}", always=True)
+
+    def say(self, text: str, *, always: bool = False) -> None:
+        if always or not (self._quiet or self._as_json):
+            output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+            sys.stderr.flush()

@@ -1,0 +1,97 @@
+"""`sdb purge`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sdb import bounds
+from sdb.cli import output
+from sdb.cli.following import Following
+from sdb.cli.interrupts import Interruptible
+from sdb.cli.meter import Meter
+from sdb.cli.options import (
+    AsJson,
+    DryRun,
+    Memory,
+    Message,
+    NextWord,
+    Params,
+    ProgressMode,
+    PurgeWhere,
+    Quiet,
+    Root,
+    TableName,
+    Threads,
+    Verbose,
+    sql_params,
+    table_root,
+)
+from sdb.cli.parameters import Context
+from sdb.cli.tablenames import author, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.query.result.result import Result
+
+EXAMPLES = (
+    "sdb purge -n --root lake web.gha --where \"actor.login = 'ann'\"",
+    "sdb purge --root lake web.gha --where 'actor.id = $id' --param id=7",
+)
+
+
+def command(
+    context: Context,
+    name: TableName,
+    table: NextWord = None,
+    where: PurgeWhere = None,
+    param: Params = None,
+    dry_run: DryRun = False,
+    message: Message = "",
+    root: Root = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> int:
+    """Erase rows from all versions of a table, and from the disk.
+
+    Versions that had such rows leave the history of each branch, with their tags. Tables that share
+    packfiles lose the rows, too. Run a purge that was interrupted again: it continues. At the end
+    all that is left is searched; exit code 1 if such rows are still there.
+    """
+    from sdb.cli.render.purged import lines_of
+    from sdb.query.writes.purge import purge
+
+    output.prepare(verbose=verbose, quiet=quiet)
+    with Interruptible() as signals, Meter("purging", progress, quiet=quiet) as meter:
+
+        @contextmanager
+        def follow(result: Result) -> Iterator[None]:
+            signals.arm(result.interrupt)
+            with Following(result, meter):
+                yield
+            meter.turn("purging")
+
+        outcome = purge(
+            table_root(context, root),
+            *table_of(name, table),
+            where or "",
+            params=sql_params(param),
+            dry_run=dry_run,
+            author=author(),
+            message=message,
+            threads=threads,
+            memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
+            progress=meter,
+            follow=follow,
+        )
+    if as_json:
+        output.say_json(outcome.as_dict())
+    for line in lines_of(outcome, verbose=verbose) if not (as_json or quiet) else ():
+        output.say(output.plain(f"sdb: {line}"), to=sys.stderr)
+    return 0 if outcome.ok or dry_run else 1

@@ -1,0 +1,96 @@
+"""`sdb status`."""
+
+from __future__ import annotations
+
+from sdb import sizes
+from sdb.cli import output
+from sdb.cli.options import AsJson, Root, table_root
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.tablenames import database_and_pattern
+from sdb.typed import Annotated
+
+EXAMPLES = ("sdb status --root lake", "sdb status --json --exact --root lake web.gha")
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.table.upkeep.status import TableStatus
+
+
+def command(
+    context: Context,
+    database: Annotated[
+        str | None,
+        Argument(metavar="[DB]", help="The database, or DB.TABLE; default: all tables."),
+    ] = None,
+    pattern: Annotated[
+        str | None, Argument(metavar="PATTERN", help="Names of tables, as 'gh*'; default: all.")
+    ] = None,
+    exact: Annotated[
+        bool, Option("--exact", help="Count unneeded objects exactly, however many versions.")
+    ] = False,
+    inputs: Annotated[
+        bool, Option("--inputs", help="Also list the inputs, to find those that wait.")
+    ] = False,
+    root: Root = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show what each table needs, and which command mends it.
+
+    Only metadata is read. The exit code is 1 if a table needs something.
+    """
+    from sdb.cli.render.tables import databases_of
+    from sdb.errors import SdbError
+    from sdb.table.upkeep.maintain import TableChoice
+    from sdb.table.upkeep.status import table_status
+
+    location = table_root(context, root)
+    databases_of(location, None)  # which checks that the root is there
+    chosen = TableChoice()
+    if database is not None:
+        chosen = TableChoice(*database_and_pattern(location, database, pattern)).check(location)
+    statuses: list[TableStatus] = []
+    failure: SdbError | None = None
+    for keys in chosen.tables(location):
+        try:
+            status = table_status(location, keys, exact=exact, with_inputs=inputs)
+        except SdbError as error:
+            failure = failure or error
+            output.complain(f"{keys.database}.{keys.table}: {error.message}", error.hint)
+            continue
+        statuses.append(status)
+        for line in () if as_json else _lines(status):
+            output.say(output.plain(line))
+    if as_json:
+        output.say_json({"tables": [status.as_dict() for status in statuses]})
+    if failure is not None:
+        return failure.exit_code
+    return int(any(status.needs for status in statuses))
+
+
+def _lines(status: TableStatus) -> Iterator[str]:
+    facts = status.facts
+    if facts.get("version") is None:
+        yield f"{status.table}:"
+    else:
+        at = str(facts["at"]).partition(".")[0].rstrip("Z")
+        well = "" if status.needs else "; well"
+        yield f"{status.table}: version {facts['version']:,} of {at}Z{well}"
+        size, stored = (sizes.human(_number(facts[name])) for name in ("bytes", "stored_bytes"))
+        counts = _counted(facts["packfiles"], "packfile"), _counted(facts["versions"], "version")
+        yield f"  {counts[0]} of {size}, {counts[1]}; {stored} with all versions"
+    for need in status.needs:
+        yield f"  {need.command}"
+        yield f"      {need.text}"
+    for note in status.notes:
+        yield f"  note: {note}"
+
+
+def _counted(value: object, noun: str) -> str:
+    count = _number(value)
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,1 @@
+"""Commands about versions, branches and copies of tables."""

@@ -1,0 +1,82 @@
+"""`sdb diff`."""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.cli import output
+from sdb.cli.meter import Meter
+from sdb.cli.options import AsJson, NextWord, ProgressMode, Root, TableVersion
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.tablenames import joined_table, named_table, opened_table
+from sdb.errors import UsageError
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb diff --root lake web.gha@1 web.gha@2",
+    "sdb diff --rows --root lake web.gha@-1",
+)
+
+
+def command(
+    context: Context,
+    name: TableVersion,
+    other: Annotated[
+        str | None,
+        Argument(
+            metavar="[DB.TABLE@REF]", help="The later version, or @REF alone; default: the newest."
+        ),
+    ] = None,
+    last: NextWord = None,
+    rows: Annotated[
+        bool, Option("--rows", help="Print rows that differ as JSON, with +, - and ~.")
+    ] = False,
+    key: Annotated[
+        str | None,
+        Option(
+            "--key",
+            metavar="FIELDS",
+            help="Fields that tell one row from all others (id, or a.id,b), for --rows.",
+        ),
+    ] = None,
+    root: Root = None,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Compare two versions of a table.
+
+    Shows the packfiles, rows and bytes that came and went, and how many rows were inserted,
+    updated and deleted. --rows reads the packfiles that differ; a row that was only moved, as by a
+    compaction, is no difference, and one that was changed is shown once, with the old and new
+    values of its fields.
+    """
+    from sdb.table.history.diff import compare
+
+    name, words = joined_table(name, other, last)
+    database, table, _ = named_table(name)
+    later = words[0] if words else ""
+    if "." not in later.partition("@")[0]:  # a version of the same table
+        later = f"{database}.{table}{later and '@'}{later.removeprefix('@')}"
+    difference = compare(opened_table(context, root, name), opened_table(context, root, later))
+    if key and not rows:
+        raise UsageError("--key pairs rows, which --rows prints", expected="--rows --key FIELDS")
+    if rows:
+        from sdb.table.history.rowdiff import changed_rows
+
+        if difference.row_counts is None and not key:
+            notes.warn(
+                "rows without a key: a changed row appears as - and +; --key FIELDS pairs them"
+            )
+        with Meter("comparing", progress) as meter:
+            stream = output.binary()
+            paths = key.split(",") if key else ()
+            for changed_row in changed_rows(difference, key=paths, progress=meter):
+                stream.write(changed_row.encode())
+            stream.flush()
+        return
+    if as_json:
+        output.say_json(difference.as_dict())
+        return
+    from sdb.view.versionlist import differences
+
+    text = differences(difference, columns=output.columns())
+    output.say(output.plain(text.removesuffix("\n")))

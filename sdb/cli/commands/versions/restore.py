@@ -1,0 +1,52 @@
+"""`sdb restore`."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb.cli import output
+from sdb.cli.options import AsJson, Message, NextWord, Quiet, Root, TableVersion, table_root
+from sdb.cli.parameters import Argument, Context
+from sdb.cli.tablenames import author, joined_table, named_table
+from sdb.errors import UsageError
+from sdb.typed import Annotated
+
+EXAMPLES = ("sdb restore --root lake web.gha 2", "sdb restore --root lake web.gha@-1 -m 'bad day'")
+
+
+def command(
+    context: Context,
+    name: TableVersion,
+    reference: Annotated[
+        str | None, Argument(metavar="[REF]", help="The version, if not as @REF behind the table.")
+    ] = None,
+    last: NextWord = None,
+    message: Message = "",
+    root: Root = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a new version with the content of an old one.
+
+    Its inputs are restored, too: the next sync takes those again that came in between. The versions
+    in between stay in the history.
+    """
+    from sdb.table.history.restore import restore
+
+    name, words = joined_table(name, reference, last)
+    reference = words[0] if words else ""
+    database, table, behind = named_table(name)
+    if bool(reference) == bool(behind):
+        raise UsageError("no version to restore given", expected="DB.TABLE REF")
+    wanted = reference or behind
+    restored = restore(
+        table_root(context, root), database, table, wanted, author=author(), message=message
+    )
+    if as_json:
+        output.say_json(restored.as_dict())
+    elif not quiet:
+        old = wanted if restored.restored is None else f"version {restored.restored}"
+        text = f"version {restored.version} of {database}.{table} has the content of {old}"
+        if not restored.is_new:
+            text = f"version {restored.version} of {database}.{table} has that content already"
+        output.say(output.plain(f"sdb: {text}"), to=sys.stderr)

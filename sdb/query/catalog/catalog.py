@@ -1,0 +1,364 @@
+"""Opens the tables of a query, each packfile once."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from itertools import chain
+
+from sdb.errors import NotFoundError, UnsupportedError, UsageError
+from sdb.packfile.prune.predicate import Anywhere, Both, Instant, Nowhere
+from sdb.packfile.prune.unknownfields import warn_unknown
+from sdb.packfile.read.reader import open_packfile
+from sdb.progress import silent
+from sdb.query.analyze.folding import fold
+from sdb.query.catalog.locations import candidates
+from sdb.query.catalog.namedtables import NamedTables
+from sdb.query.catalog.ondemand import open_table
+from sdb.query.catalog.pseudo import is_pseudo
+from sdb.query.catalog.reduction import reduce
+from sdb.query.catalog.tables import table_name
+from sdb.query.catalog.tablescan import PackfileScan, TableScan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from sdb.cancellation import Cancellation
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.read.fields import Inventory
+    from sdb.packfile.read.fieldstats import Statistics
+    from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.trailer.fieldcounts import FieldPath
+    from sdb.packfile.trailer.trailer import Trailer
+    from sdb.progress import Progress
+    from sdb.query.catalog.dataset import TableName
+    from sdb.query.catalog.namedtables import OpenedTables
+    from sdb.query.catalog.period import Period
+    from sdb.query.catalog.storedtable import TableSource
+    from sdb.query.catalog.views import UsedView
+    from sdb.query.syntax import ast
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import Visible
+
+_ANYWHERE = Anywhere()
+_OPENERS = 16
+_ALL_TABLES = ("sdb", "tables")
+_SUFFIX = ".zion"
+
+
+class Catalog:
+    """Opens the tables of a query, each packfile once: an `OpenDataset`.
+
+    * ``root``: Folder or URL that relative paths start at; the current folder when empty.
+    * ``prune``: Whether blocks are left out where the condition cannot be TRUE.
+    * ``now_us``: The instant of UTCNOW(), in microseconds since 1970.
+    * ``threads``: Threads that pack tables which are no packfiles yet.
+    * ``period``: Times that the rows of all tables must have.
+    * ``at``: The version of tables of which a query does not name one; the newest when empty.
+    * ``pinned``: Tables as they were read, by names with that of the database: what the query sees
+      of them.
+    * ``known``: Tables that have a meaning of their own here, by the parts of their names, and
+      ``@`` with the name of a branch behind them.
+    * ``visible``: Whether a query may name a table; nothing but tables can be named then.
+    * ``cancellation``: What stops the query.
+    * ``opened``: Tables as a plan has opened them, by names and version: the query sees these.
+    """
+
+    def __init__(  # noqa: PLR0913 - by name
+        self,
+        root: str = "",
+        *,
+        prune: bool = True,
+        now_us: int = 0,
+        threads: int | None = None,
+        progress: Progress = silent,
+        period: Period | None = None,
+        at: str = "",
+        pinned: Mapping[str, TableHandle] | None = None,
+        known: Mapping[tuple[str, ...], TableSource] | None = None,
+        visible: Visible | None = None,
+        cancellation: Cancellation | None = None,
+        opened: OpenedTables | None = None,
+    ) -> None:
+        self._cancellation = cancellation
+        self._root = root
+        self._visible = visible
+        self._at = at
+        self._pinned = pinned or {}
+        self._prune = prune
+        self._now_us = now_us
+        self._threads = threads
+        self._progress = progress
+        self._period = period
+        self._named = NamedTables(root, at, self._pinned, known or {}, visible, opened)
+        self._open: dict[str, Packfile] = {}
+        self._found: dict[TableName, list[Packfile]] = {}
+        self.tables: list[TableScan] = []
+        self.views: list[UsedView] = []
+        # What the condition asks of packfiles that are all that their table has
+        self.tested: list[tuple[Predicate, tuple[PackfileScan, ...]]] = []
+        self.is_closed = False
+
+    def __call__(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> TableScan:
+        """Find the rows of tables.
+
+        * ``tables``: Their names; the rows of one follow on those of the other.
+        * ``condition``: Only rows for which it is TRUE are wanted.
+
+        Returns: The rows, and possibly others for which the condition is not TRUE.
+
+        Raises
+        ------
+        NotFoundError, AccessError, UsageError
+            A packfile cannot be opened, or no file has such a name.
+        CorruptError
+            A file is no packfile, or a damaged one.
+        """
+        self.check_cancelled()
+        test, times = self._within_period(tables, self._reduced(condition))
+        packs = self._packs(tables, test)
+        if self._period is not None:
+            self._period.path(packs)  # the same in those that were not looked at before
+        name = " ++ ".join(name.text for name in tables)
+        stored = chain.from_iterable(map(self._named.find, tables))
+        steps = tuple([source.steps(test) for source in stored])
+        table = TableScan(name, test, packs, prune=self._prune, times=times, steps=steps)
+        self.tables.append(table)
+        if all(map(self._named.is_whole, tables)):
+            self.tested.append((test, table.parts))
+        return table
+
+    def look(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> TableScan:
+        """Find the rows of tables, as a call does, for something that is no part of the answer."""
+        tables_before, tested_before = len(self.tables), len(self.tested)
+        try:
+            return self(tables, condition)
+        finally:
+            del self.tables[tables_before:]
+            del self.tested[tested_before:]
+
+    def open_together(self, statement: ast.Statement) -> None:
+        """Open the tables of a statement, so that they are of one moment."""
+        self._named.open_together(statement)
+
+    def name_queries(self, statement: ast.Statement) -> None:
+        """Remember the names of the queries of WITH, which errors about tables suggest."""
+        self._named.name_queries(statement)
+
+    def with_views(self, statement: ast.Statement) -> ast.Statement:
+        """Return a statement whose views are written out; see :mod:`sdb.query.catalog.views`."""
+        if not self._named.any_view(statement):
+            return statement
+        from sdb.query.catalog.views import ViewExpansion
+
+        if statement.described is not None:
+            hint = "write SELECT * FROM the view; DESCRIBE the tables that it reads"
+            raise UnsupportedError("DESCRIBE and SUMMARIZE take tables, and no views", hint=hint)
+        expansion = ViewExpansion(self._named.view, self._root, self._at)
+        statement = expansion.statement(statement)
+        self.views = expansion.used
+        return statement
+
+    def check_cancelled(self) -> None:
+        """Stop here if the query was cancelled.
+
+        Raises
+        ------
+        CancelledError
+            It was.
+        """
+        if self._cancellation is not None:
+            self._cancellation.check()
+
+    def interrupting(self, interrupt: Callable[[], None]) -> AbstractContextManager[None]:
+        """Have a step of the query interrupted when the query is cancelled."""
+        return (
+            nullcontext()
+            if self._cancellation is None
+            else self._cancellation.interrupting(interrupt)
+        )
+
+    def _within_period(
+        self, tables: tuple[TableName, ...], test: Predicate
+    ) -> tuple[Predicate, tuple[Any, ...] | None]:
+        """Add the times that rows must have to a condition, and give what scans decide of them."""
+        period = self._period
+        if period is None:
+            return test, None
+        path = period.path(self._packs(tables, Nowhere())) or period.path(self._packs(tables, test))
+        if path is None:
+            return test, None
+        both = Both((period.test(path), test)) if self._prune else test
+        return both, period.predicate(path)
+
+    def _reduced(self, condition: ast.Expr | None) -> Predicate:
+        if condition is None or not self._prune:
+            return Anywhere()
+        return reduce(fold(condition, Instant(self._now_us)))
+
+    def _packs(self, tables: tuple[TableName, ...], test: Predicate) -> list[Packfile]:
+        return list(chain.from_iterable(self._find(name, test) for name in tables))
+
+    def _find(self, name: TableName, test: Predicate = _ANYWHERE) -> list[Packfile]:
+        """Return the packfiles of a table; below a root those that the test does not rule out."""
+        stored = self._named.find(name)
+        if stored:
+            packs = list(chain.from_iterable(source.packs(test) for source in stored))
+            before = self._found.get(name)
+            self._found[name] = list(dict.fromkeys([*before, *packs])) if before else packs
+            return packs
+        if name.through:
+            raise self._named.gone(name)
+        if self._visible is not None:
+            self._found[name] = self._seen(name, self._visible)
+            return self._found[name]
+        try:
+            self._found[name] = self._files(name)
+        except NotFoundError as error:
+            if name.parts == _ALL_TABLES:
+                self._found[name] = self._system(name.parts[1:])
+            elif name.kind == "system":
+                raise
+            else:
+                raise self._named.unknown(name) or self._named.hinted(error, name) from None
+        return self._found[name]
+
+    def _seen(self, name: TableName, visible: Visible) -> list[Packfile]:
+        """Return a table about tables; files are not there for a query that names tables alone."""
+        if name.kind == "system" or name.parts == _ALL_TABLES:
+            return self._system(name.parts if name.kind == "system" else name.parts[1:])
+        raise self._named.unseen(name, visible)
+
+    def _system(self, parts: tuple[str, ...]) -> list[Packfile]:
+        """Return a table about tables, which is made once."""
+        path = f"sdb.{parts}"
+        if path not in self._open:
+            from sdb.query.catalog.systemtables import system_table
+
+            packfile = system_table(
+                self._root, parts, at=self._at, pinned=self._pinned, visible=self._visible
+            )
+            self._open[path] = packfile
+        return [self._open[path]]
+
+    def _files(self, name: TableName) -> list[Packfile]:
+        if name.kind == "system":
+            return self._system(name.parts)
+        if name.at is not None:
+            message = f"{name.text}: files have no versions"
+            raise self._named.unknown(name) or UsageError(message, hint="tables do: FROM db.t@12")
+        paths = candidates(name, self._root)
+        # What is packed for the query is so by all threads, one after the other, and in the thread
+        # that Ctrl-C stops.
+        for path in paths:
+            if path not in self._open and not path.endswith(_SUFFIX):
+                self._open[path] = open_table(path, threads=self._threads, progress=self._progress)
+        new = [path for path in paths if path not in self._open]
+        if len(new) > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(min(_OPENERS, len(new))) as pool:
+                opened = [(path, pool.submit(open_packfile, path)) for path in new]
+                for path, future in opened:
+                    if future.exception() is None:
+                        self._open[path] = future.result()
+                for _, future in opened:
+                    future.result()
+        elif new:
+            self._open[new[0]] = open_packfile(new[0])
+        return [self._open[path] for path in paths]
+
+    def _trailers(self, name: TableName) -> list[tuple[str, Trailer]]:
+        """Return names and whole trailers of the packfiles of a table."""
+        if stored := self._named.find(name):
+            return list(chain.from_iterable(source.trailers() for source in stored))
+        return [(pack.path, pack.trailer) for pack in self._find(name)]
+
+    def fields(self, tables: tuple[TableName, ...]) -> Inventory:
+        """Return the fields of tables, whose rows follow each other, from their trailers."""
+        from sdb.packfile.read.fields import inventory
+
+        return inventory(list(chain.from_iterable(map(self._trailers, tables))))
+
+    def statistics(self, table: TableScan, progress: Progress) -> Statistics:
+        """Find out what is in the fields of a table, from all of its rows."""
+        from sdb.packfile.read.fieldstats import scan
+
+        return scan([part.pack for part in table.parts], threads=self._threads, progress=progress)
+
+    def top_fields(self, tables: tuple[TableName, ...]) -> list[str] | None:
+        """Return the names of these fields at the top; None when they are not all known."""
+        inventory = self.fields(tables)
+        names = [str(field.path[0]) for field in inventory.fields if len(field.path) == 1]
+        return names if inventory.complete else None
+
+    @property
+    def opened(self) -> OpenedTables:
+        """The tables below the root that were opened, by names and version."""
+        return self._named.opened
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether rows count by their times, whatever the condition of the query is."""
+        return self._period is not None
+
+    def looked_at(self, name: TableName) -> Sequence[Packfile]:
+        """Return the packfiles of a table; none where some of them were not looked at."""
+        return self._found.get(name, []) if self._named.is_whole(name) else []
+
+    def warn_absent_paths(self, statement: ast.Statement, *, strict: bool = False) -> None:
+        """Warn of fields that a statement reads and no row of its tables has.
+
+        Raises
+        ------
+        UsageError
+            There are some, and `strict` is set.
+        """
+        from sdb.table.packfiles.knownfields import trailers_with_fields
+
+        fields: dict[tuple[TableName | None, ...], list[FieldPath]] = {}
+        for read in statement.reads:
+            path = tuple([step if isinstance(step, str) else None for step in read.steps])
+            if not is_pseudo(path) and not self._is_hidden(read.tables):
+                fields.setdefault(tuple(map(table_name, read.tables)), []).append(path)
+        for tables, paths in fields.items():
+            opened = [self._found[name] for name in tables if name in self._found]
+            # What was not looked at may have the field.
+            if len(opened) == len(tables) and all(map(self._named.is_whole, filter(None, tables))):
+                stored = [self._named.find(name) for name in tables if name]
+                of = " and ".join(dict.fromkeys(source.name for some in stored for source in some))
+                of = of if all(stored) else ""
+                packs = list(chain.from_iterable(opened))
+                warn_unknown(paths, trailers_with_fields(packs, paths), of=of, strict=strict)
+        if self._period is not None:
+            self._tell_absent_time(self._period, strict=strict)
+        is_system = any(name.kind == "system" for name in self._found)
+        if self._at and not is_system and not self._named.is_any_read:
+            raise UsageError(f"the query reads no table that {self._at} may be a version of")
+
+    def _is_hidden(self, tables: Sequence[ast.Table]) -> bool:
+        """Return whether a view reads tables that the query itself may not name."""
+        visible = self._visible
+        names = [name for name in map(table_name, tables) if name is not None and name.through]
+        return visible is not None and not all(visible(*name.parts[:2]) for name in names)
+
+    def _tell_absent_time(self, period: Period, *, strict: bool) -> None:
+        if not self.tables:
+            raise UsageError("the query reads no table of which since and until choose rows")
+        if period.field is None:
+            return
+        if not all(map(self._named.is_whole, self._found)):
+            return
+        for table in self.tables:
+            packs = [part.pack for part in table.parts]
+            if (path := period.path(packs)) is not None:
+                warn_unknown([path], [(pack.path, pack.trailer) for pack in packs], strict=strict)
+
+    def close(self) -> None:
+        """Close all packfiles."""
+        self.is_closed = True
+        self._named.close()
+        while self._open:
+            self._open.popitem()[1].close()

@@ -1,0 +1,342 @@
+"""Opens what a query names: packfiles as they are, other inputs as packfiles made for it.
+
+Such packfiles stay in the user's cache folder for the next query. One counts for an input as long
+as that is the same file with the same size and times, or has the same content where times cannot
+tell (decision 016), so that an answer is never that of an older content.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+
+from sdb import _core, bounds, notes, sizes
+from sdb.errors import CorruptError, InputError, NotFoundError, SdbError, text_of
+from sdb.packfile.inputs.inputs import recognise
+from sdb.packfile.inputs.streams import is_stream
+from sdb.packfile.read.reader import Packfile, open_packfile
+from sdb.packfile.trailer.read import read_trailer
+from sdb.progress import silent
+from sdb.records import record, replace
+from sdb.store.local import cachefolder
+from sdb.store.url import open_read, store_of
+from sdb.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.packfile.inputs.inputs import Input
+    from sdb.progress import Progress
+    from sdb.store.base import Location, Reader
+    from sdb.store.local.cachefolder import CacheEntry
+
+SIZE_VARIABLE = "SDB_CACHE_SIZE"
+_MOST_BYTES = 10 << 30
+_LEVEL = 1
+# Longer than the steps of the times of any file system, and than the system waits before it writes
+# what a program has changed through a memory map.
+_SETTLED_NS = 60 * 10**9
+_NAME_LENGTH = 80
+_LEAST_HUMAN = 1024
+
+
+def open_table(
+    location: Location, *, threads: int | None = None, progress: Progress = silent
+) -> Packfile:
+    """Open a packfile, or an input as the packfile that it makes.
+
+    * ``location``: A path or URL of a packfile, or of what :func:`sdb.pack` takes.
+
+    Raises
+    ------
+    NotFoundError, AccessError, UsageError
+        There is no such file, or it may not be read.
+    CorruptError, InputError
+        It is damaged or malformed.
+    """
+    if os.fspath(location).endswith(".zion"):
+        return open_packfile(location)
+    path = store_of(location).path_of(location)
+    if path is not None and is_stream(path):
+        return _apart(_recognised(location), threads, progress, "")
+    state = _state(location)
+    folder, obstacle = _folder()
+    if folder is None:
+        source = _recognised(location)
+        if source.is_packfile:
+            return open_packfile(location)
+        return _apart(source, threads, progress, obstacle)
+    return _Cached(location, state, folder).open(threads, progress)
+
+
+def _recognised(location: Location) -> Input:
+    """Find out what an input is, and which fields its folders name."""
+    fields = _folder_fields(location)
+    source = recognise(location)
+    return source if source.is_packfile or not fields else replace(source, defaults=fields[0])
+
+
+def _folder_fields(location: Location) -> tuple[bytes, ...]:
+    """Return the fields that the folders of an input name; nothing if they name none."""
+    if "=" not in os.fspath(location):
+        return ()
+    from sdb.packfile.inputs.folders import defaults_of
+
+    fields = defaults_of(os.fspath(location))
+    return () if fields is None else (fields,)
+
+
+@record
+class CacheContents:
+    """The packfiles that queries have left in the cache.
+
+    Attributes
+    ----------
+    folder : str
+        Where it is.
+    most_bytes : int
+        How large it may become.
+    entries : tuple of CacheEntry
+        Packfiles; those that were used last come last.
+    """
+
+    folder: str
+    most_bytes: int
+    entries: tuple[CacheEntry, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of all of them."""
+        return sum(entry.size_bytes for entry in self.entries)
+
+
+def cached() -> CacheContents:
+    """Report which packfiles queries on other inputs have left in the cache.
+
+    Returns
+    -------
+    CacheContents
+        The packfiles, and where they are.
+
+    Examples
+    --------
+    >>> with sdb.sql("SELECT COUNT(*) AS n FROM 'testdata/parking2.json.gz'") as result:
+    ...     list(result)
+    [{'n': 1023}]
+    >>> [entry.path.endswith("parking2.json.gz.zion") for entry in sdb.cached().entries]
+    [True]
+    """
+    return CacheContents(cachefolder.place(), _most_bytes(), tuple(cachefolder.entries()))
+
+
+def clear_cache() -> CacheContents:
+    """Remove the packfiles that queries on other inputs have left in the cache.
+
+    Returns
+    -------
+    CacheContents
+        The removed packfiles. Queries that read them continue.
+
+    Raises
+    ------
+    SdbError
+        A file cannot be removed.
+
+    Examples
+    --------
+    >>> len(sdb.clear_cache().entries), len(sdb.cached().entries)
+    (1, 0)
+    """
+    return CacheContents(cachefolder.place(), _most_bytes(), tuple(cachefolder.clear()))
+
+
+@record
+class _State:
+    """The facts that tell whether an input is still the same."""
+
+    # Device, number, size and times of a local file; version of a remote object
+    facts: tuple[object, ...]
+    size_bytes: int  # its size
+    is_settled: bool  # whether a change from now on would show in the facts
+
+
+def _state(location: Location) -> _State:
+    reader = open_read(location)
+    try:
+        return _state_of(location, reader)
+    finally:
+        reader.close()
+
+
+def _state_of(location: Location, reader: Reader) -> _State:
+    size = reader.size_bytes
+    if reader.descriptor is None:
+        return _State((os.fspath(location), reader.version, size), size, is_settled=True)
+    status = os.fstat(reader.descriptor)
+    facts = (status.st_dev, status.st_ino, size, status.st_mtime_ns, status.st_ctime_ns)
+    youngest = max(status.st_mtime_ns, status.st_ctime_ns)
+    return _State(facts, size, is_settled=youngest + _SETTLED_NS < time.time_ns())
+
+
+def _folder() -> tuple[str | None, str]:
+    """Return the cache, or none and why."""
+    if _most_bytes() == 0:
+        return None, ""
+    try:
+        return cachefolder.make(), ""
+    except SdbError as error:
+        return None, error.message
+
+
+def _most_bytes() -> int:
+    text = os.environ.get(SIZE_VARIABLE)
+    return bounds.KEPT.read(text) if text else _MOST_BYTES
+
+
+class _Cached:
+    """An input, and where its packfile is or shall be."""
+
+    def __init__(self, location: Location, state: _State, folder: str) -> None:
+        self._location = location
+        self._name = text_of(location)
+        self._state = state
+        self._folder = folder
+        # The name decides too, where the content does not: of CSV.
+        base = "".join(
+            letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_"
+            for letter in os.fspath(location).rpartition("/")[2][-_NAME_LENGTH:]
+        )
+        # So do folders that are fields of the rows.
+        self._named = _folder_fields(location)
+        self._ending = f"-{state.size_bytes}-{base}{cachefolder.SUFFIX}"
+        self._settled = f"s{_digest((*state.facts, *self._named))}{self._ending}"
+
+    def open(self, threads: int | None, progress: Progress) -> Packfile:
+        packfile = self._find()
+        if packfile is not None:
+            return packfile
+        source = _recognised(self._location)
+        if source.is_packfile:
+            return open_packfile(self._location)
+        with cachefolder.locked(self._folder, self._settled):
+            packfile = self._find()  # another process may have been faster
+            if packfile is None:
+                packfile = self._make(source, threads, progress)
+        cachefolder.bound(_most_bytes())
+        return packfile
+
+    def _find(self) -> Packfile | None:
+        """Open the packfile that is there, if there is one."""
+        if self._state.is_settled and (packfile := self._opened(self._settled)) is not None:
+            return packfile
+        # Reading the input to no purpose would take time.
+        names = {entry.name for entry in cachefolder.entries()}
+        if not any(name.startswith("c") and name.endswith(self._ending) for name in names):
+            return None
+        name = self._by_content()
+        if name not in names:
+            return None
+        if self._state.is_settled and _state(self._location) == self._state:
+            # From now on its times tell, so that its content need not be read again.
+            try:
+                os.replace(self._path(name), self._path(self._settled))  # noqa: PTH105
+            except FileNotFoundError:
+                return None
+            name = self._settled
+        return self._opened(name)
+
+    def _path(self, name: str) -> str:
+        return f"{self._folder}/{name}"
+
+    def _by_content(self) -> str:
+        """Return the name for a file that is too young for its times to tell: by its content."""
+        import hashlib
+
+        digest = hashlib.sha256()
+        reader = open_read(self._location)
+        try:
+            for piece in reader.pieces(0, reader.size_bytes):
+                digest.update(piece)
+        finally:
+            reader.close()
+        return f"c{_digest((digest.digest(), *self._named))}{self._ending}"
+
+    def _opened(self, name: str) -> Packfile | None:
+        """Open a packfile of the cache under the name of the input; a damaged one is removed."""
+        path = self._path(name)
+        try:
+            packfile = _named(path, self._name)
+        except NotFoundError:
+            return None
+        except CorruptError:
+            os.unlink(path)  # noqa: PTH108
+            return None
+        cachefolder.use(path)
+        return packfile
+
+    def _make(self, source: Input, threads: int | None, progress: Progress) -> Packfile:
+        # The content first: should it change meanwhile, this name is never looked for again.
+        name = self._settled if self._state.is_settled else self._by_content()
+        making = cachefolder.unfinished(self._folder)
+        try:
+            text = _pack(source, making, threads, progress)
+            packfile = _named(making, self._name)
+            if _state(self._location).facts == self._state.facts:
+                os.replace(making, self._path(name))  # noqa: PTH105
+                notes.tell(f"{text}, and kept for the next query (sdb cache)", is_detail=False)
+            else:
+                changed = "it changed meanwhile, and the answer is of what was read"
+                notes.tell(f"{text}; {changed}", is_detail=False)
+        finally:
+            with suppress(OSError):  # it has its name, or is gone already
+                os.unlink(making)  # noqa: PTH108
+        return packfile
+
+
+def _named(path: str, name: str) -> Packfile:
+    reader = open_read(path)
+    try:
+        return Packfile(name, reader, read_trailer(reader, name))
+    except BaseException:
+        reader.close()
+        raise
+
+
+def _apart(source: Input, threads: int | None, progress: Progress, obstacle: str) -> Packfile:
+    """Pack an input into a file that vanishes when it is closed."""
+    from sdb.store.local.scratch import Scratch
+
+    with Scratch() as folder:
+        path = f"{folder.path}/packed"
+        text = _pack(source, path, threads, progress)
+        why = f": {obstacle}" if obstacle else ""
+        notes.tell(f"{text}, and not kept{why}", is_detail=False)
+        return _named(path, source.name)
+
+
+def _pack(source: Input, path: str, threads: int | None, progress: Progress) -> str:
+    """Pack, and give what there is to tell of it."""
+    from sdb.packfile.write.pack import pack
+
+    began = time.monotonic()
+    try:
+        result = pack([source], path, level=_LEVEL, threads=threads, progress=progress)
+    except InputError as error:
+        error.hint = error.hint or "sdb pack --on-error skip leaves malformed records out"
+        raise
+    seconds = time.monotonic() - began
+    size = source.size_bytes or result.text_bytes
+    shown_size = sizes.human(size) if size >= _LEAST_HUMAN else f"{size} bytes"
+    return f"packed {source.name} ({shown_size}) in {seconds:.1f} s"
+
+
+def _digest(facts: tuple[object, ...]) -> str:
+    import hashlib
+
+    return hashlib.sha256(repr((_maker(), facts)).encode()).hexdigest()[:40]
+
+
+def _maker() -> str:
+    """Name what makes packfiles: another build may make others of the same input."""
+    status = os.stat(_core.__file__)  # noqa: PTH116
+    return f"{VERSION} {status.st_size} {status.st_mtime_ns}"

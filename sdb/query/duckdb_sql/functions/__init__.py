@@ -1,0 +1,18 @@
+"""Functions of the dialect as SQL.
+
+=============  =========================================
+module         holds
+=============  =========================================
+`arguments`    arguments of a function
+`registry`     functions by name
+`conditional`  CASE, COALESCE, NULLIF
+`patterns`     pattern matches
+`numbers`      functions of numbers
+`strings`      functions of strings
+`texts`        padding, formats, hashes, encodings, URLs
+`times`        functions of time
+`jsontexts`    JSON in texts, and values as JSON
+`lists`        functions of lists and structures
+`geo`          functions of places
+=============  =========================================
+"""

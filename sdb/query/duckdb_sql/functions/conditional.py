@@ -1,0 +1,79 @@
+"""Values that depend on conditions: CASE, COALESCE, NULLIF."""
+
+from __future__ import annotations
+
+from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMBER, STRING, TIME
+from sdb.query.duckdb_sql.values import operators
+from sdb.query.duckdb_sql.values.case_values import Chosen, Narrowed
+from sdb.query.duckdb_sql.values.lanes import Constant, Nothing, Null, Typed, Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.duckdb_sql.functions.arguments import Arguments
+
+
+def choice(limbs: list[tuple[str, Value]], otherwise: Value) -> Value:
+    """One of several values."""
+    chosen = Chosen(limbs, otherwise)
+    values = [value for _, value in limbs] + [otherwise]
+    simple = {STRING: "s", BOOL: "b", TIME: "u"}.get(chosen.only)
+    if simple is None and chosen.only == NUMBER and all(map(_double, values)):
+        simple = "n"
+    if simple is None:
+        return chosen
+    return Typed(chosen.only, chosen.lane(simple), absent=chosen.mask & MISSING)
+
+
+def _double(value: Value) -> bool:
+    if isinstance(value, Constant):
+        return operators.is_double(value)
+    return isinstance(value, Nothing) or (isinstance(value, Typed) and not value.whole)
+
+
+def coalesce(call: Arguments) -> Value:
+    """COALESCE: the first that is neither NULL nor MISSING, else NULL."""
+    limbs: list[tuple[str, Value]] = []
+    for number, value in enumerate(call.values, 1):
+        present = value.mask & ~(NULL | MISSING)
+        if not present:
+            continue
+        if present == value.mask:
+            return choice(limbs, value)
+        if number == len(call.values):
+            return choice(limbs, Present(value))
+        limbs.append((operators.is_test(value, "NULL", negated=True), _present(value)))
+    return choice(limbs, Null())
+
+
+class Present(Value):
+    """A value with NULL in the place of MISSING."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self.mask = value.mask & ~MISSING | NULL
+
+    def _lane(self, letter: str) -> str:
+        sql = self.value.lane(letter)
+        if letter == "t":
+            return f"greatest({sql}, 1)::UTINYINT"
+        return f"coalesce({sql}, '{_ABSENT[letter]}')" if letter in _ABSENT else sql
+
+    def step(self, step: str | int) -> Value:
+        """Return the value of a member or element."""
+        return self.value.step(step)
+
+
+_ABSENT = {"k": "z", "v": "z", "j": "null"}
+
+
+def _present(value: Value) -> Value:
+    """Leave NULL and MISSING out of the types of a value."""
+    if isinstance(value, Typed):
+        return value.like(value.sql, 0)
+    return Narrowed(value, value.mask & ~(NULL | MISSING))
+
+
+def nullif(call: Arguments) -> Value:
+    """NULLIF: NULL when both are equal, else the first."""
+    left, right = call.values
+    return choice([(operators.equal(left, right), Null())], left)

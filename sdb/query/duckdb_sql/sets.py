@@ -1,0 +1,102 @@
+"""UNION, INTERSECT and EXCEPT of two queries.
+
+Rows are compared as a whole, by the key of a structure of their values, in which those that are
+MISSING have no member: MISSING equals MISSING and nothing else, NULL equals NULL.
+"""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.query.analyze.refusals import rejected
+from sdb.query.duckdb_sql.context import Query
+from sdb.query.duckdb_sql.levels import Level, Reference
+from sdb.query.duckdb_sql.unions import united
+from sdb.query.duckdb_sql.values.constructors import MadeStruct, whole_row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.duckdb_sql.context import SqlContext
+    from sdb.query.duckdb_sql.values.lanes import Value
+    from sdb.query.syntax import ast
+
+_KEPT = {
+    ("INTERSECT", False): "coalesce({there}, 0) > 0 AND {number} = 1",
+    ("INTERSECT", True): "{number} <= coalesce({there}, 0)",
+    ("EXCEPT", False): "coalesce({there}, 0) = 0 AND {number} = 1",
+    ("EXCEPT", True): "{number} > coalesce({there}, 0)",
+}
+"""Which of equal rows stay, by their number and by how many there are on the right."""
+
+
+def combined(node: ast.SetTable, left: Query, right: Query, context: SqlContext) -> Query:
+    """Return the rows of two queries that a set operator leaves.
+
+    Raises
+    ------
+    QueryError
+        The queries have not equally many columns.
+    """
+    if node.op == "UNION":
+        tell_names(left, right)
+        return united([left, right], context, distinct=not node.every)
+    row, other = _rows(left, right, node)
+    part, reference = context.refer(right)
+    key = reference.column(other.lane("k"))
+    counts = Level(context.name("q"), (part,), group=f"GROUP BY {key}")
+    key, there = counts.column(key), counts.column("count(*)")
+    if right.correlated:
+        counted: tuple[str | Level, ...] = (counts,)
+        name = counts.name
+    else:
+        context.levels.append(counts)
+        name = context.name("r")
+        counted = (f"{counts.name} AS {name}",)
+    part, reference = context.refer(left)
+    mine = reference.column(row.lane("k"))
+    level = Level(context.name("q"), (part, " LEFT JOIN ", *counted, f" ON {mine} = {name}.{key}"))
+    number = f"row_number() OVER (PARTITION BY {mine})"
+    level.qualified.append(
+        _KEPT[node.op, node.every].format(there=f"{name}.{there}", number=number)
+    )
+    correlated = left.correlated or right.correlated
+    if not correlated:
+        context.levels.append(level)
+    above = Level(context.name("q"), (level,)) if correlated else None
+    columns = left.through(reference, optional=False)
+    if above is None:
+        return Query(level, columns, single=False, certain=False, correlated=False)
+    outside = Reference(level, level.name)
+    inner = Query(level, columns, single=False, certain=False, correlated=True)
+    return Query(
+        above, inner.through(outside, optional=False), single=False, certain=False, correlated=True
+    )
+
+
+def _rows(left: Query, right: Query, node: ast.SetTable) -> tuple[Value, Value]:
+    """Return what rows of both sides are compared by: their columns, in order, or the rows."""
+    sides = (left.columns, right.columns)
+    if any(not name for columns in sides for name, _ in columns):
+        return whole_row(left.columns), whole_row(right.columns)
+    counts = [len(columns) for columns in sides]
+    if counts[0] != counts[1]:
+        raise rejected(
+            f"{node.op} takes queries of equally many columns, not of {counts[0]} and {counts[1]}",
+            node,
+        )
+    row, other = (
+        MadeStruct([(str(number), value) for number, (_, value) in enumerate(columns)])
+        for columns in sides
+    )
+    return row, other
+
+
+def tell_names(left: Query, right: Query) -> None:
+    """Warn that UNION puts columns of different names beside each other."""
+    names = [[name for name, _ in query.columns] for query in (left, right)]
+    is_same = set(names[0]) == set(names[1]) or "" in names[0] + names[1]
+    if not is_same and len(names[0]) == len(names[1]):
+        alias = next(name for name in names[0] if name not in names[1])
+        notes.warn(
+            "UNION joins columns by their names, so that its rows have "
+            f"{', '.join(dict.fromkeys(names[0] + names[1]))}: write AS {alias} for one column"
+        )

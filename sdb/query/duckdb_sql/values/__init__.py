@@ -1,0 +1,17 @@
+"""Values of any type as SQL.
+
+==============  =================================================
+module          holds
+==============  =================================================
+`quoting`       constants as SQL text
+`lanes`         typed lanes: what a value of any type is made of
+`numeric`       numbers that are exact where they are whole
+`fields`        values at paths of rows
+`operators`     operators that compare and test; what their NULL means
+`arithmetic`    `+ - * / %` and operators of bits
+`ordering`      terms of ORDER BY where rows without a key are kept
+`case_values`   values that are one of several: passed on, chosen
+`constructors`  lists and structures put together
+`casts`         CAST, TRY_CAST, NUMBER and DECIMAL
+==============  =================================================
+"""

@@ -1,0 +1,215 @@
+"""Values that an expression makes MISSING, and tests for NULL that no row passes, by trailers."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from sdb.query.analyze.signatures import FUNCTIONS
+from sdb.query.analyze.types import BOOL, NULL, NUMBER, STRING, TIME, loose
+from sdb.query.catalog.tablescan import PackfileScan
+from sdb.query.plan.hints.dropped_rows import counted, path_of, table_packs
+from sdb.query.plan.hints.type_mismatch import kinds, told
+from sdb.query.syntax import ast, printer, visitor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sdb.packfile.read.reader import Packfile
+    from sdb.query.plan.hints.dropped_rows import Packs
+
+    Whole = Callable[[Sequence[Packfile]], Sequence[Packfile]]
+
+_CASTS = {
+    "INTEGER": NUMBER | BOOL,
+    "FLOAT": NUMBER | BOOL,
+    "BOOLEAN": NUMBER | BOOL,
+    "STRING": STRING | NUMBER,
+    "TIMESTAMP": TIME,
+}
+_FIRST = {BOOL: "BOOLEAN", TIME: "TIMESTAMP"}
+_ONE = {BOOL: "a boolean", NUMBER: "a number", TIME: "a time", STRING: "a string"}
+_AGGREGATES = {
+    **dict.fromkeys(["SUM", "AVG", "VARIANCE", "VARIANCE_POP", "STDDEV", "STDDEV_POP"], NUMBER),
+    **dict.fromkeys(["APPROX_MEDIAN", "APPROX_PERCENTILE", "MEDIAN", "QUANTILE"], NUMBER),
+    **dict.fromkeys(["QUANTILE_DISC", "BIT_AND", "BIT_OR", "BIT_XOR"], NUMBER),
+    **dict.fromkeys(["MIN", "MAX"], NUMBER | TIME | STRING | BOOL),
+    **dict.fromkeys(["EARLIEST", "LATEST"], TIME),
+    **dict.fromkeys(["BOOL_AND", "BOOL_OR"], BOOL),
+}
+_OPERATORS = {**dict.fromkeys("+-*/%|&^", NUMBER), "||": STRING}
+_OF_ANY_TYPE = frozenset({"COALESCE", "NULLIF", "LEAST", "GREATEST"})
+_MOST = 8
+"""So many lines are enough."""
+
+
+def losses(
+    statement: ast.Statement, packs: Packs, whole: Whole = lambda opened: opened
+) -> list[str]:
+    """Warn about casts that values of their fields do not survive, and of operands of no use.
+
+    * ``packs``: Gives the packfiles of a table, which are open.
+    * ``whole``: Gives packfiles with the types of their fields, which an index may not have.
+
+    Returns: A line for each cast and type, for each expression that no row has a value for, and for
+    each test for NULL of what is MISSING instead.
+    """
+    lines: dict[str, None] = {}
+    withs = {name for name, _ in statement.with_}
+    for select in (node for node in visitor.nodes(statement) if isinstance(node, ast.Select)):
+        opened = table_packs(select, packs, withs)
+        if opened and _is_of_interest(select):
+            lines |= dict.fromkeys(_Losses(select, whole(opened)).lines(select is statement.select))
+    return list(lines)[:_MOST]
+
+
+def _is_of_interest(select: ast.Select) -> bool:
+    """Check whether types matter to any expression of a select."""
+    nodes = list(visitor.nodes(select, into_selects=False))
+    return any(
+        isinstance(node, ast.Cast | ast.Is) or _tested_for_null(node) or any(_operands(node))
+        for node in nodes
+    )
+
+
+class _Losses:
+    """Finds what one select over packfiles loses."""
+
+    def __init__(self, select: ast.Select, opened: Sequence[Packfile]) -> None:
+        self._select = select
+        self._opened = opened
+        self._scans = [PackfileScan(pack, ()) for pack in opened]
+
+    def types(self, operand: ast.Expr) -> int:
+        """Return the types of a value that is not MISSING or NULL; 0 when they are not known."""
+        if isinstance(operand, ast.Aggregate) and operand.name in {"MIN", "MAX"} and operand.args:
+            held = self.types(operand.args[0])
+            # One type is never compared with another: that of the first of these.
+            return held & NUMBER or held & TIME or held & STRING or held & BOOL
+        if isinstance(operand, ast.Aggregate) and operand.name in {"EARLIEST", "LATEST"}:
+            return TIME
+        return kinds(self.of_path(operand))
+
+    def of_path(self, operand: ast.Expr) -> int:
+        """Return the types of a path in all rows; 0 when they are not known."""
+        path = path_of(operand, self._select)
+        known = [] if path is None else [scan.types(path) for scan in self._scans]
+        return (
+            0
+            if None in known
+            else reduce(or_, (pack_types for pack_types in known if pack_types is not None), 0)
+        )
+
+    def lines(self, is_main: bool) -> Iterator[str]:  # noqa: FBT001
+        """Yield a line for each loss."""
+        nodes = list(visitor.nodes(self._select, into_selects=False))
+        negated = {id(test): test.operand for test in _negated(nodes)}
+        for node in nodes:
+            null = negated.get(id(node)) or _tested_for_null(node)
+            if null is not None:
+                yield from self._of_null(null, is_main=is_main, is_negated=id(node) in negated)
+            if isinstance(node, ast.Cast) and not node.reads_texts:
+                yield from _of_cast(node, self.of_path(node.operand))
+            for operand, wanted in _operands(node):
+                held = self.types(operand)
+                if held and not held & loose(wanted) and not self._is_span(node):
+                    yield _useless(node, operand, held, wanted)
+
+    def _of_null(self, null: ast.Expr, *, is_main: bool, is_negated: bool) -> Iterator[str]:
+        path = path_of(null, self._select)
+        lacking = None if path is None else counted(self._opened, path)
+        if lacking is None or not lacking[0]:
+            return
+        held = self.of_path(null)
+        # In a query inside, a name that no row has may be one of the query around.
+        if is_negated and (is_main or kinds(held)):
+            yield _kept(printer.text(null), *lacking)
+        elif kinds(held) and not held & NULL and not is_negated:
+            yield _missing(printer.text(null), *lacking)
+
+    def _is_span(self, node: ast.Node) -> bool:
+        """Check whether this is the time between two times."""
+        if not isinstance(node, ast.Binary) or node.op != "-":
+            return False
+        return all(self.types(side) == TIME or _is_time(side) for side in (node.left, node.right))
+
+
+def _is_time(side: ast.Expr) -> bool:
+    """Check whether an expression is a time in every row, or MISSING."""
+    if isinstance(side, ast.Literal):
+        return isinstance(side.value, ast.Instant)
+    if isinstance(side, ast.Cast):
+        return side.type == "TIMESTAMP"
+    return isinstance(side, ast.Call) and FUNCTIONS[side.name].gives == TIME
+
+
+def _negated(nodes: Sequence[ast.Node]) -> Iterator[ast.Is]:
+    """Find tests for NULL that are negated from outside, of what is not tested for MISSING too."""
+    tested = {node.operand for node in nodes if isinstance(node, ast.Is) and node.what == "MISSING"}
+    for node in nodes:
+        match node:
+            case ast.Unary("NOT", ast.Is(operand, "NULL", negated=False) as test):
+                if operand not in tested:
+                    yield test
+
+
+def _tested_for_null(node: ast.Node) -> ast.Expr | None:
+    """Return what NULL is looked for in."""
+    match node:
+        case ast.Is(operand, "NULL", negated=False):
+            return operand
+        case ast.Binary("=", operand, ast.Literal(None)):
+            return operand
+        case ast.Binary("=", ast.Literal(None), operand):
+            return operand
+    return None
+
+
+def _missing(text: str, lacking: int, rows: int) -> str:
+    return (
+        f"warning: {text} is NULL in no row, and MISSING in {lacking:,} of {rows:,}; "
+        f"did you mean {text} IS MISSING?"
+    )
+
+
+def _kept(text: str, lacking: int, rows: int) -> str:
+    return (
+        f"warning: NOT ({text} IS NULL) is TRUE where {text} is MISSING, "
+        f"in {lacking:,} of {rows:,} rows; {text} IS NOT NULL leaves them out"
+    )
+
+
+def _of_cast(cast: ast.Cast, held: int) -> Iterator[str]:
+    text = printer.text(cast.operand)
+    for kind in _ONE if cast.type in _CASTS else ():
+        if held & kind & ~_CASTS[cast.type]:
+            hint = ""
+            if kind == STRING:
+                hint = f" ({text}::{cast.type} reads it)"
+            elif cast.type == "STRING":
+                hint = f" (CAST(CAST({text} AS {_FIRST[kind]}) AS STRING) is its text)"
+            yield f"note: CAST({text} AS {cast.type}) is MISSING where {text} is {_ONE[kind]}{hint}"
+
+
+def _operands(node: ast.Node) -> Iterator[tuple[ast.Expr, int]]:
+    """Yield what an expression works on, and the types that it takes."""
+    match node:
+        case ast.Match():
+            yield node.operand, STRING
+        case ast.Binary(op) if op in _OPERATORS:
+            yield node.left, _OPERATORS[op]
+            yield node.right, _OPERATORS[op]
+        case ast.Aggregate() if node.name in _AGGREGATES and node.args:
+            yield node.args[0], _AGGREGATES[node.name]
+        case ast.Call() if node.name in FUNCTIONS and node.name not in _OF_ANY_TYPE:
+            wanted = FUNCTIONS[node.name].args
+            for number, arg in enumerate(node.args if wanted else ()):
+                yield arg, wanted[min(number, len(wanted) - 1)]
+
+
+def _useless(node: ast.Node, operand: ast.Expr, held: int, wanted: int) -> str:
+    is_null = isinstance(node, ast.Aggregate)
+    text = printer.text(node)  # type: ignore[arg-type]  # what has operands is an expression
+    what = "NULL" if is_null else "MISSING in every row"
+    return f"warning: {text} is {what}: {told(printer.text(operand), held, loose(wanted) & ~NULL)}"

@@ -1,0 +1,124 @@
+"""Comparisons that are never TRUE for a reason that users can mend."""
+
+from __future__ import annotations
+
+from sdb import instants
+from sdb.packfile.prune.predicate import Compare, Instant, path_tests
+from sdb.packfile.trailer.fieldcounts import field_name
+from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
+from sdb.query.syntax import literals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.trailer.fieldcounts import FieldPath
+    from sdb.query.catalog.tablescan import PackfileScan
+
+_PLURALS = {
+    BOOL: "booleans",
+    NUMBER: "numbers",
+    TIME: "timestamps",
+    STRING: "strings",
+    LIST: "lists",
+    STRUCT: "structures",
+}
+_WORDS = {BOOL: "boolean", NUMBER: "number", TIME: "timestamp", STRING: "text"}
+_MOST = 8
+"""So many lines are enough."""
+
+
+def mismatches(test: Predicate, parts: Sequence[PackfileScan]) -> list[str]:
+    """Warn about constants that are compared with paths that hold no value of their type."""
+    known: dict[FieldPath, int] = {}
+    lines: dict[tuple[FieldPath, int], str] = {}
+    for comparison in path_tests(test):
+        if not isinstance(comparison, Compare):
+            continue
+        if comparison.path not in known:
+            known[comparison.path] = _held(comparison.path, parts)
+        held, kind = known[comparison.path], _kind(comparison.value)
+        # A text that has the form of a time is here as both.
+        wanted = kind | STRING | TIME if _is_moment(comparison.value) else kind
+        is_sure = held and kind and not held & wanted
+        if not is_sure or (comparison.op == "<>" and not (held == TIME and kind == NUMBER)):
+            continue
+        kind = STRING if kind == TIME else kind
+        instead = _instead(comparison, field_name(comparison.path), held)
+        hint = f": compare {instead}" if instead else ""
+        lines.setdefault(
+            (comparison.path, kind),
+            f"warning: {told(field_name(comparison.path), held, kind)} in any row{hint}",
+        )
+    return list(lines.values())[:_MOST]
+
+
+def kinds(types: int) -> int:
+    """Leave NULL and MISSING out of types."""
+    return types & ANY & ~(NULL | MISSING)
+
+
+def told(text: str, held: int, wanted: int) -> str:
+    """Say which types an expression has, and which not.
+
+    * ``held, wanted``: Masks of the types that it has, and of those that something asks for.
+    """
+    have = " and ".join(name for kind, name in _PLURALS.items() if held & kind)
+    names = {**_WORDS, LIST: "list", STRUCT: "structure"}
+    want = " or ".join(name for kind, name in names.items() if wanted & kind)
+    return f"{text} has {have} and no {want}"
+
+
+def _is_moment(value: object) -> bool:
+    """Return whether a constant is a time, or a text that has the form of one."""
+    if isinstance(value, str):
+        return literals.moment(value) is not None
+    return isinstance(value, Instant)
+
+
+def _kind(value: object) -> int:
+    """Return the type of a constant."""
+    kinds_of = {bool: BOOL, int: NUMBER, float: NUMBER, Instant: TIME}
+    return STRING if isinstance(value, str) else kinds_of.get(type(value), 0)
+
+
+def _instead(test: Compare, path: str, held: int) -> str:  # noqa: PLR0911 - a table
+    """Return a comparison that may be TRUE, if one is likely to be meant."""
+    op, value = test.op, test.value
+    match held, value:
+        case (4, bool()):
+            return f"{path} {op} {int(value)}"
+        case (16, bool()):
+            return f"{path} {op} '{str(value).lower()}'"
+        case (8, int() | float()):
+            return f"TO_UNIX_EPOCH({path}) {op} {value}"
+        case (16, int() | float()):
+            return f"{path} {op} '{value}'"
+        case (2, 0 | 1):
+            return f"{path} {op} {'TRUE' if value else 'FALSE'}"
+        case (8, str()):
+            counts = instants.relative(value) is not None
+            return f"{path} {op} TIMESTAMP '{value if counts else '2021-01-02'}'"
+        case (4, str() | Instant()) if _is_moment(value):
+            time = value if isinstance(value, str) else instants.text(value.us)
+            return f"{path} {op} TO_UNIX_EPOCH(TIMESTAMP '{time}')"
+        case (4, str()) if value.isdecimal() and value.isascii():
+            return f"{path} {op} {value}"
+        case (2, "true" | "false"):
+            return f"{path} {op} {value.upper()}"
+    return ""
+
+
+def _held(path: FieldPath, parts: Sequence[PackfileScan]) -> int:
+    """Return the types that rows have at a path; none where a packfile does not tell."""
+    types = 0
+    steps = tuple([name for name in path if name is not None])
+    if len(steps) < len(path):
+        return 0
+    for part in parts:
+        more = part.types(steps)
+        if more is None:
+            return 0
+        types |= more
+    return kinds(types)

@@ -1,0 +1,390 @@
+"""`sdb.connect("http://...")`: the tables of a server."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from tempfile import SpooledTemporaryFile
+from typing import cast
+from urllib.parse import parse_qsl, quote, unquote
+
+from sdb.errors import UnsupportedError, UsageError
+from sdb.query.analyze.params import bind
+from sdb.query.connected import Connection
+from sdb.query.remote import answers
+from sdb.query.remote.faults import refused
+from sdb.query.result import wire
+from sdb.query.result.result import Result
+from sdb.query.syntax import ast, printer, visitor, writes
+from sdb.query.syntax.parser import parse
+from sdb.query.syntax.writeparser import parse_write
+from sdb.query.writes.execute import bound_statements, groups
+from sdb.table.format.keys import new_uid
+from sdb.table.format.versionref import split_reference
+from sdb.table.insert.insert import Inserted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+    from typing import Any, BinaryIO, Unpack
+
+    from sdb.packfile.inputs.arguments import Inputs
+    from sdb.query.options import (
+        AppendOptions,
+        ExecuteOptions,
+        RestoreOptions,
+        SqlOptions,
+        SyncOptions,
+    )
+    from sdb.query.remote.table import RemoteTable
+    from sdb.query.remote.transport import Transport
+    from sdb.query.writes.transacting import TransactionContext
+    from sdb.query.writes.transaction import Executed
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.catalog.views import View
+    from sdb.table.definition.definition import Definition
+    from sdb.table.format.versionref import Given
+    from sdb.table.history.restore import Restored
+    from sdb.table.inspect.describe import TableFacts
+    from sdb.table.sync.result import Synced
+    from sdb.table.upkeep.maintain import Maintained
+    from sdb.table.upkeep.status import TableStatus
+
+_SPOOL_BYTES = 8 << 20
+_MOST_BODY_BYTES = 64 << 20
+_ANY = {"if-match": "*"}
+_WITHOUT_ID = (
+    writes.Vacuum | writes.UndropTable | writes.CreateView | writes.DropView | writes.UndropView
+)
+"""Statements that take no ID, so that sending them twice may do more than once."""
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+class RemoteConnection(Connection):
+    """The tables of a server: what :class:`Connection` is for a folder, as far as rights go.
+
+    * ``transport``: The connections to the server.
+    """
+
+    def __init__(self, transport: Transport, *, missing: str | None = None) -> None:
+        if missing is not None:
+            raise refused("missing=", "the server has no such member", "SET missing = keep; ...")
+        self.transport = transport
+        self._defaults = {}
+
+    @property
+    def root(self) -> TableRoot:
+        """The root, which only the server has."""
+        raise refused("reading the root")
+
+    def tables(self, database: str | None = None) -> list[TableFacts]:
+        """Return the facts of the tables that the token may read."""
+        listed = self.paged("/v1/tables", "tables")
+        return [
+            answers.facts(each)
+            for each in listed
+            if "error" not in each and database in {None, each["database"]}
+        ]
+
+    def views(self, database: str | None = None) -> list[View]:
+        """Return the views that the token may read; their texts if it may change them."""
+        listed = self.transport.request("GET", "/v1/views").json()["views"]
+        names = [each["name"] for each in listed]
+        return [
+            answers.view(self.transport.request("GET", f"/v1/views/{name}").json())
+            for name in names
+            if database in {None, name.partition(".")[0]}
+        ]
+
+    def paged(self, path: str, members: str, **params: object) -> Iterator[dict[str, Any]]:
+        """Go over a list, page by page."""
+        reply = self.transport.request("GET", path, params=params).json()
+        yield from reply[members]
+        while "next" in reply:
+            path, _, query = reply["next"].partition("?")
+            asked = dict(parse_qsl(query))
+            reply = self.transport.request("GET", unquote(path), params=asked).json()
+            yield from reply[members]
+
+    def table(self, name: str) -> RemoteTable:
+        """Return a table, or a version of it, ``db.table@12``."""
+        from sdb.query.remote.table import RemoteTable
+
+        plain, at = split_reference(name)
+        if "." not in plain:
+            raise UsageError(f"{name!r} is not the name of a table", expected="database.table")
+        return RemoteTable(self, plain, at=at)
+
+    def create(
+        self,
+        name: str,
+        definition: Definition | str | Sequence[str],
+        *,
+        overwrite: bool = False,
+        allow_inputs: object = (),
+    ) -> Definition:
+        """Refuse: patterns of inputs are those of the place where the root is."""
+        del definition, overwrite, allow_inputs
+        raise refused(
+            f"creating {name} with a definition",
+            "its patterns are about files where the root is",
+            f'execute("CREATE TABLE {name}") makes one without inputs',
+        )
+
+    def append(self, name: str, inputs: Inputs, **options: Unpack[AppendOptions]) -> Inserted:
+        """Insert rows; see :meth:`Connection.append`.
+
+        They are packed here first, so that their flaws are the same errors as those of a folder.
+        At most 64 MiB go into one request, and one version.
+        """
+        from sdb.packfile.write.pack import pack
+
+        if options.get("partition"):
+            raise refused("partition=", "the server does not take partitions with rows")
+        txn_id = options.pop("txn_id", "")
+        labels = {name: options.pop(name, "") for name in ("author", "message")}  # type: ignore[misc]
+        options.pop("partition", None)
+        if txn_id and not _KEY.fullmatch(txn_id):
+            raise UsageError("txn_id: 1 to 200 printable characters without spaces")
+        with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
+            packed = pack(inputs, cast("BinaryIO", spool), **cast("dict[str, Any]", options))
+            body = _ion_of(spool) if packed.rows else b""
+        headers = {
+            "content-type": "application/ion",
+            "content-encoding": "gzip",
+            "idempotency-key": txn_id or new_uid(),
+            **{f"sdb-{label}": _header(str(text)) for label, text in labels.items() if text},
+        }
+        data = gzip.compress(body, 1, mtime=0)
+        if len(data) > _MOST_BODY_BYTES:
+            raise UnsupportedError(
+                f"{packed.rows:,} rows are {len(data):,} bytes, and a request takes "
+                f"{_MOST_BODY_BYTES:,}",
+                hint="append them in parts",
+            )
+        reply = self.transport.request(
+            "POST", f"/v1/tables/{name}/rows", body=data, headers=headers
+        )
+        members = reply.json()
+        is_new = members["new"] and "idempotency-replayed" not in reply.headers
+        # Of rows that were in before nothing is result, as on a folder.
+        result = packed if is_new or not packed.rows else None
+        return Inserted(members["version"], txn_id or members["id"], is_new, result)
+
+    def insert(
+        self,
+        database: str,
+        table: str,
+        inputs: Inputs,
+        *,
+        branch: str = "main",
+        **options: Any,  # noqa: ANN401
+    ) -> Inserted:
+        """Insert rows; see :func:`sdb.table.insert.insert.insert`."""
+        behind = "" if branch == "main" else f"@{branch}"
+        return self.append(f"{database}.{table}{behind}", inputs, **options)
+
+    def sync(
+        self, name: str, *, allow_inputs: object = (), **options: Unpack[SyncOptions]
+    ) -> Synced:
+        """Refuse: inputs are where the root is."""
+        del allow_inputs, options
+        raise refused(f"syncing {name}", "its inputs are files where the root is")
+
+    def maintain(self, name: str | None = None, **options: Any) -> Maintained:  # noqa: ANN401
+        """Refuse: objects are where the root is."""
+        del options
+        raise refused(f"maintaining {name or 'tables'}")
+
+    def status(self, name: str | None = None, *, exact: bool = False) -> list[TableStatus]:
+        """Refuse: objects are where the root is."""
+        del exact
+        raise refused(f"the status of {name or 'tables'}")
+
+    def restore(self, name: str, reference: Given, **options: Unpack[RestoreOptions]) -> Restored:
+        """Make the content of an old version new; options as in :meth:`sdb.Table.restore`."""
+        if options.get("only_dropped"):
+            raise refused("only_dropped=", hint='execute("UNDROP TABLE ...") brings a table back')
+        branch = options.get("branch", "main")
+        at = "" if branch == "main" else f"@{branch}"
+        members = {
+            "at": reference_text(reference),
+            "author": options.get("author", ""),
+            "message": options.get("message", ""),
+        }
+        path = f"/v1/tables/{name}{at}/restore"
+        return answers.restored(self.changed(path, members))
+
+    def changed(self, path: str, members: Mapping[str, object]) -> dict[str, Any]:
+        """Ask for a change of whatever version is the newest."""
+        reply = self.transport.request("POST", path, members=members, headers=_ANY)
+        return cast("dict[str, Any]", reply.json())
+
+    def sql(self, text: str, **options: Unpack[SqlOptions]) -> Result:
+        """Run a query on tables of the server; see :meth:`Connection.sql`."""
+        members = _query_members(text, options)
+        reply = self.transport.request("POST", "/v1/query", members=members, query=text)
+        execution = wire.execution_of(cast("BinaryIO", reply), reply.close)
+        return Result(text, execution, [])
+
+    def execute(self, text: str, **options: Unpack[ExecuteOptions]) -> list[Executed]:
+        """Run statements that change tables; see :func:`sdb.execute`.
+
+        Each transaction is a request of its own.
+        """
+        params = options.get("params") or {}
+        transactions = groups(bound_statements(text, params))
+        txn_id = options.get("txn_id", "")
+        if txn_id and len(transactions) > 1:
+            raise UsageError(
+                "one transaction ID for several transactions",
+                hint="put BEGIN; and COMMIT; around the statements",
+            )
+        executed = []
+        for statements in transactions:
+            texts = [statement.text.strip().rstrip(";") for statement in statements]
+            joined = texts[0] if len(texts) == 1 else f"BEGIN; {'; '.join(texts)}; COMMIT;"
+            missing = {statement.missing for statement in statements} - {""}
+            members = {
+                "sql": joined,
+                "params": _params_of(texts, params),
+                "author": options.get("author", ""),
+                "message": options.get("message", ""),
+                "dry_run": options.get("dry_run", False),
+                "missing": next(iter(missing), options.get("missing") or ""),
+            }
+            is_alone = isinstance(statements[0].write, _WITHOUT_ID)
+            key = {} if is_alone else {"idempotency-key": txn_id or new_uid()}
+            reply = self.transport.request(
+                "POST",
+                "/v1/exec",
+                members=members,
+                headers=key,
+                may_repeat=not is_alone,
+                query=joined,
+            )
+            is_replayed = "idempotency-replayed" in reply.headers
+            executed += [
+                answers.executed(each, is_replayed=is_replayed)
+                for each in reply.json()["transactions"]
+            ]
+        return executed
+
+    def transaction(self, **options: Unpack[ExecuteOptions]) -> TransactionContext:
+        """Begin a transaction; its statements are sent together at its end."""
+        from sdb.query.remote.transacting import RemoteTransaction
+
+        return RemoteTransaction(self, options)
+
+    def close(self) -> None:
+        """Close the connections to the server that are idle."""
+        self.transport.close()
+
+    def __repr__(self) -> str:
+        """Show the server."""
+        return f"<Connection to {self.transport.url}>"
+
+
+def reference_text(reference: Given) -> str:
+    """Return a reference to a version as text."""
+    from sdb.table.format.versionref import parse_reference
+
+    parsed = parse_reference(reference)
+    return parsed.text
+
+
+def _params_of(texts: Sequence[str], params: Mapping[str, object]) -> dict[str, object]:
+    """Return the values of the parameters that statements have.
+
+    Raises
+    ------
+    UnsupportedError
+        JSON has no such values.
+    """
+    names = {
+        node.name
+        for text in texts
+        for node in visitor.nodes(parse_write(text))
+        if isinstance(node, ast.Param)
+    }
+    wanted = {name: value for name, value in params.items() if name in names}
+    for name, value in wanted.items():
+        if not _is_plain(value):
+            raise refused(
+                f"the parameter ${name}",
+                f"JSON has no values of the type {type(value).__name__}",
+                "write it into the statement, as in TIMESTAMP '2026-11-01T00:00:00Z'",
+            )
+    return wanted
+
+
+def _query_members(text: str, options: Mapping[str, Any]) -> dict[str, object]:
+    """Return the body of a request for a query."""
+    for name, value in options.items():
+        is_default = value is None or value is False
+        if name == "prune" and value is not True:
+            raise refused("prune=False", "the server decides what it reads")
+        if name in {"strict", "missing", "tables"} and not is_default:
+            raise refused(f"{name}=", "the server has no such member", "SET missing = keep; ...")
+    params = dict(options.get("params") or {})
+    if any(not _is_plain(value) for value in params.values()):
+        # JSON has no times: these are written into the statement.
+        text, params = printer.statement(bind(parse(text), params)), {}
+    field = options.get("time_field")
+    if field is not None and not isinstance(field, str):
+        if any("." in part for part in field):
+            raise refused("a time field with a dot in a name")
+        field = ".".join(field)
+    members: dict[str, object] = {
+        "sql": text,
+        "params": params,
+        "format": "rows",
+        "since": _time(options.get("since")),
+        "until": _time(options.get("until")),
+        "time_field": field or "",
+        "at": options.get("at") or "",
+    }
+    return {name: value for name, value in members.items() if value not in ("", {})}
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return (
+        value is None
+        or type(value) in {bool, int, str}
+        or (isinstance(value, float) and value - value == 0)
+    )
+
+
+def _time(value: str | datetime | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    from sdb import instants
+
+    return instants.text(instants.to_us(value))
+
+
+def _ion_of(spool: Any) -> bytes:  # noqa: ANN401 - a file
+    """Return the rows of a packfile as a stream of Ion."""
+    import io
+    import os
+    from tempfile import NamedTemporaryFile
+
+    from sdb.packfile.export.unpack import unpack
+
+    output = io.BytesIO()
+    with NamedTemporaryFile(suffix=".zion") as file:
+        spool.seek(0)
+        while piece := spool.read(1 << 20):
+            file.write(piece)
+        file.flush()
+        unpack([os.fspath(file.name)], output, fmt="ion")
+    return output.getvalue()
+
+
+def _header(text: str) -> str:
+    """Return a text as a header takes it (RFC 8187 if it has other letters than those of ASCII)."""
+    is_plain = text.isascii() and text.isprintable() and not text.startswith("UTF-8''")
+    return text if is_plain else f"UTF-8''{quote(text, safe='')}"

@@ -1,0 +1,374 @@
+"""A table of a server, or a version of one."""
+
+from __future__ import annotations
+
+from typing import cast
+from urllib.parse import quote
+
+from sdb import bounds
+from sdb.errors import ConflictError, ExistsError, SdbError, UsageError
+from sdb.query.remote import answers
+from sdb.query.remote.connection import reference_text
+from sdb.query.remote.faults import refused
+from sdb.query.storedview import Table
+from sdb.query.tableinspection import TableInspection
+from sdb.query.tablerows import quoted
+from sdb.table.history.merge import MergeConflictError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Unpack
+
+    import polars as pl
+    import pyarrow as pa
+
+    from sdb.packfile.inputs.arguments import Inputs
+    from sdb.packfile.read.fields import FieldDescription
+    from sdb.progress import Progress
+    from sdb.query.options import (
+        BranchAppendOptions,
+        CompactOptions,
+        ExecuteOptions,
+        ForkOptions,
+        MergeOptions,
+        PurgeOptions,
+        PushOptions,
+        RestoreOptions,
+        SyncOptions,
+    )
+    from sdb.query.remote.connection import RemoteConnection
+    from sdb.query.result.result import Result
+    from sdb.query.splits import Splits
+    from sdb.query.writes.purged import Purged
+    from sdb.query.writes.transaction import Executed
+    from sdb.store.base import Location
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.refs import NamedVersion
+    from sdb.table.format.versionref import Given
+    from sdb.table.history.diff import TableDifference
+    from sdb.table.history.fork import SentTable
+    from sdb.table.history.log import LoggedVersion, ShownVersion
+    from sdb.table.history.merge import MergedBranch
+    from sdb.table.history.restore import Restored
+    from sdb.table.insert.insert import Inserted
+    from sdb.table.inspect.describe import TableDescription, TableFacts
+    from sdb.table.maintenance.collected import Collected
+    from sdb.table.maintenance.compact import Compacted
+    from sdb.table.maintenance.expire import Expired
+    from sdb.table.maintenance.validate import TableReport
+    from sdb.table.sync.result import Synced
+    from sdb.table.sync.status import InputStatus
+    from sdb.table.upkeep.maintain import Maintained
+    from sdb.table.upkeep.status import TableStatus
+
+_MAIN = "main"
+
+
+class RemoteTable(Table):
+    """A table of a server: what :class:`sdb.Table` is for a folder, as far as rights go.
+
+    * ``connection``: The connection to the server.
+    * ``name``: ``db.table``.
+    * ``at``: The version; the newest if empty.
+    """
+
+    def __init__(self, connection: RemoteConnection, name: str, *, at: str = "") -> None:
+        self._connection, self._name, self._at = connection, name, at
+        self._reload()
+
+    def _reload(self) -> None:
+        self._facts = answers.facts(self._get(""))
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/tables/{self.full_name}"
+
+    @property
+    def full_name(self) -> str:
+        """Its name with the version behind it."""
+        return f"{self._name}@{self._at}" if self._at else self._name
+
+    def _get(self, below: str, **params: object) -> dict[str, Any]:
+        reply = self._connection.transport.request("GET", self._path + below, params=params)
+        return cast("dict[str, Any]", reply.json())
+
+    def at(self, reference: Given) -> RemoteTable:
+        """Return the table as it was at a version."""
+        return RemoteTable(self._connection, self._name, at=reference_text(reference))
+
+    @property
+    def version(self) -> int | None:
+        """Number of the version."""
+        return self._facts.version
+
+    @property
+    def name(self) -> str:
+        """The name, ``db.table``."""
+        return self._name
+
+    @property
+    def facts(self) -> TableFacts:
+        """The facts of the table when it was opened."""
+        return self._facts
+
+    @property
+    def handle(self) -> TableHandle:
+        """The index, which only the server has."""
+        raise refused("reading the index")
+
+    @property
+    def snapshot(self) -> TableHandle:
+        """The index, which only the server has."""
+        raise refused("reading the index")
+
+    @property
+    def fields(self) -> tuple[FieldDescription, ...]:
+        """The fields with types and numbers of rows, as far as the packfiles have them."""
+        listed = self._connection.paged(f"{self._path}/fields", "fields")
+        return tuple([answers.field(each) for each in listed])
+
+    def _selected(
+        self,
+        columns: str,
+        limit: int | None = None,
+        **choice: Any,  # noqa: ANN401 - of `sdb.sql`
+    ) -> Result:
+        bounds.ROWS.check(limit)
+        database, _, table = self._name.partition(".")
+        text = f"SELECT {columns} FROM {quoted(database)}.{quoted(table)}"  # noqa: S608 - quoted
+        text += "" if limit is None else f" LIMIT {limit}"
+        return self._connection.sql(text, at=self._at, **choice)
+
+    def lazy(self, **options: Any) -> pl.LazyFrame:  # noqa: ANN401 - as of the table of a folder
+        """Refuse: what a lazy frame leaves out is known to the packfiles only."""
+        del options
+        raise refused(
+            f"a lazy frame of {self._name}",
+            "it reads packfiles",
+            "sql() with WHERE, or to_polars(fields=..., since=...)",
+        )
+
+    def describe(self) -> TableDescription:
+        """Refuse: a description has the trailers of packfiles. :attr:`facts` has the rest."""
+        raise refused(
+            f"describing the packfiles of {self._name}",
+            "a description has the trailers of packfiles",
+            "facts, fields, log() and inspect.packfiles() are there",
+        )
+
+    @property
+    def inspect(self) -> TableInspection:
+        """The system tables about the table, as Arrow tables."""
+        return _RemoteInspection(self)
+
+    def inputs(self, *, seek: str = "", check: bool = False) -> Iterator[InputStatus]:
+        """Iterate over the inputs."""
+        if check:
+            raise refused("check=", "inputs are where the root is")
+        listed = self._connection.paged(f"{self._path}/inputs", "inputs", after=seek)
+        return (answers.input_status(each) for each in listed)
+
+    def log(self) -> Iterator[LoggedVersion]:
+        """Iterate over the versions, the newest first."""
+        listed = self._connection.paged(f"{self._path}/versions", "versions")
+        return (answers.logged(each) for each in listed)
+
+    def show(self) -> ShownVersion:
+        """Report what this version has changed."""
+        return answers.shown(self._get(f"/versions/{self.version}"))
+
+    def shown(self, logged: LoggedVersion) -> ShownVersion:
+        """Report what a version in the log has changed."""
+        return answers.shown(self._get(f"/versions/{logged.version}"))
+
+    def diff(self, other: Table | Given) -> TableDifference:
+        """Compare this version with a later one."""
+        to = other.version if isinstance(other, Table) else reference_text(other)
+        if self.version is None or to is None:
+            raise refused("comparing", "another program has written the version")
+        path, asked = f"/v1/tables/{self._name}/diff", {"from": self.version, "to": to}
+        reply = self._connection.transport.request("GET", path, params=asked)
+        return answers.difference(reply.json())
+
+    def append(self, inputs: Inputs, **options: Unpack[BranchAppendOptions]) -> Inserted:
+        """Insert rows; `inputs` and options as in :meth:`sdb.Connection.append`."""
+        branch = options.pop("branch", "") or self._target
+        name = self._name if branch == _MAIN else f"{self._name}@{branch}"
+        inserted = self._connection.append(name, inputs, **cast("dict[str, Any]", options))
+        self._reload()
+        return inserted
+
+    def _execute(self, text: str, where: str | None, options: ExecuteOptions) -> Executed:
+        text += "" if where is None else f" WHERE {where}"
+        (executed,) = self._connection.execute(text, **options)
+        self._reload()
+        return executed
+
+    @property
+    def _written(self) -> str:
+        database, _, table = self._name.partition(".")
+        behind = "" if self._target == _MAIN else f"@'{self._target}'"
+        return f"{quoted(database)}.{quoted(table)}{behind}"
+
+    def restore(self, reference: Given, **options: Unpack[RestoreOptions]) -> Restored:
+        """Make the content of an old version new, in a version of its own."""
+        options.setdefault("branch", self._target)
+        restored = self._connection.restore(self._name, reference, **options)
+        self._reload()
+        return restored
+
+    def _ref(self, kind: str, name: str) -> str:
+        return f"/v1/tables/{self._name}/{kind}/{quote(name, safe='')}"
+
+    def _put(self, path: str, reference: Given, headers: dict[str, str]) -> NamedVersion:
+        text = reference_text(reference)
+        members = {"at": "" if text == _MAIN else text}
+        reply = self._connection.transport.request("PUT", path, members=members, headers=headers)
+        return answers.named(reply.json())
+
+    def tag(self, name: str, reference: Given = "main", *, overwrite: bool = False) -> NamedVersion:
+        """Name a version, which keeps it; with `overwrite` a tag that is there is moved."""
+        path = self._ref("tags", name)
+        if overwrite:
+            try:
+                return self._put(path, reference, {"if-match": "*"})
+            except ConflictError:
+                pass  # it is new
+        try:
+            return self._put(path, reference, {})
+        except SdbError as error:
+            if "does not say which version" not in error.message:
+                raise
+            raise ExistsError(
+                f"{self._name} has a tag {name!r}", hint="overwrite=True moves it"
+            ) from None
+
+    def delete_tag(self, name: str) -> None:
+        """Delete a tag."""
+        self._delete(self._ref("tags", name))
+
+    def branch(self, name: str, reference: Given = "main") -> NamedVersion:
+        """Create a branch."""
+        return self._put(self._ref("branches", name), reference, {})
+
+    def delete_branch(self, name: str) -> None:
+        """Delete a branch."""
+        self._delete(self._ref("branches", name))
+
+    def _delete(self, path: str) -> None:
+        self._connection.transport.request(
+            "DELETE", path, headers={"if-match": "*"}, may_repeat=False
+        )
+
+    def merge(self, source: str, **options: Unpack[MergeOptions]) -> MergedBranch:
+        """Merge a branch into this one; see :meth:`sdb.Table.merge`."""
+        if options.get("commit_id"):
+            raise refused("commit_id=", "the server has no such member")
+        into = options.get("into") or self._target
+        confirm = options.get("confirm")
+        members = {
+            name: options.get(name, "") for name in ("strategy", "only", "author", "message")
+        }
+        path = f"/v1/tables/{self._name}{'' if into == _MAIN else f'@{into}'}/merge"
+        if confirm is not None and members["strategy"]:
+            try:
+                return self._merged(path, source, members | {"strategy": ""})
+            except MergeConflictError as error:
+                if not confirm(error.row_count):
+                    raise
+        return self._merged(path, source, members)
+
+    def _merged(self, path: str, source: str, members: dict[str, object]) -> MergedBranch:
+        merged = answers.merged(self._connection.changed(path, {"source": source, **members}))
+        self._reload()
+        return merged
+
+    def refs(self) -> list[NamedVersion]:
+        """Return the tags and branches."""
+        plain = f"/v1/tables/{self._name}"
+        request = self._connection.transport.request
+        listed = [
+            *request("GET", f"{plain}/branches").json()["branches"],
+            *request("GET", f"{plain}/tags").json()["tags"],
+        ]
+        return [answers.named(each) for each in listed]
+
+    @property
+    def _target(self) -> str:
+        if self._at in {"", _MAIN}:
+            return _MAIN
+        if self._at not in {ref.name for ref in self.refs() if ref.kind == "branch"}:
+            raise UsageError(
+                f"{self.full_name} is a version, which does not change",
+                hint="the table without a version, and its branches, can be written to",
+            )
+        return self._at
+
+    # What works on the objects of a table, and not on its rows
+
+    def sync(self, **_: Unpack[SyncOptions]) -> Synced:
+        """Refuse: inputs are where the root is."""
+        raise refused(f"syncing {self._name}", "its inputs are files where the root is")
+
+    def compact(self, **_: Unpack[CompactOptions]) -> Compacted:
+        """Refuse: packfiles are where the root is."""
+        raise refused(f"compacting {self._name}")
+
+    def maintain(self, **_: Any) -> Maintained:  # noqa: ANN401 - as of the table of a folder
+        """Refuse: objects are where the root is."""
+        raise refused(f"maintaining {self._name}")
+
+    def status(self, *, exact: bool = False) -> TableStatus:
+        """Refuse: objects are where the root is."""
+        del exact
+        raise refused(f"the status of {self._name}")
+
+    def expire(self, **_: Any) -> Expired:  # noqa: ANN401 - as of the table of a folder
+        """Refuse: versions are where the root is."""
+        raise refused(f"expiring versions of {self._name}", hint="VACUUM by execute()")
+
+    def gc(self, **_: Any) -> Collected:  # noqa: ANN401 - as of the table of a folder
+        """Refuse: objects are where the root is."""
+        raise refused(f"collecting objects of {self._name}", hint="VACUUM by execute()")
+
+    def purge(self, where: str, **_: Unpack[PurgeOptions]) -> Purged:
+        """Refuse: packfiles are where the root is."""
+        del where
+        raise refused(f"purging {self._name}")
+
+    def splits(self, *_: Any, **__: Any) -> Splits:  # noqa: ANN401 - as of the table of a folder
+        """Refuse: packfiles are where the root is."""
+        raise refused(f"splitting {self._name}")
+
+    def fork(self, name: str, **_: Unpack[ForkOptions]) -> SentTable:
+        """Refuse: packfiles are where the root is."""
+        raise refused(f"forking {self._name} to {name}")
+
+    def push(self, root: Location, **_: Unpack[PushOptions]) -> SentTable:
+        """Refuse: packfiles are where the root is."""
+        raise refused(f"pushing {self._name} to {root}")
+
+    def validate(
+        self, *, threads: int | None = None, progress: Progress | None = None
+    ) -> TableReport:
+        """Refuse: objects are where the root is."""
+        del threads, progress
+        raise refused(f"validating {self._name}")
+
+    def __repr__(self) -> str:
+        """Show the name and the server."""
+        return f"<Table {self.full_name} of {self._connection.transport.url}>"
+
+
+class _RemoteInspection(TableInspection):
+    """The system tables of a table of a server."""
+
+    def __init__(self, table: RemoteTable) -> None:
+        self._table = table
+
+    def _rows(self, kind: str) -> pa.Table:
+        name = self._table.full_name.replace("\\", "\\\\").replace("'", "\\'")
+        text = f"SELECT * FROM sdb.{kind}('{name}')"  # noqa: S608 - quoted
+        with self._table._connection.sql(text) as result:  # noqa: SLF001 - of the same kind
+            return result.to_arrow()

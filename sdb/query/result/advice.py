@@ -1,0 +1,122 @@
+"""Advice on queries that read most blocks: statistics or clustering, as commands to type.
+
+Nothing is advised unless the figures support it: there are several blocks, most of them are read,
+and a condition that few rows satisfy leaves none of them out.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from sdb.packfile.prune.ngrams import pieces
+from sdb.packfile.prune.predicate import AddressRange, Both, Compare, Either, OneOf, TextWords
+from sdb.packfile.trailer.fieldcounts import field_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeGuard
+
+    from sdb.packfile.prune.predicate import PathTest, Predicate
+    from sdb.packfile.read.reader import Packfile
+    from sdb.query.catalog.tablescan import TableScan
+    from sdb.query.result.result import Result
+
+LEAST_BLOCKS = 8
+_MOST_LOOKED_AT = 16
+_MOST_LINES = 3
+_FEW = 20
+"""A condition is selective if it is TRUE for one of so many rows."""
+
+
+def advice(tables: list[TableScan], *, root: str = "") -> list[str]:
+    """Return lines about what would leave out blocks that a query reads, each with a command.
+
+    * ``tables``: What the query reads.
+    * ``root``: The root that its tables are below, for commands.
+    """
+    lines: dict[str, None] = {}
+    for table in tables:
+        every = sum(part.pack.block_count for part in table.parts)
+        read = sum(part.block_count for part in table.parts)
+        if every < LEAST_BLOCKS or read * 2 <= every:
+            continue
+        packs = [part.pack for part in table.read][:_MOST_LOOKED_AT]
+        for test in _selective(table.test):
+            if all(_leaves_all(pack, test) for pack in packs):
+                lines[_line(table, test, packs, f"{read:,} of {every:,} blocks", root)] = None
+    return [line for line in lines if line][:_MOST_LINES]
+
+
+def slow_advice(result: Result, *, root: str = "") -> list[str]:
+    """Return the same for a query that has found few of the rows that it has read."""
+    rows = [part.rows for table in result.tables for part in table.read]
+    hits = result.rows_found
+    if hits and hits * _FEW > sum(count for count in rows if count is not None):
+        return []
+    return advice(result.tables, root=root)
+
+
+def _selective(test: Predicate) -> Iterator[PathTest]:
+    """Go over the tests that all rows have to pass, and few do."""
+    if isinstance(test, Both):
+        for part in test.parts:
+            yield from _selective(part)
+    elif isinstance(test, Either):
+        equal = [part for part in test.parts if isinstance(part, Compare) and part.op == "="]
+        if len(equal) == len(test.parts) and len({part.path for part in equal}) == 1:
+            yield OneOf(equal[0].path, tuple([part.value for part in equal]))  # as of IN
+    elif _is_of_few_rows(test):
+        yield test
+
+
+def _is_of_few_rows(test: Predicate) -> TypeGuard[PathTest]:
+    if isinstance(test, TextWords):
+        return bool(test.path) and bool(pieces(test.texts))
+    if isinstance(test, OneOf | AddressRange):
+        return True
+    return isinstance(test, Compare) and test.op == "=" and isinstance(test.value, str | int)
+
+
+def _leaves_all(pack: Packfile, test: PathTest) -> bool:
+    """Return whether the metadata of a packfile leaves out no block because of a test."""
+    return sum(stop - start for start, stop in pack.pruned(test)) == pack.block_count
+
+
+def _line(table: TableScan, test: PathTest, packs: list[Packfile], read: str, root: str) -> str:
+    """Return a line with a command; empty: no command helps."""
+    name = field_name(test.path)
+    kind = {TextWords: "words:", AddressRange: "prefixes:"}.get(type(test), "")
+    begin = f"{read} are read, since nothing tells which may have {test}"
+    is_told = _has_statistics(packs, test)
+    if is_told:
+        begin = f"{read} are read, since rows with {test} may be in all of them"
+    if table.steps and not kind:
+        stored = table.name.replace("/", ".")
+        where = f" --root {shlex.quote(root)}" if root else ""
+        return f"{begin}: sdb compact --cluster-by {shlex.quote(name)}{where} {shlex.quote(stored)}"
+    if is_told:
+        return ""
+    stats = f"auto,{kind}{name}"
+    if table.steps:
+        stored = table.name.replace("/", ".")
+        return f'{begin}: "stats": "{stats}" in the definition of {stored}, for new rows'
+    path = shlex.quote(packs[0].path)
+    return f"{begin}: sdb pack --stats {shlex.quote(stats)} -o NEW.zion {path}"
+
+
+def _has_statistics(packs: list[Packfile], test: PathTest) -> bool:
+    """Return whether blocks have statistics of what a test asks for, which did not help."""
+    for pack in packs:
+        statistics = pack.known[1]
+        if statistics is None or not pack.block_count:
+            return False
+        if isinstance(test, TextWords):
+            has = statistics.words(test.path) is not None
+        elif isinstance(test, AddressRange):
+            has = statistics.prefixes(test.path) is not None
+        else:
+            has = statistics.zone(test.path) is not None
+        if not has:
+            return False
+    return True

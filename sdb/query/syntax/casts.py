@@ -1,0 +1,68 @@
+"""The parser of types: what CAST, TRY_CAST and `::` make of a value."""
+
+from __future__ import annotations
+
+from sdb.query.syntax import aliases, ast, hints, intervals
+from sdb.query.syntax.literals import words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.syntax.expressions import ExpressionParser
+
+CASTS = words("INTEGER FLOAT BOOLEAN STRING TIMESTAMP LIST STRUCT NULL MISSING")
+_DECIMALS = frozenset({"DECIMAL", "NUMERIC"})
+_MOST_DIGITS = 38
+
+
+def cast(parser: ExpressionParser, operand: ast.Expr, start: int, *, reads_texts: bool) -> ast.Expr:
+    """Parse a type and return the cast of an operand to it.
+
+    * ``start``: Where the operand starts in the text.
+    * ``reads_texts``: Whether texts of fields are read, too.
+    """
+    name = parser.name()
+    type_token = parser.last
+    kind = aliases.type_name(name)
+    if name.upper() == "DOUBLE" and str(parser.token.value).upper() == "PRECISION":
+        parser.advance()
+    if kind in _DECIMALS:
+        return _decimal(parser, operand, start)
+    if kind == "INTERVAL" and isinstance(operand, ast.Literal):
+        return _interval(parser, operand, (start, parser.last.stop))
+    if kind == "DATE":
+        return aliases.day(operand, (start, parser.last.stop))
+    if kind not in CASTS:
+        known = sorted({*CASTS, "DATE", "DECIMAL"})
+        raise parser.fault(f'bad CAST type "{name}"', type_token, hint=hints.cast(known))
+    return ast.Cast(operand, kind, reads_texts, span=(start, parser.last.stop))
+
+
+def _interval(parser: ExpressionParser, text: ast.Literal, span: ast.Span) -> ast.Interval:
+    """Return the interval that a constant text says."""
+    interval = intervals.read(str(text.value), span)
+    if interval is None:
+        hint = "as in '1 day 12 hours'::INTERVAL"
+        raise parser.fault(f"'{text.value}' is no interval", text.span[0], hint=hint)
+    return interval
+
+
+def _decimal(parser: ExpressionParser, operand: ast.Expr, start: int) -> ast.Expr:
+    """Parse the digits of DECIMAL(p, s): a number that is rounded to so many places."""
+    args = [operand]
+    if parser.accept("("):
+        first_token = parser.token
+        digits = [parser.expect("NUMBER").value]
+        if parser.accept(","):
+            digits.append(parser.expect("NUMBER").value)
+        parser.expect(")")
+        precision, scale = digits if len(digits) > 1 else (*digits, 0)
+        if not (
+            isinstance(precision, int)
+            and isinstance(scale, int)
+            and 0 <= scale <= precision <= _MOST_DIGITS
+            and precision
+        ):
+            hint = "as in DECIMAL(10, 2): at most 38 digits, of which 2 stand behind the point"
+            raise parser.fault("there is no such DECIMAL", first_token, hint=hint)
+        args += [ast.Literal(precision), ast.Literal(scale)]
+    return ast.Call("DECIMAL", tuple(args), span=(start, parser.last.stop))

@@ -1,0 +1,162 @@
+"""UNION, INTERSECT and EXCEPT: the queries that they join.
+
+``a UNION b`` is a query of its own: that of all columns of a SetTable, with what orders and limits
+the rows of both.
+"""
+
+from __future__ import annotations
+
+from sdb.query.syntax import ast, printer
+from sdb.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.syntax.expressions import ExpressionParser
+    from sdb.query.syntax.parser import Parser
+
+_WORDS = frozenset({"INTERSECT", "EXCEPT"})
+_QUERY_STARTS = frozenset({"SELECT", "FROM", "(", "ALL", "DISTINCT"})
+
+
+def coming(parser: ExpressionParser) -> str | None:
+    """Return the set operator that comes; None: none, or a word that is a name here."""
+    token = parser.token
+    if parser.at("UNION"):
+        return "UNION"
+    word = str(token.value).upper()
+    is_word = parser.at("ID") and not token.quoted and word in _WORDS
+    return word if is_word and parser.ahead() in _QUERY_STARTS else None
+
+
+def begins(parser: ExpressionParser) -> bool:
+    """Return whether a query comes, behind a parenthesis, that does not begin with another one."""
+    token = parser.token
+    is_values = parser.at("ID") and not token.quoted and str(token.value).upper() == "VALUES"
+    return parser.at("SELECT", "WITH", "FROM") or (is_values and parser.ahead() == "(")
+
+
+def compound(
+    parser: Parser, into: list[ast.Expr] | None = None, *, left: ast.Select | None = None
+) -> ast.Select:
+    """Parse a query: one SELECT, or several that set operators join.
+
+    * ``into``: Where the path of INTO goes; without it there may be none.
+    * ``left``: The first of them, if it was parsed already, in parentheses.
+    """
+    start = parser.token.start if left is None else left.span[0]
+    is_closed = left is not None or parser.at("(")
+    operands = [_operand(parser, into) if left is None else left]
+    operators: list[tuple[str, bool]] = []
+    while (word := coming(parser)) is not None:
+        if not is_closed and _is_ordered(operands[-1]):
+            hint = "or in parentheses, with its SELECT"
+            fault = f"ORDER BY and LIMIT go behind the last SELECT of {word}"
+            raise parser.fault(fault, hint=hint)
+        parser.advance()
+        every = bool(parser.accept("ALL"))
+        if not every:
+            parser.accept("DISTINCT")
+        operators.append((word, every))
+        is_closed = parser.at("(")
+        operands.append(_operand(parser, None))
+    if is_closed:
+        whole = _tail(parser, _first_items(operands[0]))
+    else:
+        whole, operands[-1] = operands[-1], _unordered(operands[-1])
+    if not operators and not is_closed:
+        return whole
+    select = _folded(operands, operators)
+    if not _is_ordered(whole):
+        return select
+    if _is_ordered(select):
+        source = ast.Source(ast.QueryTable(select, span=select.span), None, span=select.span)
+        select = ast.Select((), star=True, sources=(source,))
+    span = (start, parser.last.stop)
+    order = _ordered_as(select, whole)
+    return replace(order, span=span)
+
+
+def chain(whole: ast.Select) -> tuple[ast.Select, tuple[tuple[bool, ast.Select], ...]]:
+    """Return the SELECTs that nothing but UNION joins, from left to right.
+
+    What orders and limits all rows stands in the last one.
+    """
+    parts: list[tuple[bool, ast.Select]] = []
+    first = whole
+    while (table := printer.set_table(first)) is not None and table.op == "UNION":
+        if first is not whole and _is_ordered(first):
+            return whole, ()
+        parts.insert(0, (table.every, table.right))
+        first = table.left
+    selects = [first, *(part for _, part in parts)]
+    if not parts or any(_is_ordered(s) or printer.set_table(s) is not None for s in selects):
+        return whole, ()
+    every, last = parts[-1]
+    last = _ordered_as(last, whole)
+    return first, (*parts[:-1], (every, last))
+
+
+def _operand(parser: Parser, into: list[ast.Expr] | None) -> ast.Select:
+    if not parser.at("("):
+        return parser.select(into)
+    parser.enter()
+    parser.advance()
+    select = parser.subquery()
+    parser.expect(")")
+    parser.leave()
+    return select
+
+
+def _tail(parser: Parser, items: tuple[ast.Item, ...]) -> ast.Select:
+    """Parse what stands behind queries in parentheses: ORDER BY, LIMIT and OFFSET."""
+    order_by = parser.sort_keys(items)
+    limit, offset, ties = parser.cut(has_order=bool(order_by))
+    return ast.Select((), order_by=order_by, limit=limit, offset=offset, ties=ties)
+
+
+def _first_items(select: ast.Select) -> tuple[ast.Item, ...]:
+    """Return the items of the first SELECT, whose numbers keys of ORDER BY may be."""
+    while (table := printer.set_table(select)) is not None:
+        select = table.left
+    return select.items
+
+
+def _is_ordered(select: ast.Select) -> bool:
+    return bool(select.order_by) or select.limit is not None or select.offset is not None
+
+
+def _unordered(select: ast.Select) -> ast.Select:
+    return replace(select, order_by=(), limit=None, offset=None, ties=False)
+
+
+def _ordered_as(select: ast.Select, whole: ast.Select) -> ast.Select:
+    return replace(
+        select,
+        order_by=whole.order_by,
+        limit=whole.limit,
+        offset=whole.offset,
+        ties=whole.ties,
+    )
+
+
+def _folded(operands: list[ast.Select], operators: list[tuple[str, bool]]) -> ast.Select:
+    """Join queries from left to right, those of INTERSECT first."""
+    (first, *others) = operands
+    sums: list[tuple[str, bool, ast.Select]] = []
+    for (word, every), operand in zip(operators, others, strict=True):
+        if word != "INTERSECT":
+            sums.append((word, every, operand))
+        elif sums:
+            before, all_, left = sums[-1]
+            sums[-1] = (before, all_, _joined(word, left, operand, every=every))
+        else:
+            first = _joined(word, first, operand, every=every)
+    for word, every, operand in sums:
+        first = _joined(word, first, operand, every=every)
+    return first
+
+
+def _joined(word: str, left: ast.Select, right: ast.Select, *, every: bool) -> ast.Select:
+    span = (left.span[0], right.span[1])
+    table = ast.SetTable(word, every, left, right, span=span)
+    return ast.Select((), star=True, sources=(ast.Source(table, None, span=span),), span=span)

@@ -1,0 +1,193 @@
+"""WITH: queries that have a name in the one behind them.
+
+Those of a whole query are entries of its statement. Those of a sub-query stand where they are used,
+or become entries as well, under a name that no text can have as a bare word; there they see nothing
+of the query around them.
+"""
+
+from __future__ import annotations
+
+from sdb.query.syntax import ast, printer, visitor
+from sdb.query.syntax.clauses import columnnames, setqueries
+from sdb.records import record, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.syntax.parser import Parser
+
+_HOW = "it is written WITH RECURSIVE r AS (SELECT first UNION ALL SELECT next FROM r)"
+
+
+@record
+class WithQuery:
+    """One query of WITH."""
+
+    name: str
+    select: ast.Select
+    recurses: bool  # whether it reads its own rows
+
+
+def entries(parser: Parser) -> list[WithQuery]:
+    """Parse WITH, if it comes; its names mean tables from then on."""
+    if not parser.accept("WITH"):
+        return []
+    may_recurse = parser.at_word("RECURSIVE") and parser.ahead() == "ID"
+    if may_recurse:
+        parser.advance()
+    made = [_entry(parser, may_recurse=may_recurse)]
+    while parser.accept(","):
+        made.append(_entry(parser, may_recurse=may_recurse))
+    return made
+
+
+def _entry(parser: Parser, *, may_recurse: bool) -> WithQuery:
+    start = parser.token
+    name = parser.name()
+    columns = columnnames.listed(parser)
+    parser.expect("AS")
+    if parser.at_word("NOT") or parser.at("NOT"):
+        parser.advance()
+    if parser.at_word("MATERIALIZED"):
+        parser.advance()
+    parser.expect("(")
+    around = parser.recursing
+    parser.recursing = around | {name} if may_recurse else around
+    select = parser.subquery()
+    parser.recursing = around
+    parser.expect(")")
+    recurses = may_recurse and bool(_uses(select, name))
+    if recurses:
+        _check_recursion(parser, name, select, start.start)
+    if columns and (recurses or printer.set_table(select) is not None):
+        # Set operators join columns by their names, and a part that reads the query's own rows
+        # knows them by these.
+        select = _named(parser, select, columns, start.start, is_first=recurses)
+    else:
+        select = columnnames.named(parser, select, columns)
+    parser.with_names.add(name)
+    return WithQuery(name, select, recurses)
+
+
+def _check_recursion(parser: Parser, name: str, select: ast.Select, at: int) -> None:
+    """Refuse a query that reads its own rows otherwise than in the second part of a UNION."""
+    both = printer.set_table(select)
+    if both is None or both.op != "UNION" or _uses(both.left, name):
+        why = "a recursive query is a UNION, and only its last part reads from it"
+        raise parser.fault(f"{name}: {why}", at, hint=_HOW)
+    if select.order_by or select.limit is not None or select.offset is not None:
+        hint = f"put them behind the query that reads FROM {name}"
+        raise parser.fault(f"{name}: ORDER BY and LIMIT do not go with recursion", at, hint=hint)
+
+
+def _named(
+    parser: Parser, select: ast.Select, columns: tuple[str, ...], at: int, *, is_first: bool
+) -> ast.Select:
+    """Return a query whose columns have names.
+
+    * ``is_first``: Whether only the first part of a UNION has to have them.
+    """
+    both = printer.set_table(select)
+    if both is not None:
+        left = _named(parser, both.left, columns, at, is_first=False)
+        right = both.right
+        if not is_first:
+            right = _named(parser, right, columns, at, is_first=False)
+        source = replace(select.sources[0], table=replace(both, left=left, right=right))
+        return replace(select, sources=(source,))
+    if not select.items or any(isinstance(item.expr, ast.Star) for item in select.items):
+        hint = "name the columns in the select list"
+        raise parser.fault("names of columns do not go with *", at, hint=hint)
+    if len(columns) != len(select.items):
+        have = f"the query has {len(select.items)} columns, {len(columns)} have a name"
+        raise parser.fault(have, at)
+    pairs = zip(select.items, columns, strict=True)
+    return replace(select, items=tuple([replace(item, alias=name) for item, name in pairs]))
+
+
+def inner(parser: Parser) -> ast.Select:
+    """Parse the WITH of a sub-query and the query behind it."""
+    names = parser.with_names
+    parser.with_names = set(names)
+    parts = entries(parser)
+    selects = [*[part.select for part in parts], setqueries.compound(parser)]
+    parser.with_names = names
+    for number, part in enumerate(parts):
+        later = range(number + 1, len(selects))
+        uses = sum(_uses(selects[at], part.name) for at in later)
+        is_direct = uses == sum(_in_from(selects[at], part.name) for at in later)
+        query = selects[number]
+        whole: ast.Table = ast.QueryTable(query, span=query.span)
+        is_bound = parser.entries is None or any(_uses(query, name) for name in parser.recursing)
+        if part.recurses and is_bound:
+            hint = "write it in front of the whole query"
+            raise parser.fault("a recursive query cannot stand here", query.span[0], hint=hint)
+        if not (is_bound or (uses == 1 and is_direct)) or part.recurses:
+            name = _free_name(parser, part.name)
+            _enter(parser, WithQuery(name, _put(query, part.name, name), part.recurses))
+            whole = ast.PathTable(ast.Name(name, span=query.span), span=query.span)
+        for at in later:
+            selects[at] = _put(selects[at], part.name, whole)
+    return selects[-1]
+
+
+def enter_all(parser: Parser) -> None:
+    """Parse the WITH of a whole query; its entries are those of the statement."""
+    for entry in entries(parser):
+        _enter(parser, entry)
+
+
+def _enter(parser: Parser, entry: WithQuery) -> None:
+    assert parser.entries is not None  # noqa: S101 - inside of a query
+    parser.entries.append((entry.name, entry.select))
+    if entry.recurses:
+        parser.recursive.append(entry.name)
+
+
+def _free_name(parser: Parser, name: str) -> str:
+    """Return a name for an entry that comes from a sub-query."""
+    taken = {entry for entry, _ in parser.entries or ()}
+    number = 2
+    while (free := f"{name} {number}") in taken:
+        number += 1
+    return free
+
+
+def _is_named(node: ast.Node, name: str) -> bool:
+    return isinstance(node, ast.PathTable) and node.expr == ast.Name(name)
+
+
+def _uses(select: ast.Select, name: str) -> int:
+    """Return how often a query reads from a name, with the queries in it."""
+    return sum(_is_named(node, name) for node in visitor.nodes(select))
+
+
+def _in_from(select: ast.Select, name: str) -> int:
+    """Return how often a name stands in FROM of a query itself."""
+    count = 0
+    for source in select.sources:
+        if isinstance(source.table, ast.SetTable):
+            count += _in_from(source.table.left, name) + _in_from(source.table.right, name)
+        else:
+            count += _is_named(source.table, name)
+    return count
+
+
+def with_name(select: ast.Select, old: str, new: str) -> ast.Select:
+    """Return a query that knows a WITH query by another name."""
+    return _put(select, old, new)
+
+
+def _put(select: ast.Select, name: str, table: ast.Table | str) -> ast.Select:
+    """Put a table, or another name, into the place of a name in FROM, which stays its alias."""
+
+    def change(node: ast.Node) -> ast.Node:
+        made = table
+        if isinstance(made, str):
+            made = ast.PathTable(ast.Name(made, span=node.span), span=node.span)
+        if _is_named(node, name):
+            return made
+        if isinstance(node, ast.Source) and node.alias is None and node.table == made:
+            return replace(node, alias=name)
+        return node
+
+    return visitor.rewrite(select, change)

@@ -1,0 +1,278 @@
+"""Statements that change tables: what each kind does to the packfiles of its table."""
+
+from __future__ import annotations
+
+import tempfile
+
+from sdb import notes, sizes
+from sdb.errors import UnsupportedError
+from sdb.packfile.inputs.inputs import Input
+from sdb.packfile.rewrite.rewrite import blocks_with
+from sdb.progress import counted
+from sdb.query.syntax import ast, visitor, writes
+from sdb.query.writes import insertion
+from sdb.query.writes.effects import Effect
+from sdb.query.writes.matching import QueryContext, Target, dropping
+from sdb.records import record
+from sdb.table.definition.cache import statistics_of
+from sdb.table.packfiles.pack import pack_rows
+from sdb.table.packfiles.rewrite import rewrite
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Sequence
+    from typing import Any, BinaryIO
+
+    from sdb.packfile.rewrite.rewrite import RowChanges
+    from sdb.query.writes.matching import MatchedRows
+    from sdb.query.writes.tableview import TransactionOverlay
+    from sdb.table.format.descriptor import Descriptor
+
+_PIECE_BYTES = 1 << 20
+_ION_VERSION = b"\xe0\x01\x00\xea"
+
+
+@record
+class StatementRunner:
+    """A statement, and all that it is carried out with."""
+
+    statement: writes.WriteStatement  # the statement, parameters bound
+    view: TransactionOverlay  # the table as the transaction sees it, which changes
+    context: QueryContext  # how queries run
+    commit_id: str  # the id of the commit, which new packfiles have in their keys
+    is_dry: bool  # whether nothing is written: rows are counted alone
+    only: Collection[str] | None = None  # keys of the packfiles to look at; None: all
+
+    @property
+    def table(self) -> str:
+        """The table, as ``db.table``."""
+        write = self.statement.write
+        return "" if isinstance(write, writes.Control) else write.table.name
+
+    def run(self) -> Effect:
+        """Carry the statement out."""
+        write = self.statement.write
+        match write:
+            case writes.InsertValues():
+                effect = self.insert_rows(insertion.rows_of_values(write, self.context), "insert")
+            case writes.InsertQuery():
+                effect = self._insert_query(write, "insert")
+            case writes.CreateTable():
+                effect = self._create(write)
+            case writes.Update():
+                effect = self._update(write)
+            case writes.Delete():
+                effect = self._delete(write)
+            case writes.Truncate():
+                effect = self._truncate("truncate")
+            case writes.DropTable():
+                effect = self._truncate("drop")
+            case writes.Merge():
+                from sdb.query.writes.merging import merged
+
+                effect = merged(self, write)
+            case _:
+                raise RuntimeError(f"no statement that changes a table: {write!r}")
+        return effect
+
+    def target(self, alias: str | None) -> Target:
+        """Return the table as a source of queries."""
+        name = f"{str(self.statement.write.__class__.__name__).upper()} {self.table}"
+        return Target(name, alias, self.view.table(only=self.only), self.context)
+
+    def insert_rows(self, rows: list[Any], operation: str) -> Effect:
+        """Insert rows that are values of Python."""
+        if self.is_dry:
+            return Effect(operation, self.table, rows_inserted=len(rows))
+        return self._packed(rows, operation)
+
+    def _insert_query(self, insert: writes.InsertQuery, operation: str) -> Effect:
+        with tempfile.TemporaryFile() as spool:
+            insertion.write_query(insert, self.context, spool)
+            return self.insert_stream(spool, operation)
+
+    def insert_stream(self, spool: BinaryIO, operation: str) -> Effect:
+        """Insert rows that were written to a file as Ion."""
+
+        def pieces() -> Generator[bytes]:
+            spool.seek(0)
+            while piece := spool.read(_PIECE_BYTES):
+                yield piece
+
+        if _has_no_rows(spool):
+            return Effect(operation, self.table)
+        if self.is_dry:
+            return Effect(operation, self.table, rows_inserted=_count(pieces()))
+        return self._packed([Input("the query", "ion", source=pieces)], operation)
+
+    def _packed(self, inputs: Any, operation: str) -> Effect:  # noqa: ANN401 - those of packing
+        view = self.view
+        mark = view.mark(self.commit_id)
+        done = pack_rows(
+            view.root,
+            view.keys,
+            inputs,
+            commit_id=mark,
+            stats=statistics_of(view.root, view.keys),
+            progress=self.context.progress,
+            threads=self.context.threads,
+        )
+        if done.descriptor is None:
+            return Effect(operation, self.table)
+        view.add([done.descriptor])
+        size = done.result.output_bytes
+        rows = done.result.rows
+        return Effect(operation, self.table, rows, packfiles_added=1, written_bytes=size)
+
+    def _create(self, create: writes.CreateTable) -> Effect:
+        if create.query is None:
+            return Effect("create", self.table)
+        return self._insert_query(writes.InsertQuery(create.table, None, create.query), "create")
+
+    def _truncate(self, operation: str) -> Effect:
+        removed = list(self.view.descriptors())
+        known = [descriptor.rows for descriptor in removed if descriptor.rows is not None]
+        rows = sum(known)
+        for descriptor in removed:
+            self.view.replace(descriptor.key, ())
+        if number := len(removed) - len(known):
+            notes.warn(
+                f"rows of {sizes.counted(number, 'packfile')} of the original are not counted"
+            )
+        return Effect(operation, self.table, rows_deleted=rows, packfiles_removed=len(removed))
+
+    def _delete(self, delete: writes.Delete) -> Effect:
+        if delete.where is None and self.only is None:
+            return self._truncate("delete")
+        effect = Effect("delete", self.table)
+        matches = self.target(delete.alias).matches(delete.where)
+        progress = self._counted(matches)
+        for matched in matches:
+            effect += Effect("delete", self.table, rows_deleted=len(matched.rows))
+            if self.is_dry:
+                effect += self.expected(matched, "delete")
+            else:
+                effect += self.rewrite(
+                    matched.descriptor, dropping(matched.rows), "delete", progress
+                )[0]
+        return effect
+
+    def _update(self, update: writes.Update) -> Effect:
+        target = self.target(update.alias)
+        assigned = [(assignment.path, assignment.value) for assignment in update.assignments]
+        effect = Effect("update", self.table)
+        matches = target.matches(update.where)
+        if matches and self.only is None:
+            self._warn_of_new_fields([path for path, _ in assigned])
+        progress = self._counted(matches)
+        for matched in matches:
+            effect += Effect("update", self.table, rows_updated=len(matched.rows))
+            self.check_constants(matched, [path for path, _ in assigned])
+            if self.is_dry:
+                effect += self.expected(matched, "update")
+            else:
+                alone = self.view.table(only={matched.descriptor.key})
+                changes = target.values(matched, update.where, assigned, alone)
+                effect += self.rewrite(matched.descriptor, changes, "update", progress)[0]
+        return effect
+
+    def _warn_of_new_fields(self, paths: Sequence[writes.FieldPath]) -> None:
+        """Warn of fields to set that no row of the table has: they may be slips."""
+        from sdb.packfile.prune.unknownfields import warn_unknown
+        from sdb.table.packfiles.knownfields import trailers_with_fields
+
+        packs = self.view.table().packs()
+        warn_unknown(paths, trailers_with_fields(packs, paths), of=self.table)
+
+    def _counted(self, matches: Sequence[MatchedRows]) -> Callable[[int], None]:
+        """Return what tells how much of packfiles that are rewritten is done."""
+        return counted(
+            self.context.progress, sum(matched.descriptor.trailer.offset for matched in matches)
+        )
+
+    def expected(self, matched: MatchedRows, operation: str) -> Effect:
+        """Report what rewriting a packfile would come to, from what the index says of it."""
+        trailer = matched.descriptor.trailer
+        summary = trailer.sparse.summary
+        touched = len(trailer.blocks)
+        if summary is not None:
+            touched = blocks_with(summary.rows, matched.rows)
+        is_left = operation != "delete" or len(matched.rows) != trailer.rows
+        return Effect(
+            operation,
+            self.table,
+            packfiles_added=int(is_left),
+            packfiles_removed=1,
+            blocks_kept=len(trailer.blocks) - touched,
+            blocks_rewritten=touched,
+        )
+
+    def check_constants(self, matched: MatchedRows, paths: list[writes.FieldPath]) -> None:
+        """Refuse to set what all rows of a packfile have, as fields of partitions are."""
+        constants = matched.descriptor.trailer.sparse.constants
+        for path in paths:
+            if path[0] in constants:
+                raise UnsupportedError(
+                    f"setting {path[0]}: all rows of {matched.descriptor.key} have it, so that one "
+                    "row cannot change it"
+                )
+
+    def rewrite(
+        self,
+        descriptor: Descriptor,
+        changes: RowChanges,
+        operation: str,
+        progress: Callable[[int], None],
+    ) -> tuple[Effect, Descriptor | None]:
+        """Rewrite a packfile, let the new one take its place, and give that, if a row is left."""
+        done = rewrite(
+            self.view.root,
+            self.view.keys,
+            descriptor,
+            changes,
+            self.view.mark(self.commit_id),
+            threads=self.context.threads,
+            progress=progress,
+        )
+        self.view.are_rows_traced &= done.are_rows_traced
+        new = () if done.descriptor is None else (done.descriptor,)
+        self.view.replace(descriptor.key, new)
+        effect = Effect(
+            operation,
+            self.table,
+            packfiles_added=len(new),
+            packfiles_removed=1,
+            blocks_kept=done.blocks_kept,
+            blocks_rewritten=done.blocks_rewritten,
+            copied_bytes=done.copied_bytes,
+            written_bytes=done.packed_bytes,
+        )
+        return effect, done.descriptor
+
+
+def _has_no_rows(spool: BinaryIO) -> bool:
+    """Return whether an Ion stream consists of version markers alone."""
+    spool.seek(0)
+    head = spool.read(1 << 10)
+    return len(head) < 1 << 10 and head == _ION_VERSION * (len(head) // len(_ION_VERSION))
+
+
+def _count(pieces: Generator[bytes]) -> int:
+    """Count the rows of an Ion stream."""
+    from sdb import _core
+    from sdb.packfile.write.pack import Feeder
+    from sdb.progress import silent
+
+    with _core.Packer(algorithm="zstd", level=1) as packer:
+        Feeder(packer, len, None).feed_all(
+            [Input("the query", "ion", source=lambda: pieces)], silent
+        )
+        return packer.rows
+
+
+def reads_tables(statement: writes.WriteStatement) -> bool:
+    """Return whether a statement reads more than the rows that it changes."""
+    write = statement.write
+    if isinstance(write, writes.Merge | writes.InsertQuery | writes.CreateTable):
+        return True
+    return any(isinstance(node, ast.Select) for node in visitor.nodes(statement))

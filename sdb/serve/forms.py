@@ -1,0 +1,220 @@
+"""Formats of answers: their names, media types, and how they are written."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+
+from sdb.query.result.lines import parse
+from sdb.query.result.lines import text as printed
+from sdb.query.result.wire import MEDIA_TYPE
+from sdb.records import record
+from sdb.serve.problems import HttpError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from sdb.query.result.result import Result
+
+
+@record
+class AnswerForm:
+    """A format of answers."""
+
+    name: str  # as `format=` has it, and suffixes of stored queries
+    media_type: str
+    is_typed: bool = False  # whether values need their types
+    is_whole: bool = False  # whether it is made whole before it is sent, with its length and ranges
+    is_bounded: bool = False  # whether so many rows and no more are in an answer
+    has_notes: bool = False  # whether an answer has the notes on it
+
+    @property
+    def is_text(self) -> bool:
+        """True if it is worth to compress it."""
+        return self.name not in {"arrow", "parquet", "rows"}
+
+
+FORMS = (
+    AnswerForm("ndjson", "application/x-ndjson"),
+    AnswerForm("json", "application/json", is_bounded=True, has_notes=True),
+    AnswerForm("csv", "text/csv; charset=utf-8"),
+    AnswerForm("arrow", "application/vnd.apache.arrow.stream", is_typed=True),
+    AnswerForm("parquet", "application/vnd.apache.parquet", is_typed=True, is_whole=True),
+    AnswerForm("html", "text/html; charset=utf-8", is_bounded=True, has_notes=True),
+    AnswerForm("rows", MEDIA_TYPE, is_typed=True),  # for sdb.connect
+)
+SEAFOWL = AnswerForm("seafowl", "application/json", is_typed=True)
+"""Lines of JSON with all columns in each, and the types of columns in the header Content-Type."""
+_BY_NAME = {form.name: form for form in FORMS}
+_ALIASES = {
+    "application/jsonl": "ndjson",
+    "application/ndjson": "ndjson",
+    "application/x-ndjson": "ndjson",
+    "application/json": "json",
+    "text/csv": "csv",
+    "application/vnd.apache.arrow.stream": "arrow",
+    "application/vnd.apache.parquet": "parquet",
+    "application/x-parquet": "parquet",
+    "text/html": "html",
+    MEDIA_TYPE: "rows",
+    "*/*": "ndjson",
+    "application/*": "ndjson",
+    "text/*": "csv",
+}
+
+
+def form_of(name: str, accept: str) -> AnswerForm:
+    """Return the format that a request asks for: by its name, else by its header Accept.
+
+    Raises
+    ------
+    HttpError
+        There is no such format.
+
+    Examples
+    --------
+    >>> form_of("", "text/html;q=0.5, text/csv").name, form_of("json", "text/csv").name
+    ('csv', 'json')
+    """
+    names = ", ".join(_BY_NAME)
+    if name:
+        if name not in _BY_NAME:
+            raise HttpError(400, f"there is no format {name[:40]!r}", hint=f"there are {names}")
+        return _BY_NAME[name]
+    if not accept:
+        return FORMS[0]
+    for media_type in _accepted(accept):
+        if media_type in _ALIASES:
+            return _BY_NAME[_ALIASES[media_type]]
+    raise HttpError(406, "no format that is accepted is there", hint=f"there are {names}")
+
+
+def _accepted(header: str) -> list[str]:
+    """Return the media types of a header Accept, the most wanted first."""
+    wanted: list[tuple[float, int, str]] = []
+    for number, part in enumerate(header.split(",")[:32]):
+        media_type, *rest = [piece.strip().lower() for piece in part.split(";")]
+        weight = next((piece[2:] for piece in rest if piece.startswith("q=")), "1")
+        try:
+            quality = float(weight)
+        except ValueError:
+            quality = 0.0
+        if quality > 0:
+            wanted.append((-quality, number, media_type))
+    return [media_type for _, _, media_type in sorted(wanted)]
+
+
+def write(result: Result, form: AnswerForm, output: Any, *, rows: int, end: bool) -> int:  # noqa: ANN401
+    """Write the rows of a result, and return how many there are; 0 where nothing counts them.
+
+    * ``output``: A binary file.
+    * ``rows``: So many rows at most, in formats that are bounded.
+    * ``end``: Whether lines end with one that counts them.
+    """
+    match form.name:
+        case "ndjson":
+            return _write_lines(result, output, end=end)
+        case "json":
+            return _write_object(result, output, rows)
+        case "html":
+            return _write_page(result, output, rows)
+        case "seafowl":
+            from sdb.serve.seafowl import write_lines
+
+            return write_lines(result, output)
+        case "rows":
+            output.writelines(result._wired())  # noqa: SLF001 - the client reads it
+            return result.rows_found
+        case _:
+            result.write(output, form.name)
+            return result.rows_found
+
+
+def _write_lines(result: Result, output: Any, *, end: bool) -> int:  # noqa: ANN401
+    count = 0
+    for piece in result.lines():
+        count += piece.count(b"\n")
+        output.write(piece)
+    if end:
+        members: dict[str, object] = {"rows": count}
+        if notes := result.notes:
+            members["notes"] = notes
+        output.write(json.dumps({"$end": members}, ensure_ascii=False).encode() + b"\n")
+    return count
+
+
+def _write_object(result: Result, output: Any, rows: int) -> int:  # noqa: ANN401
+    lines = _each(result)
+    first = list(islice(lines, rows))
+    is_cut = next(lines, None) is not None
+    columns = _columns(result, first)
+    head = {"columns": columns, "row_count": len(first), "truncated": is_cut}
+    head_text = json.dumps(head, ensure_ascii=False)
+    output.write(f"{head_text[:-1]}, ".encode() + b'"rows": [')
+    for number, line in enumerate(first):
+        output.write((b",\n" if number else b"\n") + valid(line))
+    notes = json.dumps(result.notes, ensure_ascii=False).encode()
+    output.write(b'\n], "notes": ' + notes + b"}\n")
+    return len(first)
+
+
+def _each(result: Result) -> Iterator[bytes]:
+    for piece in result.lines():
+        yield from piece.split(b"\n")[:-1]
+
+
+def _columns(result: Result, lines: Sequence[bytes]) -> list[str]:
+    """Return the columns; those of whole rows are the members that the rows have."""
+    if not result.of_whole_rows:
+        return result.columns
+    names: dict[str, None] = {}
+    for line in lines:
+        names.update(dict.fromkeys(parse(line.decode())))
+    return list(names)
+
+
+def valid(line: bytes) -> bytes:
+    """Return a row as JSON has it, which knows no infinities."""
+    if b"Inf" not in line and b"NaN" not in line:
+        return line
+    return printed(_finite(parse(line.decode()))).encode()
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401
+    match value:
+        case dict():
+            return {name: _finite(inner) for name, inner in value.items()}
+        case list():
+            return [_finite(inner) for inner in value]
+        case "+Inf" | "-Inf" | "NaN" if type(value) is not str:
+            return None
+        case _:
+            return value
+
+
+def _write_page(result: Result, output: Any, rows: int) -> int:  # noqa: ANN401
+    from html import escape
+
+    from sdb.query.result.lines import cells
+
+    lines = _each(result)
+    first = list(islice(lines, rows))
+    is_cut = next(lines, None) is not None
+    columns = _columns(result, first)
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    output.write(
+        "<!DOCTYPE html><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        "<title>sdb</title><style>body{font:14px system-ui,sans-serif;margin:1em}"
+        "table{border-collapse:collapse}th,td{border:1px solid #8884;padding:.2em .5em;"
+        "text-align:left;vertical-align:top;max-width:40em;overflow-wrap:anywhere}"
+        f"</style><pre>{escape(result.text)}</pre><table><thead><tr>{head}</thead>\n".encode()
+    )
+    for line in first:
+        row = cells(line.decode())
+        values = "".join(f"<td>{escape(row.get(name, ''))}</td>" for name in columns)
+        output.write(f"<tr>{values}\n".encode())
+    said = [f"{len(first):,} rows" + (", and there are more" if is_cut else ""), *result.notes]
+    output.write(("</table>" + "".join(f"<p>{escape(line)}" for line in said) + "\n").encode())
+    return len(first)

@@ -1,0 +1,112 @@
+"""HTTP as uvicorn speaks it, with bounds on what one connection may hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+if TYPE_CHECKING:
+    import asyncio
+
+MOST_URL_BYTES = 96 << 10
+_MOST_HEADER_BYTES = 64 << 10
+_MOST_HEADERS = 100
+_HEAD_SECONDS = 30.0
+
+
+class _TooLargeError(Exception):
+    """The head of a request is larger than it may be."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """A connection, whose requests begin with heads of a bounded size, and in time."""
+
+    _refusal: _TooLargeError | None = None
+    _head_bytes = 0
+    _is_reading_head = False
+    _watch: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin."""
+        super().connection_made(transport)
+        self._look_later()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        if self._watch is not None:
+            self._watch.cancel()
+        super().connection_lost(exc)
+
+    def _look_later(self) -> None:
+        was_reading = self._is_reading_head
+        self._watch = self.loop.call_later(_HEAD_SECONDS, self._look, was_reading)
+
+    def _look(self, was_reading: bool) -> None:  # noqa: FBT001 - an argument of a timer
+        """End a connection whose client does not go on: with its request, or reading the end."""
+        transport = self.transport
+        if transport.is_closing() or (was_reading and self._is_reading_head):
+            transport.abort()
+            return
+        if self.cycle is None and not self._is_reading_head and self._is_old():
+            transport.close()
+            return
+        self._look_later()
+
+    _looks = 0
+
+    def _is_old(self) -> bool:
+        """Return whether a connection has had no request for long."""
+        self._looks += 1
+        return self._looks * _HEAD_SECONDS > self.timeout_keep_alive
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self._head_bytes = 0
+        self._is_reading_head = True
+        self.scope["sdb.abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the URL."""
+        if len(self.url) + len(url) > MOST_URL_BYTES:
+            self._refuse(414, "The URL is too long.")
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        self._head_bytes += len(name) + len(value)
+        if self._head_bytes > _MOST_HEADER_BYTES or len(self.headers) >= _MOST_HEADERS:
+            self._refuse(431, "The headers are too large.")
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Answer the request."""
+        self._is_reading_head = False
+        super().on_headers_complete()
+
+    def _refuse(self, status: int, message: str) -> None:
+        self._refusal = _TooLargeError(status, message)
+        raise self._refusal
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request, or too large."""
+        refusal = self._refusal
+        if refusal is None:
+            super().send_400_response(msg)
+            return
+        body = str(refusal).encode()
+        head = b"content-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+        self.transport.write(STATUS_LINE[refusal.status] + head % len(body) + body)
+        self.transport.close()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End a connection without a new request, also when its client has not read the answer."""
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()

@@ -1,0 +1,235 @@
+"""Requests of clients of Seafowl: queries by their SHA-256, with its headers and texts of errors.
+
+The differences are those that HTTP asks for: tags are quoted, caches ask each time, and an error
+after the first row cuts the answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from datetime import date, datetime
+from time import perf_counter
+from typing import cast
+from urllib.parse import quote, unquote
+
+import msgspec
+from starlette.responses import Response
+
+from sdb.query.analyze.params import bind
+from sdb.query.syntax.parser import WRITES, parse
+from sdb.query.syntax.statements import split
+from sdb.serve.forms import SEAFOWL
+from sdb.serve.problems import HttpError
+from sdb.serve.queries import MOST_BODY_BYTES, AskedQuery, bounded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+    import pyarrow as pa
+    from starlette.requests import Request
+
+    from sdb.errors import SdbError
+    from sdb.query.result.result import Result
+    from sdb.serve.access import Rights
+    from sdb.serve.answers import Answer
+    from sdb.serve.tables.writes import Writes
+
+_HASH = re.compile(r"([0-9a-f]{64})(?:\..*)?", re.DOTALL)
+_VARY = "authorization, content-type, origin, x-seafowl-query, accept-encoding"
+_FIRST_WORD = re.compile(r"\s*([A-Za-z]+)")
+_CHANGES = frozenset({*WRITES, "BEGIN", "COMMIT"})
+
+_NAMES = {
+    "null": "Null",
+    "bool": "Boolean",
+    "int8": "Int8",
+    "int16": "Int16",
+    "int32": "Int32",
+    "int64": "Int64",
+    "uint8": "UInt8",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+    "float": "Float32",
+    "double": "Float64",
+    "string": "Utf8",
+    "large_string": "LargeUtf8",
+    "binary": "Binary",
+}
+_UNITS = {"s": "Second", "ms": "Millisecond", "us": "Microsecond", "ns": "Nanosecond"}
+
+
+class SeafowlError(HttpError):
+    """An error whose text is all of its answer, as clients of Seafowl expect."""
+
+
+class SeafowlBody(msgspec.Struct):
+    """The body of a request."""
+
+    query: str
+
+
+class SeafowlResources:
+    """The resources that clients of Seafowl ask.
+
+    * ``answer``: Answers a query.
+    """
+
+    def __init__(self, answer: Callable[..., Awaitable[Answer]], writes: Writes) -> None:
+        self._answer, self._writes = answer, writes
+
+    async def seafowl_get(self, request: Request) -> Answer:
+        """Answer a query that caches may keep."""
+        request.scope["sdb.plain"] = True
+        path = request.path_params["query"]
+        match = _HASH.fullmatch(path)
+        text = path if match is None else await _hashed(request, match[1])
+        if not text.strip():
+            raise SeafowlError(400, "Empty query received")
+        if _changes(text):
+            raise SeafowlError(405, "NOT_READ_ONLY_QUERY")
+        return await self._answer(request, _asked(text), vary=_VARY)
+
+    async def seafowl_post(self, request: Request) -> Response | Answer:
+        """Run statements; the last one may be a query."""
+        request.scope["sdb.plain"] = True
+        text = _text(await bounded(request, MOST_BODY_BYTES))
+        ended, rest = split(text)
+        statements = [each for each in (*ended, rest) if each.strip()]
+        if not statements:
+            raise SeafowlError(400, "Empty query received")
+        reads = [number for number, each in enumerate(statements) if not _changes(each)]
+        if reads not in ([], [len(statements) - 1]):
+            raise SeafowlError(
+                400,
+                "Only one read statement is allowed and it must be at the end of a"
+                " multi-statement query",
+            )
+        changes = statements[: len(statements) - len(reads)]
+        if changes:
+            rights: Rights = request.state.rights
+            if not rights.may_write_some:
+                raise SeafowlError(403, "WRITE_FORBIDDEN")
+            await self._writes.executed(request, ";\n".join(changes))
+        if not reads:
+            return Response(b"", 200, {"cache-control": "no-store"}, SEAFOWL.media_type)
+        return await self._answer(request, _asked(statements[-1]), vary=_VARY)
+
+
+async def _hashed(request: Request, digest: str) -> str:
+    """Return the query that a request has besides its hash."""
+    written = request.headers.get("x-seafowl-query")
+    if written is not None:
+        text = unquote(written)
+    else:
+        body = await bounded(request, MOST_BODY_BYTES)
+        text = _text(body) if body else ""
+    if not text.strip():
+        raise SeafowlError(400, "Empty query received")
+    actual = hashlib.sha256(text.encode()).hexdigest()
+    if actual != digest:
+        raise SeafowlError(
+            400,
+            f'Invalid hash: expected "{actual}", got "{digest}". Resend your query with "{actual}"',
+        )
+    return text
+
+
+def _text(body: bytes) -> str:
+    try:
+        return msgspec.json.decode(body, type=SeafowlBody).query
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise SeafowlError(400, f"the body is no query: {error}") from None
+
+
+def _changes(text: str) -> bool:
+    match = _FIRST_WORD.match(text)
+    return match is not None and match[1].upper() in _CHANGES
+
+
+def _asked(text: str) -> AskedQuery:
+    statement = bind(parse(text), {})
+    if statement.into is not None:
+        raise SeafowlError(405, "NOT_READ_ONLY_QUERY")
+    now_us = time.time_ns() // 1000
+    return AskedQuery(
+        statement,
+        SEAFOWL,
+        None,
+        "",
+        now_us,
+        is_now_set=False,
+        counts=False,
+        timeout_seconds=None,
+        max_age_seconds=0,
+        wants_end=False,
+    )
+
+
+def plain(error: SdbError, status: int = 0) -> Response:
+    """Return an error as clients of Seafowl expect it: its text."""
+    headers = {"cache-control": "no-store", **getattr(error, "headers", {})}
+    number = status or getattr(error, "status", 500)
+    return Response(error.message.encode(), number, headers, "text/plain; charset=utf-8")
+
+
+def write_lines(result: Result, output: Any) -> int:  # noqa: ANN401 - a file with headers
+    """Write the rows, and return how many there are."""
+    began = perf_counter()
+    schema, batches = result.arrow_batches()
+    members = {"fields": [_field(each) for each in schema], "metadata": {}}
+    text = quote(json.dumps(members, separators=(",", ":"), ensure_ascii=False), safe="")
+    output.headers["content-type"] = f"application/json; arrow-schema={text}"
+    output.headers["x-seafowl-query-time"] = str(round((perf_counter() - began) * 1000))
+    count = 0
+    for batch in batches:
+        rows = batch.to_pylist()
+        lines = [
+            json.dumps(row, default=_plain, ensure_ascii=False, separators=(",", ":"))
+            for row in rows
+        ]
+        output.write("".join(f"{line}\n" for line in lines).encode())
+        count += len(rows)
+    return count
+
+
+def _plain(value: object) -> object:
+    match value:
+        case datetime():
+            return value.isoformat().replace("+00:00", "Z")
+        case date():
+            return value.isoformat()
+        case bytes():
+            return value.hex()
+        case _:
+            return str(value)
+
+
+def _field(field: pa.Field) -> dict[str, object]:
+    return {
+        "name": field.name,
+        "data_type": _type(field.type),
+        "nullable": True,
+        "dict_id": 0,
+        "dict_is_ordered": False,
+        "metadata": {},
+    }
+
+
+def _type(kind: pa.DataType) -> object:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        stamp = cast("pa.TimestampType", kind)
+        return {"Timestamp": [_UNITS[stamp.unit], stamp.tz]}
+    if pa.types.is_list(kind):
+        return {"List": _field(cast("pa.ListType", kind).value_field)}
+    if pa.types.is_struct(kind):
+        struct = cast("pa.StructType", kind)
+        return {"Struct": [_field(struct.field(at)) for at in range(struct.num_fields)]}
+    return _NAMES.get(str(kind), "Utf8")

@@ -1,0 +1,118 @@
+"""The process of `sdb serve`: sockets, signals, the end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import socket
+import sys
+from contextlib import suppress
+
+import uvicorn
+
+from sdb.errors import UsageError, from_os
+from sdb.serve.app import make_app
+from sdb.serve.protocol import BoundedProtocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.serve.settings import ServerSettings
+
+_BACKLOG = 2048
+_FILES = 65_536
+_IDLE_SECONDS = 75
+_CLOSED = "socket.send() raised exception."
+_INCOMPLETE = "ASGI callable returned without completing response."
+
+
+def serve(settings: ServerSettings, *, ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C; running requests may end.
+
+    * ``ready``: Called with the URL once requests are taken.
+
+    Raises
+    ------
+    UsageError
+        Others could reach it, and there are no tokens; or the address is taken.
+    """
+    if not settings.is_loopback and settings.tokens is None:
+        raise UsageError(
+            f"{settings.host} can be reached by others, and there are no tokens",
+            hint="--tokens FILE with tokens of sdb token create, or --listen 127.0.0.1:7373",
+        )
+    _allow_files()
+    # Heaps of threads that have ended are not used again by Arrow's own allocator.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    app = make_app(settings)
+    listening = _listen(settings)
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    # A cut answer is closed without an end on purpose.
+    logging.getLogger("uvicorn.error").addFilter(lambda line: line.getMessage() != _INCOMPLETE)
+    logging.getLogger("asyncio").addFilter(lambda line: line.getMessage() != _CLOSED)
+    config = uvicorn.Config(
+        app,
+        http=BoundedProtocol,
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        backlog=_BACKLOG,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=int(settings.grace_seconds),
+    )
+    server = _Server(config, lambda: ready(f"http://{shown}:{port}"), app.end_waiting)
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:  # uvicorn raises the signal again when all has ended
+        print(file=sys.stderr)  # noqa: T201
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it takes requests."""
+
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], end_waiting: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._ready, self._end_waiting = ready, end_waiting
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to take requests."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End; what waits for changes of tables is answered at once."""
+        self._end_waiting()
+        await super().shutdown(sockets)
+
+
+def _allow_files() -> None:
+    """Allow as many open files as the system lets: each connection is one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if most == resource.RLIM_INFINITY else min(most, _FILES)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # By its number of the protocol asyncio knows that small answers are to be sent at once.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        where = f"{settings.host}:{settings.port}"
+        raise from_os(error, "listening on", where) from None
+    listening.set_inheritable(True)
+    return listening

@@ -1,0 +1,247 @@
+"""Packfiles and blocks of tables as resources: the plan of a query as data, and rows by time."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from sdb import instants
+from sdb.errors import NotFoundError, UsageError
+from sdb.query.api import planned
+from sdb.query.catalog.period import period
+from sdb.query.syntax.parser import parse
+from sdb.serve.tables.catalog import of_table
+from sdb.serve.tables.conditions import condition, table_text
+from sdb.serve.tables.opening import index_tag, version_text
+from sdb.serve.tables.paging import cursor_of, next_link, pinned, start_of
+from sdb.table.catalog.handle import time_path
+from sdb.table.packfiles.lazy import TablePackfile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from sdb.packfile.trailer.sparseindex import Path
+    from sdb.serve.access import Rights
+    from sdb.serve.tables import parameters
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.descriptor import Descriptor
+
+
+class LayoutResources:
+    """The resources about packfiles and times of tables: metadata alone is read.
+
+    * ``root``: The root that they are below.
+    * ``in_thread``: Runs a function that reads.
+    """
+
+    def __init__(self, root: TableRoot, in_thread: Callable[..., Any]) -> None:
+        self._root, self._in_thread = root, in_thread
+
+    async def packfiles(self, request: Request, asked: parameters.PackfilesParams) -> Response:
+        """List the packfiles that can have rows, with the blocks that a query would read."""
+        cursor = cursor_of(asked.page)
+        start = start_of(cursor)
+        rights: Rights = request.state.rights
+
+        def listed(handle: TableHandle) -> dict[str, object]:
+            handle = pinned(handle, cursor)
+            path = _path(handle, asked.time_field)
+            if asked.where or asked.since or asked.until:
+                described = self._planned(handle, asked, path, rights)
+            else:
+                described = (_described(each, path) for each in handle.descriptors())
+            shown = list(islice(described, start, start + asked.limit + 1))
+            more = start + asked.limit
+            return {
+                "table": handle.name,
+                "time": None if path is None else list(path),
+                "packfiles": shown[: asked.limit],
+                **({"next": next_link(request, more, handle)} if len(shown) > asked.limit else {}),
+            }
+
+        # What relative times and conditions mean changes without the index.
+        is_fixed = not asked.where and not any(
+            instants.relative(text) is not None for text in (asked.since, asked.until) if text
+        )
+        tag: Callable[[TableHandle], str] = index_tag if is_fixed else _no_tag
+        return await of_table(self._root, self._in_thread, request, listed, tag)
+
+    def _planned(
+        self,
+        handle: TableHandle,
+        asked: parameters.PackfilesParams,
+        path: Path | None,
+        rights: Rights,
+    ) -> Iterator[dict[str, object]]:
+        """Go over the packfiles with blocks that the plan of a query leaves."""
+        text = f"SELECT COUNT(*) AS n FROM {table_text(handle)}"  # noqa: S608 - quoted
+        if asked.where:
+            text += f" WHERE {condition(asked.where)}"
+        has_times = bool(asked.since or asked.until)
+        plan = planned(
+            parse(text),
+            root=self._root.location,
+            period=period(asked.since or None, asked.until or None, path if has_times else None),
+            at=version_text(handle),
+            now_us=instants.parse("now"),
+            visible=rights.reads,
+        )
+        for table in plan.tables[:1]:
+            for part in table.parts:
+                pack = part.pack
+                if not part.intervals or not isinstance(pack, TablePackfile):
+                    continue
+                yield _described(pack.descriptor, path) | {
+                    "blocks_to_read": part.block_count,
+                    "block_ranges": [list(each) for each in part.intervals],
+                    "scan_bytes": part.decompressed_bytes,
+                }
+
+    async def timeline(self, request: Request, asked: parameters.TimelineParams) -> Response:
+        """Report when the rows of a table are, from metadata: no row is read.
+
+        The rows of a block are somewhere between its bounds: each bucket has the rows of blocks
+        that are wholly in it, and those of blocks that may have some there.
+        """
+        since = instants.parse(asked.since) if asked.since else None
+        until = instants.parse(asked.until) if asked.until else None
+        if since is not None and until is not None and until <= since:
+            raise UsageError("until is not after since")
+
+        def made(handle: TableHandle) -> dict[str, object]:
+            path = path_of_time(handle, asked.time_field)
+            spans = [
+                (*span, rows)
+                for descriptor in handle.descriptors()
+                for span, rows in _block_spans(descriptor, path)
+                if not _outside(*span, since, until)
+            ]
+            first = since if since is not None else min((s for s, _, _ in spans), default=0)
+            last = until if until is not None else max((e for _, e, _ in spans), default=0) + 1
+            return {
+                "table": handle.name,
+                "time": list(path),
+                **_buckets(spans, first, max(last, first + 1), asked.buckets),
+            }
+
+        is_fixed = not any(
+            instants.relative(text) is not None for text in (asked.since, asked.until) if text
+        )
+        tag: Callable[[TableHandle], str] = index_tag if is_fixed else _no_tag
+        return await of_table(self._root, self._in_thread, request, made, tag)
+
+
+def path_of_time(handle: TableHandle, field: str) -> Path:
+    """Return where the time of a row is.
+
+    Raises
+    ------
+    UsageError
+        No field is named, and none is obvious.
+    NotFoundError
+        No rows have times in the field that is named.
+    """
+    path = _path(handle, field)
+    if path is None:
+        raise UsageError(f"{handle.name} has no obvious time", hint="time_field=NAME names one")
+    return path
+
+
+def _no_tag(_: TableHandle) -> str:
+    return ""
+
+
+def _path(handle: TableHandle, field: str) -> Path | None:
+    """Return where the time of a row is: the field that is named, or the obvious one.
+
+    Raises
+    ------
+    NotFoundError
+        No rows have times in the field that is named.
+    """
+    if not field:
+        return time_path(handle)
+    path = tuple(field.split("."))
+    known = set(handle.index.indirect.indices)
+    for descriptor in handle.index.inline:
+        known.update(descriptor.trailer.sparse.indices)
+    if path not in known:
+        listed = ", ".join(sorted(".".join(each) for each in known))
+        raise NotFoundError(
+            f"{handle.name} has no times in {field[:200]}", hint=f"there are {listed or 'none'}"
+        )
+    return path
+
+
+def _described(descriptor: Descriptor, path: Path | None) -> dict[str, object]:
+    first, last = _span(descriptor, path)
+    return {
+        "key": descriptor.key,
+        "etag": descriptor.etag,
+        "bytes": descriptor.size_bytes,
+        "rows": descriptor.rows,
+        "blocks": len(descriptor.trailer.blocks),
+        "first": None if first is None else instants.text(first),
+        "last": None if last is None else instants.text(last),
+    }
+
+
+def _span(descriptor: Descriptor, path: Path | None) -> tuple[int | None, int | None]:
+    index = None if path is None else descriptor.trailer.sparse.indices.get(path)
+    if index is None or index.is_empty:
+        return None, None
+    return index.first_us, index.last_us
+
+
+def _outside(first: int, last: int, since: int | None, until: int | None) -> bool:
+    """Return whether nothing of a span is in a period."""
+    return (until is not None and first >= until) or (since is not None and last < since)
+
+
+def _block_spans(
+    descriptor: Descriptor, path: Path
+) -> Iterable[tuple[tuple[int, int], int | None]]:
+    """Go over the bounds of the times of blocks, with their rows where they were counted."""
+    index = descriptor.trailer.sparse.indices.get(path)
+    if index is None or index.is_empty:
+        return
+    summary = descriptor.trailer.sparse.summary
+    rows = None if summary is None else summary.rows
+    for number in range(len(descriptor.trailer.blocks)):
+        known = index.known_range(number)
+        if known is not None:
+            yield (known[0], known[1]), None if rows is None else sum(rows[number : number + 1])
+
+
+def _buckets(
+    spans: list[tuple[int, int, int | None]], first: int, last: int, count: int
+) -> dict[str, object]:
+    """Count rows by bucket: those that are certainly there, and the most that may be."""
+    width = max(1, -(-(last - first) // count))
+    count = -(-(last - first) // width)
+    least, most = [0] * count, [0] * count
+    uncounted = 0
+    for start, stop, rows in spans:
+        if rows is None:
+            uncounted += 1
+            continue
+        low = min(max((start - first) // width, 0), count - 1)
+        high = min(max((stop - first) // width, 0), count - 1)
+        is_inside = low == high and start >= first and stop < last
+        if is_inside:
+            least[low] += rows
+        for at in range(low, high + 1):
+            most[at] += rows
+    return {
+        "since": instants.text(first),
+        "until": instants.text(last),
+        "width_us": width,
+        "least_rows": least,
+        "most_rows": most,
+        "uncounted_blocks": uncounted,
+    }

@@ -1,0 +1,98 @@
+"""Tables that requests name: who may see them, and which version is meant."""
+
+from __future__ import annotations
+
+import hashlib
+
+from sdb.errors import NotFoundError
+from sdb.serve.problems import HttpError
+from sdb.table.catalog.handle import find_table
+from sdb.table.format.keys import TableKeys, flaw_of_name
+from sdb.table.format.versionref import MAIN, split_reference
+from sdb.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.serve.access import Rights
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+
+
+def named(name: str) -> tuple[TableKeys, str]:
+    """Split the name of a table into its keys and the reference behind it.
+
+    Raises
+    ------
+    NotFoundError
+        No table can have the name.
+    """
+    text, at = split_reference(name)
+    database, _, table = text.partition(".")
+    if flaw_of_name(database) or flaw_of_name(table):
+        raise absent(text)
+    return TableKeys(database, table), at
+
+
+def absent(name: str) -> NotFoundError:
+    """Return the error for a table that is not there, and for one that may not be seen."""
+    return NotFoundError(f"there is no table {name[:200]}", hint="GET /v1/tables lists them")
+
+
+def check_right(keys: TableKeys, rights: Rights, verb: str) -> None:
+    """Check that something may be done with a table.
+
+    Raises
+    ------
+    NotFoundError
+        It may not be seen either: the same error as where it is not there.
+    HttpError
+        It may be seen only.
+    """
+    if rights.may(verb, keys.database, keys.table):
+        return
+    name = f"{keys.database}.{keys.table}"
+    if rights.reads(keys.database, keys.table):
+        raise HttpError(403, f"the token may not change {name}", code="forbidden")
+    raise absent(name)
+
+
+def opened(root: TableRoot, name: str, rights: Rights, verb: str = "read") -> TableHandle:
+    """Open the table that a request names, as ``db.table`` or ``db.table@version``.
+
+    Raises
+    ------
+    NotFoundError
+        The table does not exist, or the token may not know of it: the same error.
+    """
+    keys, at = named(name)
+    check_right(keys, rights, verb)
+    handle = find_table(root, keys.database, keys.table)
+    if handle is None or handle.is_dropped:
+        raise absent(f"{keys.database}.{keys.table}")
+    return handle.at(at) if at else handle
+
+
+def version_text(handle: TableHandle) -> str:
+    """Return the reference to a version behind the name of its table; empty: it has no number."""
+    state = handle.state
+    if state is None:
+        return ""
+    branch = state.branch or MAIN
+    return str(state.version) if branch == MAIN else f"{branch}@{state.version}"
+
+
+def version_tag(handle: TableHandle) -> str:
+    """Return the tag of a table: the number of its version; empty: it has none."""
+    state = handle.state
+    return "" if state is None else f'"{state.version}"'
+
+
+def index_tag(handle: TableHandle) -> str:
+    """Return the tag of what an index leads to: the version, and all else that the index says.
+
+    The index has tags and branches as well, and other packfiles after a purge: the number of the
+    version alone would stay the same. Another `sdb` may write the answer in other words.
+    """
+    digest = hashlib.sha256(VERSION.encode() + b"\0" + handle.data).hexdigest()[:16]
+    state = handle.state
+    return f'W/"{0 if state is None else state.version}-{digest}"'

@@ -1,0 +1,250 @@
+"""Tags and branches as resources, and what makes old or other versions the newest."""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.responses import Response
+
+from sdb import notes
+from sdb.errors import NotFoundError
+from sdb.serve.conditional import answered, check_match, matched, with_warnings
+from sdb.serve.described import body_of
+from sdb.serve.problems import HttpError
+from sdb.serve.tables.opening import absent, check_right, named, opened, version_tag
+from sdb.serve.tables.parameters import MergeBody, RefBody, RestoreBody
+from sdb.table.catalog.handle import find_table
+from sdb.table.catalog.refs import NamedVersion, refs
+from sdb.table.format.versionref import MAIN
+from sdb.table.history import setrefs
+from sdb.table.history.merge import merge
+from sdb.table.history.restore import restore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from starlette.requests import Request
+
+    from sdb.serve.access import Rights
+    from sdb.serve.described import NoMembers
+    from sdb.serve.metrics import Metrics
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.keys import TableKeys
+
+_MOST_BYTES = 1 << 20
+
+
+class RefResources:
+    """The resources about tags and branches.
+
+    * ``root``: The root that they are below.
+    * ``in_thread``: Runs a function that reads or writes.
+    """
+
+    def __init__(self, root: TableRoot, in_thread: Callable[..., Any], metrics: Metrics) -> None:
+        self._root, self._in_thread, self._metrics = root, in_thread, metrics
+
+    async def tags(self, request: Request, _: NoMembers) -> Response:
+        """List the tags of a table."""
+        return await self._listed(request, "tag", "tags")
+
+    async def branches(self, request: Request, _: NoMembers) -> Response:
+        """List the branches of a table."""
+        return await self._listed(request, "branch", "branches")
+
+    async def tag(self, request: Request, _: NoMembers) -> Response:
+        """Show a tag."""
+        return await self._shown(request, "tag")
+
+    async def branch(self, request: Request, _: NoMembers) -> Response:
+        """Show a branch."""
+        return await self._shown(request, "branch")
+
+    async def put_tag(self, request: Request, _: NoMembers) -> Response:
+        """Name a version: a new tag is made, and one that is there is moved with If-Match."""
+        asked = await body_of(request, RefBody, _MOST_BYTES)
+        name = request.path_params["ref"]
+
+        def put() -> tuple[NamedVersion, bool]:
+            handle, keys = self._table(request)
+            now = _named(handle, "tag", name)
+            wanted = handle.at(asked.at) if asked.at else handle
+            expects = 0
+            if now is not None and now.version != _number(wanted):
+                tag = _tag_of(now)
+                check_match(request, tag, needed=True)
+                expects = now.version or 0
+            elif now is None and matched(request):
+                raise HttpError(412, f"there is no tag {name[:200]!r}", code="changed")
+            if now is not None and request.headers.get("if-none-match", "").strip() == "*":
+                raise HttpError(412, f"there is a tag {name[:200]!r}", code="changed")
+            made = setrefs.tag(
+                self._root, keys.database, keys.table, name, asked.at or MAIN,
+                overwrite=now is not None, expects=expects if now is not None else None,
+            )  # fmt: skip
+            return made, now is None
+
+        return await self._put(put)
+
+    async def put_branch(self, request: Request, _: NoMembers) -> Response:
+        """Begin a branch; one that is there stays as it is."""
+        asked = await body_of(request, RefBody, _MOST_BYTES)
+        name = request.path_params["ref"]
+
+        def put() -> tuple[NamedVersion, bool]:
+            _, keys = self._table(request)
+            made = setrefs.branch(self._root, keys.database, keys.table, name, asked.at or MAIN)
+            return made, True
+
+        return await self._put(put)
+
+    async def delete_tag(self, request: Request, _: NoMembers) -> Response:
+        """Delete a tag that the client has seen."""
+        return await self._deleted(request, "tag", setrefs.delete_tag)
+
+    async def delete_branch(self, request: Request, _: NoMembers) -> Response:
+        """Delete a branch that the client has seen."""
+        return await self._deleted(request, "branch", setrefs.delete_branch)
+
+    async def restore(self, request: Request, _: NoMembers) -> Response:
+        """Make the content of an old version new."""
+        asked = await body_of(request, RestoreBody, _MOST_BYTES)
+        rights: Rights = request.state.rights
+
+        def restored(keys: TableKeys, branch: str, expects: int | None) -> dict[str, object]:
+            return restore(
+                self._root,
+                keys.database,
+                keys.table,
+                asked.at,
+                branch=branch,
+                author=asked.author or rights.name,
+                message=asked.message,
+                expects=expects,
+            ).as_dict()
+
+        return await self._changed(request, restored)
+
+    async def merge(self, request: Request, _: NoMembers) -> Response:
+        """Merge a branch into the one that the request names."""
+        asked = await body_of(request, MergeBody, _MOST_BYTES)
+        rights: Rights = request.state.rights
+
+        def merged(keys: TableKeys, branch: str, expects: int | None) -> dict[str, object]:
+            return merge(
+                self._root,
+                keys.database,
+                keys.table,
+                asked.source,
+                into=branch,
+                strategy=asked.strategy,
+                only=asked.only,
+                author=asked.author or rights.name,
+                message=asked.message,
+                expects=expects,
+            ).as_dict()
+
+        return await self._changed(request, merged)
+
+    async def _listed(self, request: Request, kind: str, members: str) -> Response:
+        def read() -> dict[str, object]:
+            handle, _ = self._table(request, "read")
+            listed = [each.as_dict() for each in refs(handle) if each.kind == kind]
+            return {"table": handle.name, members: listed}
+
+        return answered(request, await self._in_thread(read))
+
+    async def _shown(self, request: Request, kind: str) -> Response:
+        name = request.path_params["ref"]
+
+        def shown() -> NamedVersion:
+            handle, _ = self._table(request, "read")
+            ref = _named(handle, kind, name)
+            if ref is None:
+                raise NotFoundError(f"{handle.name} has no {kind} {name[:200]!r}")
+            return ref
+
+        ref = await self._in_thread(shown)
+        return answered(request, ref.as_dict(), _tag_of(ref))
+
+    async def _put(self, put: Callable[[], tuple[NamedVersion, bool]]) -> Response:
+        def noted() -> tuple[NamedVersion, bool, list[str]]:
+            with notes.collected() as warnings:
+                return (*put(), warnings)
+
+        made, is_new, warnings = await self._in_thread(noted)
+        headers = {"cache-control": "no-store", "etag": _tag_of(made)}
+        body = msgspec.json.encode(made.as_dict() | {"new": is_new})
+        response = Response(body, 201 if is_new else 200, headers, "application/json")
+        return with_warnings(response, warnings)
+
+    async def _deleted(self, request: Request, kind: str, delete: Callable[..., None]) -> Response:
+        name = request.path_params["ref"]
+
+        def deleted() -> None:
+            handle, keys = self._table(request)
+            now = _named(handle, kind, name)
+            if now is None and name != MAIN:
+                raise NotFoundError(f"{handle.name} has no {kind} {name[:200]!r}")
+            is_any = now is None or check_match(request, _tag_of(now), needed=True)
+            expects = None if is_any or now is None else now.version
+            delete(self._root, keys.database, keys.table, name, expects=expects)
+
+        await self._in_thread(deleted)
+        return Response(status_code=204, headers={"cache-control": "no-store"})
+
+    async def _changed(
+        self,
+        request: Request,
+        change: Callable[[TableKeys, str, int | None], dict[str, object]],
+    ) -> Response:
+        """Make a new version of a branch that the client has seen."""
+        keys, at = named(request.path_params["name"])
+        branch = at or MAIN
+
+        def done() -> tuple[dict[str, object], list[str]]:
+            check_right(keys, request.state.rights, "write")
+            head = find_table(self._root, keys.database, keys.table)
+            if head is None:
+                raise absent(f"{keys.database}.{keys.table}")
+            target = find_table(self._root, keys.database, keys.table, branch=branch)
+            if target is None:
+                raise NotFoundError(f"{head.name} has no branch {branch[:200]!r}")
+            is_any = check_match(request, version_tag(target), needed=True)
+            expects = None if is_any else _number(target)
+            with notes.collected() as warnings:
+                return change(keys, branch, expects), warnings
+
+        members, warnings = await self._in_thread(done)
+        if members["new"]:
+            self._metrics.commits.inc()
+        headers = {"cache-control": "no-store", "etag": f'"{members["version"]}"'}
+        body = msgspec.json.encode({"table": request.path_params["name"], **members})
+        return with_warnings(Response(body, 200, headers, "application/json"), warnings)
+
+    def _table(self, request: Request, verb: str = "write") -> tuple[TableHandle, TableKeys]:
+        """Open the table whose names are meant: those of main."""
+        name = request.path_params["name"]
+        keys, at = named(name)
+        handle = opened(self._root, f"{keys.database}.{keys.table}", request.state.rights, verb)
+        if at:
+            raise NotFoundError(
+                f"{name[:200]} is a version, and has no tags and branches of its own",
+                hint=f"/v1/tables/{handle.name} has them",
+            )
+        return handle, keys
+
+
+def _named(handle: TableHandle, kind: str, name: str) -> NamedVersion | None:
+    """Return a tag or branch; None: the table has no such one."""
+    return next((each for each in refs(handle) if (each.kind, each.name) == (kind, name)), None)
+
+
+def _tag_of(ref: NamedVersion) -> str:
+    return f'"{ref.version or 0}"'
+
+
+def _number(handle: TableHandle) -> int:
+    return 0 if handle.state is None else handle.state.version

@@ -1,0 +1,90 @@
+"""Compare names of objects, so that no output takes the place of an input."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from sdb.errors import UsageError, text_of
+from sdb.store import url
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sdb.store.url import Location
+
+
+def same(output: Location | int, other: Location | int) -> bool:
+    """Return whether two names stand for one file or object.
+
+    * ``output, other``: Links of both kinds are followed; an integer is an open descriptor. `other`
+      may be a pattern or, with a slash at its end, a folder, which stand for all that is in them.
+      Devices and pipes are never the same.
+
+    Returns: Whether writing to the output changes what the other one reads.
+    """
+    if _is_local(output) is not _is_local(other):
+        return False
+    if not isinstance(other, int) and (pattern := _pattern(other)) is not None:
+        store = url.store_of(pattern)
+        if store.is_remote and not isinstance(output, int):
+            return store.matcher(pattern)(os.fspath(output))
+        return any(same(output, entry.location) for entry in store.find(pattern))
+    if not isinstance(output, int) and not isinstance(other, int) and not _is_local(output):
+        return os.fspath(output) == os.fspath(other)
+    first, second = _status(output), _status(other)
+    if first is not None and second is not None:
+        return stat.S_ISREG(first.st_mode) and os.path.samestat(first, second)
+    return first is second is None and _real(output) == _real(other)
+
+
+def check_apart(
+    output: Location, inputs: Iterable[Location | int], *, what: str = "the output"
+) -> None:
+    """Check that an output is not one of the inputs.
+
+    * ``inputs``: What is read, see :func:`same`; ``-`` is standard input.
+
+    Raises
+    ------
+    UsageError
+        It is, by this name or another one.
+    """
+    for source in inputs:
+        if same(output, 0 if source == "-" else source):
+            name = text_of(output)
+            raise UsageError(
+                f"{name} is an input, and {what} would take its place",
+                path=name,
+                hint="write to another file",
+            )
+
+
+def _is_local(location: Location | int) -> bool:
+    return isinstance(location, int) or not url.store_of(location).is_remote
+
+
+def _pattern(location: Location) -> str | None:
+    """Return the pattern of what stands for several objects."""
+    text = os.fspath(location)
+    if text.endswith("/"):
+        import glob
+
+        return glob.escape(text) + "*"
+    return text if url.is_pattern(text) else None
+
+
+def _status(location: Location | int) -> os.stat_result | None:
+    try:
+        return os.stat(location if isinstance(location, int) else _path(location))  # noqa: PTH116
+    except (OSError, ValueError):
+        return None
+
+
+def _path(location: Location) -> str:
+    return os.fspath(location).removeprefix("file://")
+
+
+def _real(location: Location | int) -> str | int:
+    return location if isinstance(location, int) else os.path.realpath(_path(location))

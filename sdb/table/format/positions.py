@@ -1,0 +1,111 @@
+"""Positions in log files, as the inputs tree has them: how far each file was taken.
+
+An entry of the tree has a key of its own for each file, however often that is renamed, and the
+position in place of an ETag. The number of its packfile is that of a failed input, since such an
+entry can be replaced by one with another ETag in every tool: the original keeps it as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from urllib.parse import quote, unquote
+
+from sdb.errors import CorruptError
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+SCHEME = "tail://"
+SAMPLE_BYTES = 1024
+"""So many of the first bytes of a file, and of those before the position, tell what file it is."""
+
+_DIGEST_LETTERS = 32
+_TYPES = {
+    "offset": int,
+    "head": str,
+    "last": str,
+    "host": str,
+    "path": str,
+    "device": int,
+    "inode": int,
+    "at": int,
+    "since": int,
+    "done": bool,
+}
+_FIELDS = {"done": "is_done"}
+
+
+@record
+class LogPosition:
+    """LogPosition up to which a log file was taken."""
+
+    offset: int  # so many bytes of it, decompressed, are in the table
+    # Digests of the first of these bytes and of the last of them, `SAMPLE_BYTES` at most
+    head: str
+    last: str
+    # Where it was then
+    host: str
+    path: str
+    device: int
+    inode: int
+    at: int  # when, in seconds since 1970
+    # Files that were rotated away from the same path, and were written to before that, have entries
+    since: int
+    is_done: bool = False  # whether it was rotated away, and taken to its end
+
+    @property
+    def sample_bytes(self) -> int:
+        """Number of bytes that each digest is of."""
+        return min(self.offset, SAMPLE_BYTES)
+
+    def text(self) -> str:
+        """Return what is stored in place of an ETag."""
+        members = {name: getattr(self, _FIELDS.get(name, name)) for name in _TYPES}
+        return json.dumps(members, separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read what is stored.
+
+        Raises
+        ------
+        CorruptError
+            It is malformed.
+        """
+        try:
+            members = json.loads(text)
+            values = [members[name] for name in _TYPES]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            values = []
+        typed = zip(values, _TYPES.values(), strict=False)
+        if not values or any(type(value) is not kind for value, kind in typed) or values[0] < 0:
+            raise CorruptError(f"the position in a log file is malformed: {text[:80]!r}")
+        return cls(*values)
+
+
+def is_position(path: str) -> bool:
+    """Return whether an entry of the inputs tree is a position in a log file."""
+    return path.startswith(SCHEME)
+
+
+def position_key(host: str, path: str, mark: str) -> str:
+    """Return the key of a file that is followed from now on.
+
+    * ``path``: Where it was first.
+    * ``mark``: What tells it from others that were there.
+    """
+    return f"{SCHEME}{quote(host, safe='')}{quote(path)}#{mark}"
+
+
+def origin_of(key: str) -> tuple[str, str]:
+    """Return the host and the path where a file was first."""
+    host, slash, rest = key.removeprefix(SCHEME).partition("/")
+    return unquote(host), slash + unquote(rest.rpartition("#")[0])
+
+
+def digest(data: bytes) -> str:
+    """Return the digest of a sample."""
+    return sha256(data).hexdigest()[:_DIGEST_LETTERS]

@@ -1,0 +1,137 @@
+"""The object of a name that is that of a view, or may become one: ``views/<database>/<name>``.
+
+It has the versions of the view, and decides whom the name belongs to: a view counts once it is in
+this object, and a table is made only while the object has a claim for it
+(:mod:`sdb.table.commit.naming`).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sdb import ion
+from sdb.errors import CorruptError, UnsupportedError
+from sdb.records import record
+from sdb.table.format import ionstruct
+from sdb.table.format.codec import COUNT, INSTANT, TEXT, Stored, list_of, member, stored, struct_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+    from sdb.table.format.signature import Keyring
+
+FORMAT = 1
+MAX_BYTES = 4 << 20
+"""The object has fewer bytes: the oldest versions make room for new ones."""
+MOST_TEXT_BYTES = 64 << 10
+"""The text of a view has at most so many bytes."""
+MOST_VERSIONS = 1000
+TABLE = "table"
+VIEW = "view"
+_KINDS = frozenset({TABLE, VIEW})
+
+
+@stored("a version of a view")
+class ViewVersion(Stored):
+    """A version of a view."""
+
+    version: int = member("version", COUNT)  # its number, counted from 1
+    commit: str = member("commit", TEXT)  # the id of the commit
+    at_us: int = member("at", INSTANT)  # when it was committed
+    # What made it: ``create``, ``replace``, ``drop`` or ``undrop``
+    operation: str = member("operation", TEXT)
+    text: str = member("text", TEXT, default="", sparse=True)  # the query; empty: there is no view
+    author: str = member("author", TEXT, default="", sparse=True)
+    message: str = member("message", TEXT, default="", sparse=True)
+
+    @property
+    def is_dropped(self) -> bool:
+        """True if there is no view from here on."""
+        return not self.text
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as plain values with stable names, for JSON."""
+        from sdb import instants
+
+        return {
+            "version": self.version,
+            "time": instants.text(self.at_us),
+            "operation": self.operation,
+            "author": self.author or None,
+            "message": self.message or None,
+            "id": self.commit,
+            "text": self.text or None,
+        }
+
+
+@stored("the claim on a name")
+class NameClaim(Stored):
+    """A claim on a name, for what is about to get it."""
+
+    kind: str = member("kind", TEXT)  # ``table`` or ``view``
+    uid: str = member("id", TEXT)  # what tells it from all others
+    at_us: int = member("at", INSTANT)  # when it was made
+
+
+@stored("a view")
+class StoredView(Stored):
+    """The struct that is stored of a view."""
+
+    format: int = member("format", COUNT)
+    versions: tuple[ViewVersion, ...] = member("versions", list_of(struct_of(ViewVersion)))
+    claim: NameClaim | None = member("claim", struct_of(NameClaim), default=None, sparse=True)
+
+
+@record
+class ViewObject:
+    """The versions of a view, and a claim on its name."""
+
+    versions: tuple[ViewVersion, ...] = ()  # the oldest first
+    claim: NameClaim | None = None
+
+    @property
+    def newest(self) -> ViewVersion | None:
+        """The newest version; None: there is no view."""
+        last = self.versions[-1] if self.versions else None
+        return None if last is None or last.is_dropped else last
+
+    def encode(self, keyring: Keyring) -> bytes:
+        """Return the object, signed like an index; the oldest versions make room for new ones.
+
+        Raises
+        ------
+        UsageError
+            There is no key to sign it with.
+        """
+        versions = self.versions[-MOST_VERSIONS:]
+        while True:
+            struct = StoredView(FORMAT, versions, self.claim).struct()
+            data = keyring.sign(ion.dumps(struct))
+            if len(data) < MAX_BYTES or len(versions) == 1:
+                return data
+            versions = versions[len(versions) // 4 or 1 :]
+
+    @classmethod
+    def decode(cls, data: bytes, keyring: Keyring) -> Self:
+        """Read the object.
+
+        Raises
+        ------
+        CorruptError
+            It is not signed with one of the keys, or malformed.
+        UnsupportedError
+            It is of a later format.
+        """
+        value, _, _ = ion.decode(keyring.open(data))
+        if not isinstance(value, dict):
+            raise CorruptError("it is not a struct")
+        if (number := ionstruct.count(value, "format")) != FORMAT:
+            raise UnsupportedError(f"a view of format {number}, this build knows {FORMAT}")
+        read = StoredView.from_struct(value)
+        for before, after in pairwise(read.versions):
+            if before.version + 1 != after.version or before.at_us > after.at_us:
+                raise CorruptError("the versions of a view do not follow each other")
+        if read.claim is not None and read.claim.kind not in _KINDS:
+            raise CorruptError(f"a claim for a {read.claim.kind!r:.40}")
+        return cls(read.versions, read.claim)

@@ -1,0 +1,12 @@
+"""Log files that grow and are rotated: followed, each line taken once.
+
+============  =================================================================
+``names``     which files arguments mean, and names of rotated ones
+``logtext``   bytes of log files, and whole lines behind a position
+``followed``  files that are followed, and what tells which of them a file is
+``lines``     lines of them as inputs of a packfile
+``stored``    positions that versions of the table have
+``lookout``   finds files that are new, renamed, truncated, copied, compressed
+``tail``      lines that come in, committed together with the positions
+============  =================================================================
+"""

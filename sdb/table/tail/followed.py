@@ -1,0 +1,210 @@
+"""Log files that are followed, and what tells which of them a file is."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+
+from sdb.errors import SdbError
+from sdb.records import changing_record, field
+from sdb.table.format.positions import SAMPLE_BYTES, LogPosition, digest
+from sdb.table.tail.logtext import (
+    FileFacts,
+    LogCursor,
+    PackedText,
+    PlainText,
+    has_position,
+    open_text,
+)
+from sdb.table.tail.names import is_kin, rotated_base
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from sdb.table.tail.logtext import Text
+
+
+@changing_record
+class FollowedFile:
+    """A log file that is followed."""
+
+    path: str  # where it was last
+    facts: FileFacts
+    text: PlainText | PackedText | None  # None: closed, since nobody writes to it
+    cursor: LogCursor = field(default_factory=LogCursor)
+    key: str = ""  # its entry in the inputs tree; empty: it has none yet
+    stored: str = ""  # the position that this has
+    is_listed: bool = True  # whether the arguments mean it under the name that it has
+    is_packed: bool = False
+    form: str = ""  # the parser of its lines, once it is known
+
+    def opened(self) -> PlainText | PackedText | None:
+        """Return its bytes; None: another file is at its path now."""
+        if self.text is None:
+            opened = open_text(self.path)
+            if opened is not None and opened[1].identity != self.facts.identity:
+                opened[0].close()
+                opened = None
+            self.text = None if opened is None else opened[0]
+        return self.text
+
+    def close(self) -> None:
+        """Close the file, which may be opened again by its name."""
+        if self.text is not None:
+            self.text.close()
+            self.text = None
+
+    @property
+    def is_rotated(self) -> bool:
+        """True if no program is to write to it any more."""
+        if self.is_packed or not self.is_listed:
+            return True
+        base = rotated_base(self.path)
+        return bool(base) and os.path.exists(base)  # noqa: PTH110
+
+    @property
+    def is_read(self) -> bool:
+        """True if all of it was taken."""
+        if not self.is_packed:
+            return self.facts.size_bytes <= self.cursor.offset
+        text = self.opened()
+        return text is None or not text.read(self.cursor.offset, 1)
+
+    def has_changed(self, facts: FileFacts) -> bool:
+        """Return whether it was truncated, or other bytes are where it was read.
+
+        * ``facts``: What the system says of it now.
+        """
+        count, offset = len(self.cursor.last), self.cursor.offset
+        if self.is_packed or facts == self.facts:
+            return False
+        text = self.opened() if facts.size_bytes >= offset else None
+        return text is None or text.read(offset - count, count) != self.cursor.last
+
+    def is_quiet(self, seconds: float) -> bool:
+        """Return whether nobody has written to it for so long."""
+        return time.time() - self.facts.written >= seconds
+
+
+class KnownPositions:
+    """The positions of a table, by their keys, and by what they may be found by."""
+
+    def __init__(self, stored: Mapping[str, str]) -> None:
+        self.by_key: dict[str, tuple[str, LogPosition]] = {}
+        self._near: dict[object, set[str]] = {}
+        for key, text in stored.items():
+            self.put(key, text, LogPosition.from_text(text))
+
+    def put(self, key: str, text: str, position: LogPosition) -> None:
+        """Take note of a position."""
+        self.by_key[key] = text, position
+        base = rotated_base(position.path) or position.path
+        for mark in ((position.device, position.inode), base, position.head):
+            self._near.setdefault(mark, set()).add(key)
+
+    def near(self, file: FollowedFile) -> list[tuple[str, LogPosition]]:
+        """Return those that may be of a file: of its inode, its path or its first bytes."""
+        text = file.opened()
+        head = b"" if text is None else text.read(0, SAMPLE_BYTES)
+        marks = file.facts.identity, rotated_base(file.path) or file.path, digest(head)
+        keys = sorted(set().union(*(self._near.get(mark, ()) for mark in marks)))
+        return [(key, self.by_key[key][1]) for key in keys]
+
+
+def key_by_content(
+    file: FollowedFile, positions: KnownPositions, host: str, followed: Collection[str]
+) -> str:
+    """Find the entry of a file by its bytes; empty where it has none yet.
+
+    * ``followed``: Keys of other files that are there.
+    """
+    fitting = []
+    for key, position in positions.near(file):
+        if key in followed or position.host != host:
+            continue
+        is_same = (position.device, position.inode) == file.facts.identity
+        if is_same or _may_be_same(file, position):
+            fitting.append((is_same, position.offset, key))
+    text = file.opened() if fitting else None
+    for _, _, key in sorted(fitting, reverse=True):
+        if text is not None and has_position(text, positions.by_key[key][1]):
+            return key
+    return ""
+
+
+class FilesThere:
+    """Files that are there, by what a copy of them may be found by."""
+
+    def __init__(self, files: Iterable[FollowedFile]) -> None:
+        self._near: dict[str, list[FollowedFile]] = {}
+        for file in files:
+            self.add(file)
+
+    def add(self, file: FollowedFile) -> None:
+        """Add a file; what has gzip is no original."""
+        if not file.is_packed:
+            for mark in _marks(file):
+                self._near.setdefault(mark, []).append(file)
+
+    def original_of(self, file: FollowedFile) -> FollowedFile | None:
+        """Return the file that one begins with the bytes of, as far as that was taken."""
+        text = file.opened()
+        near = {id(other): other for mark in _marks(file) for other in self._near.get(mark, ())}
+        for other in near.values():
+            beside = other.opened()
+            if text is not None and beside is not None and _is_copy(file, text, other, beside):
+                return other
+        return None
+
+
+def _marks(file: FollowedFile) -> list[str]:
+    head = file.cursor.head
+    if file.text is not None and not file.cursor.offset:
+        head = file.text.read(0, SAMPLE_BYTES)
+    base = rotated_base(file.path) or file.path
+    return [base, digest(head)] if len(head) == SAMPLE_BYTES else [base]
+
+
+def _is_copy(file: FollowedFile, text: Text, other: FollowedFile, beside: Text) -> bool:
+    cursor = other.cursor
+    taken = cursor.head or beside.read(0, SAMPLE_BYTES)
+    head = text.read(0, len(taken))
+    is_rotated = bool(rotated_base(file.path)) and is_kin(file.path, other.path)
+    is_close = is_rotated or len(head) == SAMPLE_BYTES
+    if not (head and is_close and taken.startswith(head)):
+        return False
+    if cursor.offset == 0:
+        return True
+    size = file.facts.size_bytes if not file.is_packed else _size(text, cursor.offset)
+    end = min(size, cursor.offset)
+    start = max(0, end - SAMPLE_BYTES)
+    sample = text.read(start, end - start)
+    if size >= cursor.offset:
+        return sample == cursor.last
+    # Where the other one has just been truncated, the next look knows more.
+    is_truncated = beside.read(0, len(cursor.head)) != cursor.head
+    return is_truncated or sample == beside.read(start, end - start)
+
+
+def _may_be_same(file: FollowedFile, position: LogPosition) -> bool:
+    """Return whether equal bytes mean that a file is the one of a position.
+
+    A few bytes may be equal in any two files, unless the names say that one was rotated.
+    """
+    if position.offset >= SAMPLE_BYTES:
+        return True
+    is_rotated = position.offset > 0 and bool(rotated_base(file.path))
+    return is_rotated and is_kin(file.path, position.path)
+
+
+def _size(text: Text, most: int) -> int:
+    """Return how many bytes a file has, decompressed, or `most` if it has more."""
+    with suppress(SdbError):
+        if text.read(most, 1):
+            return most
+    at = 0
+    while piece := text.read(at, min(1 << 20, most - at)):
+        at += len(piece)
+    return at

@@ -1,0 +1,68 @@
+"""Lines of log files as inputs of a packfile."""
+
+from __future__ import annotations
+
+import io
+import time
+
+from sdb.errors import InputError
+from sdb.packfile.inputs.inputs import recognise
+from sdb.records import record, replace
+from sdb.table.insert.stream import stream_form, text_input
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.packfile.inputs.inputs import Input
+    from sdb.table.tail.followed import FollowedFile
+    from sdb.table.tail.logtext import LogPiece
+
+
+@record
+class FileLines:
+    """Lines of a file that are to be committed."""
+
+    file: FollowedFile
+    piece: LogPiece
+
+    def input(self, form: str | None, hints: bytes | None) -> Input:
+        """Return the lines as an input.
+
+        * ``form``: Their format as ``-f`` has it; None: it is found out by the first of them.
+        * ``hints``: A hints file for them.
+
+        Raises
+        ------
+        InputError
+            They are in no known format, or are not a record each.
+        """
+        file = self.file
+        if not file.form:
+            file.form = _parser_of(file.path, self.piece.data, form, hints)
+        begin = file.cursor.offset
+        name = f"{file.path} behind byte {begin:,}" if begin else file.path
+        lines = text_input(name, file.form, self.piece.data, hints)
+        if file.form.startswith("syslog"):  # years are guessed by the time of the file
+            return replace(lines, format=f"syslog:{int(min(time.time(), file.facts.written))}")
+        return lines
+
+
+def unread_bytes(file: FollowedFile) -> int:
+    """Return how many bytes of a file are new; of one with gzip whether there may be some."""
+    if file.is_packed:
+        return int(file.text is not None)
+    return file.facts.size_bytes - file.cursor.offset
+
+
+class _Again(io.BytesIO):
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+def _parser_of(path: str, data: bytes, form: str | None, hints: bytes | None) -> str:
+    recognised = recognise(_Again(data, path), form, hints=hints)
+    parser = "" if recognised.compression != "none" else stream_form(data, recognised.format)
+    if not parser:
+        hint = "-f names the format of the lines, such as text or logfmt"
+        raise InputError(f"{path}: does not have a record on each line", hint=hint, path=path)
+    return parser

@@ -1,0 +1,96 @@
+"""Writes docs/http-api.md from the operations of the service: `python -m tests.docs.http_api`."""
+
+from __future__ import annotations
+
+from sdb.serve.described import Operation, members, schema_of
+from sdb.serve.openapi import document
+from sdb.serve.operations import (
+    CATALOG,
+    OPERATIONS,
+    QUERIES,
+    REFS,
+    SEAFOWL,
+    SERVICE,
+    WRITES,
+)
+from sdb.serve.queries import Body
+from tests.examples import ROOT
+
+PAGE = ROOT / "docs/http-api.md"
+HEAD = """\
+# Requests of the service
+
+`python -m tests.docs.http_api` writes this page from what checks requests; a test compares them.
+`GET /openapi.json` has the same for programs (OpenAPI 3.1).
+What it is for, and how to begin, is in [serve.md](serve.md).
+
+`{name}` is a table, `web.gha`, or a version of it: `web.gha@57`, `web.gha@-1d`, `web.gha@v1`.
+Times are those of `sdb query --since`: `2026-11-01`, `2026-11-01T12:00Z`, `1h` (an hour ago).
+Durations are `30s`, `5m`, `1h`, `7d`.
+A member that is unknown or given twice is an error.
+"""
+SECTIONS = {
+    "Queries": QUERIES,
+    "Clients of Seafowl": SEAFOWL,
+    "Tables and versions": CATALOG,
+    "Tags, branches, merges": REFS,
+    "Rows and statements": WRITES,
+    "The service itself": SERVICE,
+}
+
+
+def page() -> str:
+    """Return the text of the page."""
+    parts = [HEAD]
+    for title, operations in SECTIONS.items():
+        parts.append(f"\n## {title}\n")
+        parts += [section(operation) for operation in operations]
+    assert sum(map(len, SECTIONS.values())) == len(OPERATIONS)
+    return "".join(parts)
+
+
+def section(operation: Operation) -> str:
+    """Return what the page says of one operation."""
+    lines = [f"\n### {operation.method} {operation.path}\n", operation.summary]
+    rows = [*_members(operation), *_headers(operation)]
+    if rows:
+        lines += ["", "| member | means |", "|---|---|", *rows]
+    if operation.bodies:
+        kinds = ", ".join(f"`{each}`" for each in operation.bodies)
+        lines += ["", f"The body is one of {kinds}."]
+    method = operation.method.lower()
+    described = document()["paths"][operation.path]
+    operation_node = described.get(method) or described["x-additional-operations"][operation.method]
+    statuses = ", ".join(f"`{status}`" for status in operation_node["responses"])
+    lines += ["", f"Answers {operation.answer}. Statuses: {statuses}."]
+    return "\n".join(lines) + "\n"
+
+
+def _members(operation: Operation) -> list[str]:
+    rows = []
+    if operation.name == "query" and operation.method == "GET":
+        return ["| `sql`, `p.NAME`, ... | see [serve.md](serve.md#queries) |"]
+    if operation.body is Body:
+        return ["| body: `sql`, `params`, ... | see [serve.md](serve.md#queries) |"]
+    for where, struct in (("", members(operation)), ("body: ", operation.body)):
+        if struct is None:
+            continue
+        schema = schema_of(struct)
+        for name, described in schema["properties"].items():
+            text = described.get("description", "")
+            if name in schema.get("required", ()):
+                text += " (needed)"
+            elif described.get("default") and not isinstance(described.get("default"), list | dict):
+                text += f" (default: {described['default']})"
+            if "maximum" in described:
+                text += f"; {described.get('minimum', 0):,} to {described['maximum']:,}"
+            rows.append(f"| {where}`{name}` | {text} |")
+    return rows
+
+
+def _headers(operation: Operation) -> list[str]:
+    return [f"| header `{name}` | {text} |" for name, text in operation.headers.items()]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

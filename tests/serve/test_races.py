@@ -1,0 +1,73 @@
+"""Writes against conditional reads: no client learns that old rows are still right."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+import requests
+
+import sdb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.serve.conftest import Server
+
+COUNT = "SELECT COUNT(*) AS n, MAX(n) AS m FROM logs.app"
+
+
+def raced(lake: Path, server: Server, commits: int) -> tuple[int, int]:
+    """Return how many answers were 304 and 200, all checked against what was committed before."""
+    db = sdb.connect(lake)
+    committed, is_over = 10, threading.Event()
+    wrong: list[str] = []
+    counts = {304: 0, 200: 0}
+
+    def read() -> None:
+        session = requests.Session()
+        tag, seen = "", 0
+        while not is_over.is_set():
+            before = committed
+            headers = {"if-none-match": tag} if tag else {}
+            answer = session.get(
+                f"{server.url}/v1/query", params={"sql": COUNT}, headers=headers, timeout=60
+            )
+            counts[answer.status_code] += 1
+            if answer.status_code == 200:
+                row = json.loads(answer.content)
+                seen, tag = row["n"], answer.headers["etag"]
+                if row["m"] != row["n"] - 1:
+                    wrong.append(f"torn: {row}")
+            if seen < before:
+                wrong.append(f"{answer.status_code}: {seen} rows, {before} were committed before")
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(commits):
+        db.append("logs.app", [{"n": committed}])
+        committed += 1
+    time.sleep(0.2)
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[:5]
+    return counts[304], counts[200]
+
+
+def test_no_answer_is_stale(serve: Callable[..., Server], lake: Path) -> None:
+    unchanged, fresh = raced(lake, serve("--quiet"), 40)
+    assert unchanged > 10
+    assert fresh >= 10
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_no_answer_is_stale_in_many_races(serve: Callable[..., Server], lake: Path) -> None:
+    unchanged, fresh = raced(lake, serve("--quiet"), 2_000)
+    assert unchanged + fresh > 10_000

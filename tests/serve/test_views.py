@@ -1,0 +1,148 @@
+"""Views over HTTP: tags, and rights that end at the view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sdb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.serve.conftest import Server
+
+COUNT = "SELECT COUNT(*) AS n FROM web.pushes"
+MAKE = "CREATE VIEW web.pushes AS SELECT actor.login AS login, id FROM web.gha"
+
+
+def rows(answer: Any) -> list[Any]:
+    import json
+
+    assert answer.status_code == 200, answer.text
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def tokens(lake: Path, run: Callable[..., Any], **rights: str) -> dict[str, dict[str, str]]:
+    """Make tokens in a file beside the lake; return the headers of each."""
+    made = {}
+    for name, words in rights.items():
+        options = [option for right in words.split() for option in ("--can", right)]
+        done = run("token", "create", name, *options, "--tokens", str(lake.parent / "tokens"))
+        assert done.returncode == 0, done.stderr
+        made[name] = {"authorization": f"Bearer {done.stdout.decode().strip()}"}
+    return made
+
+
+def test_a_tag_is_of_the_text_and_of_the_tables_below(
+    serve: Callable[..., Server], lake: Path
+) -> None:
+    db = sdb.connect(lake)
+    db.execute(f"{MAKE} WHERE type = 'PushEvent'")
+    server = serve()
+    first = server.query(COUNT)
+    assert rows(first) == [{"n": 596}]
+    assert first.headers["sdb-versions"] == "web.gha@1, web.pushes@1"
+    tag = {"if-none-match": first.headers["etag"]}
+    assert [server.query(COUNT, tag).status_code for _ in range(2)] == [304, 304]
+    db.execute("CREATE OR REPLACE VIEW web.pushes AS SELECT id FROM web.gha WHERE type <> 'x'")
+    second = server.query(COUNT, tag)
+    assert rows(second) == [{"n": 1000}]
+    tag = {"if-none-match": second.headers["etag"]}
+    assert server.query(COUNT, tag).status_code == 304
+    db.execute("DELETE FROM web.gha WHERE type = 'WatchEvent'")
+    assert rows(server.query(COUNT, tag)) == [{"n": 926}]
+    db.execute("DROP VIEW web.pushes")
+    assert server.query(COUNT, tag).status_code == 404
+    db.create("web.pushes", "in/*.json")
+    db.append("web.pushes", [{"n": 1}])
+    assert rows(server.query(COUNT, tag)) == [{"n": 1}]
+
+
+def test_a_view_that_asks_for_the_present_has_no_tag(
+    serve: Callable[..., Server], lake: Path
+) -> None:
+    sdb.execute(f"{MAKE} WHERE created_at < UTCNOW()", root=lake)
+    sdb.execute("CREATE VIEW web.old AS SELECT id FROM web.gha@1", root=lake)
+    server = serve()
+    answer = server.query(COUNT)
+    assert "etag" not in answer.headers
+    assert "present" in answer.headers["sdb-no-tag"]
+    assert "etag" in server.query(COUNT, now="2026-01-01T00:00Z").headers
+    # Its tables are pinned by number, its text is not.
+    assert "immutable" not in server.query("SELECT * FROM web.old").headers["cache-control"]
+
+
+def test_a_right_to_a_view_ends_at_the_view(
+    serve: Callable[..., Server], lake: Path, run: Callable[..., Any]
+) -> None:
+    db = sdb.connect(lake)
+    db.execute("CREATE VIEW logs.below AS SELECT n FROM logs.app WHERE n < 5")
+    db.execute("CREATE VIEW web.shown AS SELECT n FROM logs.below")
+    tokens_ = tokens(lake, run, some="read:web.shown", all="read:*.*")
+    server = serve("--tokens", str(lake.parent / "tokens"))
+    reader, everything = tokens_["some"], tokens_["all"]
+    shown = server.query("SELECT COUNT(*) AS n FROM web.shown", reader)
+    assert rows(shown) == [{"n": 5}]
+    assert shown.headers["sdb-versions"] == "web.shown@1"
+    assert "logs" not in str(shown.headers)
+    for text in (
+        "SELECT * FROM logs.app",
+        "SELECT * FROM logs.below",
+        "SELECT * FROM web.shown, logs.app",
+        "SELECT * FROM web.shown WHERE n IN (SELECT n FROM logs.app)",
+        'SELECT * FROM web.shown, TABLE_GLOB(logs."*")',
+        "SELECT * FROM 'logs.app' ++ web.shown",
+        "SELECT * FROM sdb.versions('logs.app')",
+        "WITH v AS (SELECT * FROM web.shown) SELECT * FROM v, logs.below",
+    ):
+        hidden = server.query(text, reader)
+        assert hidden.status_code in {404, 501}, (text, hidden.text)
+        assert rows(server.query(text, everything)) or "sdb." in text
+    refused = server.query("SELECT * FROM sdb.packfiles('web.shown')", reader)
+    assert (refused.status_code, str(lake) in refused.text) == (501, False)
+    explained = server.query("EXPLAIN SELECT * FROM web.shown", reader)
+    assert explained.status_code == 403
+    assert "logs" not in explained.text
+    assert server.query("EXPLAIN SELECT * FROM web.shown", everything).status_code == 200
+    names = rows(server.query("SELECT * FROM sdb.tables", reader))
+    assert [(name["table"], name["kind"], "query" in name) for name in names] == [
+        ("shown", "view", False)
+    ]
+    listed = server.get("/v1/views", headers=reader).json()["views"]
+    assert [(view["name"], "text" in view) for view in listed] == [("web.shown", False)]
+    assert server.get("/v1/views/web.shown", headers=reader).json()["version"] == 1
+    assert server.get("/v1/views/logs.below", headers=reader).status_code == 404
+    db.execute("DROP TABLE logs.app")
+    gone = server.query("SELECT * FROM web.shown", reader)
+    assert gone.status_code == 404
+    assert "logs.app" not in gone.text
+    assert "logs.app" in server.query("SELECT * FROM web.shown", everything).text
+
+
+def test_a_view_shows_no_more_than_its_maker_may_read(
+    serve: Callable[..., Server], lake: Path, run: Callable[..., Any]
+) -> None:
+    some = tokens(lake, run, maker="write:web.*", admin="admin")
+    server = serve("--tokens", str(lake.parent / "tokens"))
+
+    def exec_(text: str, who: str) -> Any:
+        return server.post("/v1/exec", json={"sql": text}, headers=some[who])
+
+    for text in (
+        "CREATE VIEW web.v AS SELECT * FROM logs.app",
+        "CREATE VIEW web.v AS SELECT 1 AS x FROM web.gha WHERE id IN (SELECT n FROM logs.app)",
+        "CREATE VIEW web.v AS WITH web AS (SELECT * FROM logs.app) SELECT * FROM web",
+        "CREATE VIEW logs.v AS SELECT * FROM web.gha",
+        "DROP VIEW logs.v",
+    ):
+        assert exec_(text, "maker").status_code == 404, text
+    assert exec_("CREATE VIEW web.v AS SELECT * FROM '/etc/passwd'", "maker").status_code == 404
+    made = exec_(f"{MAKE} WHERE type = 'PushEvent'", "maker")
+    assert made.json()["transactions"][0]["version"] == 1
+    assert rows(server.query(COUNT, some["maker"])) == [{"n": 596}]
+    assert server.get("/v1/views/web.pushes", headers=some["maker"]).json()["text"]
+    assert exec_("CREATE VIEW web.p2 AS SELECT * FROM web.pushes", "maker").status_code == 200
+    assert exec_("INSERT INTO web.pushes VALUES ({'a': 1})", "maker").status_code == 501
+    assert exec_("CREATE TABLE web.pushes", "maker").status_code == 409
+    assert exec_("DROP VIEW web.pushes", "maker").status_code == 200

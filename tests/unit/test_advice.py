@@ -1,0 +1,117 @@
+"""What would have helped a query, and that it does."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.query.result.advice import advice, slow_advice
+from sdb.query.result.reading import facts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [
+    {
+        "who": f"user{number * 7919 % 4000}",
+        "kind": number % 3,
+        "text": f"login of user{number} from {'zymurgic' if number == 123 else 'office'}",
+        "pad": f"{number * 2654435761 % 2**32:032x}" * 4,
+    }
+    for number in range(4000)
+]
+
+
+@pytest.fixture(scope="module")
+def packfile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("advice") / "x.zion"
+    packed = sdb.pack(ROWS, path, block_bytes=1 << 16, align_bytes=1 << 15, stats="off")
+    assert len(packed.trailer.blocks) >= 8
+    return path
+
+
+def told(path: Path, condition: str) -> list[str]:
+    with sdb.sql(f"SELECT kind FROM '{path}' WHERE {condition}") as result:
+        notes: list[str] = facts(result)["notes"]
+        assert [note for note in notes if " are read, since" in note] == advice(result.tables)
+        return advice(result.tables)
+
+
+@pytest.mark.parametrize(
+    ("condition", "stats"),
+    [
+        ("who = 'user77'", "auto,who"),
+        ("who IN ('user77', 'user78')", "auto,who"),
+        ("text LIKE '%zymurgic%'", "auto,words:text"),
+        ("who = 'user77' AND pad <> ''", "auto,who"),
+    ],
+)
+def test_the_command_helps(packfile: Path, tmp_path: Path, condition: str, stats: str) -> None:
+    (line,) = told(packfile, condition)
+    blocks = len(sdb.describe(packfile).files[0].trailer.blocks)
+    begin = f"{blocks} of {blocks} blocks are read, since nothing tells which may have "
+    assert line.startswith(begin)
+    command = line.rpartition(": ")[2]
+    new = tmp_path / "new.zion"
+    words = shlex.split(command.replace("NEW.zion", str(new)))
+    assert words[:4] == ["sdb", "pack", "--stats", stats]
+    subprocess.run([sys.executable, "-m", *words], check=True, capture_output=True)
+    # The same with as small blocks as before.
+    sdb.pack(packfile, new, stats=stats, block_bytes=1 << 16, align_bytes=1 << 15, overwrite=True)
+    assert told(new, condition) == []
+    with sdb.sql(f"SELECT kind FROM '{new}' WHERE {condition}") as result:
+        assert 1 <= len(result) <= 2
+        assert result.reading.blocks <= 2 < result.reading.all_blocks
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "kind > 1",  # is TRUE for many
+        "who = 'user77' OR kind = 1",  # an index of either alone does not help
+        "text LIKE '%10.1.2.3%'",  # filters of words have no piece of it
+        "CHAR_LENGTH(who) = 5",
+    ],
+)
+def test_nothing_is_said_that_does_not_help(packfile: Path, condition: str) -> None:
+    assert told(packfile, condition) == []
+
+
+def test_few_blocks_need_no_advice(tmp_path: Path) -> None:
+    sdb.pack(ROWS, tmp_path / "x.zion", stats="off")
+    assert told(tmp_path / "x.zion", "who = 'user77'") == []
+
+
+def test_only_selective_queries_are_told(packfile: Path) -> None:
+    with sdb.sql(f"SELECT who FROM '{packfile}' WHERE who = 'user77'") as result:
+        assert len(result) == 1
+        assert len(slow_advice(result)) == 1
+    with sdb.sql(f"SELECT who FROM '{packfile}' WHERE kind = 1") as result:
+        assert len(result) == 1333
+        if result.rows_found:
+            assert slow_advice(result) == []
+
+
+def test_tables_are_clustered(tmp_path: Path) -> None:
+    db = sdb.connect(tmp_path / "lake")
+    db.create("web.t", "in/*.json")
+    for start in range(0, 4000, 400):
+        db.append("web.t", ROWS[start : start + 400], stats="off")
+    query = "SELECT kind FROM web.t WHERE who = 'user77'"
+    with db.sql(query) as result:
+        (line,) = advice(result.tables, root=str(tmp_path / "lake"))
+    command = f"sdb compact --cluster-by who --root {tmp_path / 'lake'} web.t"
+    assert re.fullmatch(rf"10 of 10 blocks are read, .* who = 'user77': {command}", line)
+    done = subprocess.run(
+        [sys.executable, "-m", *shlex.split(command)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    with db.sql(query) as result:
+        assert advice(result.tables) == []
+        assert len(result) == 1

@@ -1,0 +1,513 @@
+"""Rows without a key: `keep` has the rows of DuckDB, and what `drop` leaves out is reported."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+import sdb
+from sdb.errors import QueryError, UsageError
+from sdb.query.syntax import printer
+from sdb.query.syntax.clauses.settings import alone
+from sdb.query.syntax.parser import parse
+from tests.engines import Answers
+from tests.missingqueries import SHAPES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.missingqueries import Shape
+
+Row = dict[str, Any]
+_NOTHING = "NOTHING"
+"""Stands for a field that a row does not have."""
+_TABLES = {
+    "p": (240, [_NOTHING]),
+    "q": (40, [_NOTHING]),
+    "x": (200, [_NOTHING, None]),
+    "y": (30, [None, _NOTHING]),
+}
+_TYPES = {"k": "VARCHAR", "g": "BIGINT", "n": "BIGINT", "s": "VARCHAR", "ts": "TIMESTAMP"}
+
+
+def _row(rng: Random, number: int, absent: list[Any]) -> Row:
+    drawn = {
+        "k": rng.choice(["a", "b", "c", "d", *absent]),
+        "g": rng.choice([0, 1, 2, 3, *absent]),
+        "n": rng.choice([*range(12), *absent, *absent]),
+        "s": rng.choice(["x", "yy", "z", *absent]),
+        "ts": rng.choice([*(f"2026-11-0{day}T05:00:00Z" for day in (1, 2, 4)), *absent]),
+    }
+    return {"id": number} | {name: value for name, value in drawn.items() if value != _NOTHING}
+
+
+def _pack(folder: Path, name: str, rows: list[Row]) -> None:
+    (folder / f"{name}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = folder / f"{name}.zion"
+    sdb.pack([folder / f"{name}.json"], path, block_bytes=2048, align_bytes=512)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("missing")
+    rng = Random(31)
+    for name, (count, absent) in _TABLES.items():
+        _pack(folder, name, [_row(rng, number, absent) for number in range(count)])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> duckdb.DuckDBPyConnection:
+    """Make tables of the same rows; behind each column one that tells 1: NULL, 2: MISSING."""
+    connection = duckdb.connect()
+    columns = ", ".join(f"{name} {type_}, {name}_ BIGINT" for name, type_ in _TYPES.items())
+    for table in _TABLES:
+        connection.execute(f"CREATE TABLE {table} (id BIGINT, {columns})")
+        for line in (folder / f"{table}.json").read_text().splitlines():
+            row = json.loads(line)
+            cells = [row["id"]]
+            for name in _TYPES:
+                value = row.get(name)
+                cells += [value, 0 if value is not None else 1 if name in row else 2]
+            connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * 11)})", cells)
+    return connection
+
+
+def _ask(folder: Path, query: str, missing: str | None = "keep") -> tuple[list[Row], list[str]]:
+    with sdb.sql(query, root=str(folder), missing=missing) as result:
+        return [dict(row) for row in result], result.notes
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tzinfo"):
+        return value.replace(tzinfo=None)
+    return round(value, 9) if isinstance(value, float) else value
+
+
+def _tuples(rows: list[Row], names: list[str]) -> list[tuple[Any, ...]]:
+    return [tuple(_plain(row.get(name)) for name in names) for row in rows]
+
+
+def _sorted(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=repr)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+@pytest.mark.parametrize("seed", range(4))
+def test_31_5_kept_rows_are_those_of_duckdb(
+    folder: Path, engine: duckdb.DuckDBPyConnection, shape: Shape, seed: int
+) -> None:
+    rng = Random(f"{shape.__name__} {seed}")
+    for _ in range(10):
+        query, is_ordered = shape(rng, "p")
+        relation = engine.sql(query)
+        expected = [tuple(map(_plain, row)) for row in relation.fetchall()]
+        rows, notes = _ask(folder, query)
+        actual = _tuples(rows, relation.columns)
+        if not is_ordered:
+            actual, expected = _sorted(actual), _sorted(expected)
+        assert actual == expected, query
+        assert not any("rows that have" in note or "left out" in note for note in notes), query
+        if " LIMIT " in query or " OVER " in query:
+            continue
+        # What is left out is reported.
+        fewer, notes = _ask(folder, query, "drop")
+        if _sorted(_tuples(fewer, relation.columns)) != _sorted(actual):
+            assert any("left out" in note for note in notes), query
+
+
+# With NULL: DuckDB has it in a second column, and it is apart from MISSING.
+
+
+def _pair(*keys: str) -> str:
+    return ", ".join(f"{key}, {key}_" for key in keys)
+
+
+def _ways(rng: Random, *keys: str) -> tuple[str, str]:
+    """Write an order for both."""
+    mine, theirs = [], []
+    for key in keys:
+        direction = rng.choice(["", " DESC"])
+        side = rng.choice(["", " NULLS FIRST", " NULLS LAST"])
+        mine.append(f"{key}{direction}{side}")
+        is_first, is_last = side == " NULLS FIRST", side == " NULLS LAST"
+        theirs.append(f"({key}_ = 2) {'DESC' if is_first else 'ASC'}")
+        theirs.append(f"({key}_ = 1) {'ASC' if is_last else 'DESC'}")
+        theirs.append(f"{key}{direction}")
+    return ", ".join(mine), ", ".join(theirs)
+
+
+def _with_nulls(rng: Random) -> list[tuple[str, str, bool]]:
+    """Write statements for both, and whether they say the order of all their rows."""
+    a, b = rng.sample(list(_TYPES), 2)
+    mine, theirs = _ways(rng, a, b)
+    totals = "COUNT(*) AS c, SUM(id) AS t"
+    pairs = _pair(a, b)
+    where = rng.choice(["", " WHERE id > 60"])
+    part_mine, part_theirs = _ways(rng, b)
+    op = rng.choice(["UNION", "INTERSECT", "EXCEPT"]) + rng.choice(["", " ALL"])
+    first = "ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {}, id) AS r"
+    sums = "SUM(id) OVER (ORDER BY {}) AS u, COUNT(*) OVER (PARTITION BY {}) AS v"
+    ids = "ARRAY_AGG(id ORDER BY {}, id) AS l"
+    join = rng.choice(["JOIN", "LEFT JOIN", "FULL JOIN"])
+    same = f"m.{a} = o.{a}"
+    both = f"m.{a}, CASE WHEN m.id IS NULL THEN 2 ELSE m.{a}_ END AS {a}_"
+    return [
+        (
+            f"SELECT {a}, {b}, {totals} FROM x{where} GROUP BY {a}, {b} ORDER BY {mine}",
+            f"SELECT {pairs}, {totals} FROM x{where} GROUP BY {pairs} ORDER BY {theirs}",
+            True,
+        ),
+        (
+            f"SELECT DISTINCT {a}, {b} FROM x{where} ORDER BY {mine}",
+            f"SELECT {_pair(a, b)} FROM x{where} GROUP BY {_pair(a, b)} ORDER BY {theirs}",
+            True,
+        ),
+        (
+            f"SELECT id, {a} FROM x{where} ORDER BY {mine}, id LIMIT 40 OFFSET 10",
+            f"SELECT id, {_pair(a)} FROM x{where} ORDER BY {theirs}, id LIMIT 40 OFFSET 10",
+            True,
+        ),
+        (
+            f"SELECT DISTINCT ON ({a}) id, {a} FROM x ORDER BY {mine}, id",
+            f"SELECT DISTINCT ON ({_pair(a)}) id, {_pair(a)} FROM x ORDER BY {theirs}, id",
+            True,
+        ),
+        (
+            f"SELECT {a}, {b} FROM x{where} {op} SELECT {a}, {b} FROM y",
+            f"SELECT {_pair(a, b)} FROM x{where} {op} SELECT {_pair(a, b)} FROM y",
+            False,
+        ),
+        (
+            f"SELECT id, {first.format(a, part_mine)}, {sums.format(mine, b)} FROM x ORDER BY id",
+            (
+                f"SELECT id, {first.format(_pair(a), part_theirs)}, "
+                f"{sums.format(theirs, _pair(b))} FROM x ORDER BY id"
+            ),
+            True,
+        ),
+        (
+            f"SELECT {a}, {ids.format(part_mine)} FROM x GROUP BY {a}",
+            f"SELECT {_pair(a)}, {ids.format(part_theirs)} FROM x GROUP BY {_pair(a)}",
+            False,
+        ),
+        (
+            (
+                f"SELECT m.{a}, COUNT(*) AS c, SUM(o.id) AS t FROM x AS m {join} y AS o ON {same}"
+                f" GROUP BY m.{a}"
+            ),
+            (
+                f"SELECT {both}, COUNT(*) AS c, SUM(o.id) AS t FROM x AS m {join} y AS o"
+                f" ON {same} OR (m.{a}_ = 1 AND o.{a}_ = 1) GROUP BY ALL"
+            ),
+            False,
+        ),
+        (
+            f"SELECT {a}, COUNT(*) AS c FROM (SELECT DISTINCT {a}, {b} FROM x) AS i GROUP BY {a}",
+            (
+                f"SELECT {_pair(a)}, COUNT(*) AS c FROM (SELECT DISTINCT {_pair(a, b)} FROM x) AS i"
+                f" GROUP BY {_pair(a)}"
+            ),
+            False,
+        ),
+    ]
+
+
+def _told(row: Row) -> Row:
+    """Return a row of DuckDB with what is MISSING left out."""
+    return {
+        name: _plain(value)
+        for name, value in row.items()
+        if not name.endswith("_") and row.get(f"{name}_") != 2
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_31_5_null_and_missing_are_apart(
+    folder: Path, engine: duckdb.DuckDBPyConnection, seed: int
+) -> None:
+    for query, other, is_ordered in _with_nulls(Random(seed)):
+        relation = engine.sql(other)
+        names = relation.columns
+        expected = [_told(dict(zip(names, row, strict=True))) for row in relation.fetchall()]
+        rows, _ = _ask(folder, query)
+        actual = [{name: _plain(value) for name, value in row.items()} for row in rows]
+        if not is_ordered:
+            actual, expected = (sorted(side, key=repr) for side in (actual, expected))
+        assert actual == expected, query
+
+
+# What the modes are, and where they are said.
+
+FEW: list[Row] = [
+    {"i": 1, "k": "a", "t": "2026-11-01T00:00:00Z", "n": 1},
+    {"i": 2, "k": "b", "t": "2026-11-03T00:00:00Z", "n": 2},
+    {"i": 3, "n": 3},
+    {"i": 4, "k": None, "t": None, "n": None},
+    {"i": 5, "k": "a"},
+]
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("few")
+    _pack(folder, "few", FEW)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        (
+            "SELECT k, COUNT(*) AS c FROM few GROUP BY k ORDER BY k NULLS FIRST",
+            [{"c": 1}, {"k": None, "c": 1}, {"k": "a", "c": 2}, {"k": "b", "c": 1}],
+        ),
+        (
+            "SELECT i, n FROM few ORDER BY n DESC",
+            [{"i": 4, "n": None}, {"i": 3, "n": 3}, {"i": 2, "n": 2}, {"i": 1, "n": 1}, {"i": 5}],
+        ),
+        ("SELECT i FROM few ORDER BY n LIMIT 1 OFFSET 4", [{"i": 5}]),
+        (
+            "SELECT i FROM few ORDER BY t NULLS LAST FETCH FIRST 4 ROWS WITH TIES",
+            [{"i": 1}, {"i": 2}, {"i": 4}, {"i": 3}, {"i": 5}],
+        ),
+        ("SELECT MISSING AS m, COUNT(*) AS c FROM few GROUP BY MISSING", [{"c": 5}]),
+        ("SELECT DISTINCT nothing FROM few", [{}]),
+        ("SELECT nothing, SUM(n) AS s FROM few GROUP BY nothing ORDER BY nothing", [{"s": 6}]),
+        (
+            "SELECT DATE_TRUNC(DAY, t) AS d, COUNT(*) AS c FROM few GROUP BY d FILL(0) ORDER BY d",
+            [
+                {"d": "2026-11-01", "c": 1},
+                {"d": "2026-11-02", "c": 0},
+                {"d": "2026-11-03", "c": 1},
+                {"c": 3},
+            ],
+        ),
+        (
+            (
+                "SELECT k, DATE_TRUNC(DAY, t) AS d, SUM(n) AS c FROM few"
+                " WHERE k = 'a' OR k IS MISSING GROUP BY k, d FILL(PREVIOUS) ORDER BY k, d"
+            ),
+            [
+                {"k": "a", "d": "2026-11-01", "c": 1},
+                {"k": "a", "c": None},
+                {"d": "2026-11-01", "c": None},
+                {"c": 3},
+            ],
+        ),
+        (
+            "SELECT i, COUNT(*) OVER (PARTITION BY k) AS c FROM few ORDER BY i",
+            [{"i": i, "c": c} for i, c in ((1, 2), (2, 1), (3, 1), (4, 1), (5, 2))],
+        ),
+        (
+            (
+                "SELECT i, SUM(i) OVER (ORDER BY n RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) AS s"
+                " FROM few WHERE n IS NOT NULL OR n IS MISSING ORDER BY i"
+            ),
+            [{"i": 1, "s": 1}, {"i": 2, "s": 3}, {"i": 3, "s": 5}, {"i": 5, "s": 5}],
+        ),
+    ],
+)
+def test_31_5_keep_by_hand(few: Path, query: str, rows: list[Row]) -> None:
+    actual, notes = _ask(few, query)
+    shown = [
+        {name: value.strftime("%F") if name == "d" else value for name, value in row.items()}
+        for row in actual
+    ]
+    assert (shown, notes) == (rows, [])
+
+
+def test_31_5_what_is_nearest_to_the_statement_counts(
+    few: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "SELECT DISTINCT k FROM few"
+
+    def count(text: str = query, **options: Any) -> tuple[int, str]:
+        with sdb.sql(text, root=str(few), **options) as result:
+            return len(list(result)), result.missing
+
+    assert count() == (3, "drop")
+    assert count(missing="keep") == (4, "keep")
+    assert count(f"set MISSING to 'keep';\n{query};") == (4, "keep")
+    assert count(f"SET missing = drop; {query}", missing="keep") == (3, "drop")
+    monkeypatch.setenv("SDB_MISSING", "keep")
+    assert count() == (4, "keep")
+    assert count(missing="drop") == (3, "drop")
+    note = "note: rows without a key are kept: SDB_MISSING is keep (see sdb config)"
+    assert _ask(few, query, None)[1] == [note]
+    assert _ask(few, "SELECT i FROM few", None)[1] == []
+    assert _ask(few, f"SET missing = keep; {query}", None)[1] == []
+    monkeypatch.setenv("SDB_MISSING", "all")
+    with pytest.raises(UsageError, match="SDB_MISSING=all"):
+        count()
+    with pytest.raises(UsageError, match="missing is 'never'"):
+        count(missing="never")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SET missing = keep", "SET needs a query behind it"),
+        ("SET missing = some; SELECT 1", "missing is keep or drop"),
+        ("SET threads = 1; SELECT 1", "there is no setting threads"),
+        ("SET missing keep; SELECT 1", "'=' is expected, not 'keep'"),
+        ("SET missing = keep SELECT 1", "';' is expected, not SELECT"),
+    ],
+)
+def test_31_5_what_set_refuses(text: str, message: str) -> None:
+    with pytest.raises(QueryError) as refused:
+        parse(text)
+    assert message in refused.value.message
+
+
+def test_31_5_a_setting_is_part_of_the_statement() -> None:
+    text = (
+        "SET missing = keep; SELECT a FROM t ORDER BY a ASC NULLS FIRST, b DESC, c ASC NULLS LAST"
+    )
+    statement = parse(text)
+    assert printer.statement(statement) == text
+    assert [(key.nulls_first, key.nulls_last) for key in statement.select.order_by] == [
+        (True, False),
+        (False, False),
+        (False, True),
+    ]
+    assert (alone("SET missing = keep;"), alone(text), alone("SELECT 1")) == ("keep", None, None)
+
+
+def test_31_5_explain_tells(few: Path) -> None:
+    query = "EXPLAIN SELECT DISTINCT k FROM few"
+    ((row,), _), ((other,), _) = _ask(few, query, "keep"), _ask(few, query, "drop")
+    assert row["plan"].startswith("MISSING keep\n")
+    assert not other["plan"].startswith("MISSING")
+
+
+def test_31_5_scans_answer_where_all_rows_have_the_keys(few: Path) -> None:
+    for query, is_native in (
+        ("SELECT i, COUNT(*) AS c FROM few GROUP BY i", True),
+        ("SELECT i FROM few ORDER BY i LIMIT 2", True),
+        ("SELECT k, COUNT(*) AS c FROM few GROUP BY k", False),
+        ("SELECT i FROM few ORDER BY k LIMIT 2", False),
+        ("SELECT DATE_TRUNC(DAY, t) AS d, COUNT(*) AS c FROM few GROUP BY d", False),
+        ("SELECT DATE_TRUNC(DAY, i) AS d, COUNT(*) AS c FROM few GROUP BY d", False),
+    ):
+        answers = Answers(few, f"SET missing = keep; {query}")
+        assert answers.by_scans() is is_native, query
+        assert Answers(few, query).by_scans(), query
+        assert not Answers(few, f"SET missing = keep; {query}", blind=True).by_scans(), query
+
+
+def test_31_5_statements_that_change_tables(few: Path, tmp_path: Path) -> None:
+    source = f"SELECT k, COUNT(*) AS c FROM read_file('{few}/few.zion') GROUP BY k"
+
+    def copied(name: str, text: str, **options: Any) -> tuple[int, int]:
+        """Copy the groups; how many there are, and how many lines tell of what is left out."""
+        statement = text.format(f"CREATE TABLE db.{name} AS {source}")
+        with warnings.catch_warnings(record=True) as reported:
+            warnings.simplefilter("always")
+            sdb.execute(statement, root=tmp_path, **options)
+        with sdb.sql(f"SELECT COUNT(*) AS n FROM db.{name}", root=str(tmp_path)) as result:
+            return next(iter(result))["n"], len(reported)
+
+    assert copied("a", "{0}") == (3, 1)
+    assert copied("b", "SET missing = keep; {0}; SET missing = drop") == (4, 0)
+    assert copied("c", "SET missing = keep; SET missing = drop; {0}") == (3, 1)
+    assert copied("d", "{0}", missing="keep") == (4, 0)
+    with pytest.raises(UsageError):
+        copied("e", "{0}", missing="no")
+    db = sdb.connect(tmp_path, missing="keep")
+    with db.sql(source) as result:
+        assert len(list(result)) == 4
+    with db.sql(source, missing="drop") as result:
+        assert len(list(result)) == 3
+    db.execute(f"INSERT INTO db.a {source}")
+    with db.sql("SELECT COUNT(*) AS n FROM db.a") as result:
+        assert next(iter(result)) == {"n": 7}
+    with pytest.raises(UsageError):
+        sdb.connect(tmp_path, missing="no")
+
+
+@pytest.mark.parametrize(
+    ("query", "notes"),
+    [
+        (
+            "SELECT a.i FROM few AS a JOIN few AS b ON a.k = b.t",
+            [
+                "a.k join nothing and are left out (LEFT JOIN",
+                "b.t join nothing and are left out (R",
+            ],
+        ),
+        ("SELECT a.i FROM few AS a LEFT JOIN few AS b ON a.k = b.k", []),
+        ("SELECT a.i FROM few AS a SEMI JOIN few AS b ON a.k = b.k", ["a.k join nothing"]),
+        ("SELECT a.i FROM few AS a, few AS b WHERE a.i = b.n", ["b.n join nothing"]),
+        ("SELECT a.i FROM few AS a JOIN few AS b ON a.n > b.i", ["a.n join nothing"]),
+        ("SELECT a.i FROM few AS a ASOF JOIN few AS b ON a.n >= b.i", ["a.n join nothing"]),
+        ("SELECT a.i FROM few AS a JOIN (SELECT n FROM few) AS b ON a.i = b.n", ["b.n join noth"]),
+        ("SELECT a.i FROM few AS a JOIN few AS b ON a.i = b.i", []),
+        ("SELECT a.i FROM few AS a JOIN few AS b ON a.i = b.n WHERE b.n > 1", []),
+        (
+            (
+                "SELECT i, (SELECT COUNT(*) FROM (SELECT DISTINCT k FROM few AS b WHERE b.i < a.i)"
+                " AS q) AS c FROM few AS a"
+            ),
+            ["rows that have no k are left out"],
+        ),
+        (
+            "SELECT i, MAX(n) OVER (PARTITION BY k) AS m FROM few",
+            ["no k are in no partition: aggregates of windows are NULL or 0 there (the key COAL"],
+        ),
+        (
+            "SELECT i FROM few WHERE k <> 'a'",
+            ["no k are left out by k <> 'a', 1 of 5 in all (OR k"],
+        ),
+        (
+            "SELECT a.i FROM few AS a WHERE a.k NOT IN ('a', 'b')",
+            ["by a.k NOT IN ('a', 'b'), 1 of"],
+        ),
+        ("SELECT i FROM few WHERE NOT (k LIKE 'a%') AND i > 0", ["no k are left out by NOT (k L"]),
+        ("SELECT i FROM few WHERE k NOT IN (SELECT k FROM few WHERE i = 1)", ["by k NOT IN (SEL"]),
+        ("SELECT COUNT(*) FILTER (WHERE n <> 3) AS c FROM few", ["no n are left out by n <> 3, 1"]),
+        ("SELECT i FROM few WHERE k IS NOT NULL AND k <> 'a'", []),
+        ("SELECT i FROM few WHERE i <> 3 AND k = 'a'", []),
+        ("SELECT i FROM few WHERE k IS MISSING OR k <> 'a'", []),
+        ("SELECT i, RANK() OVER (PARTITION BY k ORDER BY n) AS m FROM few", []),
+    ],
+)
+def test_31_5_what_is_left_out_is_told(few: Path, query: str, notes: list[str]) -> None:
+    _, reported = _ask(few, query, "drop")
+    assert len(reported) == len(notes), reported
+    for line, part in zip(reported, notes, strict=True):
+        assert part in line
+    assert _ask(few, query, "keep")[1] == []
+
+
+def test_rows_of_a_path_that_all_have_are_not_tested(tmp_path: Path) -> None:
+    rows = [{"i": number, "k": "ab"[number % 2], "n": {"x": 1}} for number in range(6)]
+    rows[3].pop("k")
+    rows[4]["n"] = {}
+    (tmp_path / "t.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sdb.pack([tmp_path / "t.json"], tmp_path / "t.zion")
+
+    def tests(key: str, **options: bool) -> bool:
+        query = f"EXPLAIN SELECT {key}, MAX(k || '') AS m FROM t GROUP BY {key}"
+        with sdb.sql(query, root=str(tmp_path), **options) as result:
+            return "nextval" in str(list(result))
+
+    assert [tests(key) for key in ("i", "k", "n", "n.x", "i + 1", "k || '!'")] == [
+        *(False, True, False, True, False, True)
+    ]
+    # Metadata that is not trusted to leave out rows is not trusted here either.
+    assert tests("i", prune=False)
+    query = "SELECT a.i, b.i AS j FROM t a LEFT JOIN t b ON a.i + 4 = b.i ORDER BY j IS NULL, a.i"
+    with sdb.sql(query, root=str(tmp_path)) as result:
+        assert list(result)[:3] == [{"i": 0, "j": 4}, {"i": 1, "j": 5}, {"i": 2}]
+        assert result.notes == []
+
+
+def test_31_5_null_is_not_less_than_null(few: Path) -> None:
+    query = "SELECT n < n AS a, n <= n AS b, n > n AS c, n >= n AS d FROM few WHERE n IS NULL"
+    assert _ask(few, query)[0] == [{"a": False, "b": True, "c": False, "d": True}]

@@ -1,0 +1,163 @@
+"""Functions of texts: the answers, and MISSING where a value is of another type or too large."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+import sdb
+from sdb.errors import QueryError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS: list[dict[str, Any]] = [
+    {"s": "héllo wörld", "n": 5, "t": "2026-11-01T10:05:00Z"},
+    {"s": "", "n": 2.5, "t": "1970-01-01T00:00:00Z"},
+    {"s": None, "n": -3},
+    {"s": 7, "n": "text", "t": "no time"},
+    {"s": "https://ann@shop.example:8443/a/b?q=caf%C3%A9+au&x=1#top"},
+    {},
+]
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("texts")
+    (folder / "rows.json").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    sdb.pack([str(folder / "rows.json")], str(folder / "rows.zion"))
+    return folder
+
+
+def _plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def values(folder: Path, expression: str) -> list[Any]:
+    """Return an expression for each row; MISSING is ``...``."""
+    query = f"SELECT {expression} AS x FROM read_file('rows.zion')"
+    with sdb.sql(query, root=str(folder), typed=False) as result:
+        return [_plain(row.get("x", ...)) for row in result]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "LEFT(s, 3)",
+        "LEFT(s, -2)",
+        "RIGHT(s, 4)",
+        "LPAD(s, 3, '-')",
+        "RPAD(s, 14, 'xy')",
+        "REPEAT(s, 3)",
+        "REVERSE(s)",
+        "STRPOS(s, 'l')",
+        "POSITION('w' IN s)",
+        "INSTR(s, 'zz')",
+        "MD5(s)",
+        "SHA1(s)",
+        "SHA256(s)",
+        "HEX(s)",
+        "URL_ENCODE(s)",
+        "LEVENSHTEIN(s, 'hello')",
+        "TRANSLATE(s, 'lo', 'L')",
+        "SUBSTR(s, 2, 3)",
+    ],
+)
+def test_texts_agree_with_duckdb(packed: Path, expression: str) -> None:
+    texts = [row.get("s") for row in ROWS]
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (s VARCHAR)")
+        connection.executemany(
+            "INSERT INTO t VALUES (?)",
+            [[text if isinstance(text, str) else None] for text in texts],
+        )
+        wanted = [row[0] for row in connection.execute(f"SELECT {expression} FROM t").fetchall()]
+    assert values(packed, expression) == [... if value is None else value for value in wanted]
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ("INITCAP(s)", ["Héllo Wörld", "", ..., ...]),
+        ("CHR(65)", ["A"] * 5),
+        ("CHR(0)", [...] * 5),
+        ("CHR(55296)", [...] * 5),
+        ("ASCII(s)", [104, ..., ..., ..., 104]),
+        ("TO_BASE64(LEFT(s, 2))", ["aMOp", "", ..., ..., "aHQ="]),
+        ("FROM_BASE64('aMOp')", ["hé"] * 5),
+        ("FROM_BASE64('no base64!')", [...] * 5),
+        ("UNHEX('68c3a9')", ["hé"] * 5),
+        ("UNHEX('c3')", [...] * 5),
+        ("URL_DECODE('a%20b')", ["a b"] * 5),
+        ("CONCAT_WS('-', n, s)", ["5-héllo wörld", "2.5-", "-3", "text-7"]),
+        ("FORMAT('{:.1f}|{}', n, n)", ["5.0|5", "2.5|2.5", "-3.0|-3", ..., ...]),
+        ("FORMAT('{{}} {}', n)", ["{} 5", "{} 2.5", "{} -3", "{} text", ...]),
+        ("PRINTF('%03d %s %%', n, n)", ["005 5 %", "002 2.5 %", "-03 -3 %", ..., ...]),
+        (
+            "TO_CHAR(t, 'YYYY-MM-DD\"T\"HH24:MI')",
+            ["2026-11-01T10:05", "1970-01-01T00:00", *[...] * 3],
+        ),
+        ("STRFTIME(t, '%d.%m.%Y')", ["01.11.2026", "01.01.1970", *[...] * 3]),
+        (
+            "TO_TIMESTAMP(n)",
+            [
+                "1970-01-01T00:00:05+00:00",
+                "1970-01-01T00:00:02.500000+00:00",
+                "1969-12-31T23:59:57+00:00",
+                ...,
+                ...,
+            ],
+        ),
+        ("STRPTIME('03.02.2026', '%d.%m.%Y')", ["2026-02-03T00:00:00+00:00"] * 5),
+        ("STRPTIME(s, '%Y')", [...] * 5),
+        (
+            "TO_TIMESTAMP('2026-02-03 04:05', 'YYYY-MM-DD HH24:MI')",
+            ["2026-02-03T04:05:00+00:00"] * 5,
+        ),
+    ],
+)
+def test_answers(packed: Path, expression: str, wanted: list[Any]) -> None:
+    assert values(packed, expression)[: len(wanted)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("part", "wanted"),
+    [
+        ("'PROTOCOL'", "https"),
+        ("'USERINFO'", "ann"),
+        ("'HOST'", "shop.example"),
+        ("'PORT'", "8443"),
+        ("'PATH'", "/a/b"),
+        ("'QUERY'", "q=caf%C3%A9+au&x=1"),
+        ("'QUERY', 'q'", "café au"),
+        ("'QUERY', 'x'", "1"),
+        ("'QUERY', 'none'", ...),
+        ("'FRAGMENT'", "top"),
+    ],
+)
+def test_parts_of_urls(packed: Path, part: str, wanted: object) -> None:
+    assert values(packed, f"PARSE_URL(s, {part})") == [..., ..., ..., ..., wanted, ...]
+
+
+def test_texts_that_would_be_too_long_are_missing(packed: Path) -> None:
+    assert set(values(packed, "REPEAT('ab', 1000000000)")) == {...}
+    assert set(values(packed, "LPAD('ab', 1000000000)")) == {...}
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("FORMAT('{} {}', s)", "FORMAT has 2 placeholders and 1 values"),
+        ("PARSE_URL(s, 'HOSTS')", "PARSE_URL does not know the part 'HOSTS'"),
+        ("TO_CHAR(t, 'QQ')", "TO_CHAR does not know 'QQ'"),
+        ("STRFTIME(t, s)", "STRFTIME takes a constant format"),
+        ("POSITION('a')", "POSITION takes a text and IN"),
+    ],
+)
+def test_faults(packed: Path, expression: str, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        values(packed, expression)
