@@ -397,7 +397,7 @@ def test_a_merge_with_an_unchanged_side_is_the_other_side(data: st.DataObject) -
     schema = BASE
     for number in range(data.draw(st.integers(0, 6))):
         kind = data.draw(st.sampled_from(CHANGES))
-        name = data.draw(st.sampled_from([names_of(schema)[0], "b", "s"]))
+        name = data.draw(st.sampled_from([*names_of(schema)[:1], "b", "s"]))
         try:
             if kind == "add":
                 schema = evolve.add(schema, (), column(f"n{number}"))

@@ -312,7 +312,7 @@ def fits_decimal(kind: DecimalType, value: Any) -> bool:  # noqa: ANN401 - an in
 
 
 def instant_us(value: str) -> int | None:
-    """Return the microseconds since 1970 of the text of an instant; None: it is none."""
+    """Return the microseconds since 1970 of the text of an instant; None: no instant."""
     from datetime import UTC, datetime, timedelta
 
     try:

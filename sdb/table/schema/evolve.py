@@ -280,7 +280,7 @@ def flaw_of_widening(old: ColumnType, new: ColumnType, *, largest: int | None = 
 
 
 def with_ids(column: TableColumn, next_id: int) -> tuple[TableColumn, int]:
-    """Give ids to a column, and to those inside it.
+    """Number a column, and those inside it, from an id on.
 
     Returns: The column, and the id of the next one.
     """
@@ -291,10 +291,10 @@ def with_ids(column: TableColumn, next_id: int) -> tuple[TableColumn, int]:
 def _with_type_ids(kind: ColumnType, next_id: int) -> tuple[ColumnType, int]:
     columns = []
     for column in columns_of(kind):
-        given = column
+        numbered = column
         if not column.id:
-            given, next_id = with_ids(column, next_id)
-        columns.append(given)
+            numbered, next_id = with_ids(column, next_id)
+        columns.append(numbered)
     return (with_columns(kind, tuple(columns)) if columns else kind), next_id
 
 
