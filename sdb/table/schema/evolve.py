@@ -280,7 +280,7 @@ def flaw_of_widening(old: ColumnType, new: ColumnType, *, largest: int | None = 
 
 
 def with_ids(column: TableColumn, next_id: int) -> tuple[TableColumn, int]:
-    """Number a column, and those inside it, from an id on.
+    """Make a column with ids, for those inside it too.
 
     Returns: The column, and the id of the next one.
     """
