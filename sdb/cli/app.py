@@ -41,7 +41,10 @@ _BARE = {
     "version",
     "views",
 }
-_SPARK = "Pack on Spark; build the environment of its executors."
+_GROUPED = {
+    "schema": "Columns of a table: infer, show, set, check and compare them.",
+    "spark": "Pack on Spark; build the environment of its executors.",
+}
 _FIRST_DAY = """\
   sdb pack events.json.gz               pack rows into events.zion
   sdb describe-file events.zion         show its size, blocks and times
@@ -115,7 +118,7 @@ class _Command(TyperCommand):
 def _summary(name: str) -> str:
     """Return the first line of what the help says of a command."""
     if name in GROUPS:
-        return _SPARK
+        return _GROUPED[name]
     text: str = load(name).command.__doc__
     return text.partition("\n")[0]
 
@@ -141,7 +144,7 @@ def _build(name: str) -> Any:
     for leaf in full:
         _add(group, leaf)
     examples = [load(leaf).EXAMPLES[0] for leaf in full]
-    group.callback(epilog=_epilog(examples), help=_SPARK)(lambda: None)
+    group.callback(epilog=_epilog(examples), help=_GROUPED[name])(lambda: None)
     return get_command(group)
 
 
