@@ -208,13 +208,13 @@ def restricted(wanted: Columns, present: Columns) -> Columns:
     * ``wanted``: The columns of all files.
     * ``present``: What the rows of the file have.
     """
-    found = {
+    needed = {
         name: _restricted(kind, present[name])
         for name, kind in wanted.items()
         if present.get(name) is not None
     }
     # A file of columns needs one to have rows.
-    return found or {name: _restricted(kind, {}) for name, kind in [*wanted.items()][:1]}
+    return needed or {name: _restricted(kind, {}) for name, kind in [*wanted.items()][:1]}
 
 
 def _restricted(wanted: ColumnType, present: ColumnType) -> ColumnType:

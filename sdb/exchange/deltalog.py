@@ -1,6 +1,6 @@
 """The log of a Delta table: read from its newest checkpoint on, and continued.
 
-A commit is an object ``_delta_log/<20 digits>.json`` that is put if there is none: so one of two
+A commit is an object ``_delta_log/<20 digits>.json`` that is put where its name is free: so one of two
 writers wins, as the protocol asks for.
 """
 
@@ -37,7 +37,7 @@ class DeltaLog:
     location : str
         Folder or URL of the table.
     version : int
-        Number of the newest commit that was read; -1: there is none.
+        Number of the newest commit that was read; -1: the log is empty.
     files : dict
         The ``add`` of each file of the table, by its path.
     transactions : dict
@@ -82,7 +82,7 @@ class DeltaLog:
         return child(child(self.location, FOLDER), f"{number:020d}.json")
 
     def put(self, actions: Iterable[LogAction]) -> bool:
-        """Put the next commit, if there is none yet, and apply it.
+        """Put the next commit, if its number is free, and apply it.
 
         Returns: False: another writer was faster, or may have been; :meth:`refresh` tells.
         """

@@ -251,7 +251,7 @@ class DeltaMirror:
         return self.stop is not None and self.stop.is_set()
 
     def _check_mirror(self, application: str) -> None:
-        """Require a mirror of this table, or a place where there is none yet."""
+        """Require a mirror of this table, or an empty place."""
         log = self._log
         if log.version < 0:
             store = store_of(self.location)
