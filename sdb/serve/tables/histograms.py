@@ -143,7 +143,8 @@ class Histograms:
         accept = request.headers.get("accept", "")
         if not asked.format and accept in {"", "*/*"}:
             body.format = "json"
-        return await self._answer(request, made(body, accept=accept))
+        # The query was written by what the table had a moment ago.
+        return await self._answer(request, made(body, accept=accept), about=sql)
 
 
 def _range(
