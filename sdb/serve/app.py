@@ -9,7 +9,6 @@ import json
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -22,13 +21,13 @@ from starlette.responses import Response
 from sdb import notes
 from sdb.errors import SdbError
 from sdb.serve import metrics as metrics_module
-from sdb.serve.access import EVERYTHING, READING, Rights
+from sdb.serve.access import Rights
 from sdb.serve.answers import Answer, Engine
 from sdb.serve.conditional import answered, header_text
 from sdb.serve.operations import OPERATIONS
 from sdb.serve.problems import HttpError, hide, response, status_of
+from sdb.serve.process.repeats import RepeatedAnswer, head_of, line_of
 from sdb.serve.queries import query_of
-from sdb.serve.repeats import RepeatedAnswer, Repeats, head_of, line_of
 from sdb.serve.routes import routes
 from sdb.serve.seafowl import SeafowlResources, plain
 from sdb.serve.stored import StoredResources
@@ -42,20 +41,22 @@ from sdb.serve.tables.tailing import TailResources
 from sdb.serve.tables.views import ViewResources
 from sdb.serve.tables.watching import IndexWatch
 from sdb.serve.tables.writes import Writes
-from sdb.serve.tokens import TokenFile
+from sdb.serve.tags import is_current
 from sdb.table.catalog.root import table_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
     from typing import Any
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sdb.serve.described import NoMembers
+    from sdb.serve.process.repeats import Repeats
     from sdb.serve.queries import AskedQuery
     from sdb.serve.settings import ServerSettings
     from sdb.serve.tags import Tag
+    from sdb.serve.tokens import TokenRights
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _OPEN = frozenset({"/healthz", "/readyz"})
@@ -68,9 +69,13 @@ _VARY = "accept, accept-encoding, authorization"
 _EXPOSED = "etag, sdb-query-id, sdb-versions, sdb-blocks, sdb-warnings, sdb-notes, sdb-no-tag"
 
 
-def make_app(settings: ServerSettings) -> Gate:
-    """Make the application of a server."""
-    service = Service(settings)
+def make_app(settings: ServerSettings, rights: TokenRights, repeats: Repeats) -> Gate:
+    """Make the application of a server.
+
+    * ``rights``: Rights of tokens.
+    * ``repeats``: Where answers are remembered for connections.
+    """
+    service = Service(settings, rights, repeats)
     root, in_thread, engine, watch = (
         service.root,
         service.in_thread,
@@ -93,7 +98,6 @@ def make_app(settings: ServerSettings) -> Gate:
     )
     app = Starlette(
         routes=routes(OPERATIONS, *owners),
-        lifespan=service.lifespan,
         exception_handlers={SdbError: _problem, HTTPException: _http_problem, Exception: _fault},
     )
     app.state.root, app.state.watch = settings.root, watch
@@ -103,7 +107,7 @@ def make_app(settings: ServerSettings) -> Gate:
 class Service:
     """The state that requests share."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, rights: TokenRights, repeats: Repeats) -> None:
         self.settings = settings
         self.metrics = metrics_module.Metrics()
         self.engine = Engine(settings, self.metrics)
@@ -112,25 +116,10 @@ class Service:
         # What an answer to a page of another origin says of it is not for pages of others.
         self._vary = _VARY + (", origin" if settings.cors else "")
         self.watch = IndexWatch(self.root, self.in_thread)
-        self.tokens = None if settings.tokens is None else TokenFile(settings.tokens)
-        self.repeats = Repeats(self.rights_of)
+        self.rights, self.repeats = rights, repeats
 
-    def rights_of(self, secret: str) -> Rights | None:
-        """Return the rights of a token, or of everybody where there are none; None: no rights.
-
-        Raises
-        ------
-        SdbError
-            The file of tokens cannot be read.
-        """
-        if self.tokens is None:
-            return EVERYTHING if self.settings.may_write else READING
-        return self.tokens.rights(secret) if secret else None
-
-    @asynccontextmanager
-    async def lifespan(self, _app: Starlette) -> AsyncIterator[dict[str, object]]:
-        """Run until the server ends; yields what connections and requests find in their state."""
-        yield {"repeats": self.repeats}
+    def close(self) -> None:
+        """Stop all that runs."""
         self.engine.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -248,15 +237,16 @@ class Gate:
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
         self._hosts = _LOCAL_NAMES | {name.lower() for name in settings.hosts} | {own.lower()}
 
+    def close(self) -> None:
+        """Stop all that runs: the server has ended."""
+        self._service.close()
+
     def end_waiting(self) -> None:
         """Answer all who wait for changes of tables: the server is ending."""
         self._service.watch.end()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or answer it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         started, sent, status = time.perf_counter(), 0, 0
         headers: list[tuple[bytes, bytes]] = []
 
@@ -311,7 +301,7 @@ class Gate:
         service.repeats.put(
             key,
             RepeatedAnswer(
-                tag,
+                partial(is_current, tag),
                 _secret(request.headers.get("authorization", "")),
                 request.state.rights,
                 status,
@@ -364,7 +354,7 @@ class Gate:
         elif request.url.path in _OPEN:
             return Rights("", ())
         try:
-            token_rights = self._service.rights_of(secret)
+            token_rights = self._service.rights.of(secret)
         except SdbError as error:
             print(f"sdb serve: {error.message}", file=sys.stderr, flush=True)  # noqa: T201
             raise HttpError(503, "the tokens cannot be read", code="tokens") from None

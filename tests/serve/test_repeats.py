@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 import sdb
-from sdb.serve import repeats
+from sdb.serve.process import repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

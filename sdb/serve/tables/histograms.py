@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.serve.answers import Answer
-    from sdb.serve.queries import AskedQuery
     from sdb.serve.settings import ServerSettings
     from sdb.serve.tables import parameters
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
 
-    Answering = Callable[[Request, AskedQuery], Awaitable[Response | Answer]]
+    Answering = Callable[..., Awaitable[Response | Answer]]
 
 _BUCKETS = 100
 _MOST_BUCKETS = 10_000

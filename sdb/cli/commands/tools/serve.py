@@ -100,7 +100,7 @@ def command(
     from pathlib import Path
 
     try:
-        from sdb.serve.server import serve
+        from sdb.serve.process.server import serve
         from sdb.serve.settings import ServerSettings
     except ModuleNotFoundError as error:
         raise UnsupportedError(

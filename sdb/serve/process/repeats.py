@@ -16,7 +16,6 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from sdb.errors import SdbError
 from sdb.lru import LruCache
 from sdb.records import record
-from sdb.serve.tags import is_current
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.serve.access import Rights
-    from sdb.serve.tags import Tag
 
     Header = tuple[bytes, bytes]
 
@@ -48,7 +46,7 @@ _OTHERS = frozenset({b"content-length", b"transfer-encoding", b"upgrade", b"expe
 class RepeatedAnswer:
     """An answer, and what has to be so that it is right again."""
 
-    tag: Tag
+    is_current: Callable[[], bool]  # looks at the indexes
     secret: str  # the token of the request
     rights: Rights  # that it had
     status: int
@@ -86,7 +84,7 @@ class Repeats:
             return None
         began = time.perf_counter()
         try:
-            if self._rights_of(known.secret) != known.rights or not is_current(known.tag):
+            if self._rights_of(known.secret) != known.rights or not known.is_current():
                 return None
         except SdbError:  # which is told where the request is looked at
             return None

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from sdb.serve.repeats import key_of
+from sdb.serve.process.repeats import key_of
 
 if TYPE_CHECKING:
     import asyncio
 
-    from sdb.serve.repeats import Repeats
+    from sdb.serve.process.repeats import Repeats
 
 MOST_URL_BYTES = 96 << 10
 _MOST_HEADER_BYTES = 64 << 10
