@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 import socket
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
+import requests
 
 import sdb
 from sdb.serve.process import repeats
@@ -203,3 +206,52 @@ def test_a_key_ignores_only_what_no_answer_depends_on() -> None:
     assert repeats.key_of(b"/r", "c", seen) != key
     for name in (b"content-length", b"transfer-encoding", b"upgrade", b"expect"):
         assert repeats.key_of(b"/q", "c", [*seen, (name, b"1")]) is None
+
+
+def test_requests_wait_until_all_is_loaded(lake: Path) -> None:
+    script = (
+        "import sys, time\n"
+        "from sdb.serve.process import loading\n"
+        "look = loading.LoadedLater.__init__\n"
+        "def slow(self, state, load, failed):\n"
+        "    def later():\n"
+        "        time.sleep(1.5)\n"
+        "        return load()\n"
+        "    look(self, state, later, failed)\n"
+        "loading.LoadedLater.__init__ = slow\n"
+        "from sdb.cli.main import main\n"
+        f"sys.argv = ['sdb', 'serve', '--root', {str(lake)!r}, '--listen', '127.0.0.1:0']\n"
+        "main()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        match = re.search(r"http://\S+", process.stderr.readline())
+        assert match is not None
+        began = time.monotonic()
+        assert requests.get(f"{match[0]}/healthz", timeout=60).text == "ok\n"
+        if time.monotonic() - began < 1:  # of a machine that is not too busy
+            asked = requests.get(f"{match[0]}/v1/query", params={"sql": COUNT}, timeout=60)
+            assert asked.json() == {"n": 10}
+            assert time.monotonic() - began > 1
+        process.terminate()
+        assert process.wait(60) in {0, 143, -15}
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_server_that_cannot_be_loaded_ends(lake: Path) -> None:
+    script = (
+        "import sys, types\n"
+        "sys.modules['sdb.serve.metrics'] = None\n"
+        "from sdb.cli.main import main\n"
+        f"sys.argv = ['sdb', 'serve', '--root', {str(lake)!r}, '--listen', '127.0.0.1:0']\n"
+        "main()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 8, ended.stderr
+    assert "sdb.serve.metrics" in ended.stderr
+    assert "Traceback" not in ended.stderr
