@@ -54,7 +54,7 @@ class RepeatedAnswer:
     body: bytes
     counters: tuple[Callable[[], object], ...]  # called for each answer
     seconds: Callable[[float], object]  # called with how long it took
-    line: str  # of the log, up to the time; empty: there is none
+    line: str  # of the log, up to the time; empty: it has no line
 
 
 class Repeats:
@@ -86,7 +86,7 @@ class Repeats:
         try:
             if self._rights_of(known.secret) != known.rights or not known.is_current():
                 return None
-        except SdbError:  # which is told where the request is looked at
+        except SdbError:  # the request is looked at, and its answer says so
             return None
         for count in known.counters:
             count()
