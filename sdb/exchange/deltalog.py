@@ -1,7 +1,7 @@
 """The log of a Delta table: read from its newest checkpoint on, and continued.
 
-A commit is an object ``_delta_log/<20 digits>.json`` that is put where its name is free: so one of two
-writers wins, as the protocol asks for.
+A commit is an object ``_delta_log/<20 digits>.json`` that is put where its name is free: so one of
+two writers wins, as the protocol asks for.
 """
 
 from __future__ import annotations
