@@ -156,7 +156,11 @@ def pack_inputs(
                 progress=progress,
                 **options,
             )
-        except (*_FLAWS, NotFoundError, AccessError, ConflictError):
+        except (*_FLAWS, NotFoundError, AccessError, ConflictError) as error:
+            if left[0].listed.rows is not None:  # all files of a version come, or none of them
+                if isinstance(error, NotFoundError):
+                    raise MissingFileError(error) from None
+                raise
             looked = [_looked(new_input, options) for new_input in left]
             if not any(new_input is None or new_input.flaw for new_input in looked):
                 raise
@@ -181,7 +185,18 @@ def pack_inputs(
     return PackedInputs((), tuple(bad))
 
 
+class MissingFileError(NotFoundError):
+    """A file of a Delta or Iceberg table that is not there."""
+
+    def __init__(self, error: NotFoundError) -> None:
+        super().__init__(error.message, path=error.path)
+
+
 def _recognised(new_input: NewInput) -> Input:
+    if new_input.listed.rows is not None:
+        from sdb.packfile.inputs.lake import input_of
+
+        return input_of(new_input.listed.rows, new_input.uri)
     rule = new_input.rule
     hints = None if rule.hints in {None, "null"} else (rule.hints or "").encode()
     try:
