@@ -33,6 +33,7 @@ ROOMS = {
         "tables",
         "views",
         "cp",
+        "export",
         "rename",
         "drop",
         "undrop",
@@ -73,7 +74,7 @@ ROOMS = {
 COMMANDS = tuple(name for names in ROOMS.values() for name in names)
 """The names of all commands."""
 
-GROUPS = {"spark": ("env", "pack")}
+GROUPS = {"spark": ("env", "pack"), "export": ("delta",)}
 """Those that have commands of their own."""
 
 _ROOM = {name: room for room, names in ROOMS.items() for name in names}

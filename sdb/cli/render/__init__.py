@@ -5,6 +5,7 @@
 ``grep``       rows of ``grep``
 ``query``      answers of ``query``
 ``pack``       summaries of ``pack`` and ``append``, malformed records
+``mirrored``   mirrors of tables, once or while they are followed
 ``merge``      merges, and what is in conflict
 ``exec``       what ``exec`` has done
 ``sharpness``  sharpness of paths, for ``--stats``
