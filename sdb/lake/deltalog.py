@@ -64,7 +64,7 @@ class DeltaSnapshot:
     operation: str = ""  # what made it; empty: not known
 
 
-class DeltaLog:
+class DeltaVersions:
     """The log of a table as it was listed: see :class:`sdb.lake.model.LakeTable`.
 
     * ``since``: A version from which on it is enough to know the log.

@@ -26,9 +26,9 @@ def open_lake(kind: str, folder: LakeFolder, *, since: int | None = None) -> Lak
         Its metadata are damaged, or need what this program cannot do.
     """
     if kind == DELTA:
-        from sdb.lake.deltalog import DeltaLog
+        from sdb.lake.deltalog import DeltaVersions
 
-        return DeltaLog(folder, since=since)
+        return DeltaVersions(folder, since=since)
     raise UnsupportedError(f"{folder.location}: Iceberg tables cannot be read yet")
 
 
