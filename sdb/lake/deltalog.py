@@ -289,8 +289,8 @@ class DeltaVersions:
             if checkpoint[2] is None:
                 self._checkpoints.setdefault(version, []).append([entry.location])
             else:
-                place = (version, int(checkpoint[3]))
-                parts.setdefault(place, {})[int(checkpoint[2])] = entry.location
+                part_of = (version, int(checkpoint[3]))
+                parts.setdefault(part_of, {})[int(checkpoint[2])] = entry.location
 
     def _hinted(self) -> int:
         """Return the version of the last checkpoint as a file beside it says; 0: it does not."""

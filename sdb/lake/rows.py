@@ -80,12 +80,12 @@ class LakeRows:
             # A file may have none of the columns, and rows all the same.
             wanted = names or [field.name for field in file.schema_arrow][:1]
             for batch in file.iter_batches(_BATCH_ROWS, columns=wanted, use_threads=False):
-                kept = batch
+                left = batch
                 if deleted is not None:
-                    kept = batch.filter(_mask(deleted, at, batch.num_rows))
+                    left = batch.filter(_mask(deleted, at, batch.num_rows))
                 at += batch.num_rows
-                if kept.num_rows:
-                    yield self._shaped(kept, shape)
+                if left.num_rows:
+                    yield self._shaped(left, shape)
 
     def _shape(self, schema: pa.Schema) -> list[tuple[LakeColumn, pa.Field | None]]:
         """Return the columns that rows get, each with its field in the file if it has one."""

@@ -377,8 +377,8 @@ def test_rows_that_are_kept(lake: Path) -> None:
     begin(path, partition_by=["p"])
     sync(lake)
     DeltaTable(str(path)).delete("p = 'a'")  # whole files
-    kept = sync(lake, vanished="keep")
-    assert (versions(kept), kept.rows_removed) == ([1], 0)
+    staying = sync(lake, vanished="keep")
+    assert (versions(staying), staying.rows_removed) == ([1], 0)
     assert sum(stored("d.t", lake).values()) == 40
     delete_by_vector(path, 2, "u", [0])
     with pytest.raises(ConflictError, match="changed after it was taken"):
@@ -408,8 +408,8 @@ def test_places(lake: Path, tmp_path: Path) -> None:
     add = next(action["add"] for action in actions(path, 0) if "add" in action)
     secret = tmp_path / "outside" / Path(add["path"]).name
     shutil.copy(path / add["path"], secret)
-    for place in (secret.as_uri(), f"../../../outside/{secret.name}"):
-        commit(path, 1, [{"add": add | {"path": place}}])
+    for uri in (secret.as_uri(), f"../../../outside/{secret.name}"):
+        commit(path, 1, [{"add": add | {"path": uri}}])
         refused(lake, OutsideError, "leads out of the root")
     inside = lake / "elsewhere.parquet"
     shutil.copy(secret, inside)
@@ -427,8 +427,8 @@ def test_partitions_of_the_definition(lake: Path) -> None:
     assert len([*(lake / "db/d/t/data").iterdir()]) == 3
     with sdb.sql(
         "SELECT id FROM d.t WHERE day = '2026-11-02' ORDER BY id", root=str(lake)
-    ) as found:
-        assert [row["id"] for row in found] == [1, 4, 7]
+    ) as result:
+        assert [row["id"] for row in result] == [1, 4, 7]
     create(lake, "delta+file://in/t", partitions=[{"field": "hour"}])
     write(path, [{"day": "2026-11-05", "id": 10}])
     refused(lake, InputError, "the table has no partition value 'hour'")

@@ -23,15 +23,15 @@ def lake_folder(root: TableRoot, pattern: str) -> tuple[str, LakeFolder]:
         It has wildcards, or no folder.
     """
     kind, uri = lake_input(pattern)
-    location = place_of_input(root, uri)
-    if not location:
+    folder = place_of_input(root, uri)
+    if not folder:
         raise UsageError(f"bad pattern {pattern!r}: it has no folder")
     bounds = InputBounds(root)
 
-    def check(place: str) -> None:
-        bounds.check(pattern, place)
+    def check(location: str) -> None:
+        bounds.check(pattern, location)
 
-    return kind, LakeFolder(location, check)
+    return kind, LakeFolder(folder, check)
 
 
 def open_lake_input(root: TableRoot, pattern: str) -> LakeTable:
