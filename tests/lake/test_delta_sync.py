@@ -97,7 +97,7 @@ def test_versions_one_by_one(lake: Path) -> None:
     write(path, people(300, 20), mode="overwrite", schema_mode="overwrite")
     write(path, people(400, 5))
     later = sync(lake)
-    # A version that changes no files is none of ours.
+    # A version that changes no files makes none of ours.
     assert versions(later) == [1, 2, 3, 4, 5, 7, 8]
     assert [taken.version for taken in later.sources] == list(range(2, 9))
     same(lake, 0, 1, 2, 3, 4, 5, 7, 8)

@@ -42,7 +42,7 @@ class LakeStep:
     version: int  # the later version
     latest: int  # the newest one when the table was opened
     uri: str  # key of the entry that tells which version was taken
-    before: str  # what it has in place of an ETag; empty: there is none
+    before: str  # what it has in place of an ETag; empty: nothing yet
     after: str  # what it gets
     message: str  # what the version of ours says
     note: str = ""  # what the user should know; empty: nothing
