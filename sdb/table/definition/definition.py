@@ -110,6 +110,9 @@ class Definition:
         member that only `sdb` knows.
     upkeep : UpkeepPolicy or None
         What `sdb maintain` does; None: the usual.
+    schema : str
+        JSON of the schema that the table has from then on, without white space, a member that only
+        `sdb` knows; empty: it stays.
     unknown : tuple of str
         Members that this build does not know.
     """
@@ -124,6 +127,7 @@ class Definition:
     cluster_by: tuple[str, ...] = ()
     hive: bool = False
     upkeep: UpkeepPolicy | None = None
+    schema: str = ""
     unknown: tuple[str, ...] = ()
 
     @classmethod
@@ -169,6 +173,7 @@ class Definition:
             reader.listed(members, "cluster_by", reader.path),
             reader.flag(members, "hive"),
             reader.made(members, "upkeep", reader.upkeep),
+            rawjson.compact(members.get("schema", "")),
         )
         reader.check_known(members, MEMBERS, "")
         if rest:
@@ -216,6 +221,8 @@ class Definition:
             members.append('"hive":true')
         if self.upkeep is not None:
             members.append(f'"upkeep":{_object(self.upkeep.members())}')
+        if self.schema:
+            members.append(f'"schema":{self.schema}')
         return f"{{{','.join(members)}}}"
 
     def _members(self) -> Iterator[str]:
@@ -248,6 +255,7 @@ MEMBERS = (
     "cluster_by",
     "hive",
     "upkeep",
+    "schema",
 )
 """The members at the top of a definition."""
 
