@@ -69,15 +69,15 @@ def main() -> None:
     parser.add_argument("--mode", default="github")
     parser.add_argument("--parts", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    options = parser.parse_args()
     os.environ.setdefault("SNELLER_INDEX_KEY", "eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHg=")
     with tempfile.TemporaryDirectory() as name:
-        measure(Path(name), given)
+        measure(Path(name), options)
 
 
-def measure(folder: Path, given: argparse.Namespace) -> None:
+def measure(folder: Path, options: argparse.Namespace) -> None:
     whole = folder / "events.json"
-    words = ["--mode", given.mode, "--bytes", given.size, "--seed", "1", "--out", str(whole)]
+    words = ["--mode", options.mode, "--bytes", options.size, "--seed", "1", "--out", str(whole)]
     subprocess.run([sys.executable, str(GENERATOR), *words], check=True)
     lines = whole.read_bytes().splitlines(keepends=True)
     parts = folder / "parts"
@@ -86,8 +86,9 @@ def measure(folder: Path, given: argparse.Namespace) -> None:
     lake.mkdir()
     db = sdb.connect(lake)
     db.create("web.t", "file://in/*.json")
-    for number in range(given.parts):
-        some = lines[number * len(lines) // given.parts : (number + 1) * len(lines) // given.parts]
+    for number in range(options.parts):
+        start, stop = (len(lines) * at // options.parts for at in (number, number + 1))
+        some = lines[start:stop]
         (parts / f"{number}.json").write_bytes(b"".join(some))
         db.append("web.t", parts / f"{number}.json")
     few = folder / "few.json"
@@ -102,7 +103,7 @@ def measure(folder: Path, given: argparse.Namespace) -> None:
     taken: dict[str, list[tuple[float, float]]] = {}
     ran(full(folder / "m"))
     duckdb = [sys.executable, "-c", DUCKDB]
-    for number in range(given.rounds + 1):
+    for number in range(options.rounds + 1):
         done = {"sdb export delta": ran(full(folder / "m"))}
         for kind, source in (("parquet", folder / "m"), ("memory", folder / "m"), ("json", parts)):
             command = [*duckdb, str(source), str(folder / "x.parquet"), kind]
@@ -113,7 +114,7 @@ def measure(folder: Path, given: argparse.Namespace) -> None:
             [SDB, "export", "delta", "--quiet", "--root", str(lake), "web.t", str(folder / "n")]
         )
         shutil.rmtree(folder / "n")
-        db.table("web.t").restore(given.parts)
+        db.table("web.t").restore(options.parts)
         for what, seconds in done.items():
             if number:
                 taken.setdefault(what, []).append(seconds)
@@ -129,7 +130,7 @@ def measure(folder: Path, given: argparse.Namespace) -> None:
         ]
         rows.append([what, f"{clock:.2f}", f"{processor:.2f}", *(f"{r:.3f}" for r in ratios)])
     head = ["", "s", "processor s", "of the full export's s", "of its processor s"]
-    table(f"Mirrors: {len(lines):,} rows of {given.mode}, {given.parts} versions", head, rows)
+    table(f"Mirrors: {len(lines):,} rows of {options.mode}, {options.parts} versions", head, rows)
     print(f"\npackfiles {packed:,} bytes, Parquet files {parquet:,} bytes")
 
 
