@@ -366,7 +366,7 @@ class Connection:
         description: str = "",
         replace: bool = False,
     ) -> StoredQuery:
-        """Give a query a name, by which :meth:`run_query` and `sdb serve` answer it.
+        """Store a query under a name, by which :meth:`run_query` and `sdb serve` answer it.
 
         Parameters
         ----------

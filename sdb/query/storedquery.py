@@ -81,13 +81,13 @@ def values(
 def texts_of(params: Mapping[str, object]) -> dict[str, str]:
     """Return values of parameters as requests write them."""
     texts = {}
-    for name, given in params.items():
-        if isinstance(given, str):
-            texts[name] = given
-        elif isinstance(given, datetime):
-            texts[name] = given.isoformat()
+    for name, wanted in params.items():
+        if isinstance(wanted, str):
+            texts[name] = wanted
+        elif isinstance(wanted, datetime):
+            texts[name] = wanted.isoformat()
         else:
-            texts[name] = json.dumps(given)
+            texts[name] = json.dumps(wanted)
     return texts
 
 

@@ -237,11 +237,11 @@ def test_stored_queries(db: Connection, lake: Path) -> None:
     (query,) = db.stored_queries()
     assert (query.name, query.text, query.description) == ("types", text, "of a type")
     assert [each.text for each in query.params] == params
-    given = {"type": "ForkEvent", "start": dt.datetime(2014, 1, 1, tzinfo=dt.UTC)}
+    asked = {"type": "ForkEvent", "start": dt.datetime(2014, 1, 1, tzinfo=dt.UTC)}
     expected = list(local.sql("SELECT COUNT(*) AS n FROM web.gha WHERE type = 'ForkEvent'"))
-    assert list(db.run_query("types", given)) == expected
+    assert list(db.run_query("types", asked)) == expected
     assert list(db.run_query("types", {"start": "2099-01-01"})) == [{"n": 0}]
-    for name, wrong in (("types", {}), ("types", {"start": "x"}), ("types", given | {"user": 1})):
+    for name, wrong in (("types", {}), ("types", {"start": "x"}), ("types", asked | {"user": 1})):
         with pytest.raises(errors.UsageError):
             list(db.run_query(name, wrong))
     for name in ("absent", "a/b", "types.csv", ""):

@@ -47,7 +47,7 @@ def hints_of(text: str, *, has_header: bool) -> bytes:
         schema = msgspec.json.decode(text.encode())
         fields = [_field(each) for each in schema["fields"]]
     except (msgspec.DecodeError, RecursionError, TypeError, KeyError) as error:
-        raise HttpError(400, f"the schema is none of Arrow as JSON: {error}") from None
+        raise HttpError(400, f"the schema cannot be read as one of Arrow: {error}") from None
     return json.dumps({"skip_records": int(has_header), "fields": fields}).encode()
 
 

@@ -123,7 +123,7 @@ def _format(name: str) -> str:
     Raises
     ------
     HttpError
-        It is none of those that are taken.
+        Such files are not taken.
     """
     form = _FORMATS.get(os.path.splitext(name)[1].lower())  # noqa: PTH122 - it is no path here
     if form is None:
@@ -139,16 +139,16 @@ def _input(form: UploadForm) -> Input:
     has_header = text.startswith(_TRUE[1:]) or not text
     schema = form.fields.get("schema", "")
     hints = hints_of(schema, has_header=has_header) if schema and kind == "csv" else None
-    found = replace(recognise(form.file.name, kind, hints=hints), name=form.file_name[:200])
+    inputs = replace(recognise(form.file.name, kind, hints=hints), name=form.file_name[:200])
     if kind != "csv" or has_header or hints is not None:
-        return found
+        return inputs
     names = _names(form.file.name)
 
     def pieces() -> Generator[bytes]:
         yield names
-        yield from found.pieces()
+        yield from inputs.pieces()
 
-    return replace(found, source=pieces, size_bytes=None, file=None, stored=None)
+    return replace(inputs, source=pieces, size_bytes=None, file=None, stored=None)
 
 
 def _names(path: str) -> bytes:
