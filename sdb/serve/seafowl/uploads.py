@@ -110,7 +110,7 @@ class UploadResources:
             name = f"{keys.database}.{keys.table}"
             raise HttpError(409, f"{name} is a view, and rows go into tables", code="exists")
         commit_id = new_uid()
-        packed = pack_rows(self._root, keys, inputs, commit_id=commit_id)
+        packed = pack_rows(self._root, keys, inputs, rules=None, commit_id=commit_id)
         rows = () if packed.descriptor is None else (packed.descriptor,)
         change = TableChange(CREATE, rows, author=rights.name, makes_table=True)
         done = commit(self._root, keys, change, commit_id=commit_id, is_new=True)
