@@ -42,6 +42,7 @@ _BARE = {
     "views",
 }
 _GROUP_HELP = {
+    "schema": "Columns of a table: infer, show, set, check and compare them.",
     "spark": "Pack on Spark; build the environment of its executors.",
     "export": "Mirror a table in the formats of others.",
 }

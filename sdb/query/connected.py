@@ -286,10 +286,16 @@ class Connection:
         >>> for action in db.maintain("web", dry_run=True).actions:
         ...     print(action.table, action.action, action.text)
         """
+        from sdb.exchange.policies import Exporter
         from sdb.table.upkeep.maintain import TableChoice, maintain_tables
 
         database, _, pattern = (name or "").partition(".")
-        return maintain_tables(self._root, TableChoice(database, pattern or "*"), **options)
+        return maintain_tables(
+            self._root,
+            TableChoice(database, pattern or "*"),
+            export=Exporter(options.get("stop")),
+            **options,
+        )
 
     def status(self, name: str | None = None, *, exact: bool = False) -> list[TableStatus]:
         """Report what tables need, and which command mends it: ``sdb status``.

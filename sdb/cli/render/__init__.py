@@ -12,6 +12,7 @@
 ``collected``  what ``gc`` has deleted, and what keeps the rest
 ``purged``     what ``purge`` has erased
 ``tables``     tables: with rows, without any, and dropped
+``schemas``    schemas, their differences, and rows that depart
 ``fitting``    inputs that the patterns of a new table find
 ``safecells``  CSV that no spreadsheet executes
 =============  =======================================================

@@ -10,6 +10,7 @@ from sdb.lake.names import is_lake_input, lake_input
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.table.definition.definition import BETA_FEATURES, MEMBERS, Definition
+from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.partition import TYPES
 from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 from sdb.table.inputs.pattern import InputPattern
@@ -31,6 +32,7 @@ _MEMBERS = {
     "retention_policy.": ("field", "valid_for"),
     "versions.": ("keep_last", "keep_for", "thin"),
     "upkeep.": UPKEEP_MEMBERS,
+    "exports.": EXPORT_MEMBERS,
 }
 
 
@@ -76,6 +78,7 @@ def problems(definition: Definition, *, is_remote: bool) -> list[str]:
         flaws += _rule(rule, is_remote=is_remote, captures=captures)
     flaws += _partitions(definition.partitions, captures)
     flaws += _retention(definition)
+    flaws += [flaw for policy in definition.exports for flaw in policy.flaws()]
     if definition.cluster_by:
         try:
             cluster_paths(definition.cluster_by)

@@ -115,7 +115,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     if packing is not None and any(is_lake):
         message = f"{database}.{table} has inputs of Delta or Iceberg, which Spark does not sync"
         raise UnsupportedError(message, hint="sync it without --spark")
-    packing = packing or local_packing(root, keys, definition, progress, options)
+    packing = packing or local_packing(root, keys, definition, progress, options, branch)
     choices = (changed or "keep", vanished or "keep")
     request = SyncRequest(root, keys, definition, packing, retry, *choices, branch, author)
     of_lakes = replace(
@@ -151,7 +151,7 @@ def take_lakes(
         root,
         keys,
         definition,
-        local_packing(root, keys, definition, silent, options),
+        local_packing(root, keys, definition, silent, options, branch),
         changed=changed or "replace",
         vanished="delete",
         branch=branch,
@@ -233,7 +233,7 @@ def take(
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Synced:
     """Take the inputs of a plan that has only some of them, in one version; see `sync_table`."""
-    packing = local_packing(root, keys, definition, silent, options)
+    packing = local_packing(root, keys, definition, silent, options, branch)
     request = SyncRequest(
         root,
         keys,
