@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.query.result.result import Result
     from sdb.store.base import Location
+    from sdb.table.schema.columns import TableSchema
 
 _ANYWHERE = Anywhere()
 """Formats that tell times from strings."""
@@ -142,9 +143,17 @@ def _quoted(name: str) -> str:
 class OpenedSource(TableSource):
     """Packfiles that are open, as a table for queries."""
 
-    def __init__(self, name: str, packs: list[Packfile]) -> None:
+    def __init__(
+        self, name: str, packs: list[Packfile], schema: TableSchema | None = None
+    ) -> None:
         self._name = name
         self._packs = packs
+        self._schema = schema
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of their rows, if one was given."""
+        return self._schema
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb.errors import UnsupportedError
 from sdb.records import record
 from sdb.typed import Protocol
 
@@ -39,6 +40,10 @@ class TableName:
         if self.kind == "system":
             return f"sdb.{self.parts[0]}({', '.join(self.parts[1:])})"
         return "/".join(self.parts) + ("" if self.at is None else f"@{self.at[1]}")
+
+
+class MixedSchemasError(UnsupportedError):
+    """Tables that are read as one have several schemas."""
 
 
 class Dataset(Protocol):

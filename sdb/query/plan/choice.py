@@ -8,7 +8,7 @@ says nothing about the others.
 from __future__ import annotations
 
 from sdb.query.analyze.binder import columns, has_windows, is_grouped
-from sdb.query.analyze.namescope import scope_of
+from sdb.query.analyze.namescope import SourcePath, SourceRows, scope_of
 from sdb.query.analyze.types import (
     ANY,
     BOOL,
@@ -21,6 +21,7 @@ from sdb.query.analyze.types import (
     STRUCT,
     TIME,
 )
+from sdb.query.catalog.dataset import MixedSchemasError
 from sdb.query.catalog.pseudo import is_pseudo
 from sdb.query.catalog.tables import table_name
 from sdb.query.plan.columns import Column, Shape
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeVar
 
-    from sdb.query.analyze.namescope import SourcePath
     from sdb.query.catalog.dataset import OpenDataset, ValuePath
     from sdb.query.plan.operations import Accumulator, Grain, Operation
     from sdb.query.plan.scans import Lane, Predicate
+    from sdb.table.schema.types import ColumnType
 
     K = TypeVar("K")
 
@@ -81,7 +82,7 @@ def choose(
     """
     try:
         return _chosen(statement, datasets, typed=typed)
-    except Unsuited:
+    except (Unsuited, MixedSchemasError):
         return None
 
 
@@ -113,6 +114,7 @@ def _only_shape(node: ast.Select, rows: _Rows) -> bool:
     return (
         [item.expr for item in node.items] == [shape]
         and not rows.is_unpivot
+        and rows.scan.under is None
         and len(node.sources) == 1
         and node.group_by is None
         and not (node.order_by or node.limit is not None or node.offset)
@@ -143,13 +145,29 @@ class _Rows:
         where = about(node.where, alias, alone=alone, others=node.sources[1:])
         self.scan = ScanNode("s1", tuple(tables), where, datasets)
         self.scope = scope_of(node, None, frozenset())
-        # To what depth the rows of each source are unfolded.
+        if self.is_unpivot and self.scan.under is not None:
+            raise Unsuited
+        # To what depth the rows of each source are unfolded, and their types under a schema.
         self.levels = [self.scan.unfold(0, (), "struct") if self.is_unpivot else 0]
+        self.types: list[ColumnType | None] = [self._row_type() if others else None]
         for source, rows in zip(others, self.scope.rows[1:], strict=True):
             elements = None if rows is None or rows.elements is None else self._at(rows.elements)
             if elements is None or source.join != "CROSS":
                 raise Unsuited
             self.levels.append(self.scan.unfold(elements.level, elements.path, "list"))
+            self.types.append(self._element_type(rows))
+
+    def _row_type(self) -> ColumnType | None:
+        under = self.scan.under
+        return None if under is None else under.row
+
+    def _element_type(self, rows: SourceRows | None) -> ColumnType | None:
+        """Return the type of the elements of a list under a schema."""
+        under = self.scan.under
+        if under is None or rows is None or rows.elements is None:
+            return None
+        place = under.place((*rows.elements.steps, 0), self.types[rows.elements.rows.number])
+        return None if place is None else place.type
 
     def filter(self, where: ast.Expr | None) -> None:
         """Push all of a condition into the scan."""
@@ -172,7 +190,14 @@ class _Rows:
         if not level and is_pseudo(source_path.steps):
             # The engine finds out whether a field has the name.
             raise Unsuited
-        return FieldRef(self.scan, level, source_path.steps)
+        under = self.scan.under
+        if under is None:
+            return FieldRef(self.scan, level, source_path.steps)
+        place = under.place(source_path.steps, self.types[source_path.rows.number])
+        if place is None or not under.shows_all(place.type, None if level else place.path):
+            # The engine knows defaults and structs with other names, and which names are none.
+            raise Unsuited
+        return FieldRef(self.scan, level, place.path, place.type)
 
     def field(self, expr: ast.Expr) -> FieldRef:
         """Return the place that a path leads to."""
@@ -189,17 +214,31 @@ class _Rows:
         field = self.field(expr)
         if self.keeps_missing and (field.types & ~(types | MISSING) or not is_always_there(field)):
             raise Unsuited
+        under = self.scan.under
+        if under is not None and not under.is_plain and not is_always_there(field):
+            # Rows without it are told of by the name of the column, which the engine knows.
+            raise Unsuited
         return field
 
     def outputs(self) -> list[tuple[str, FieldRef]]:
         """Return what ``*`` stands for: names and places, the empty name for a whole row."""
-        outputs = [] if self.is_unpivot else [("", FieldRef(self.scan, 0, ()))]
+        outputs = [] if self.is_unpivot else self._row()
         for name, source_path in self.scope.names.items():
             if source_path is None:
                 raise Unsuited
-            if level := self.levels[source_path.rows.number]:
-                outputs.append((name, FieldRef(self.scan, level, ())))
+            element = self._at(source_path) if self.levels[source_path.rows.number] else None
+            if element is not None:
+                outputs.append((name, element))
         return outputs
+
+    def _row(self) -> list[tuple[str, FieldRef]]:
+        """Return a whole row, or its columns."""
+        under = self.scan.under
+        if under is None:
+            return [("", FieldRef(self.scan, 0, ()))]
+        places = [(name, SourcePath(SourceRows(0), (name,))) for name in under.names]
+        fields = [(name, self._at(path)) for name, path in places]
+        return [(name, field) for name, field in fields if field is not None]
 
     @staticmethod
     def shape(field: FieldRef) -> Shape:
@@ -208,9 +247,15 @@ class _Rows:
 
 
 def _columns(
-    outputs: list[tuple[str, Shape, K]], *, typed: bool
+    outputs: list[tuple[str, Shape, K]],
+    *,
+    typed: bool,
+    declared: Callable[[K], ColumnType | None] = lambda _: None,
 ) -> tuple[tuple[Column, ...], list[tuple[K, str]]]:
-    """Return the columns of the output, and what each column of the result is made of."""
+    """Return the columns of the output, and what each column of the result is made of.
+
+    * ``declared``: Returns the type that a schema says something has.
+    """
     places: dict[tuple[K, str], int] = {}
     columns = []
     for name, shape, key in outputs:
@@ -218,7 +263,7 @@ def _columns(
             letter: places.setdefault((key, letter), len(places))
             for letter in shape.letters(typed=typed)
         }
-        columns.append(Column(name, lanes, shape.types))
+        columns.append(Column(name, lanes, shape.types, declared(key)))
     return tuple(columns), list(places)
 
 
@@ -244,6 +289,7 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
     outputs, places = _columns(
         [(name, Shape(rows.shape(column).mask, row=not name), column) for name, column in named],
         typed=typed,
+        declared=lambda column: column.declared,
     )
     lanes = tuple((column.level, column.path, letter) for column, letter in places)
     if node.order_by and limit is not None:
@@ -260,6 +306,7 @@ class _Grouping:
         self.lanes: dict[Lane, int] = {}
         self.calls: list[Accumulator] = []
         self.shapes: list[Callable[[], Shape]] = []
+        self.declared: dict[int, ColumnType | None] = {}
         groups = [item.expr for item in node.group_by or ()]
         self.keys = [self._key(expr) for expr in groups]
         self.numbers = {expr: number for number, expr in enumerate(groups)}
@@ -273,7 +320,7 @@ class _Grouping:
         )
         shapes = [shape() for shape in self.shapes]
         wanted = [(name, shapes[number], number) for name, number in numbered]
-        outputs, places = _columns(wanted, typed=typed)
+        outputs, places = _columns(wanted, typed=typed, declared=self.declared.get)
         return HashAggregate(
             self.rows.scan,
             outputs,
@@ -301,6 +348,7 @@ class _Grouping:
     def _key(self, expr: ast.Expr) -> tuple[int, Grain | None]:
         if not isinstance(expr, ast.Call):
             field = self.rows.key(expr)
+            self.declared[len(self.shapes)] = field.declared
             self.shapes.append(lambda: _key_shape(self.rows.shape(field).mask))
             return self._lane(expr), None
         self.shapes.append(lambda: Shape(TIME, 0))

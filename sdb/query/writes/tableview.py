@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.keys import TableKeys
+    from sdb.table.schema.columns import TableSchema
 
 _ANYWHERE = Anywhere()
 
@@ -108,6 +109,11 @@ class OverlaySource(TableSource):
     def name(self) -> str:
         """Its name with that of the database."""
         return f"{self._view.keys.database}.{self._view.keys.table}"
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of its rows."""
+        return None if self._view.handle is None else super().schema
 
     def packs(self, test: Predicate = _ANYWHERE) -> list[Packfile]:
         """Return the packfiles that can hold rows for which a condition is TRUE."""
