@@ -127,6 +127,20 @@ class Scan:
         other._selected = list(selected)  # noqa: SLF001 - its own class
         return other
 
+    def fitted(self, fields: Sequence[pa.Field]) -> Scan:
+        """Return a scan of the same rows in other columns; values that do not fit them are null.
+
+        * ``fields``: The columns, in the types of the table above, or dates and decimals.
+        """
+        import pyarrow as pa
+
+        from sdb import _core
+
+        other = copy(self)
+        other._types = _core.ArrowTypes.wanted(pa.schema(fields), lenient=True)  # noqa: SLF001
+        other._fields = [field.name for field in fields]  # noqa: SLF001
+        return other
+
     def _observe(self) -> ArrowTypes:
         from sdb import _core
 
