@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeVar
 
-    from sdb.query.catalog.dataset import OpenDataset, ValuePath
+    from sdb.query.catalog.dataset import OpenDataset, SchemaOf, ValuePath
+    from sdb.query.catalog.schemarows import SchemaRows
     from sdb.query.plan.operations import Accumulator, Grain, Operation
     from sdb.query.plan.scans import Lane, Predicate
     from sdb.table.schema.types import ColumnType
@@ -66,12 +67,17 @@ _THURSDAY = 4
 
 
 def choose(
-    statement: ast.Statement, datasets: OpenDataset, *, typed: bool = True
+    statement: ast.Statement,
+    datasets: OpenDataset,
+    *,
+    typed: bool = True,
+    schema_of: SchemaOf = lambda _: None,
 ) -> Operation | None:
     """Choose the operation of a scan that answers a statement.
 
     * ``datasets``: Opens the table, if there is such an operation.
     * ``typed``: Whether values of unknown type are wanted with their types; as JSON text otherwise.
+    * ``schema_of``: Returns the schema of tables.
 
     Returns: What to ask of the scan; ``None`` when the engine has to run the statement.
 
@@ -81,16 +87,18 @@ def choose(
         A table function has wrong arguments.
     """
     try:
-        return _chosen(statement, datasets, typed=typed)
+        return _chosen(statement, datasets, schema_of, typed=typed)
     except (Unsuited, MixedSchemasError):
         return None
 
 
-def _chosen(statement: ast.Statement, datasets: OpenDataset, *, typed: bool) -> Operation:
+def _chosen(
+    statement: ast.Statement, datasets: OpenDataset, schema_of: SchemaOf, *, typed: bool
+) -> Operation:
     node = statement.select
     if statement.with_ or statement.unions or node.distinct or not node.sources:
         raise Unsuited
-    rows = _Rows(node, datasets, keeps_missing=statement.missing == "keep")
+    rows = _Rows(node, datasets, schema_of, keeps_missing=statement.missing == "keep")
     is_group = is_grouped(node)
     is_other = node.grouping_sets or node.fill is not None or node.ties
     if is_other or node.having is not None or (is_group and node.star) or has_windows(node):
@@ -114,7 +122,7 @@ def _only_shape(node: ast.Select, rows: _Rows) -> bool:
     return (
         [item.expr for item in node.items] == [shape]
         and not rows.is_unpivot
-        and rows.scan.under is None
+        and not rows.has_schema
         and len(node.sources) == 1
         and node.group_by is None
         and not (node.order_by or node.limit is not None or node.offset)
@@ -131,7 +139,14 @@ def _only_counts(node: ast.Select) -> bool:
 class _Rows:
     """Rows of one scan, unfolded or not, and the places of what is in them."""
 
-    def __init__(self, node: ast.Select, datasets: OpenDataset, *, keeps_missing: bool) -> None:
+    def __init__(
+        self,
+        node: ast.Select,
+        datasets: OpenDataset,
+        schema_of: SchemaOf,
+        *,
+        keeps_missing: bool,
+    ) -> None:
         self.keeps_missing = keeps_missing
         first, *others = node.sources
         self.is_unpivot = isinstance(first.table, ast.UnpivotTable)
@@ -145,11 +160,13 @@ class _Rows:
         where = about(node.where, alias, alone=alone, others=node.sources[1:])
         self.scan = ScanNode("s1", tuple(tables), where, datasets)
         self.scope = scope_of(node, None, frozenset())
-        if self.is_unpivot and self.scan.under is not None:
+        # The schema is in the index, so that nothing is opened for it.
+        self.has_schema = schema_of(tuple(tables)) is not None
+        if self.is_unpivot and self.has_schema:
             raise Unsuited
         # To what depth the rows of each source are unfolded, and their types under a schema.
         self.levels = [self.scan.unfold(0, (), "struct") if self.is_unpivot else 0]
-        self.types: list[ColumnType | None] = [self._row_type() if others else None]
+        self.types: list[ColumnType | None] = [None]
         for source, rows in zip(others, self.scope.rows[1:], strict=True):
             elements = None if rows is None or rows.elements is None else self._at(rows.elements)
             if elements is None or source.join != "CROSS":
@@ -157,13 +174,14 @@ class _Rows:
             self.levels.append(self.scan.unfold(elements.level, elements.path, "list"))
             self.types.append(self._element_type(rows))
 
-    def _row_type(self) -> ColumnType | None:
-        under = self.scan.under
-        return None if under is None else under.row
+    @property
+    def under(self) -> SchemaRows | None:
+        """The schema of the rows; None: they have none."""
+        return self.scan.under if self.has_schema else None
 
     def _element_type(self, rows: SourceRows | None) -> ColumnType | None:
         """Return the type of the elements of a list under a schema."""
-        under = self.scan.under
+        under = self.under
         if under is None or rows is None or rows.elements is None:
             return None
         place = under.place((*rows.elements.steps, 0), self.types[rows.elements.rows.number])
@@ -190,7 +208,7 @@ class _Rows:
         if not level and is_pseudo(source_path.steps):
             # The engine finds out whether a field has the name.
             raise Unsuited
-        under = self.scan.under
+        under = self.under
         if under is None:
             return FieldRef(self.scan, level, source_path.steps)
         place = under.place(source_path.steps, self.types[source_path.rows.number])
@@ -214,7 +232,7 @@ class _Rows:
         field = self.field(expr)
         if self.keeps_missing and (field.types & ~(types | MISSING) or not is_always_there(field)):
             raise Unsuited
-        under = self.scan.under
+        under = self.under
         if under is not None and not under.is_plain and not is_always_there(field):
             # Rows without it are told of by the name of the column, which the engine knows.
             raise Unsuited
@@ -233,7 +251,7 @@ class _Rows:
 
     def _row(self) -> list[tuple[str, FieldRef]]:
         """Return a whole row, or its columns."""
-        under = self.scan.under
+        under = self.under
         if under is None:
             return [("", FieldRef(self.scan, 0, ()))]
         places = [(name, SourcePath(SourceRows(0), (name,))) for name in under.names]
