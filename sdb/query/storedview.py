@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         PurgeOptions,
         PushOptions,
         RestoreOptions,
+        SchemaOptions,
         SyncOptions,
     )
     from sdb.query.splits import Splits
@@ -39,12 +40,15 @@ if TYPE_CHECKING:
     from sdb.table.history.log import LoggedVersion, ShownVersion
     from sdb.table.history.merge import MergedBranch
     from sdb.table.history.restore import Restored
+    from sdb.table.history.schemas import ChangedSchema
     from sdb.table.insert.insert import Inserted
     from sdb.table.inspect.describe import TableDescription
     from sdb.table.maintenance.collected import Collected
     from sdb.table.maintenance.compact import Compacted
     from sdb.table.maintenance.expire import Expired
     from sdb.table.maintenance.validate import TableReport
+    from sdb.table.packfiles.schemas import DepartureCount
+    from sdb.table.schema.columns import TableSchema
     from sdb.table.sync.result import Synced
     from sdb.table.sync.status import InputStatus
     from sdb.table.upkeep.maintain import Maintained
@@ -323,6 +327,70 @@ class Table(TableRows):
         from sdb.table.sync.status import input_states
 
         return input_states(self._handle, seek=seek, check=check)
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of this version; None: it has none, and rows have whatever fields they have.
+
+        Examples
+        --------
+        >>> db.table("web.gha").schema is None
+        True
+        """
+        return self._handle.schema
+
+    def infer_schema(self) -> TableSchema:
+        """Return a schema that all rows conform to; nothing is stored.
+
+        Examples
+        --------
+        >>> db.table("web.gha").infer_schema().columns[0].name
+        'id'
+        """
+        from sdb.table.packfiles.schemas import inferred
+
+        return inferred(self._handle)
+
+    def set_schema(
+        self,
+        schema: TableSchema | dict[str, object] | list[object] | str | None,
+        **options: Unpack[SchemaOptions],
+    ) -> ChangedSchema:
+        """Set the schema, in a version of its own: `sdb schema set`.
+
+        Parameters
+        ----------
+        schema : TableSchema, dict, list or str
+            The schema, or its JSON, see docs/schemas.md; None takes it away.
+        mode : str
+            What becomes of rows that depart: ``observe``, ``quarantine`` or ``reject``.
+        author, message : str
+            Recorded in the version.
+
+        Returns
+        -------
+        ChangedSchema
+            The version, and its schema.
+        """
+        from sdb.query.writes.schemasetting import set_schema
+
+        done = set_schema(*self._place, schema, branch=self._target, **options)
+        self._reopen()
+        return done
+
+    def check_schema(self) -> list[DepartureCount]:
+        """Count the rows that depart from the schema, by column and reason: `sdb schema check`.
+
+        Raises
+        ------
+        UsageError
+            The table has no schema.
+        """
+        from sdb.table.packfiles.schemas import departures_of
+
+        if self._handle.schema is None:
+            raise UsageError(f"{self.name} has no schema")
+        return departures_of(self._handle, self._handle.schema)
 
     @property
     def inspect(self) -> TableInspection:

@@ -38,9 +38,8 @@ rest of the package imports nothing of this.
 ``tags``         tags of their answers, from their plans
 ``metrics``      what Prometheus reads
 ``answers``      answers as they are made
-``protocol``     connections, with bounds on what one may hold
 ``tables``       tables, versions, changes: a folder of its own
 ``app``          gate in front of all routes, and what is shared
-``server``       the process: sockets, signals, the end
+``process``      the process: a folder of its own
 ===============  ================================================================
 """

@@ -61,7 +61,7 @@ class Engine:
         self._looks = ThreadPoolExecutor(_LOOKS, "look")
         self._planning = asyncio.Semaphore(_PLANS)
         self._tags = TagCache()
-        self._is_remote = store_of(settings.root).is_remote
+        self.is_remote = store_of(settings.root).is_remote
         self._answers: LruCache[str, tuple[bytes, dict[str, str]]] = LruCache(
             most_bytes=_SMALL_TOTAL_BYTES, size_of=lambda answer: len(answer[0])
         )
@@ -75,7 +75,7 @@ class Engine:
         tag = self._tags.get(key) if key else None
         if tag is None:
             return None
-        if self._is_remote:
+        if self.is_remote:
             loop = asyncio.get_running_loop()
             is_same = await loop.run_in_executor(self._looks, is_current, tag)
         else:
@@ -215,6 +215,7 @@ class Answer:
 
     * ``key``: The text that the request is known again by; empty: it is not.
     * ``headers``: Returns the headers of answers with a tag.
+    * ``is_repeatable``: Whether the same request asks the same query, whatever has changed.
     """
 
     def __init__(
@@ -225,17 +226,22 @@ class Answer:
         rights: Rights,
         key: str,
         headers: Callable[[Tag], dict[str, str]],
+        *,
+        is_repeatable: bool = False,
     ) -> None:
         self._engine, self._request, self._query = engine, request, query
         self._rights, self._key, self._make_headers = rights, key, headers
         self._is_gzip = query.form.is_text and accepts_gzip(request)
         self._headers: dict[str, str] = {}
+        self._is_repeatable = is_repeatable and not engine.is_remote
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
         tag = await self._engine.known_tag(self._key)
         response = None if tag is None else self._at_hand(tag)
         if response is not None:
+            if self._is_repeatable:
+                scope["sdb.at_hand"] = tag, response.body
             await response(scope, receive, send)
             return
         limits = self._engine.settings.limits(self._rights.limits, self._query.timeout_seconds)

@@ -437,7 +437,7 @@ def test_the_server_ends_when_it_is_told_to(serve: Callable[..., Server]) -> Non
 
 
 def test_small_answers_are_sent_at_once() -> None:
-    from sdb.serve.server import _listen
+    from sdb.serve.process.server import _listen
     from sdb.serve.settings import ServerSettings
 
     # Else asyncio leaves Nagle's algorithm on, and each small answer takes 40 ms.

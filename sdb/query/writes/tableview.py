@@ -42,6 +42,11 @@ class TransactionOverlay:
         self.are_rows_traced = True
         self._made = 0
 
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of the version; None: it has none, or the table is new."""
+        return None if self.handle is None or self.handle.is_dropped else self.handle.schema
+
     def mark(self, commit_id: str) -> str:
         """Return what marks the key of the next new packfile, something else each time.
 

@@ -101,7 +101,7 @@ def _make_anew(root: TableRoot, keys: TableKeys, *, overwrite: bool) -> None:
         state = state_of(index.user_data)
         if state is None or not state.dropped:  # another program was faster
             return None
-        return TableChange(CREATE, content=nothing, makes_table=True)
+        return TableChange(CREATE, content=nothing, makes_table=True, schema=b"")
 
     commit(root, keys, plan)
 

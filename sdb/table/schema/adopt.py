@@ -115,12 +115,12 @@ class _Adoption:
         for column in wished:
             own = shown((*names, column.name))
             old = by_id.get(column.id) if column.id else None
-            if column.id and old is None:
+            if column.id and old is None and column.id < self._first_new:
                 self.flaws.append(f"the column {own}: no column there has the id {column.id}")
             matches.append(old)
             taken |= {old.id} if old is not None else set()
         for at, column in enumerate(wished):
-            if not column.id:
+            if not column.id or column.id >= self._first_new:
                 rest = tuple([old for old in current if old.id not in taken])
                 matches[at] = old = named(rest, column.name)
                 taken |= {old.id} if old is not None else set()

@@ -140,6 +140,20 @@ def type_of(text: str) -> ColumnType:
     return _TypeText(text).whole()
 
 
+def type_before(text: str) -> tuple[ColumnType, int]:
+    """Read the type that a text begins with.
+
+    Returns: The type, and the number of letters that it takes.
+
+    Raises
+    ------
+    InputError
+        It begins with no type.
+    """
+    read = _TypeText(text)
+    return read.leading(), read.at
+
+
 def decimal_of(precision: int, scale: int) -> DecimalType:
     """Return a type of decimals.
 
@@ -164,6 +178,10 @@ class _TypeText:
         self.at = 0
         self.end = 0
         self.depth = 0
+
+    def leading(self) -> ColumnType:
+        """Read a type; anything may follow it."""
+        return self._type()
 
     def whole(self) -> ColumnType:
         """Read a type, and require that nothing follows it."""

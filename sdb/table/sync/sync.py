@@ -106,7 +106,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
         check_writable(root)
     definition = read_definition(root, keys)
     check_branch(root, keys, branch)
-    packing = packing or local_packing(root, keys, definition, progress, options)
+    packing = packing or local_packing(root, keys, definition, progress, options, branch)
     request = SyncRequest(root, keys, definition, packing, retry, changed, vanished, branch, author)
     if dry_run:
         return _compare(request).foreseen(keys)
@@ -126,7 +126,7 @@ def take(
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Synced:
     """Take the inputs of a plan that has only some of them, in one version; see `sync_table`."""
-    packing = local_packing(root, keys, definition, silent, options)
+    packing = local_packing(root, keys, definition, silent, options, branch)
     request = SyncRequest(
         root,
         keys,
