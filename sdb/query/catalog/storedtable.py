@@ -77,7 +77,7 @@ class TableSource:
     @property
     def schema(self) -> TableSchema | None:
         """The schema of its rows; None: names are those of their fields."""
-        return None if self._is_raw else getattr(self._handle, "schema", None)
+        return None if self._is_raw else self._handle.schema
 
     def packs(self, test: Predicate = _ANYWHERE) -> list[Packfile]:
         """Return the packfiles that can hold rows for which a condition is TRUE.
