@@ -122,10 +122,10 @@ class Catalog:
         schema = self.schema(tables)
         if schema is not None:
             condition = self._stored(condition, schema)
-        test, times = self._within_period(tables, self._reduced(condition))
+        test, times = self._within_period(tables, self._reduced(condition), schema)
         packs = self._packs(tables, test)
-        if self._period is not None:
-            self._period.path(packs)  # the same in those that were not looked at before
+        if self._period is not None:  # the same in those that were not looked at before
+            (self._period if schema is None else self._period.under(schema)).path(packs)
         name = " ++ ".join(name.text for name in tables)
         stored = chain.from_iterable(map(self._named.find, tables))
         steps = tuple([source.steps(test) for source in stored])
@@ -221,12 +221,14 @@ class Catalog:
         )
 
     def _within_period(
-        self, tables: tuple[TableName, ...], test: Predicate
+        self, tables: tuple[TableName, ...], test: Predicate, schema: TableSchema | None
     ) -> tuple[Predicate, tuple[Any, ...] | None]:
         """Add the times that rows must have to a condition, and give what scans decide of them."""
         period = self._period
         if period is None:
             return test, None
+        if schema is not None:
+            period = period.under(schema)
         path = period.path(self._packs(tables, Nowhere())) or period.path(self._packs(tables, test))
         if path is None:
             return test, None
@@ -413,6 +415,8 @@ class Catalog:
         if not all(map(self._named.is_whole, self._found)):
             return
         for table in self.tables:
+            if table.under is not None:
+                continue
             packs = [part.pack for part in table.parts]
             if (path := period.path(packs)) is not None:
                 warn_unknown([path], [(pack.path, pack.trailer) for pack in packs], strict=strict)
