@@ -272,7 +272,9 @@ class Sources:
             from sdb import notes
 
             listed = ", ".join(self.schemas)
-            notes.warn(f"{listed} has a schema: {what} rows as they are stored, and not its columns")
+            notes.warn(
+                f"{listed} has a schema: {what} rows as they are stored, and not its columns"
+            )
 
 
 def _may_be_table(word: str) -> bool:

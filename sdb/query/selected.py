@@ -199,9 +199,7 @@ def _quoted(name: str) -> str:
 class OpenedSource(TableSource):
     """Packfiles that are open, as a table for queries."""
 
-    def __init__(
-        self, name: str, packs: list[Packfile], schema: TableSchema | None = None
-    ) -> None:
+    def __init__(self, name: str, packs: list[Packfile], schema: TableSchema | None = None) -> None:
         self._name = name
         self._packs = packs
         self._schema = schema

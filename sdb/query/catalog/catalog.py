@@ -166,9 +166,7 @@ class Catalog:
 
         if condition is None or not self._prune:
             return None
-        return SchemaRows(schema, {schema.era}).condition(
-            fold(condition, Instant(self._now_us))
-        )
+        return SchemaRows(schema, {schema.era}).condition(fold(condition, Instant(self._now_us)))
 
     def look(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> TableScan:
         """Find the rows of tables, as a call does, for something that is no part of the answer."""

@@ -69,9 +69,7 @@ def _schema_facts(table: TableScan) -> dict[str, Any]:
     if table.under is None:
         return {}
     schema = table.under.schema
-    return {
-        "schema": {"columns": len(schema.columns), "era": schema.era, "mode": schema.mode}
-    }
+    return {"schema": {"columns": len(schema.columns), "era": schema.era, "mode": schema.mode}}
 
 
 def _file(table: TableScan, part: PackfileScan, text: str) -> dict[str, Any]:

@@ -78,8 +78,9 @@ def _mark(
             return FieldMark("", "")
         else:
             return FieldMark("", UNKNOWN_FIELD)
-    is_any = kind is None or kind == VARIANT
-    others = [] if is_any else sorted(set(field.types) - _types(kind) - {"null"})
+    others: list[str] = []
+    if kind is not None and kind != VARIANT:
+        others = sorted(set(field.types) - _types(kind) - {"null"})
     departs = f"expected {kind}, there is {' and '.join(others)}" if others else ""
     return FieldMark(shown(names), departs)
 

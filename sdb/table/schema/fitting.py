@@ -84,9 +84,7 @@ def finished(array: pa.Array, kind: ColumnType) -> pa.Array:
     if kind == BINARY:
         return pa.array([bytes_of(text) for text in array.to_pylist()], pa.binary())
     if isinstance(kind, StructType):
-        arrays = [
-            finished(array.field(at), column.type) for at, column in enumerate(kind.columns)
-        ]
+        arrays = [finished(array.field(at), column.type) for at, column in enumerate(kind.columns)]
         return pa.StructArray.from_arrays(
             arrays, fields=list(wanted.type), mask=array.is_null() if array.null_count else None
         )
