@@ -132,6 +132,9 @@ SELECT * FROM 'file:///etc/passwd'
 SELECT * FROM read_file('file:///etc/passwd')
 SELECT * FROM read_file('s3://bucket/key')
 SELECT * FROM 'https://example.org/x.json'
+SELECT * FROM 'delta:lake/t@3'
+SELECT * FROM read_file('delta+s3://bucket/t')
+SELECT * FROM 'iceberg:/lake/t'
 SELECT * FROM TABLE_GLOB('../*')
 SELECT * FROM TABLE_GLOB("*")
 SELECT * FROM TABLE_PATTERN(".*")

@@ -26,7 +26,7 @@ def say_schema(handle: TableHandle, schema: TableSchema | None, *, is_compact: b
     Raises
     ------
     NotFoundError
-        There is none.
+        The table has none.
     """
     if schema is None:
         hint = f"sdb schema infer {handle.name} prints one that all rows conform to"

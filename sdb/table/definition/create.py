@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.errors import ConflictError, ExistsError, NotFoundError
+from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
+from sdb.lake.names import is_lake_input, lake_name
 from sdb.records import replace
 from sdb.table.catalog.handle import find_table
 from sdb.table.commit.change import TableChange
@@ -113,13 +114,22 @@ def definition_of(patterns: Iterable[str], *, is_remote: bool) -> Definition:
       folders such as ``day=*`` these are fields of the rows.
     * ``is_remote``: Whether the root is an S3 bucket.
     """
-    rules = [
-        InputRule(
-            pattern if is_remote or "://" in pattern else f"{_LOCAL}{pattern.removeprefix('./')}"
-        )
-        for pattern in patterns
-    ]
+    rules = [InputRule(_pattern_of(pattern, is_remote=is_remote)) for pattern in patterns]
     from sdb.packfile.inputs.folders import has_folder_fields
 
-    is_hive = any(has_folder_fields(rule.pattern) for rule in rules)
+    is_hive = any(
+        has_folder_fields(rule.pattern) for rule in rules if not is_lake_input(rule.pattern)
+    )
     return Definition(tuple(rules), hive=is_hive)
+
+
+def _pattern_of(text: str, *, is_remote: bool) -> str:
+    """Return a pattern with its scheme."""
+    name = lake_name(text)
+    if name is not None and not is_lake_input(text):  # delta:PATH, as queries have it
+        if name.version is not None:
+            message = f"{text}: a table takes all versions of a {name.kind.title()} table"
+            raise UsageError(message, expected=f"{name.kind}:{name.location}")
+        scheme = "" if "://" in name.location else _LOCAL
+        return f"{name.kind}+{scheme}{name.location.removeprefix('./')}"
+    return text if is_remote or "://" in text else f"{_LOCAL}{text.removeprefix('./')}"

@@ -6,6 +6,7 @@ import json
 
 from sdb import formats
 from sdb.errors import UsageError
+from sdb.lake.names import is_lake_input, lake_input
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.table.definition.definition import BETA_FEATURES, MEMBERS, Definition
@@ -101,6 +102,9 @@ def _rule(rule: InputRule, *, is_remote: bool, captures: list[set[str]]) -> Iter
     if not rule.pattern:
         yield "an input without a pattern"
         return
+    if is_lake_input(rule.pattern):
+        yield from _lake(rule, is_remote=is_remote)
+        return
     yield from _location(rule.pattern, is_remote=is_remote)
     try:
         pattern = InputPattern.parse(rule.pattern)
@@ -110,6 +114,25 @@ def _rule(rule: InputRule, *, is_remote: bool, captures: list[set[str]]) -> Iter
     yield from (f"bad pattern {rule.pattern!r}: {flaw}" for flaw in pattern.flaws())
     captures.append(set(pattern.captures))
     yield from _format(rule, pattern.parts[-1])
+
+
+def _lake(rule: InputRule, *, is_remote: bool) -> Iterator[str]:
+    """Report what is wrong with a rule that names a Delta or Iceberg table."""
+    try:
+        _, uri = lake_input(rule.pattern)
+    except UsageError as error:
+        yield f"{error.message}: {error.hint}"
+        return
+    scheme, _, path = uri.partition("://")
+    wanted = "s3" if is_remote else "file"
+    if scheme != wanted:
+        above = f"{rule.pattern.partition('+')[0]}+{wanted}://"
+        yield f"the pattern {rule.pattern!r} does not begin with {above}"
+    elif path.startswith("/") or not path:
+        yield f"the pattern {rule.pattern!r} names no folder below the root"
+    if rule.format or rule.hints not in {None, "null"}:
+        what = "a format" if rule.format else "hints"
+        yield f"the pattern {rule.pattern!r} has {what}: its files are Parquet"
 
 
 def _location(pattern: str, *, is_remote: bool) -> Iterator[str]:

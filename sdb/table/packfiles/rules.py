@@ -142,7 +142,7 @@ def schema_now(root: TableRoot, keys: TableKeys, branch: str = MAIN) -> TableSch
 
 
 def rules_of(keys: TableKeys, schema: TableSchema | None) -> RowRules | None:
-    """Return what rows must be by a schema; None: there is none."""
+    """Return what rows must be by a schema; None: the table has none."""
     return None if schema is None else RowRules(f"{keys.database}.{keys.table}", schema)
 
 

@@ -176,12 +176,16 @@ def pack_inputs(
                 for new_input in left
                 if new_input.uri in error.reasons
             ]
-            if not departing:
+            if not departing or left[0].listed.rows is not None:
                 raise
             bad += departing
             left = [new_input for new_input in left if new_input.uri not in error.reasons]
             continue
-        except (*_FLAWS, NotFoundError, AccessError, ConflictError):
+        except (*_FLAWS, NotFoundError, AccessError, ConflictError) as error:
+            if left[0].listed.rows is not None:  # all files of a version come, or none of them
+                if isinstance(error, NotFoundError):
+                    raise MissingFileError(error) from None
+                raise
             looked = [_looked(new_input, options) for new_input in left]
             if not any(new_input is None or new_input.flaw for new_input in looked):
                 raise
@@ -206,7 +210,18 @@ def pack_inputs(
     return PackedInputs((), tuple(bad))
 
 
+class MissingFileError(NotFoundError):
+    """A file of a Delta or Iceberg table that is not there."""
+
+    def __init__(self, error: NotFoundError) -> None:
+        super().__init__(error.message, path=error.path)
+
+
 def _recognised(new_input: NewInput) -> Input:
+    if new_input.listed.rows is not None:
+        from sdb.packfile.inputs.lake import input_of
+
+        return input_of(new_input.listed.rows, new_input.uri)
     rule = new_input.rule
     hints = None if rule.hints in {None, "null"} else (rule.hints or "").encode()
     try:

@@ -18,7 +18,7 @@ def column_action(parser: WriteParser) -> writes.ColumnAction:
     Raises
     ------
     QueryError
-        It is none, or its type is no type.
+        It is no action, or its type no type.
     """
     start = parser.token.start
     word = parser.expect_word("ADD", "DROP", "RENAME", "ALTER")
