@@ -10,6 +10,7 @@ from sdb.query.catalog.period import period
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.plan.rewrite import conjunction
 from sdb.query.syntax import ast
+from sdb.query.syntax.operators import balanced
 from sdb.table.schema.arrowtypes import arrow_schema
 from sdb.table.schema.names import absent, named
 
@@ -82,25 +83,21 @@ class ColumnRows:
 
 def _where(test: Predicate) -> ast.Expr | None:
     """Return a predicate as a condition; None: any row."""
+    if isinstance(test, Anywhere):
+        return None
     match test:
         case Both(parts):
             listed = [part for part in map(_where, parts) if part is not None]
             return conjunction(listed)
         case Either(parts):
             sides = list(map(_where, parts))
-            whole = sides[0]
-            for side in sides[1:]:
-                if whole is None or side is None:
-                    return None
-                whole = ast.Binary("OR", whole, side)
-            return whole
+            known = [side for side in sides if side is not None]
+            return balanced("OR", known) if len(known) == len(sides) else None
         case Compare(path, op, value) if None not in path:
             return ast.Binary(op, _path(path), ast.Literal(_constant(value)))
         case OneOf(path, values) if None not in path:
             items = tuple([ast.Literal(_constant(value)) for value in values])
             return ast.In(_path(path), items)
-        case Anywhere():
-            return None
     return None
 
 

@@ -156,9 +156,9 @@ def last_selected(
                 path = stored_path(schema, tuple(split))
         with closing(reference.open()) as pack:
             chosen = pack.select(since=since, until=until, time_field=path)
-            found = last(chosen, rows - len(tail), pack.selected_rows)
+            stored = last(chosen, rows - len(tail), pack.selected_rows)
             era = era_of(getattr(pack, "key", ""))
-            shown = found if schema is None else [shown_row(schema, row, era) for row in found]
+            shown = stored if schema is None else [shown_row(schema, row, era) for row in stored]
             tail[:0] = [{name: row[name] for name in names if name in row} for row in shown]
     return names, tail
 

@@ -1,18 +1,19 @@
 """Readers of each version see its rows under its schema, for ever: random changes and rows.
 
 The model is a list of stored rows with the eras in which they came, and
-:func:`sdb.table.schema.conform.shown_row`, which says what of a row a reader gets.
+:func:`sdb.table.schema.conform.shown_row`, which makes of a row what a reader gets.
 """
 
 from __future__ import annotations
 
 import random
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sdb
-from sdb.errors import SdbError
+from sdb.errors import ExistsError, UsageError
 from sdb.table.schema.conform import shown_row
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from sdb.query.connected import Connection
     from sdb.table.schema.columns import TableSchema
+
+# A column that is stored in another field is told.
+pytestmark = pytest.mark.filterwarnings("ignore::sdb.errors.SdbWarning")
 
 NAMES = ("a", "b", "c", "d")
 VALUES: tuple[Any, ...] = (0, 1, 2, "x", True, [1], None)
@@ -105,11 +109,11 @@ class Model:
                 assert sorted_rows(list(result)) == rows
             wanted = self.choice.choice(names)
             with self.db.sql(f'SELECT n, "{wanted}" AS v FROM m.t@{version}') as result:
-                found = sorted_rows(list(result))
+                actual = sorted_rows(list(result))
             expected = [
                 {"n": row["n"]} | ({"v": row[wanted]} if wanted in row else {}) for row in rows
             ]
-            assert found == expected
+            assert actual == expected
             for value in (5, 1):
                 text = f'SELECT n FROM m.t@{version} WHERE "{wanted}" = {value}'
                 with self.db.sql(text) as result:
@@ -144,14 +148,13 @@ def run(folder: Path, seed: int, steps: int) -> None:
             {"name": "l", "type": "list<struct<a integer>>"},
         ]
     )
-    model = Model(db, random.Random(seed))  # noqa: S311 - no secret
+    model = Model(db, random.Random(seed))
     model.insert()
     model.note()
     for _ in range(steps):
         step = model.choice.choice([model.insert, model.change, model.change, model.delete])
-        try:
+        # Some changes are against the rules.
+        with suppress(UsageError, ExistsError) if step == model.change else nullcontext():
             step()
-        except SdbError as error:
-            assert step == model.change, error  # a change against the rules
         model.note()
     model.check()

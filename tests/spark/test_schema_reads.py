@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +22,7 @@ COLUMNS = [
     {"name": "user", "type": {"type": "struct", "columns": [{"name": "name", "type": "string"}]}},
     {"name": "gone", "type": "decimal(10,2)"},
 ]
-AT = datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC)
+AT = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
 
 
 @pytest.fixture(autouse=True)

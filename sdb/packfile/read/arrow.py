@@ -139,7 +139,7 @@ class Scan:
 
         other = copy(self)
         other._types = _core.ArrowTypes.wanted(pa.schema(fields), lenient=lenient)  # noqa: SLF001
-        other._fields = [field.name for field in fields]  # noqa: SLF001
+        other._fields = [field.name for field in fields]
         return other
 
     def _observe(self) -> ArrowTypes:

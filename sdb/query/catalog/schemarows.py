@@ -7,6 +7,7 @@ from functools import cached_property
 from sdb.errors import QueryError
 from sdb.query.analyze.folding import fold
 from sdb.query.syntax import ast, visitor
+from sdb.query.syntax.operators import balanced, operands
 from sdb.records import record
 from sdb.table.schema import eras
 from sdb.table.schema.columns import columns_of, instant_us, shown, walk
@@ -66,8 +67,8 @@ class SchemaRows:
         if not column.since:
             return True
         if column.id not in self._presence:
-            found = {eras.has_rows(self.schema, column, era) for era in self._present}
-            self._presence[column.id] = None if len(found) > 1 else found != {False}
+            have = {eras.has_rows(self.schema, column, era) for era in self._present}
+            self._presence[column.id] = None if len(have) > 1 else have != {False}
         return self._presence[column.id]
 
     @property
@@ -95,7 +96,7 @@ class SchemaRows:
         Raises
         ------
         QueryError
-            There is none.
+            The schema has no such column.
         """
         column = named(of.columns, name)
         if column is None:
@@ -124,8 +125,8 @@ class SchemaRows:
 
     def stored(self, steps: ValuePath) -> ValuePath | None:
         """Return the path of a value in the stored rows; None: it has none of its own."""
-        place = self.place(steps)
-        return None if place is None else place.path
+        column = self.place(steps)
+        return None if column is None else column.path
 
     def default_at(self, steps: ValuePath) -> ast.Literal | None:
         """Return what a column of rows shows of those without the field; None: nothing."""
@@ -158,10 +159,9 @@ class SchemaRows:
 
         * ``where``: The condition, with constants folded; its paths start at the row.
         """
-        from sdb.query.plan.rewrite import conjunction, conjuncts
-
-        parts = [self._stored_part(part) for part in conjuncts(where)]
-        return conjunction([part for part in parts if part is not None])
+        written = () if where is None else operands(where, "AND")
+        parts = [part for part in map(self._stored_part, written) if part is not None]
+        return balanced("AND", parts) if parts else None
 
     def _stored_part(self, part: ast.Expr) -> ast.Expr | None:
         """Return a condition on stored rows; None: all rows may satisfy it."""
@@ -187,11 +187,11 @@ class SchemaRows:
                 column = named(self.schema.columns, str(steps[0]))
                 assert column is not None  # noqa: S101 - it has a default
                 return expression_of(column.path, node)
-            place = self.place(steps)
-            if place is None or not place.path:
+            path = self.stored(steps)
+            if not path:
                 failed = True
                 return node
-            return expression_of(place.path, node)
+            return expression_of(path, node)
 
         moved = visitor.rewrite(part, stop=stored)
         if failed or len(defaults) > 1:
@@ -252,7 +252,7 @@ def default_of(column: TableColumn) -> ast.Literal | None:
 
 
 def steps_of(path: ast.Node) -> ValuePath | None:
-    """Return the steps of a path; None: it is none."""
+    """Return the steps of a path; None for other expressions."""
     if isinstance(path, ast.Name):
         return (path.name,)
     if isinstance(path, ast.Dot | ast.Index):

@@ -266,15 +266,7 @@ class Scope:
         if isinstance(node, ast.Dot):
             for source in self.sources:
                 if isinstance(node.base, ast.Name) and source.alias == node.base.name:
-                    value = source.field(node.name)
-                    if value is None and _has_schema(source):
-                        raise _no_column(source, node.name, node)
-                    if value is None and isinstance(source, Outputs):
-                        fault = _unbound(node)
-                        columns = [name for name, _ in source.outputs() if name]
-                        fault.hint = hints.nearest(node.name, columns)
-                        raise fault
-                    return value
+                    return _behind(source, node)
             return None
         local = None
         for source in self.sources:
@@ -289,6 +281,19 @@ class Scope:
 
 def _has_schema(source: Binding) -> bool:
     return isinstance(source, ScanRows) and source.scan.under is not None
+
+
+def _behind(source: Binding, node: ast.Dot) -> Value | None:
+    """Return the value of a field behind the alias of a source."""
+    value = source.field(node.name)
+    if value is None and _has_schema(source):
+        raise _no_column(source, node.name, node)
+    if value is None and isinstance(source, Outputs):
+        fault = _unbound(node)
+        columns = [name for name, _ in source.outputs() if name]
+        fault.hint = hints.nearest(node.name, columns)
+        raise fault
+    return value
 
 
 def _no_column(source: Binding, name: str, node: ast.Expr) -> QueryError:

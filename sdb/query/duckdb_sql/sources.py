@@ -229,23 +229,25 @@ class From:
             if name is None:
                 raise rejected("this is no table", table)
             tables = (name,)
+        return self._read(tables, alias)
+
+    def _read(self, tables: tuple[TableName, ...], alias: str | None) -> ScanNode | Query:
+        """Read tables, those of several schemas one after the other."""
         try:
             return self._by_columns(self._scan(tables, alias))
         except MixedSchemasError:
             if len(tables) == 1:
                 raise
-            parts = [self._by_columns(self._scan((name,), alias)) for name in tables]
-            return united(parts, self.context)
+        parts = [self._by_columns(self._scan((name,), alias)) for name in tables]
+        return united(parts, self.context)
 
     def _by_columns(self, scan: ScanNode) -> ScanNode | Query:
         """Read packfiles apart that have values of some columns of a schema, and not of others."""
         if scan.under is None or not scan.under.is_partial:
             return scan
         self.context.drop(scan)
-        parts: list[ScanNode | Query] = []
-        for dataset in scan.dataset.by_columns():  # type: ignore[attr-defined]  # it has a schema
-            parts.append(self.context.reading(scan, dataset))
-        return united(parts, self.context)
+        datasets = scan.dataset.by_columns()  # type: ignore[attr-defined]  # it has a schema
+        return united([self.context.reading(scan, each) for each in datasets], self.context)
 
     def _scan(self, tables: tuple[TableName, ...], alias: str | None) -> ScanNode:
         """Read tables, but for blocks where the condition is never TRUE."""

@@ -184,8 +184,9 @@ class _Rows:
         under = self.under
         if under is None or rows is None or rows.elements is None:
             return None
-        place = under.place((*rows.elements.steps, 0), self.types[rows.elements.rows.number])
-        return None if place is None else place.type
+        list_type = self.types[rows.elements.rows.number]
+        element = under.place((*rows.elements.steps, 0), list_type)
+        return None if element is None else element.type
 
     def filter(self, where: ast.Expr | None) -> None:
         """Push all of a condition into the scan."""
@@ -211,11 +212,11 @@ class _Rows:
         under = self.under
         if under is None:
             return FieldRef(self.scan, level, source_path.steps)
-        place = under.place(source_path.steps, self.types[source_path.rows.number])
-        if place is None or not under.shows_all(place.type, None if level else place.path):
-            # The engine knows defaults and structs with other names, and which names are none.
+        column = under.place(source_path.steps, self.types[source_path.rows.number])
+        if column is None or not under.shows_all(column.type, None if level else column.path):
+            # The engine knows defaults and structs with other names, and which names do not count.
             raise Unsuited
-        return FieldRef(self.scan, level, place.path, place.type)
+        return FieldRef(self.scan, level, column.path, column.type)
 
     def field(self, expr: ast.Expr) -> FieldRef:
         """Return the place that a path leads to."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -128,11 +129,10 @@ class ColumnReader(DataSourceReader):
         from sdb.packfile.read.arrow import Scan
         from sdb.packfile.read.reader import open_packfile
         from sdb.packfile.write.pack import pack
-        from sdb.store.local.scratch import Scratch
 
         wanted = to_arrow_schema(self._schema, timezone="UTC")
-        with Scratch() as folder:
-            path = Path(folder.path) / "rows.zion"
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.zion"
             fields = [field.name for field in self._schema.fields]
             with partition.split._read(fields) as result:  # noqa: SLF001 - as its other readers
                 pack([result._as_input()], path, level=1)  # noqa: SLF001

@@ -40,7 +40,7 @@ _TYPES: dict[ColumnType, set[str]] = {
 class FieldMark:
     """A field of stored rows under a schema."""
 
-    column: str  # the names of the column; empty: it is none
+    column: str  # the names of the column; empty where no column is there
     departs: str  # how its types show that rows depart; empty where they do not
 
 

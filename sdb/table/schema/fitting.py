@@ -104,7 +104,7 @@ def _decimal(text: str | None, kind: DecimalType) -> Any:  # noqa: ANN401 - a de
 
 
 def bytes_of(text: str | None) -> bytes | None:
-    """Return the bytes of a text in base64; None: it is none."""
+    """Return the bytes of a text in base64; None for other texts."""
     import binascii
 
     try:

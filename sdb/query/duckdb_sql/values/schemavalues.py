@@ -122,7 +122,7 @@ def under(value: Value, kind: ColumnType, rows: SchemaRows, path: ValuePath | No
 
 
 def request_of(kind: ColumnType, rows: SchemaRows) -> Any:  # noqa: ANN401 - JSON
-    """Return what of values of a type has to change, as JSON: None where nothing has to.
+    """Return which parts of values of a type have to change, as JSON: None where no part has to.
 
     A struct is a list of columns, each its name, its path, its default in a list, and what has to
     change inside; a list is an object with `item`, a map one with `value`.
