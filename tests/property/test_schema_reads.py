@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sdb.query.connected import Connection
     from sdb.table.schema.columns import TableSchema
 
-# A column that is stored in another field is told.
+# A column that is stored in another field is a warning.
 pytestmark = pytest.mark.filterwarnings("ignore::sdb.errors.SdbWarning")
 
 NAMES = ("a", "b", "c", "d")

@@ -1,4 +1,4 @@
-"""What a schema says of the fields of stored rows: their columns, and what departs by its type."""
+"""Marks of the fields of stored rows under a schema: their columns, and what departs by its type."""
 
 from __future__ import annotations
 
