@@ -114,6 +114,10 @@ class Definition:
         What `sdb maintain` does; None: the usual.
     exports : tuple of ExportPolicy
         The mirrors that `sdb maintain` keeps up, a member that only `sdb` knows.
+    description : str
+        What the table has, for people; a member that only `sdb` knows.
+    steward : str
+        Who answers questions about it; a member that only `sdb` knows.
     unknown : tuple of str
         Members that this build does not know.
     """
@@ -129,6 +133,8 @@ class Definition:
     hive: bool = False
     upkeep: UpkeepPolicy | None = None
     exports: tuple[ExportPolicy, ...] = ()
+    description: str = ""
+    steward: str = ""
     unknown: tuple[str, ...] = ()
 
     @classmethod
@@ -175,6 +181,8 @@ class Definition:
             reader.flag(members, "hive"),
             reader.made(members, "upkeep", reader.upkeep),
             reader.listed(members, "exports", reader.export),
+            reader.text(members, "description", ""),
+            reader.text(members, "steward", ""),
         )
         reader.check_known(members, MEMBERS, "")
         if rest:
@@ -226,6 +234,10 @@ class Definition:
             members.append(
                 f'"exports":{_array(_object(_export(policy)) for policy in self.exports)}'
             )
+        members += [
+            f"{rawjson.quoted(name)}:{text}"
+            for name, text in _texts((("description", self.description), ("steward", self.steward)))
+        ]
         return f"{{{','.join(members)}}}"
 
     def _members(self) -> Iterator[str]:
@@ -259,6 +271,8 @@ MEMBERS = (
     "hive",
     "upkeep",
     "exports",
+    "description",
+    "steward",
 )
 """The members at the top of a definition."""
 
