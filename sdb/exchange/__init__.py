@@ -8,6 +8,7 @@
 ``pending``       the versions of a table that a mirror does not have yet
 ``mirror``        a mirror of a table as a Delta table
 ``checkpoints``   checkpoints of the log, by `deltalake`
+``policies``      mirrors that definitions declare: kept up, and how far behind
 ``follow``        a mirror that is brought up to date again and again
 ================  =========================================================================
 """

@@ -19,14 +19,14 @@ def checkpoint(location: str) -> None:
         )
         return
     try:
-        table = deltalake.DeltaTable(location, storage_options=_options(location))
+        table = deltalake.DeltaTable(location, storage_options=store_options(location))
         table.create_checkpoint()
     except Exception as error:  # noqa: BLE001 - whatever it raises: the commits count
         text = str(error).partition("\n")[0][:200]
         notes.warn(f"{location}: no checkpoint was written: {text}")
 
 
-def _options(location: str) -> dict[str, str] | None:
+def store_options(location: str) -> dict[str, str] | None:
     """Return what deltalake needs to reach the same store as `sdb`."""
     if not store_of(location).is_remote:
         return None

@@ -202,28 +202,32 @@ def chosen(kind: ColumnType) -> ColumnType:
     return kind
 
 
-def restricted(wanted: Columns, present: Columns) -> Columns:
-    """Return the columns that a file needs: those of which its rows have a value.
+def layout_of(wanted: Columns, present: Columns) -> Columns:
+    """Return the columns of a file: those of which its rows have a value, or one if none has.
+
+    Structs are whole: DuckDB 2.0 cannot read files together if some lack a struct in a struct.
 
     * ``wanted``: The columns of all files.
     * ``present``: What the rows of the file have.
     """
-    needed = {
-        name: _restricted(kind, present[name])
-        for name, kind in wanted.items()
-        if present.get(name) is not None
-    }
+    layout = {name: kind for name, kind in wanted.items() if present.get(name) is not None}
     # A file of columns needs one to have rows.
-    return needed or {name: _restricted(kind, {}) for name, kind in [*wanted.items()][:1]}
+    return layout or dict([*wanted.items()][:1])
 
 
-def _restricted(wanted: ColumnType, present: ColumnType) -> ColumnType:
-    if isinstance(wanted, dict):
-        inner = present if isinstance(present, dict) else {}
-        return restricted(wanted, inner)
-    if isinstance(wanted, list):
-        return [_restricted(wanted[0], present[0] if isinstance(present, list) else None)]
-    return wanted
+def fits(before: ColumnType, after: ColumnType) -> bool:
+    """Return whether values in a file of one type can be read as another one: it has more fields.
+
+    Examples
+    --------
+    >>> fits({"a": "long"}, {"a": "long", "b": "json"}), fits("long", "double")
+    (True, False)
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        return all(name in after and fits(kind, after[name]) for name, kind in before.items())
+    if isinstance(before, list) and isinstance(after, list):
+        return fits(before[0], after[0])
+    return before == after
 
 
 def texts(columns: Mapping[str, ColumnType], above: NestedPath = ()) -> Iterator[NestedPath]:

@@ -22,10 +22,11 @@ from sdb.exchange.checkpoints import checkpoint
 from sdb.exchange.columntypes import (
     bounded,
     columns_of,
+    fits,
     joined_columns,
+    layout_of,
     observed_columns,
     published,
-    restricted,
     texts,
 )
 from sdb.exchange.deltalog import FOLDER, PROTOCOL, DeltaLog
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from threading import Event
     from typing import Any
 
-    from sdb.exchange.columntypes import Columns
+    from sdb.exchange.columntypes import Columns, ColumnType
     from sdb.exchange.deltalog import LogAction
     from sdb.exchange.parquetfile import ParquetFile
     from sdb.packfile.read.reader import Packfile
@@ -415,11 +416,12 @@ class DeltaMirror:
         if self.restart:
             removed = [path for path in self._log.files if not _is_ours(path)] + removed
         replaced: list[str] = []
-        if (is_wider and self._changes_types(table_columns)) or self.restart:
-            renewed, replaced = self._renewed(step, table_columns)
+        changed = self._changed_types(table_columns) if is_wider and not self.restart else {}
+        if changed or self.restart:
+            renewed, replaced = self._renewed(step, table_columns, changed)
             added |= renewed
         names = published(table_columns)
-        layouts = {mark: restricted(table_columns, self._columns[mark]) for mark in added}
+        layouts = {mark: layout_of(table_columns, self._columns[mark]) for mark in added}
 
         def write(mark: str) -> tuple[str, ParquetFile]:
             return self._write(step.handle, mark, added[mark], layouts[mark], names)
@@ -457,42 +459,41 @@ class DeltaMirror:
             )
         return actions
 
-    def _changes_types(self, table_columns: Columns) -> bool:
-        """Return whether a column that is there gets another type."""
+    def _changed_types(self, table_columns: Columns) -> dict[str, str]:
+        """Return the columns of the mirror that get another type, and how."""
         before = chosen_columns(self._mirrored_columns())
-        return restricted(table_columns, before) != before if before else False
+        return {
+            name: _change(name, kind, table_columns[name])
+            for name, kind in before.items()
+            if not fits(kind, table_columns[name])
+        }
 
     def _renewed(
-        self, step: _Step, table_columns: Columns
+        self, step: _Step, table_columns: Columns, changed: dict[str, str]
     ) -> tuple[dict[str, Descriptor], list[str]]:
-        """Find the files of the mirror whose columns get other types, in one commit.
+        """Find the files of the mirror that have columns whose types change, in one commit.
 
         Returns: Their packfiles, and their paths.
         """
         wanted = {_mark(descriptor): descriptor for descriptor in step.handle.descriptors()}
-        staying = {
-            mark: wanted[mark]
-            for path in self._log.files
-            if _is_ours(path) and (mark := _mark_of(path)) in wanted
-        }
+        paths = {_mark_of(path): path for path in self._log.files if _is_ours(path)}
+        staying = {mark: wanted[mark] for mark in paths if mark in wanted}
         for mark, present in self._present(step.handle, staying):
             self._columns[mark] = present
-        renewed, replaced = {}, []
         names = published(table_columns)
-        for path in self._log.files:
-            mark = _mark_of(path)
-            if not _is_ours(path) or mark not in staying:
-                continue
-            if path != _path(mark, restricted(table_columns, self._columns[mark]), names):
-                renewed[mark] = staying[mark]
-                replaced.append(path)
-        if replaced and not self.restart:
-            changed = ", ".join(_changed(chosen_columns(self._mirrored_columns()), table_columns))
+        renewed: dict[str, Descriptor] = {}
+        for mark, descriptor in staying.items():
+            layout = layout_of(table_columns, self._columns[mark])
+            is_other = self.restart and paths[mark] != _path(mark, layout, names)
+            if is_other or not changed.keys().isdisjoint(layout):
+                renewed[mark] = descriptor
+        if renewed and not self.restart:
+            text = ", ".join(changed.values())
+            files = f"{len(renewed):,} file{' is' if len(renewed) == 1 else 's are'}"
             notes.warn(
-                f"{self.location}: {changed}: {len(replaced):,} files are written again with the "
-                "new types, in one commit"
+                f"{self.location}: {text}: {files} written again with the new types, in one commit"
             )
-        return renewed, replaced
+        return renewed, [paths[mark] for mark in renewed]
 
     def _write(
         self,
@@ -577,13 +578,19 @@ class DeltaMirror:
         }
 
     def _note_texts(self, table_columns: Columns) -> None:
+        """Say which columns are no more what the fields are, unless they were before."""
+        before = {} if self.restart else chosen_columns(self._mirrored_columns())
+        known_names = published(before)
+        known_texts = set(texts(before))
         for field_name, name in published(table_columns).items():
-            if field_name != name:
+            if field_name != name and known_names.get(field_name) != name:
                 notes.warn(
                     f"{self.name}: {field_name!r} becomes the column {name!r}: other engines have "
                     "no empty names, and do not tell cases apart"
                 )
         for path in texts(table_columns):
+            if path in known_texts:
+                continue
             name = ".".join(path)
             notes.warn(
                 f"{self.name}: {name} becomes JSON text: its values are of several kinds, or lie "
@@ -616,13 +623,10 @@ def _is_ours(path: str) -> bool:
     return _FILE.fullmatch(path) is not None
 
 
-def _changed(before: Columns, after: Columns) -> Iterator[str]:
-    for name, kind in before.items():
-        new = after.get(name)
-        if isinstance(kind, str) and kind != new:
-            yield f"{name} was {kind} and becomes {new if isinstance(new, str) else 'nested'}"
-        elif restricted({name: new}, {name: kind}) != {name: kind}:
-            yield f"types within {name} change"
+def _change(name: str, before: ColumnType, after: ColumnType) -> str:
+    if isinstance(before, str) and isinstance(after, str):
+        return f"{name} was {before} and becomes {after}"
+    return f"the type of {name} changes"
 
 
 @contextmanager

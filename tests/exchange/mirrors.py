@@ -97,6 +97,16 @@ def by_duckdb(table: deltalake.DeltaTable) -> list[dict[str, Any]]:
     files = table.file_uris()
     if not files:
         return []
+    try:
+        return _by_duckdb(files)
+    except duckdb.InternalException as error:
+        # A bug of DuckDB 2.0.1: files of which some lack a struct in a struct.
+        if "requires a flat vector" not in str(error):
+            raise
+        return [row for file in files for row in _by_duckdb([file])]
+
+
+def _by_duckdb(files: list[str]) -> list[dict[str, Any]]:
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         relation = connection.sql(

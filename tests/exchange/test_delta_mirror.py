@@ -162,7 +162,7 @@ def test_a_column_gets_another_type(lake: Path, tmp_path: Path) -> None:
     insert(lake, [{"m": 2}])
     mirrored(lake, tmp_path / "m")
     insert(lake, [{"n": 1.5}])
-    with pytest.warns(SdbWarning, match="n was long and becomes double: 1 file"):
+    with pytest.warns(SdbWarning, match="n was long and becomes double: 1 file is"):
         mirrored(lake, tmp_path / "m")
     check(lake, tmp_path / "m")
     insert(lake, [{"n": "text"}])

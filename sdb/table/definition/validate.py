@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 
 from sdb import formats
-from sdb.errors import UsageError
+from sdb.errors import InputError, UsageError
 from sdb.lake.names import is_lake_input, lake_input
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.table.definition.definition import BETA_FEATURES, MEMBERS, Definition
+from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.partition import TYPES
 from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 from sdb.table.inputs.pattern import InputPattern
+from sdb.table.schema.columns import TableSchema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ _MEMBERS = {
     "retention_policy.": ("field", "valid_for"),
     "versions.": ("keep_last", "keep_for", "thin"),
     "upkeep.": UPKEEP_MEMBERS,
+    "exports.": EXPORT_MEMBERS,
 }
 
 
@@ -76,6 +79,7 @@ def problems(definition: Definition, *, is_remote: bool) -> list[str]:
         flaws += _rule(rule, is_remote=is_remote, captures=captures)
     flaws += _partitions(definition.partitions, captures)
     flaws += _retention(definition)
+    flaws += [flaw for policy in definition.exports for flaw in policy.flaws()]
     if definition.cluster_by:
         try:
             cluster_paths(definition.cluster_by)
@@ -88,6 +92,11 @@ def problems(definition: Definition, *, is_remote: bool) -> list[str]:
         StatisticsChoice.of(definition.statistics)
     except UsageError as error:
         flaws.append(f"stats: {error.message}")
+    if definition.schema:
+        try:
+            TableSchema.loads(definition.schema)
+        except InputError as error:
+            flaws.append(f"schema: {error.message}")
     return flaws
 
 
