@@ -13,6 +13,8 @@ metadata of an Iceberg table is read with pyiceberg.
 ``deltaschema``        columns and partition values of Delta
 ``deltaactions``       actions of commits and checkpoints
 ``deltalog``           the log of a Delta table
+``icebergio``          the files of an Iceberg table, for pyiceberg
+``icebergtable``       an Iceberg table
 ``opening``            either kind, opened by its name
 ``rows``               rows of a data file, as record batches
 =====================  =========================================================

@@ -85,10 +85,14 @@ class LakeFolder:
             if not decoded.startswith("/"):
                 return decoded, self.below(decoded)
             return f"file://{decoded}", decoded
-        location = location_of(decoded)
-        above = f"{self.location.rstrip('/')}/"
-        if location.startswith(above):
-            return location[len(above) :], location
+        return self.named(location_of(decoded))
+
+    def named(self, location: str) -> tuple[str, str]:
+        """Return the name of a file that may be below the folder, and its location."""
+        for folder in (self.location, absolute(self.location)):
+            above = f"{folder.rstrip('/')}/"
+            if location.startswith(above):
+                return location[len(above) :], location
         is_path = store_of(location).path_of(location) is not None
         return (f"file://{location}" if is_path else location), location
 

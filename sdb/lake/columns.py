@@ -80,6 +80,21 @@ class LakeColumns:
         """Return the paths of columns and of fields in them, by what files know them by."""
         return dict(_paths(self.columns, "", ""))
 
+    def digest(self) -> str:
+        """Return the digest of names, where columns have others in files; empty: they have not."""
+        from hashlib import blake2b
+
+        paths = self.paths()
+        if all(stored == name for stored, name in paths.items()):
+            return ""
+        return blake2b(repr(sorted(paths.items())).encode(), digest_size=16).hexdigest()
+
+
+def has_other_names(before: LakeColumns, after: LakeColumns) -> bool:
+    """Return whether columns that files may have are named otherwise, or not at all any more."""
+    new = after.paths()
+    return any(new.get(path) != name for path, name in before.paths().items())
+
 
 def _paths(columns: Sequence[LakeColumn], stored: str, name: str) -> Iterator[tuple[str, str]]:
     for column in columns:

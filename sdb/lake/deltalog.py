@@ -11,6 +11,7 @@ import re
 from contextlib import closing
 
 from sdb.errors import CorruptError, NotFoundError
+from sdb.lake.columns import has_other_names
 from sdb.lake.deltaactions import (
     DeltaActions,
     DeltaMetadata,
@@ -103,6 +104,14 @@ class DeltaVersions:
     def mark(self, version: int) -> str:
         """Return the version of the object of a commit; empty: the log does not have it."""
         return self._marks.get(version, "")
+
+    def names_anew(self, _version: int, _digest: str) -> bool:
+        """Return false: only a version names columns anew."""
+        return False
+
+    def has_renamed(self, digest: str, columns: LakeColumns) -> bool:
+        """Return whether columns may have other names than those of a digest."""
+        return columns.digest() != digest
 
     def newer_than(self, version: int) -> list[int] | None:
         """Return the versions after one, in order; None: the log has not all of them any more."""
@@ -341,9 +350,3 @@ class _Replay:
             raise CorruptError(message, path=self._where)
         facts = (self._protocol, self._metadata, self._files, self._transactions)
         return DeltaSnapshot(version, *facts, operation)
-
-
-def has_other_names(before: LakeColumns, after: LakeColumns) -> bool:
-    """Return whether columns that files may have are named otherwise, or not at all any more."""
-    new = after.paths()
-    return any(new.get(path) != name for path, name in before.paths().items())

@@ -83,6 +83,15 @@ class LakeTable(Protocol):
     def latest(self) -> int:
         """The newest version."""
 
+    def names_anew(self, version: int, digest: str) -> bool:
+        """Return whether the newest version has other names of columns since it was taken.
+
+        * ``version, digest``: What was taken, and the digest of its columns.
+        """
+
+    def has_renamed(self, digest: str, columns: LakeColumns) -> bool:
+        """Return whether columns may have other names than those of a digest."""
+
     def newer_than(self, version: int) -> list[int] | None:
         """Return the versions after one, in order; None: not all of them are known any more."""
 

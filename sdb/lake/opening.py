@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sdb.errors import UnsupportedError
 from sdb.lake.access import LakeFolder
 from sdb.lake.names import DELTA
 
@@ -29,7 +28,9 @@ def open_lake(kind: str, folder: LakeFolder, *, since: int | None = None) -> Lak
         from sdb.lake.deltalog import DeltaVersions
 
         return DeltaVersions(folder, since=since)
-    raise UnsupportedError(f"{folder.location}: Iceberg tables cannot be read yet")
+    from sdb.lake.icebergtable import IcebergTable
+
+    return IcebergTable(folder)
 
 
 def open_named(name: LakeName) -> LakeTable:

@@ -9,6 +9,7 @@ import warnings
 import zlib
 from collections import Counter
 from decimal import Decimal
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -42,14 +43,15 @@ def oracle(path: Path, version: int | None = None) -> Counter[str]:
     """Return the rows that deltalake reads, with the types that a packfile has for them."""
     table = DeltaTable(str(path), version=version)
     read = pa.table(QueryBuilder().register("t", table).execute("SELECT * FROM t"))
-    packed = path.parent / f"oracle-{uuid.uuid4()}.zion"
-    with warnings.catch_warnings():
+    return packed(read)
+
+
+def packed(table: pa.Table) -> Counter[str]:
+    """Return the rows of a table of Arrow, with the types that a packfile has for them."""
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "times of .* have no time zone")
-        sdb.pack(read, packed)
-    try:
-        return stored(f"'{packed}'")
-    finally:
-        packed.unlink()
+        sdb.pack(table, f"{folder}/oracle.zion")
+        return stored(f"'{folder}/oracle.zion'")
 
 
 def stored(source: str, root: Path | None = None) -> Counter[str]:

@@ -112,6 +112,9 @@ class Definition:
         member that only `sdb` knows.
     upkeep : UpkeepPolicy or None
         What `sdb maintain` does; None: the usual.
+    schema : str
+        JSON of the schema that the table has from then on, without white space, a member that only
+        `sdb` knows; empty: it stays.
     exports : tuple of ExportPolicy
         The mirrors that `sdb maintain` keeps up, a member that only `sdb` knows.
     unknown : tuple of str
@@ -128,6 +131,7 @@ class Definition:
     cluster_by: tuple[str, ...] = ()
     hive: bool = False
     upkeep: UpkeepPolicy | None = None
+    schema: str = ""
     exports: tuple[ExportPolicy, ...] = ()
     unknown: tuple[str, ...] = ()
 
@@ -174,6 +178,7 @@ class Definition:
             reader.listed(members, "cluster_by", reader.path),
             reader.flag(members, "hive"),
             reader.made(members, "upkeep", reader.upkeep),
+            rawjson.compact(members.get("schema", "")),
             reader.listed(members, "exports", reader.export),
         )
         reader.check_known(members, MEMBERS, "")
@@ -222,6 +227,8 @@ class Definition:
             members.append('"hive":true')
         if self.upkeep is not None:
             members.append(f'"upkeep":{_object(self.upkeep.members())}')
+        if self.schema:
+            members.append(f'"schema":{self.schema}')
         if self.exports:
             members.append(
                 f'"exports":{_array(_object(_export(policy)) for policy in self.exports)}'
@@ -258,6 +265,7 @@ MEMBERS = (
     "cluster_by",
     "hive",
     "upkeep",
+    "schema",
     "exports",
 )
 """The members at the top of a definition."""

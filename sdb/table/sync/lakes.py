@@ -149,8 +149,14 @@ class LakeSource:
         is_same = bool(taken.mark) and table.mark(taken.version) == taken.mark
         if not is_same and table.table_id != taken.table:
             return "it is another table than the one that was taken"
+        return self._gap(table, taken)
+
+    def _gap(self, table: LakeTable, taken: LakePosition) -> str:
+        """Return why no single versions lead from one to the newest; empty: they do."""
         if self._kind == DELTA and table.latest < taken.version:
             return f"it was set back from version {taken.version}"
+        if table.names_anew(taken.version, taken.columns):
+            return "it names columns anew"
         if table.newer_than(taken.version) is None:
             return f"its log has not all versions since {taken.version} any more"
         return ""
@@ -166,7 +172,10 @@ class LakeSource:
         """Return the step to a version from the one before it."""
         change = table.change(version)
         is_anew, files = False, change.added
-        if change.renames:
+        is_renamed = change.renames
+        if self._kind != DELTA:
+            is_renamed = table.has_renamed(taken.columns, change.columns)
+        if is_renamed:
             # Rows of all files have other names.
             is_anew, files = True, tuple(table.at(version).files.values())
         plan = self._plan(tree, files, change.columns, is_anew=is_anew)
@@ -188,7 +197,7 @@ class LakeSource:
         """Return the step to the newest version from whatever was taken."""
         state = table.at()
         position = self._position_of(table, state.table_id, state.version, state.columns)
-        is_anew = taken is not None and taken.columns != position.columns
+        is_anew = taken is not None and table.has_renamed(taken.columns, state.columns)
         plan = self._plan(tree, state.files.values(), state.columns, is_anew=is_anew)
         present = {self._uri(path) for path in state.files}
         gone = [entry.path for entry in self._known(tree) if entry.path not in present]
@@ -217,7 +226,7 @@ class LakeSource:
     def _position_of(
         self, table: LakeTable, table_id: str, version: int, columns: LakeColumns
     ) -> LakePosition:
-        return LakePosition(table_id, version, table.mark(version), _digest(columns))
+        return LakePosition(table_id, version, table.mark(version), columns.digest())
 
     def _message(self, version: int, operation: str) -> str:
         done = f": {operation}" if operation else ""
@@ -313,13 +322,3 @@ def _taken_of(tree: InputsTree | None, uris: Iterable[str]) -> Iterator[str]:
         entry = tree.lookup(uri) if tree is not None else None
         if entry is not None and not entry.is_failed:
             yield uri
-
-
-def _digest(columns: LakeColumns) -> str:
-    """Return the digest of names, where columns have others in files; empty: they have not."""
-    from hashlib import blake2b
-
-    paths = columns.paths()
-    if all(stored == name for stored, name in paths.items()):
-        return ""
-    return blake2b(repr(sorted(paths.items())).encode(), digest_size=16).hexdigest()
