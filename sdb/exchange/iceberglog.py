@@ -177,7 +177,7 @@ def _schema(columns: Columns) -> Any:  # noqa: ANN401 - of pyarrow
     import pyarrow as pa
 
     names = published(columns)
-    return pa.schema([one.with_name(names[one.name]) for one in arrow_schema(columns)])
+    return pa.schema([column.with_name(names[column.name]) for column in arrow_schema(columns)])
 
 
 def _opened(uri: str, options: dict[str, str]) -> Any:  # noqa: ANN401 - of pyiceberg

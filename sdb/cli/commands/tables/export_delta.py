@@ -62,12 +62,12 @@ def command(
             expected="text",
             hint="pyarrow cannot write the type VARIANT yet",
         )
-    database, table, place = mirrored_table(name, target, last)
+    database, table, location = mirrored_table(name, target, last)
     mirror = TableMirror(
         table_root(context, root),
         database,
         table,
-        place,
+        location,
         squash=squash,
         restart=restart,
         threads=threads,

@@ -57,7 +57,7 @@ def command(
     from sdb.exchange.iceberglog import named_iceberg
     from sdb.exchange.mirror import TableMirror
 
-    database, table, place = mirrored_table(name, target, last)
+    database, table, location = mirrored_table(name, target, last)
     properties = {}
     for assignment in option or ():
         key, equals, value = assignment.partition("=")
@@ -68,10 +68,10 @@ def command(
         table_root(context, root),
         database,
         table,
-        place,
+        location,
         squash=squash,
         threads=threads,
-        log=named_iceberg(place, properties),
+        log=named_iceberg(location, properties),
     )
     reporting = Reporting(as_json=as_json, quiet=quiet)
     return run_mirror(mirror, reporting, progress, is_followed=follow, interval=interval)
