@@ -31,7 +31,8 @@ AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 REFUSED = {
     "compact": (), "gc": (), "expire": (), "purge": ("n = 1",), "sync": (), "fork": ("a.b",),
     "push": ("elsewhere",), "splits": (), "maintain": (), "status": (),
-    "validate": (), "describe": (), "lazy": (),
+    "validate": (), "describe": (), "lazy": (), "infer_schema": (),
+    "check_schema": (), "set_schema": ([],),
 }  # fmt: skip
 
 
@@ -317,7 +318,7 @@ def test_every_method_is_there_or_says_why_not(remote: Connection) -> None:
         remote.sync("logs.app")
     with pytest.raises(errors.UnsupportedError):
         remote.append("logs.app", [{"n": 1}], partition={"day": 1})
-    for name in ("handle", "snapshot"):
+    for name in ("handle", "snapshot", "schema"):
         with pytest.raises(errors.UnsupportedError):
             getattr(table, name)
     # Those that are inherited use nothing but what is replaced.

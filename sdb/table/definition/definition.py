@@ -112,6 +112,9 @@ class Definition:
         member that only `sdb` knows.
     upkeep : UpkeepPolicy or None
         What `sdb maintain` does; None: the usual.
+    schema : str
+        JSON of the schema that the table has from then on, without white space, a member that only
+        `sdb` knows; empty: it stays.
     exports : tuple of ExportPolicy
         The mirrors that `sdb maintain` keeps up, a member that only `sdb` knows.
     description : str
@@ -132,6 +135,7 @@ class Definition:
     cluster_by: tuple[str, ...] = ()
     hive: bool = False
     upkeep: UpkeepPolicy | None = None
+    schema: str = ""
     exports: tuple[ExportPolicy, ...] = ()
     description: str = ""
     steward: str = ""
@@ -180,6 +184,7 @@ class Definition:
             reader.listed(members, "cluster_by", reader.path),
             reader.flag(members, "hive"),
             reader.made(members, "upkeep", reader.upkeep),
+            rawjson.compact(members.get("schema", "")),
             reader.listed(members, "exports", reader.export),
             reader.text(members, "description", ""),
             reader.text(members, "steward", ""),
@@ -230,6 +235,8 @@ class Definition:
             members.append('"hive":true')
         if self.upkeep is not None:
             members.append(f'"upkeep":{_object(self.upkeep.members())}')
+        if self.schema:
+            members.append(f'"schema":{self.schema}')
         if self.exports:
             members.append(
                 f'"exports":{_array(_object(_export(policy)) for policy in self.exports)}'
@@ -270,6 +277,7 @@ MEMBERS = (
     "cluster_by",
     "hive",
     "upkeep",
+    "schema",
     "exports",
     "description",
     "steward",
