@@ -314,10 +314,14 @@ def test_a_description_is_kept_and_makes_no_other_table() -> None:
         '{"input": [{"pattern": "file://in/*.json"}],'
         ' "description": "Vi\\u00e9s\\n\\"x\\"", "steward": "ann"}'
     )
-    told = Definition.parse(text)
-    assert (told.description, told.steward, told.unknown) == ('Vi\u00e9s\n"x"', "ann", ())
-    assert told.digest() == plain.digest()
-    assert Definition.parse(told.stored(), is_stored=True) == told
+    described = Definition.parse(text)
+    assert (described.description, described.steward, described.unknown) == (
+        'Vi\u00e9s\n"x"',
+        "ann",
+        (),
+    )
+    assert described.digest() == plain.digest()
+    assert Definition.parse(described.stored(), is_stored=True) == described
     assert "description" not in plain.stored()
     for wrong in ("1", "[]", "{}"):
         with pytest.raises(InputError, match="description"):
