@@ -1,4 +1,4 @@
-"""Marks of the fields of stored rows under a schema: their columns, and what departs by its type."""
+"""Fields of stored rows under a schema: their columns, and what departs by its type."""
 
 from __future__ import annotations
 
