@@ -1,4 +1,4 @@
-"""`kill -9` of syncs of a Delta table: each version comes once, whole, whoever ends it."""
+"""`kill -9` of syncs of a Delta table: each version comes once, whole."""
 
 from __future__ import annotations
 

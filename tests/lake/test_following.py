@@ -38,7 +38,7 @@ def test_versions_as_they_come(tmp_path: Path) -> None:
         [*COMMAND, *map(str, words)], stdout=subprocess.PIPE, env=environment(), text=True
     ) as process:
         assert process.stdout is not None
-        # There is no table yet, which is told, and no reason to end.
+        # A table that is missing is no reason to end.
         assert "there is no Delta table" in json.loads(process.stdout.readline())["error"]
         write(path, [{"n": n} for n in range(10)])
         seen = [json.loads(process.stdout.readline())]
