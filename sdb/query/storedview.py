@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.refs import NamedVersion
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.commit.schemas import ChangedSchema
     from sdb.table.format.versionref import Given
     from sdb.table.history.diff import TableDifference
     from sdb.table.history.fork import SentTable
     from sdb.table.history.log import LoggedVersion, ShownVersion
     from sdb.table.history.merge import MergedBranch
     from sdb.table.history.restore import Restored
-    from sdb.table.history.schemas import ChangedSchema
     from sdb.table.insert.insert import Inserted
     from sdb.table.inspect.describe import TableDescription
     from sdb.table.maintenance.collected import Collected

@@ -34,7 +34,7 @@ rest of the package imports nothing of this.
 ``openapi``      the OpenAPI document of operations
 ``queries``      requests for queries
 ``stored``       stored queries by their names
-``seafowl``      requests of clients of Seafowl
+``seafowl``      requests of clients of Seafowl: a folder of its own
 ``tags``         tags of their answers, from their plans
 ``metrics``      what Prometheus reads
 ``answers``      answers as they are made

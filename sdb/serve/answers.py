@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
@@ -17,7 +18,7 @@ from sdb.query.api import run
 from sdb.serve.admission import Slots
 from sdb.serve.conditional import header_text, is_known
 from sdb.serve.forms import write
-from sdb.serve.pipe import Output, Pipe
+from sdb.serve.pipe import CODINGS, Output, Pipe
 from sdb.serve.problems import HttpError, hide, problem_line
 from sdb.serve.running import GoneError, RunningQueries
 from sdb.serve.streams import CutError, pieces, sent
@@ -46,6 +47,8 @@ _SMALL_BYTES = 1 << 20
 _SMALL_TOTAL_BYTES = 64 << 20
 _KEPT_BYTES = 4 << 20
 """Rows beyond this size go to a file, where types are found out before the first one is written."""
+_MOST_CODINGS = 32
+_WEIGHT = re.compile(r"[01](?:\.[0-9]{0,3})?")
 _PLANS = 4
 _LOOKS = 4
 
@@ -231,7 +234,7 @@ class Answer:
     ) -> None:
         self._engine, self._request, self._query = engine, request, query
         self._rights, self._key, self._make_headers = rights, key, headers
-        self._is_gzip = query.form.is_text and accepts_gzip(request)
+        self._coding = coding_of(request) if query.form.is_text else ""
         self._headers: dict[str, str] = {}
         self._is_repeatable = is_repeatable and not engine.is_remote
 
@@ -282,12 +285,12 @@ class Answer:
         return self._response(body, more)
 
     def _kept_key(self, tag: Tag) -> str:
-        return tag.text and f"{'gzip ' if self._is_gzip else ''}{tag.text}"
+        return tag.text and f"{self._coding} {tag.text}"
 
     def _response(self, body: bytes | None, more: dict[str, str]) -> Response:
         headers = {**self._headers, **more}
-        if self._is_gzip:
-            headers["content-encoding"] = "gzip"
+        if self._coding:
+            headers["content-encoding"] = self._coding
         return Response(body, 200, headers, self._query.form.media_type)
 
     def _head(self, more: dict[str, str]) -> Response:
@@ -368,7 +371,7 @@ class Answer:
             pipe.write,
             running.cancellation,
             most_bytes=running.limits.answer_bytes,
-            is_gzip=self._is_gzip,
+            coding=self._coding,
         )
 
         def compute() -> dict[str, str]:
@@ -402,10 +405,19 @@ def told(running: Running, error: BaseException) -> SdbError:
     return HttpError(500, "the query failed: the server's log says why", code="internal")
 
 
-def accepts_gzip(request: Request) -> bool:
-    """Return whether a client takes gzip."""
-    for part in ",".join(request.headers.getlist("accept-encoding")).lower().split(","):
-        coding, _, weight = part.partition(";")
-        if coding.strip() in {"gzip", "x-gzip"}:
-            return weight.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
-    return False
+def coding_of(request: Request) -> str:
+    """Return the content coding of an answer that its client takes, and wants most.
+
+    Returns: Empty if it takes none, or wants the answer as it is.
+    """
+    header = ",".join(request.headers.getlist("accept-encoding")).lower()
+    weights: dict[str, float] = {}
+    for part in header.split(",")[:_MOST_CODINGS]:
+        coding, *rest = part.replace(" ", "").replace("\t", "").split(";")
+        text = next((each[2:] for each in rest if each.startswith("q=")), "1")
+        is_weight = _WEIGHT.fullmatch(text) is not None
+        weights[coding.removeprefix("x-")] = float(text) if is_weight else 0.0
+    others = weights.get("*", 0.0)
+    wanted = {coding: weights.get(coding, others) for coding in CODINGS}
+    best = max(CODINGS, key=wanted.__getitem__)
+    return best if wanted[best] > 0 and wanted[best] >= weights.get("identity", 0.0) else ""

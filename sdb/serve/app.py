@@ -29,7 +29,9 @@ from sdb.serve.problems import HttpError, hide, response, status_of
 from sdb.serve.process.repeats import RepeatedAnswer, head_of, line_of
 from sdb.serve.queries import query_of
 from sdb.serve.routes import routes
-from sdb.serve.seafowl import SeafowlResources, plain
+from sdb.serve.seafowl.names import is_seafowl
+from sdb.serve.seafowl.queries import SeafowlResources, plain
+from sdb.serve.seafowl.uploads import UploadResources
 from sdb.serve.stored import StoredResources
 from sdb.serve.streams import CutError, patiently
 from sdb.serve.tables.catalog import TableResources
@@ -92,6 +94,7 @@ def make_app(settings: ServerSettings, rights: TokenRights, repeats: Repeats) ->
         ViewResources(root, in_thread),
         StoredResources(root, in_thread, service.answer),
         SeafowlResources(service.answer, writes),
+        UploadResources(root, in_thread, service.metrics),
         TailResources(root, in_thread, watch, engine.slots, settings),
         RefResources(root, in_thread, service.metrics),
         writes,
@@ -315,16 +318,16 @@ class Gate:
 
     def _refusal(self, request: Request) -> Response | None:
         """Return the answer to a request that does not get in."""
-        is_seafowl = request.url.path.startswith("/q/") or request.url.path == "/q"
+        is_of_seafowl = is_seafowl(request.url.path)
         try:
             if request.url.path not in _OPEN:  # probes ask by the address of a container
                 self._check_host(request)
             self._check_origin(request)
             if request.method == "OPTIONS" and request.headers.get("origin") in self._settings.cors:
                 return Response(status_code=204)
-            request.state.rights = self._rights(request, is_seafowl=is_seafowl)
+            request.state.rights = self._rights(request, is_seafowl=is_of_seafowl)
         except HttpError as error:
-            return plain(error) if is_seafowl else response(error)
+            return plain(error) if is_of_seafowl else response(error)
         return None
 
     def _check_origin(self, request: Request) -> None:

@@ -282,3 +282,15 @@ def test_a_repeated_transaction_quarantines_once(db: Connection) -> None:
     assert db.append("web.t", [GOOD, BAD], txn_id="once").version == first.version
     assert len(stored(db)) == 2
     assert len(stored(db, "web.rejected")) == 1
+
+
+def test_an_append_of_rows_that_all_depart_makes_no_version(db: Connection) -> None:
+    with_mode(db, "quarantine")
+    before = db.table("web.t").version
+    with pytest.warns(SdbWarning, match=r"web.rejected got 2 rows"):
+        done = db.append("web.t", [BAD, BAD])
+    assert (done.version, db.table("web.t").version) == (0, before)
+    with pytest.warns(SdbWarning, match=r"web.rejected got 1 row "):
+        done = db.append("web.t", [BAD, GOOD])
+    assert done.packed is not None
+    assert done.packed.rows == 1

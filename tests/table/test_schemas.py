@@ -10,9 +10,9 @@ import pytest
 import sdb
 from sdb.errors import ExistsError, NotFoundError, QueryError, UnsupportedError, UsageError
 from sdb.query.writes.schemasetting import set_schema
+from sdb.table.commit.schemas import change_schema
 from sdb.table.format.keys import TableKeys, era_of
 from sdb.table.history.rename import rename
-from sdb.table.history.schemas import change_schema
 from sdb.table.schema import evolve
 from sdb.table.schema.columns import TableColumn, TableSchema, walk
 from sdb.table.schema.merge import SchemaConflictError, merged

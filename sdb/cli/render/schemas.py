@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sdb.table.catalog.handle import TableHandle
-    from sdb.table.history.schemas import ChangedSchema
+    from sdb.table.commit.schemas import ChangedSchema
     from sdb.table.packfiles.schemas import DepartureCount
     from sdb.table.schema.columns import TableSchema
     from sdb.table.schema.difference import ColumnChange

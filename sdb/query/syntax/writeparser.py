@@ -37,8 +37,10 @@ def is_write(text: str) -> bool:
     return bool(words) and words[at].upper() in _FIRST
 
 
-def parse_write(text: str) -> writes.WriteStatement:
+def parse_write(text: str, database: str = "") -> writes.WriteStatement:
     """Parse a statement that changes a table.
+
+    * ``database``: That of tables without one; empty: all of them need one.
 
     Raises
     ------
@@ -51,6 +53,7 @@ def parse_write(text: str) -> writes.WriteStatement:
     'web.gha'
     """
     parser = WriteParser(text)
+    parser.database = database
     return checked_tree(parser, parser.write_statement)
 
 
@@ -58,6 +61,7 @@ class WriteParser(Parser):
     """Statements that change tables."""
 
     WHAT = "statement"
+    database = ""
 
     def write_statement(self) -> writes.WriteStatement:
         """Parse the whole text."""
@@ -128,9 +132,12 @@ class WriteParser(Parser):
         if self.accept("."):
             table = self.name()
         else:
-            database, dot, table = database.partition(".")
+            name = database
+            database, dot, table = name.partition(".")
             if not dot:
-                raise self.fault(f"{database!r} is no table", self.last, hint="DB.TABLE is one")
+                if not self.database:
+                    raise self.fault(f"{name!r} is no table", self.last, hint="DB.TABLE is one")
+                database, table = self.database, name
         branch = ""
         token, last = self.token, self.last
         if not last.quoted:

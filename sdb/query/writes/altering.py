@@ -14,7 +14,7 @@ from sdb.query.writes.effects import Effect
 from sdb.query.writes.targettable import tables_of
 from sdb.records import replace
 from sdb.table.catalog.handle import open_table
-from sdb.table.history.schemas import change_schema
+from sdb.table.commit.schemas import change_schema
 from sdb.table.schema import evolve
 from sdb.table.schema.columns import (
     TableColumn,

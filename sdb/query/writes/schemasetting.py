@@ -8,8 +8,8 @@ from sdb.errors import UsageError
 from sdb.query.writes.altering import largest_integer
 from sdb.records import replace
 from sdb.table.catalog.handle import open_table
+from sdb.table.commit.schemas import ChangedSchema, change_schema
 from sdb.table.format.versionref import MAIN, VersionReference
-from sdb.table.history.schemas import ChangedSchema, change_schema
 from sdb.table.schema import adopt, evolve
 from sdb.table.schema.columns import TableSchema
 from sdb.table.schema.merge import merged
@@ -49,7 +49,7 @@ def set_schema(  # noqa: PLR0913 - by name
     SchemaConflictError
         Another writer has changed the same columns meanwhile.
     NotFoundError, ConflictError, UncertainError
-        See :func:`sdb.table.history.schemas.change_schema`.
+        See :func:`sdb.table.commit.schemas.change_schema`.
     """
     wished = _read(schema)
     if wished is not None and mode:
@@ -96,7 +96,7 @@ def set_mode(
     UsageError
         There is no such mode, or the table has no schema.
     NotFoundError, ConflictError, UncertainError
-        See :func:`sdb.table.history.schemas.change_schema`.
+        See :func:`sdb.table.commit.schemas.change_schema`.
     """
 
     def evolved(current: TableSchema | None, _: TableIndex) -> TableSchema:

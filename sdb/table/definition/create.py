@@ -10,6 +10,7 @@ from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.commit.naming import claim_name
 from sdb.table.commit.objects import put_new
+from sdb.table.commit.schemas import change_schema
 from sdb.table.definition import validate
 from sdb.table.definition.cache import forget_definition
 from sdb.table.definition.definition import Definition, InputRule, VersionPolicy
@@ -19,12 +20,16 @@ from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.state import state_of
 from sdb.table.inputs.listing import check_patterns
+from sdb.table.schema import adopt
+from sdb.table.schema.columns import TableSchema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.commit.schemas import Evolution
 
 NEW_TABLES = VersionPolicy(10, CalendarSpan(days=7), Thinning.parse("1h:all,1d:1m,7d:1h"))
 """The versions that a table keeps if its definition has no policy."""
@@ -64,6 +69,39 @@ def create_table(
     head = find_table(root, database, table)
     if head is not None and head.is_dropped:
         _make_anew(root, keys, overwrite=overwrite)
+    evolve = _evolution(definition, head)
+    created = _stored(root, keys, definition, overwrite=overwrite)
+    if evolve is not None:
+        change_schema(root, database, table, evolve, message="schema of the definition")
+    return created
+
+
+def _evolution(definition: Definition, head: TableHandle | None) -> Evolution | None:
+    """Return what makes the schema of a definition that of its table; None: it stays.
+
+    Raises
+    ------
+    UsageError
+        The table has a schema that it cannot follow.
+    """
+    if not definition.schema:
+        return None
+    wished = TableSchema.loads(definition.schema)
+
+    def evolve(current: TableSchema | None, index: TableIndex) -> TableSchema:
+        if current is None:
+            return adopt.first(wished)
+        return adopt.adopted(current, wished, has_rows=index.objects > 0)
+
+    if head is not None and not head.is_dropped:
+        evolve(head.schema, head.index)
+    return evolve
+
+
+def _stored(
+    root: TableRoot, keys: TableKeys, definition: Definition, *, overwrite: bool
+) -> Definition:
+    """Store a definition that was checked."""
     data = definition.stored().encode()
     location = root.place(keys.definition)
     if overwrite:
@@ -82,7 +120,7 @@ def create_table(
         put_new(root, keys.definition, data)
     except ConflictError:
         claim.release()
-        message = f"{database}.{table} below {root.location} has a definition already"
+        message = f"{keys.database}.{keys.table} below {root.location} has a definition already"
         hint = "--force replaces it; sdb def shows it"
         raise ExistsError(message, path=keys.definition, hint=hint) from None
     claim.release()

@@ -112,8 +112,15 @@ class Definition:
         member that only `sdb` knows.
     upkeep : UpkeepPolicy or None
         What `sdb maintain` does; None: the usual.
+    schema : str
+        JSON of the schema that the table has from then on, without white space, a member that only
+        `sdb` knows; empty: it stays.
     exports : tuple of ExportPolicy
         The mirrors that `sdb maintain` keeps up, a member that only `sdb` knows.
+    description : str
+        What the table has, for people; a member that only `sdb` knows.
+    steward : str
+        Who answers questions about it; a member that only `sdb` knows.
     unknown : tuple of str
         Members that this build does not know.
     """
@@ -128,7 +135,10 @@ class Definition:
     cluster_by: tuple[str, ...] = ()
     hive: bool = False
     upkeep: UpkeepPolicy | None = None
+    schema: str = ""
     exports: tuple[ExportPolicy, ...] = ()
+    description: str = ""
+    steward: str = ""
     unknown: tuple[str, ...] = ()
 
     @classmethod
@@ -174,7 +184,10 @@ class Definition:
             reader.listed(members, "cluster_by", reader.path),
             reader.flag(members, "hive"),
             reader.made(members, "upkeep", reader.upkeep),
+            rawjson.compact(members.get("schema", "")),
             reader.listed(members, "exports", reader.export),
+            reader.text(members, "description", ""),
+            reader.text(members, "steward", ""),
         )
         reader.check_known(members, MEMBERS, "")
         if rest:
@@ -222,10 +235,16 @@ class Definition:
             members.append('"hive":true')
         if self.upkeep is not None:
             members.append(f'"upkeep":{_object(self.upkeep.members())}')
+        if self.schema:
+            members.append(f'"schema":{self.schema}')
         if self.exports:
             members.append(
                 f'"exports":{_array(_object(_export(policy)) for policy in self.exports)}'
             )
+        members += [
+            f"{rawjson.quoted(name)}:{text}"
+            for name, text in _texts((("description", self.description), ("steward", self.steward)))
+        ]
         return f"{{{','.join(members)}}}"
 
     def _members(self) -> Iterator[str]:
@@ -258,7 +277,10 @@ MEMBERS = (
     "cluster_by",
     "hive",
     "upkeep",
+    "schema",
     "exports",
+    "description",
+    "steward",
 )
 """The members at the top of a definition."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from sdb import formats
-from sdb.errors import UsageError
+from sdb.errors import InputError, UsageError
 from sdb.lake.names import is_lake_input, lake_input
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.rewrite.cuts import cluster_paths
@@ -14,6 +14,7 @@ from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.partition import TYPES
 from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 from sdb.table.inputs.pattern import InputPattern
+from sdb.table.schema.columns import TableSchema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +92,11 @@ def problems(definition: Definition, *, is_remote: bool) -> list[str]:
         StatisticsChoice.of(definition.statistics)
     except UsageError as error:
         flaws.append(f"stats: {error.message}")
+    if definition.schema:
+        try:
+            TableSchema.loads(definition.schema)
+        except InputError as error:
+            flaws.append(f"schema: {error.message}")
     return flaws
 
 

@@ -271,8 +271,13 @@ class _Group:
     ) -> list[tuple[_Append, PackedRows]]:
         rows = _input(*[member.rows for member in some])
         options: Any = some[0].options
+        rules = row_rules(self._root, self._keys)
+        is_apart = rules is not None and rules.are_quarantined
+        if is_apart and len(some) > 1:  # each one hears how many of its own rows came in
+            alone = [self._packed_together([member], commit_id) for member in some]
+            return [pair for pairs in alone for pair in pairs]
+        commit_id = (is_apart and some[0].txn_id) or commit_id
         try:
-            rules = row_rules(self._root, self._keys)
             packed = pack_rows(
                 self._root, self._keys, [rows], rules=rules, commit_id=commit_id, **options
             )
@@ -282,7 +287,11 @@ class _Group:
                 return []
             alone = [self._packed_together([member], commit_id) for member in some]
             return [pair for pairs in alone for pair in pairs]
-        return [(member, _share(packed, member)) for member in some]
+        if packed.descriptor is None:
+            own_id = some[0].txn_id or commit_id
+            some[0].outcome = Inserted(0, own_id, is_new=False, packed=packed.result)
+            return []
+        return [(some[0], packed)] if is_apart else [(each, _share(packed, each)) for each in some]
 
 
 def _fingerprints(appends: list[_Append]) -> tuple[str, ...]:
