@@ -9,7 +9,7 @@ from __future__ import annotations
 from sdb import ion
 from sdb.records import record
 from sdb.table.schema import eras
-from sdb.table.schema.columns import DAY_US, ITEMS, VALUES, fits_decimal, shown
+from sdb.table.schema.columns import DAY_US, ITEMS, VALUES, fits_decimal, instant_us, shown
 from sdb.table.schema.types import (
     BINARY,
     BOOLEAN,
@@ -66,8 +66,16 @@ def _shown(
         if value is not _MISSING:
             result[column.name] = _inner(schema, column.type, value, era)
         elif column.default is not None:
-            result[column.name] = column.default
+            result[column.name] = shown_default(column)
     return result
+
+
+def shown_default(column: TableColumn) -> object:
+    """Return what rows without the field of a column show: an instant for the text of one."""
+    default = column.default
+    is_instant = column.type in {TIMESTAMP, DATE} and isinstance(default, str)
+    us = instant_us(str(default)) if is_instant else None
+    return default if us is None else ion.instant_from_us(us)
 
 
 def _inner(schema: TableSchema, kind: ColumnType, value: Any, era: int) -> Any:  # noqa: ANN401
