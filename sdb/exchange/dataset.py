@@ -298,7 +298,7 @@ def _flush(path: str) -> None:
 
 
 def _rename(made: str, path: str, *, overwrite: bool) -> None:
-    """Give a complete folder its name; one that has the name goes away afterwards."""
+    """Rename a complete folder; one that has the name goes away afterwards."""
     with ExitStack() as stack:
         if overwrite and os.path.isdir(path) and os.listdir(path):  # noqa: PTH112, PTH208
             old = f"{made}.old"
