@@ -10,6 +10,7 @@
 ``pending``       the versions of a table that a mirror does not have yet
 ``mirror``        a mirror of a table
 ``checkpoints``   checkpoints of the log, by `deltalake`
+``dataset``       a version as a plain folder of Parquet files
 ``policies``      mirrors that definitions declare: kept up, and how far behind
 ``follow``        a mirror that is brought up to date again and again
 ================  =========================================================================
