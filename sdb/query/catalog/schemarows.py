@@ -16,8 +16,9 @@ from sdb.table.schema.types import DATE, TIMESTAMP, ListType, MapType, StructTyp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.query.catalog.dataset import ValuePath
     from sdb.table.schema.columns import TableColumn, TableSchema
@@ -45,13 +46,18 @@ class SchemaRows:
         self.row = StructType(schema.columns)
         self._present = frozenset(present)
         self._presence: dict[int, bool | None] = {}
-        # The paths of all fields of the rows; None: they are not known
-        self.fields: frozenset[FieldPath] | None = None
+        # Returns the paths of all fields of the rows; None: they are not known
+        self.find_fields: Callable[[], frozenset[FieldPath] | None] = lambda: None
 
     @cached_property
     def is_plain(self) -> bool:
         """True if all columns are the fields of their names."""
         return is_plain(self.schema)
+
+    @cached_property
+    def fields(self) -> frozenset[FieldPath] | None:
+        """The paths of all fields of the rows; None: they are not known."""
+        return self.find_fields()
 
     @property
     def names(self) -> list[str]:
@@ -79,7 +85,7 @@ class SchemaRows:
     def of_eras(self, present: Iterable[int]) -> SchemaRows:
         """Return the same of fewer packfiles."""
         rows = SchemaRows(self.schema, present)
-        rows.fields = self.fields
+        rows.find_fields = lambda: self.fields
         return rows
 
     def hidden(self, era: int) -> frozenset[int]:
@@ -140,7 +146,7 @@ class SchemaRows:
         """
         if not is_nested(kind):
             return True
-        if path is None or self.fields is None or not self._has_own_names(kind):
+        if path is None or not self._has_own_names(kind) or self.fields is None:
             return False
         return _has_all(kind, _tree(self.fields, path))
 
@@ -210,6 +216,14 @@ class SchemaRows:
             return False
         folded = fold(visitor.rewrite(part, stop=put))
         return folded in (_FALSE, ast.Literal(None), ast.Missing())
+
+
+class NamedPacks(list["Packfile"]):
+    """Packfiles of which queries name columns: fields of rows have other names."""
+
+    def __init__(self, packs: Iterable[Packfile], rows: SchemaRows) -> None:
+        super().__init__(packs)
+        self.rows = rows
 
 
 def is_plain(schema: TableSchema) -> bool:
