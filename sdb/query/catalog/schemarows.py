@@ -8,7 +8,7 @@ from sdb.errors import QueryError
 from sdb.query.analyze.folding import fold
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.operators import balanced, operands
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table.schema import eras
 from sdb.table.schema.columns import columns_of, instant_us, shown, walk
 from sdb.table.schema.names import meant, named
@@ -174,35 +174,11 @@ class SchemaRows:
         if isinstance(part, ast.Binary) and part.op == "OR":
             sides = [self._stored_part(side) for side in (part.left, part.right)]
             return None if None in sides else ast.Binary("OR", *sides)  # type: ignore[arg-type]
-        failed = False
-        defaults: set[ast.Literal] = set()
-
-        def stored(node: ast.Node) -> ast.Node | None:
-            nonlocal failed
-            if isinstance(node, ast.Subquery | ast.Exists | ast.Aggregate):
-                failed = True
-                return node
-            if not isinstance(node, ast.Name | ast.Dot | ast.Index):
-                return None
-            steps = steps_of(node)
-            if steps is None:
-                return None
-            default = self.default_at(steps)
-            if default is not None:
-                defaults.add(default)
-                column = named(self.schema.columns, str(steps[0]))
-                assert column is not None  # noqa: S101 - it has a default
-                return expression_of(column.path, node)
-            path = self.stored(steps)
-            if not path:
-                failed = True
-                return node
-            return expression_of(path, node)
-
-        moved = visitor.rewrite(part, stop=stored)
-        if failed or len(defaults) > 1:
+        names = _StoredNames(self)
+        moved = visitor.rewrite(part, stop=names.stored)
+        if names.has_failed or len(names.defaults) > 1:
             return None
-        if defaults and not self._fails(part, defaults.pop()):
+        if names.defaults and not self._fails(part, names.defaults.pop()):
             return None
         return moved
 
@@ -216,6 +192,37 @@ class SchemaRows:
             return False
         folded = fold(visitor.rewrite(part, stop=put))
         return folded in (_FALSE, ast.Literal(None), ast.Missing())
+
+
+class _StoredNames:
+    """Replaces the columns of a condition by the fields that have their values."""
+
+    def __init__(self, rows: SchemaRows) -> None:
+        self._rows = rows
+        self.has_failed = False  # whether a column has no field of its own
+        self.defaults: set[ast.Literal] = set()  # what columns show of rows without the field
+
+    def stored(self, node: ast.Node) -> ast.Node | None:
+        """Return what stands for a node as a whole, if it does."""
+        if isinstance(node, ast.Subquery | ast.Exists | ast.Aggregate):
+            self.has_failed = True
+            return node
+        if isinstance(node, ast.Among):  # of whose path no visitor knows
+            path = self._rows.stored(steps_of(node.path) or ())
+            self.has_failed |= not path
+            return replace(node, path=expression_of(path, node.path)) if path else node
+        steps = steps_of(node) if isinstance(node, ast.Name | ast.Dot | ast.Index) else None
+        return None if steps is None else self._field(steps, node)
+
+    def _field(self, steps: ValuePath, node: ast.Node) -> ast.Node:
+        default = self._rows.default_at(steps)
+        column = named(self._rows.schema.columns, str(steps[0]))
+        if default is not None and column is not None:
+            self.defaults.add(default)
+            return expression_of(column.path, node)
+        path = self._rows.stored(steps)
+        self.has_failed |= not path
+        return expression_of(path, node) if path else node
 
 
 class NamedPacks(list["Packfile"]):
