@@ -41,7 +41,11 @@ _BARE = {
     "version",
     "views",
 }
-_SPARK = "Pack on Spark; build the environment of its executors."
+_GROUP_HELP = {
+    "schema": "Columns of a table: infer, show, set, check and compare them.",
+    "spark": "Pack on Spark; build the environment of its executors.",
+    "export": "Mirror a table in the formats of others.",
+}
 _FIRST_DAY = """\
   sdb pack events.json.gz               pack rows into events.zion
   sdb describe-file events.zion         show its size, blocks and times
@@ -115,7 +119,7 @@ class _Command(TyperCommand):
 def _summary(name: str) -> str:
     """Return the first line of what the help says of a command."""
     if name in GROUPS:
-        return _SPARK
+        return _GROUP_HELP[name]
     text: str = load(name).command.__doc__
     return text.partition("\n")[0]
 
@@ -141,7 +145,7 @@ def _build(name: str) -> Any:
     for leaf in full:
         _add(group, leaf)
     examples = [load(leaf).EXAMPLES[0] for leaf in full]
-    group.callback(epilog=_epilog(examples), help=_SPARK)(lambda: None)
+    group.callback(epilog=_epilog(examples), help=_GROUP_HELP[name])(lambda: None)
     return get_command(group)
 
 

@@ -14,6 +14,7 @@ from sdb import durations, instants, notes, sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.errors import NotFoundError, SdbError, UsageError
+from sdb.lake.names import is_lake_input
 from sdb.table.format.keys import TableKeys
 from sdb.table.sync.result import Synced
 
@@ -44,7 +45,7 @@ def check_alone(what: str, options: dict[str, bool]) -> None:
         raise UsageError(f"{what} takes what is new: not with {', '.join(others)}")
 
 
-def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
+def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:  # noqa: C901
     """Report what has become of the inputs of a table, on standard error."""
     name = f"{synced.database}/{synced.table}"
     for reject in synced.rejected:
@@ -65,6 +66,9 @@ def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
         return
     if not (verbose or sys.stderr.isatty()):
         return
+    if synced.sources:
+        _tell_sources(name, synced)
+        return
     if synced.rejected:
         failed = sizes.counted(len(synced.rejected), "input")
         _say(f"{name}: {failed} failed: tried again after a change, or with --retry (sdb inputs)")
@@ -75,12 +79,21 @@ def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
         _say(text)
 
 
+def _tell_sources(name: str, synced: Synced) -> None:
+    """Report the versions of Delta and Iceberg tables that were taken."""
+    for taken in synced.sources:
+        rows = f"{taken.rows:,} rows in, {taken.rows_removed:,} out"
+        what = f"version {taken.source_version} of {taken.source}"
+        _say(f"{name}: {what}: {rows}, version {taken.version}")
+
+
 def _tell_others(name: str, synced: Synced) -> None:
     """Report inputs that are not what was taken, and those that were passed over."""
     keeps = "the table keeps its rows"
+    replaced = tuple(uri for uri in synced.replaced if not is_lake_input(uri))
     for what, uris, outcome in (
         ("changed", synced.changed, f"{keeps}; --changed replace takes the new ones"),
-        ("changed", synced.replaced, "its rows make room for the new ones"),
+        ("changed", replaced, "its rows make room for the new ones"),
         ("vanished", synced.vanished, f"{keeps}; --vanished delete removes them"),
     ):
         if uris:
@@ -227,7 +240,7 @@ def _failed(root: TableRoot, database: str, table: str) -> str:
 
     head = find_table(root, database, table)
     known = () if head is None else islice(head.inputs.walk(), _MOST_COUNTED)
-    failed = sum(entry.is_failed for entry in known)
+    failed = sum(entry.is_failed and not is_lake_input(entry.path) for entry in known)
     return f", of which {failed:,} failed (sdb inputs, sdb sync --retry)" if failed else ""
 
 
@@ -245,7 +258,7 @@ def follow_tables(  # noqa: PLR0913 - the command's options, by name
     *,
     interval: str,
     settle: str | None,
-    changed: str,
+    changed: str | None,
     queue: str | None,
     as_json: bool,
     verbose: bool,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.catalog.storedqueries import StoredQuery
     from sdb.table.catalog.views import View
     from sdb.table.definition.definition import Definition
     from sdb.table.format.versionref import Given
@@ -286,10 +287,16 @@ class Connection:
         >>> for action in db.maintain("web", dry_run=True).actions:
         ...     print(action.table, action.action, action.text)
         """
+        from sdb.exchange.policies import Exporter
         from sdb.table.upkeep.maintain import TableChoice, maintain_tables
 
         database, _, pattern = (name or "").partition(".")
-        return maintain_tables(self._root, TableChoice(database, pattern or "*"), **options)
+        return maintain_tables(
+            self._root,
+            TableChoice(database, pattern or "*"),
+            export=Exporter(options.get("stop")),
+            **options,
+        )
 
     def status(self, name: str | None = None, *, exact: bool = False) -> list[TableStatus]:
         """Report what tables need, and which command mends it: ``sdb status``.
@@ -335,6 +342,128 @@ class Connection:
         from sdb.query.api import sql
 
         return sql(text, root=self._root.location, **self._chosen(options))
+
+    def stored_queries(self) -> list[StoredQuery]:
+        """Return the stored queries below the root, sorted by name.
+
+        Returns
+        -------
+        list of StoredQuery
+            Each has ``name``, ``text``, ``params`` and ``description``; damaged ones are left out
+            with a warning.
+
+        Examples
+        --------
+        >>> text = "SELECT COUNT(*) AS n FROM web.gha WHERE type = $type"
+        >>> stored = db.store_query("types", text, params=["type:text=PushEvent"])
+        >>> [(query.name, query.params[0].text) for query in db.stored_queries()]
+        [('types', 'type:text=PushEvent')]
+        """
+        from sdb.table.catalog.storedqueries import queries
+
+        return list(queries(self._root))
+
+    def store_query(
+        self,
+        name: str,
+        text: str,
+        *,
+        params: Sequence[str] = (),
+        description: str = "",
+        replace: bool = False,
+    ) -> StoredQuery:
+        """Store a query under a name, by which :meth:`run_query` and `sdb serve` answer it.
+
+        Parameters
+        ----------
+        name : str
+            Its name: letters, digits, ``_`` and ``-``.
+        text : str
+            The query, with parameters as ``$name``.
+        params : sequence of str
+            Its parameters, each as ``name:type`` or ``name:type=default``, of the types ``text``,
+            ``integer``, ``number``, ``boolean``, ``time`` and ``list``.
+        description : str
+            What it is for.
+        replace : bool
+            Whether it may replace a query of the same name.
+
+        Returns
+        -------
+        StoredQuery
+            What was stored.
+
+        Raises
+        ------
+        QueryError, UsageError
+            It cannot be parsed, or has other parameters than those that are declared.
+        ExistsError
+            There is one of that name, and `replace` is off.
+        """
+        from sdb.query.storedquery import checked
+        from sdb.table.catalog.storedqueries import StoredQuery, param, put
+
+        declared = tuple([param(each) for each in params])
+        query = checked(StoredQuery(name, text, declared, description))
+        put(self._root, query, replace=replace)
+        return query
+
+    def drop_query(self, name: str) -> None:
+        """Delete a stored query.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Raises
+        ------
+        NotFoundError
+            Nothing has the name.
+        """
+        from sdb.table.catalog.storedqueries import drop
+
+        drop(self._root, name)
+
+    def run_query(self, name: str, params: Mapping[str, object] | None = None) -> Result:
+        """Run a stored query.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        params : mapping, optional
+            Values of its parameters; those that are left out have their defaults.
+
+        Returns
+        -------
+        Result
+            The rows, which are computed when they are first read.
+
+        Raises
+        ------
+        NotFoundError
+            Nothing has the name.
+        UsageError
+            A parameter is missing, unknown, or of another type.
+
+        Examples
+        --------
+        >>> text = "SELECT COUNT(*) AS n FROM web.gha WHERE type = $type"
+        >>> stored = db.store_query("events", text, params=["type:text"])
+        >>> list(db.run_query("events", {"type": "ForkEvent"}))
+        [{'n': 25}]
+        """
+        import time
+
+        from sdb.query.storedquery import texts_of, values
+        from sdb.table.catalog.storedqueries import find
+
+        query = find(self._root, name)
+        if query is None:
+            raise NotFoundError(f"there is no query {name!r}", hint="sdb query-store list")
+        bound, _ = values(query, texts_of(params or {}), time.time_ns() // 1000)
+        return self.sql(query.text, params=bound)
 
     def execute(self, text: str, **options: Unpack[ExecuteOptions]) -> list[Executed]:
         """Run statements that change tables.

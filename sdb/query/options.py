@@ -106,6 +106,14 @@ class RestoreOptions(TypedDict, total=False):
     only_dropped: bool
 
 
+class SchemaOptions(TypedDict, total=False):
+    """Options of `Table.set_schema`."""
+
+    mode: str
+    author: str
+    message: str
+
+
 class CompactOptions(TypedDict, total=False):
     """Options of `Table.compact`."""
 

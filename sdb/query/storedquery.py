@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 from sdb import instants
 from sdb.errors import UsageError
@@ -61,8 +62,11 @@ def values(
     Raises
     ------
     UsageError
-        One is missing, or of another type.
+        One is missing, or of another type, or the query has none of that name.
     """
+    if unknown := sorted(texts.keys() - {each.name for each in query.params}):
+        expected = ", ".join(each.name for each in query.params) or "no parameter"
+        raise UsageError(f"{query.name} has no parameter {unknown[0]!r}", expected=expected)
     bound: dict[str, object] = {}
     counts = False
     for each in query.params:
@@ -72,6 +76,19 @@ def values(
         bound[each.name] = value(each, text, now_us)
         counts = counts or (each.type == "time" and instants.relative(text) is not None)
     return bound, counts
+
+
+def texts_of(params: Mapping[str, object]) -> dict[str, str]:
+    """Return values of parameters as requests write them."""
+    texts = {}
+    for name, wanted in params.items():
+        if isinstance(wanted, str):
+            texts[name] = wanted
+        elif isinstance(wanted, datetime):
+            texts[name] = wanted.isoformat()
+        else:
+            texts[name] = json.dumps(wanted)
+    return texts
 
 
 def value(param: QueryParam, text: str, now_us: int) -> object:

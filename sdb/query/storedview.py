@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         PurgeOptions,
         PushOptions,
         RestoreOptions,
+        SchemaOptions,
         SyncOptions,
     )
     from sdb.query.splits import Splits
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.refs import NamedVersion
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.commit.schemas import ChangedSchema
     from sdb.table.format.versionref import Given
     from sdb.table.history.diff import TableDifference
     from sdb.table.history.fork import SentTable
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from sdb.table.maintenance.compact import Compacted
     from sdb.table.maintenance.expire import Expired
     from sdb.table.maintenance.validate import TableReport
+    from sdb.table.packfiles.schemas import DepartureCount
+    from sdb.table.schema.columns import TableSchema
     from sdb.table.sync.result import Synced
     from sdb.table.sync.status import InputStatus
     from sdb.table.upkeep.maintain import Maintained
@@ -234,12 +238,15 @@ class Table(TableRows):
 
     def maintain(self, **options: Unpack[MaintainOptions]) -> Maintained:
         """Keep the table small; options as in :meth:`sdb.Connection.maintain`."""
+        from sdb.exchange.policies import Exporter
         from sdb.table.upkeep.maintain import TableChoice, maintain_tables
 
         self._check_main()
         keys = self._handle.keys
         chosen = TableChoice(keys.database, keys.table)
-        maintained = maintain_tables(self._handle.root, chosen, **options)
+        maintained = maintain_tables(
+            self._handle.root, chosen, export=Exporter(options.get("stop")), **options
+        )
         self._reopen()
         return maintained
 
@@ -323,6 +330,70 @@ class Table(TableRows):
         from sdb.table.sync.status import input_states
 
         return input_states(self._handle, seek=seek, check=check)
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of this version; None: it has none, and rows have whatever fields they have.
+
+        Examples
+        --------
+        >>> db.table("web.gha").schema is None
+        True
+        """
+        return self._handle.schema
+
+    def infer_schema(self) -> TableSchema:
+        """Return a schema that all rows conform to; nothing is stored.
+
+        Examples
+        --------
+        >>> db.table("web.gha").infer_schema().columns[0].name
+        'id'
+        """
+        from sdb.table.packfiles.schemas import inferred
+
+        return inferred(self._handle)
+
+    def set_schema(
+        self,
+        schema: TableSchema | dict[str, object] | list[object] | str | None,
+        **options: Unpack[SchemaOptions],
+    ) -> ChangedSchema:
+        """Set the schema, in a version of its own: `sdb schema set`.
+
+        Parameters
+        ----------
+        schema : TableSchema, dict, list or str
+            The schema, or its JSON, see docs/schemas.md; None takes it away.
+        mode : str
+            What becomes of rows that depart: ``observe``, ``quarantine`` or ``reject``.
+        author, message : str
+            Recorded in the version.
+
+        Returns
+        -------
+        ChangedSchema
+            The version, and its schema.
+        """
+        from sdb.query.writes.schemasetting import set_schema
+
+        done = set_schema(*self._place, schema, branch=self._target, **options)
+        self._reopen()
+        return done
+
+    def check_schema(self) -> list[DepartureCount]:
+        """Count the rows that depart from the schema, by column and reason: `sdb schema check`.
+
+        Raises
+        ------
+        UsageError
+            The table has no schema.
+        """
+        from sdb.table.packfiles.schemas import departures_of
+
+        if self._handle.schema is None:
+            raise UsageError(f"{self.name} has no schema")
+        return departures_of(self._handle, self._handle.schema)
 
     @property
     def inspect(self) -> TableInspection:

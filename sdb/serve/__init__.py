@@ -34,13 +34,12 @@ rest of the package imports nothing of this.
 ``openapi``      the OpenAPI document of operations
 ``queries``      requests for queries
 ``stored``       stored queries by their names
-``seafowl``      requests of clients of Seafowl
+``seafowl``      requests of clients of Seafowl: a folder of its own
 ``tags``         tags of their answers, from their plans
 ``metrics``      what Prometheus reads
 ``answers``      answers as they are made
-``protocol``     connections, with bounds on what one may hold
 ``tables``       tables, versions, changes: a folder of its own
 ``app``          gate in front of all routes, and what is shared
-``server``       the process: sockets, signals, the end
+``process``      the process: a folder of its own
 ===============  ================================================================
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
@@ -17,7 +18,7 @@ from sdb.query.api import run
 from sdb.serve.admission import Slots
 from sdb.serve.conditional import header_text, is_known
 from sdb.serve.forms import write
-from sdb.serve.pipe import Output, Pipe
+from sdb.serve.pipe import CODINGS, Output, Pipe
 from sdb.serve.problems import HttpError, hide, problem_line
 from sdb.serve.running import GoneError, RunningQueries
 from sdb.serve.streams import CutError, pieces, sent
@@ -46,6 +47,8 @@ _SMALL_BYTES = 1 << 20
 _SMALL_TOTAL_BYTES = 64 << 20
 _KEPT_BYTES = 4 << 20
 """Rows beyond this size go to a file, where types are found out before the first one is written."""
+_MOST_CODINGS = 32
+_WEIGHT = re.compile(r"[01](?:\.[0-9]{0,3})?")
 _PLANS = 4
 _LOOKS = 4
 
@@ -61,7 +64,7 @@ class Engine:
         self._looks = ThreadPoolExecutor(_LOOKS, "look")
         self._planning = asyncio.Semaphore(_PLANS)
         self._tags = TagCache()
-        self._is_remote = store_of(settings.root).is_remote
+        self.is_remote = store_of(settings.root).is_remote
         self._answers: LruCache[str, tuple[bytes, dict[str, str]]] = LruCache(
             most_bytes=_SMALL_TOTAL_BYTES, size_of=lambda answer: len(answer[0])
         )
@@ -75,7 +78,7 @@ class Engine:
         tag = self._tags.get(key) if key else None
         if tag is None:
             return None
-        if self._is_remote:
+        if self.is_remote:
             loop = asyncio.get_running_loop()
             is_same = await loop.run_in_executor(self._looks, is_current, tag)
         else:
@@ -215,6 +218,7 @@ class Answer:
 
     * ``key``: The text that the request is known again by; empty: it is not.
     * ``headers``: Returns the headers of answers with a tag.
+    * ``is_repeatable``: Whether the same request asks the same query, whatever has changed.
     """
 
     def __init__(
@@ -225,17 +229,22 @@ class Answer:
         rights: Rights,
         key: str,
         headers: Callable[[Tag], dict[str, str]],
+        *,
+        is_repeatable: bool = False,
     ) -> None:
         self._engine, self._request, self._query = engine, request, query
         self._rights, self._key, self._make_headers = rights, key, headers
-        self._is_gzip = query.form.is_text and accepts_gzip(request)
+        self._coding = coding_of(request) if query.form.is_text else ""
         self._headers: dict[str, str] = {}
+        self._is_repeatable = is_repeatable and not engine.is_remote
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
         tag = await self._engine.known_tag(self._key)
         response = None if tag is None else self._at_hand(tag)
         if response is not None:
+            if self._is_repeatable:
+                scope["sdb.at_hand"] = tag, response.body
             await response(scope, receive, send)
             return
         limits = self._engine.settings.limits(self._rights.limits, self._query.timeout_seconds)
@@ -276,12 +285,12 @@ class Answer:
         return self._response(body, more)
 
     def _kept_key(self, tag: Tag) -> str:
-        return tag.text and f"{'gzip ' if self._is_gzip else ''}{tag.text}"
+        return tag.text and f"{self._coding} {tag.text}"
 
     def _response(self, body: bytes | None, more: dict[str, str]) -> Response:
         headers = {**self._headers, **more}
-        if self._is_gzip:
-            headers["content-encoding"] = "gzip"
+        if self._coding:
+            headers["content-encoding"] = self._coding
         return Response(body, 200, headers, self._query.form.media_type)
 
     def _head(self, more: dict[str, str]) -> Response:
@@ -362,7 +371,7 @@ class Answer:
             pipe.write,
             running.cancellation,
             most_bytes=running.limits.answer_bytes,
-            is_gzip=self._is_gzip,
+            coding=self._coding,
         )
 
         def compute() -> dict[str, str]:
@@ -396,10 +405,19 @@ def told(running: Running, error: BaseException) -> SdbError:
     return HttpError(500, "the query failed: the server's log says why", code="internal")
 
 
-def accepts_gzip(request: Request) -> bool:
-    """Return whether a client takes gzip."""
-    for part in ",".join(request.headers.getlist("accept-encoding")).lower().split(","):
-        coding, _, weight = part.partition(";")
-        if coding.strip() in {"gzip", "x-gzip"}:
-            return weight.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
-    return False
+def coding_of(request: Request) -> str:
+    """Return the content coding of an answer that its client takes, and wants most.
+
+    Returns: Empty if it takes none, or wants the answer as it is.
+    """
+    header = ",".join(request.headers.getlist("accept-encoding")).lower()
+    weights: dict[str, float] = {}
+    for part in header.split(",")[:_MOST_CODINGS]:
+        coding, *rest = part.replace(" ", "").replace("\t", "").split(";")
+        text = next((each[2:] for each in rest if each.startswith("q=")), "1")
+        is_weight = _WEIGHT.fullmatch(text) is not None
+        weights[coding.removeprefix("x-")] = float(text) if is_weight else 0.0
+    others = weights.get("*", 0.0)
+    wanted = {coding: weights.get(coding, others) for coding in CODINGS}
+    best = max(CODINGS, key=wanted.__getitem__)
+    return best if wanted[best] > 0 and wanted[best] >= weights.get("identity", 0.0) else ""

@@ -9,7 +9,7 @@ import json
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -21,14 +21,17 @@ from starlette.responses import Response
 from sdb import notes
 from sdb.errors import SdbError
 from sdb.serve import metrics as metrics_module
-from sdb.serve.access import EVERYTHING, READING, Rights
+from sdb.serve.access import Rights
 from sdb.serve.answers import Answer, Engine
 from sdb.serve.conditional import answered, header_text
 from sdb.serve.operations import OPERATIONS
 from sdb.serve.problems import HttpError, hide, response, status_of
+from sdb.serve.process.repeats import RepeatedAnswer, head_of, line_of
 from sdb.serve.queries import query_of
 from sdb.serve.routes import routes
-from sdb.serve.seafowl import SeafowlResources, plain
+from sdb.serve.seafowl.names import is_seafowl
+from sdb.serve.seafowl.queries import SeafowlResources, plain
+from sdb.serve.seafowl.uploads import UploadResources
 from sdb.serve.stored import StoredResources
 from sdb.serve.streams import CutError, patiently
 from sdb.serve.tables.catalog import TableResources
@@ -40,20 +43,22 @@ from sdb.serve.tables.tailing import TailResources
 from sdb.serve.tables.views import ViewResources
 from sdb.serve.tables.watching import IndexWatch
 from sdb.serve.tables.writes import Writes
-from sdb.serve.tokens import TokenFile
+from sdb.serve.tags import is_current
 from sdb.table.catalog.root import table_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
     from typing import Any
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sdb.serve.described import NoMembers
+    from sdb.serve.process.repeats import Repeats
     from sdb.serve.queries import AskedQuery
     from sdb.serve.settings import ServerSettings
     from sdb.serve.tags import Tag
+    from sdb.serve.tokens import TokenRights
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _OPEN = frozenset({"/healthz", "/readyz"})
@@ -66,9 +71,13 @@ _VARY = "accept, accept-encoding, authorization"
 _EXPOSED = "etag, sdb-query-id, sdb-versions, sdb-blocks, sdb-warnings, sdb-notes, sdb-no-tag"
 
 
-def make_app(settings: ServerSettings) -> Gate:
-    """Make the application of a server."""
-    service = Service(settings)
+def make_app(settings: ServerSettings, rights: TokenRights, repeats: Repeats) -> Gate:
+    """Make the application of a server.
+
+    * ``rights``: Rights of tokens.
+    * ``repeats``: Where answers are remembered for connections.
+    """
+    service = Service(settings, rights, repeats)
     root, in_thread, engine, watch = (
         service.root,
         service.in_thread,
@@ -85,13 +94,13 @@ def make_app(settings: ServerSettings) -> Gate:
         ViewResources(root, in_thread),
         StoredResources(root, in_thread, service.answer),
         SeafowlResources(service.answer, writes),
+        UploadResources(root, in_thread, service.metrics),
         TailResources(root, in_thread, watch, engine.slots, settings),
         RefResources(root, in_thread, service.metrics),
         writes,
     )
     app = Starlette(
         routes=routes(OPERATIONS, *owners),
-        lifespan=service.lifespan,
         exception_handlers={SdbError: _problem, HTTPException: _http_problem, Exception: _fault},
     )
     app.state.root, app.state.watch = settings.root, watch
@@ -101,7 +110,7 @@ def make_app(settings: ServerSettings) -> Gate:
 class Service:
     """The state that requests share."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, rights: TokenRights, repeats: Repeats) -> None:
         self.settings = settings
         self.metrics = metrics_module.Metrics()
         self.engine = Engine(settings, self.metrics)
@@ -110,11 +119,10 @@ class Service:
         # What an answer to a page of another origin says of it is not for pages of others.
         self._vary = _VARY + (", origin" if settings.cors else "")
         self.watch = IndexWatch(self.root, self.in_thread)
+        self.rights, self.repeats = rights, repeats
 
-    @asynccontextmanager
-    async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        """Run until the server ends."""
-        yield
+    def close(self) -> None:
+        """Stop all that runs."""
         self.engine.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -164,7 +172,7 @@ class Service:
         """Answer a query that was read from a request, with a tag.
 
         * ``rights``: Those that it is asked with; those of the request if not given.
-        * ``about``: What the query depends on besides the request.
+        * ``about``: What the query depends on besides the request and the tables that it names.
         * ``vary``: Headers of the request that count, if they are other ones.
         """
         rights = request.state.rights if rights is None else rights
@@ -174,7 +182,9 @@ class Service:
             headers = self._headers(query, tag, is_safe=request.method != "POST")
             return headers | {"vary": vary} if vary else headers
 
-        return Answer(self.engine, request, query, rights, key, headers)
+        return Answer(
+            self.engine, request, query, rights, key, headers, is_repeatable=bool(key) and not about
+        )
 
     async def openapi(self, request: Request, _: NoMembers) -> Response:
         """Return the description of all operations."""
@@ -227,9 +237,12 @@ class Gate:
 
     def __init__(self, app: ASGIApp, settings: ServerSettings, service: Service) -> None:
         self._app, self._settings, self._service = app, settings, service
-        self._tokens = None if settings.tokens is None else TokenFile(settings.tokens)
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
         self._hosts = _LOCAL_NAMES | {name.lower() for name in settings.hosts} | {own.lower()}
+
+    def close(self) -> None:
+        """Stop all that runs: the server has ended."""
+        self._service.close()
 
     def end_waiting(self) -> None:
         """Answer all who wait for changes of tables: the server is ending."""
@@ -237,16 +250,17 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or answer it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         started, sent, status = time.perf_counter(), 0, 0
+        headers: list[tuple[bytes, bytes]] = []
 
         async def counted(message: Message) -> None:
-            nonlocal sent, status
+            nonlocal sent, status, headers
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *self._more(request, started)]
+                headers = message["headers"] = [
+                    *message["headers"],
+                    *self._more(request, started),
+                ]
             else:
                 sent += len(message.get("body", b""))
             await patiently(send, message, request, self._settings.stall_seconds)
@@ -262,20 +276,58 @@ class Gate:
         except CutError:
             is_cut = True  # the server closes the connection: the answer has no end
         finally:
-            self._log(request, status, sent, time.perf_counter() - started, is_cut=is_cut)
+            line = self._log(request, status, sent, time.perf_counter() - started, is_cut=is_cut)
+            self._remember(request, status, headers, line)
+
+    def _remember(
+        self,
+        request: Request,
+        status: int,
+        headers: list[tuple[bytes, bytes]],
+        line: dict[str, Any],
+    ) -> None:
+        """Remember the answer to a request that may come again, if it was at hand."""
+        at_hand: tuple[Tag, bytes] | None = request.scope.get("sdb.at_hand")
+        key = request.scope.get("sdb.key")
+        if at_hand is None or key is None:
+            return
+        tag, body = at_hand
+        service, route = self._service, request.scope["route"].path
+        metrics = service.metrics
+        is_unchanged = status == HTTPStatus.NOT_MODIFIED
+        sent = metrics.sent
+        counters = (
+            metrics.requests.labels(route, str(status)).inc,
+            (metrics.unchanged if is_unchanged else metrics.kept).inc,
+            partial(sent.inc, len(body)),
+        )
+        service.repeats.put(
+            key,
+            RepeatedAnswer(
+                partial(is_current, tag),
+                _secret(request.headers.get("authorization", "")),
+                request.state.rights,
+                status,
+                head_of(status, headers),
+                body,
+                counters,
+                metrics.seconds.labels(route).observe,
+                line_of(line) if self._settings.access_log else "",
+            ),
+        )
 
     def _refusal(self, request: Request) -> Response | None:
         """Return the answer to a request that does not get in."""
-        is_seafowl = request.url.path.startswith("/q/") or request.url.path == "/q"
+        is_of_seafowl = is_seafowl(request.url.path)
         try:
             if request.url.path not in _OPEN:  # probes ask by the address of a container
                 self._check_host(request)
             self._check_origin(request)
             if request.method == "OPTIONS" and request.headers.get("origin") in self._settings.cors:
                 return Response(status_code=204)
-            request.state.rights = self._rights(request, is_seafowl=is_seafowl)
+            request.state.rights = self._rights(request, is_seafowl=is_of_seafowl)
         except HttpError as error:
-            return plain(error) if is_seafowl else response(error)
+            return plain(error) if is_of_seafowl else response(error)
         return None
 
     def _check_origin(self, request: Request) -> None:
@@ -288,22 +340,24 @@ class Gate:
 
     def _check_host(self, request: Request) -> None:
         """Check that the client means this server, and no name that leads here by accident."""
-        host = request.headers.get("host", "").lower()
+        hosts = request.headers.getlist("host")
+        if len(hosts) > 1:
+            raise HttpError(400, "the request has more than one header Host", code="host")
+        host = "".join(hosts).lower()
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         if name not in self._hosts:
             hint = "sdb serve --host-name NAME allows it"
             raise HttpError(421, f"the server is not {name[:200]!r}", code="host", hint=hint)
 
     def _rights(self, request: Request, *, is_seafowl: bool) -> Rights:
-        if self._tokens is None:
+        secret = _secret(request.headers.get("authorization", ""))
+        if self._settings.tokens is None:
             if is_seafowl and "authorization" in request.headers:
                 raise HttpError(400, "USELESS_ACCESS_TOKEN", code="token")
-            return EVERYTHING if self._settings.may_write else READING
-        if request.url.path in _OPEN:
+        elif request.url.path in _OPEN:
             return Rights("", ())
-        secret = _secret(request.headers.get("authorization", ""))
         try:
-            token_rights = self._tokens.rights(secret) if secret else None
+            token_rights = self._service.rights.of(secret)
         except SdbError as error:
             print(f"sdb serve: {error.message}", file=sys.stderr, flush=True)  # noqa: T201
             raise HttpError(503, "the tokens cannot be read", code="tokens") from None
@@ -336,8 +390,8 @@ class Gate:
 
     def _log(
         self, request: Request, status: int, sent: int, seconds: float, *, is_cut: bool
-    ) -> None:
-        """Write the line of a request: no token, and no value of a parameter."""
+    ) -> dict[str, Any]:
+        """Write the line of a request, and return it: no token, and no value of a parameter."""
         route = request.scope.get("route")
         path = getattr(route, "path", "other")
         metrics = self._service.metrics
@@ -359,6 +413,7 @@ class Gate:
         }
         if self._settings.access_log:
             print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201
+        return line
 
 
 def _secret(header: str) -> str:

@@ -121,7 +121,7 @@ def write(result: Result, form: AnswerForm, output: Any, *, rows: int, end: bool
         case "html":
             return _write_page(result, output, rows)
         case "seafowl":
-            from sdb.serve.seafowl import write_lines
+            from sdb.serve.seafowl.queries import write_lines
 
             return write_lines(result, output)
         case "rows":

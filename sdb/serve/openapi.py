@@ -27,6 +27,9 @@ _PATHS = {
     "version": "the number of a version, or a reference such as `-1`",
     "ref": "the name",
     "id": "the id of a query, which its header Sdb-Query-Id has",
+    "database": "the database of tables without one",
+    "schema": "the database of the table; `public` is that of the path, if it has one",
+    "table": "the table, without its database",
 }
 _EXAMPLES = {
     "query": "SELECT 1 AS n",
@@ -34,6 +37,9 @@ _EXAMPLES = {
     "version": "1",
     "ref": "v1",
     "id": "0" * 32,
+    "database": "web",
+    "schema": "web",
+    "table": "gha",
 }
 _OPEN = (414, 421, 500, 501)
 _ALL = (401, *_OPEN)
@@ -111,7 +117,8 @@ def _operation(operation: Operation) -> Node:
 
 def _id(operation: Operation) -> str:
     method = f"{operation.method.lower()}_"
-    return method + operation.name.removeprefix(method)
+    where = "_in_database" if operation.path.startswith("/{database}/") else ""
+    return method + operation.name.removeprefix(method) + where
 
 
 def _in_path(path: str) -> list[Node]:

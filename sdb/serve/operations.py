@@ -9,7 +9,7 @@ from __future__ import annotations
 from sdb.serve.described import Operation
 from sdb.serve.forms import FORMS
 from sdb.serve.queries import Body
-from sdb.serve.seafowl import SeafowlBody
+from sdb.serve.seafowl.queries import SeafowlBody
 from sdb.serve.tables import parameters as p
 
 _FORMS = tuple(form.media_type.partition(";")[0] for form in FORMS)
@@ -59,29 +59,45 @@ QUERIES = (
     ),
 )  # fmt: skip
 
-SEAFOWL = (
-    Operation(
-        "GET",
-        "/q/{query}",
-        "seafowl_get",
-        "Answer a query by its SHA-256, as clients of Seafowl ask.",
-        "the rows",
-        params=None,
-        headers={"X-Seafowl-Query": "the query, percent-encoded"},
-        errors=_ASKS,
-        has_plain_errors=True,
-    ),
-    Operation(
-        "POST",
-        "/q",
-        "seafowl_post",
-        "Run statements, as clients of Seafowl do.",
-        "the rows",
-        body=SeafowlBody,
-        params=None,
-        errors=(*_ASKS, 403, 409),
-        has_plain_errors=True,
-    ),
+SEAFOWL = tuple(
+    operation
+    for start in ("", "/{database}")
+    for operation in (
+        Operation(
+            "GET",
+            f"{start}/q/{{query}}",
+            "seafowl_get",
+            "Answer a query by its SHA-256, as clients of Seafowl ask.",
+            "the rows",
+            params=None,
+            headers={"X-Seafowl-Query": "the query, percent-encoded"},
+            errors=_ASKS,
+            has_plain_errors=True,
+        ),
+        Operation(
+            "POST",
+            f"{start}/q",
+            "seafowl_post",
+            "Run statements, as clients of Seafowl do.",
+            "the rows",
+            body=SeafowlBody,
+            params=None,
+            errors=(*_ASKS, 403, 409),
+            has_plain_errors=True,
+        ),
+        Operation(
+            "POST",
+            f"{start}/upload/{{schema}}/{{table}}",
+            "seafowl_upload",
+            "Insert the rows of a CSV or Parquet file, as clients of Seafowl do.",
+            "the version that has the rows",
+            params=None,
+            bodies=("multipart/form-data",),
+            forms=("text/plain",),
+            errors=_CHANGES,
+            has_plain_errors=True,
+        ),
+    )
 )
 
 CATALOG = (

@@ -8,6 +8,8 @@ import threading
 import time
 import zlib
 
+import zstandard
+
 from sdb.cancellation import CancelledError
 from sdb.serve.problems import HttpError
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 20
 _LOOK_SECONDS = 0.1
 _FLUSH_SECONDS = 0.2
-_GZIP = 16 + zlib.MAX_WBITS
+_ZSTD_LEVEL = 1
 
 
 class Output(io.RawIOBase):
@@ -30,7 +32,7 @@ class Output(io.RawIOBase):
     * ``target``: Takes its bytes.
     * ``cancellation``: What ends the writer.
     * ``most_bytes``: So many may be written.
-    * ``is_gzip``: Whether its bytes are compressed.
+    * ``coding``: How its bytes are compressed, as Content-Encoding has it; empty: not at all.
     """
 
     def __init__(
@@ -39,11 +41,11 @@ class Output(io.RawIOBase):
         cancellation: Cancellation,
         *,
         most_bytes: int | None,
-        is_gzip: bool = False,
+        coding: str = "",
     ) -> None:
         super().__init__()
         self._target, self._cancellation, self._most = target, cancellation, most_bytes
-        self._compress = zlib.compressobj(1, zlib.DEFLATED, _GZIP) if is_gzip else None
+        self._compress = _COMPRESSORS[coding]() if coding else None
         self._flushed = time.monotonic()
         self._size = 0
         self.headers: dict[str, str] = {}  # of the answer, known before its first byte
@@ -82,7 +84,7 @@ class Output(io.RawIOBase):
         packed = self._compress.compress(piece)
         now = time.monotonic()
         if now - self._flushed > _FLUSH_SECONDS:  # the client waits for rows
-            packed += self._compress.flush(zlib.Z_SYNC_FLUSH)
+            packed += self._compress.sync()
             self._flushed = now
         if packed:
             self._target(packed)
@@ -91,14 +93,51 @@ class Output(io.RawIOBase):
     def finish(self) -> None:
         """Write what is left."""
         if self._compress is not None:
-            self._target(self._compress.flush())
+            self._target(self._compress.finish())
             self._compress = None
 
     def last(self, data: bytes) -> bytes:
         """Return bytes as they follow on what was written, where nothing else follows."""
         if self._compress is None:
             return data
-        return self._compress.compress(data) + self._compress.flush(zlib.Z_SYNC_FLUSH)
+        return self._compress.compress(data) + self._compress.sync()
+
+
+class _Gzip:
+    """A stream of gzip."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+        self.compress = self._stream.compress
+
+    def sync(self) -> bytes:
+        """Return all that a reader needs for what was compressed."""
+        return self._stream.flush(zlib.Z_SYNC_FLUSH)
+
+    def finish(self) -> bytes:
+        """End it."""
+        return self._stream.flush()
+
+
+class _Zstd:
+    """A stream of zstd."""
+
+    def __init__(self) -> None:
+        self._stream = zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compressobj()
+        self.compress = self._stream.compress
+
+    def sync(self) -> bytes:
+        """Return all that a reader needs for what was compressed."""
+        return self._stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+
+    def finish(self) -> bytes:
+        """End it."""
+        return self._stream.flush()
+
+
+_COMPRESSORS: dict[str, type[_Gzip | _Zstd]] = {"zstd": _Zstd, "gzip": _Gzip}
+CODINGS = tuple(_COMPRESSORS)
+"""Content codings of answers, the better ones first."""
 
 
 class Pipe:

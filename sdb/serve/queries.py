@@ -20,6 +20,8 @@ from sdb.serve.problems import HttpError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from starlette.requests import Request
 
     from sdb.query.syntax import ast
@@ -166,19 +168,29 @@ async def bounded(request: Request, most_bytes: int) -> bytes:
     HttpError
         It is larger, or does not come in time.
     """
-    pieces, size = [], 0
+    return b"".join([piece async for piece in streamed(request, most_bytes)])
+
+
+async def streamed(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
+    """Read the body of a request as it comes.
+
+    Raises
+    ------
+    HttpError
+        It is larger, or does not come in time.
+    """
+    size = 0
     try:
         async with asyncio.timeout(_BODY_SECONDS):
             async for piece in request.stream():
                 size += len(piece)
                 if size > most_bytes:
                     raise HttpError(413, f"the body is larger than {most_bytes:,} bytes")
-                pieces.append(piece)
+                yield piece
     except TimeoutError:
         raise HttpError(408, f"the body has not come within {_BODY_SECONDS:g} s") from None
     except ClientDisconnect:
         raise HttpError(499, "the client is gone", code="client_gone") from None
-    return b"".join(pieces)
 
 
 def _seconds(text: str) -> float | None:

@@ -223,3 +223,27 @@ class TokenFile:
             if hmac.compare_digest(known, digest):
                 granted = its_rights
         return granted
+
+
+class TokenRights:
+    """Rights of requests, by their tokens.
+
+    * ``path``: The file of tokens; None: there are none.
+    * ``others``: The rights of everybody where there are none.
+    """
+
+    def __init__(self, path: Path | None, others: Rights) -> None:
+        self._file = None if path is None else TokenFile(path)
+        self._others = others
+
+    def of(self, secret: str) -> Rights | None:
+        """Return the rights of a token; None: it has none.
+
+        Raises
+        ------
+        SdbError
+            The file of tokens cannot be read.
+        """
+        if self._file is None:
+            return self._others
+        return self._file.rights(secret) if secret else None

@@ -9,6 +9,7 @@
 ``faults``       the script of a simulation: what goes wrong with a call
 ``objectstore_base``  cheap answers of stores without folders and files
 ``keypatterns``  patterns of keys, where there are no folders
+``readerfile``   readers as files of Python
 ``local``        files
 ``s3``           objects of S3 and of what speaks its protocol
 ===============  ================================================================

@@ -2,6 +2,7 @@
 
 ===============  =====================================================================
 ``format``       bytes of every object: keys, index, descriptors, inputs tree, history
+``schema``       columns with ids over rows that need none: changes, merges, departures
 ``catalog``      find a root, open a table, look up a version
 ``commit``       the one way to change a table: compare-and-swap of its index
 ``inputs``       inputs that patterns find, and where they may be

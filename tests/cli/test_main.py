@@ -19,7 +19,7 @@ from typer.main import get_command
 import sdb
 from sdb import errors
 from sdb.cli import app, compat, main
-from sdb.cli.commands import load
+from sdb.cli.commands import leaves, load
 from tests.cli.conftest import environment
 from tests.patience import soon
 from tests.table.made import made_table
@@ -119,7 +119,7 @@ def test_exit_functions_run_before_a_quick_end(tmp_path: Path) -> None:
     assert result.stdout.splitlines()[1:] == ["done"]
 
 
-@pytest.mark.parametrize("name", [*app.COMMANDS, "spark env", "spark pack"])
+@pytest.mark.parametrize("name", [*app.COMMANDS, *leaves()])
 def test_help(run: Any, name: str) -> None:
     result = run(*name.split(), "--help")
     assert result.returncode == 0
@@ -168,7 +168,12 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in app.COMMANDS if name not in {"doctor", "spark"}])
+GROUPED = {"schema", "spark", "export"}  # with commands of their own
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in app.COMMANDS if name not in {"doctor", *GROUPED}]
+)
 def test_examples_run(tmp_path: Path, events: Path, sample: Path, name: str) -> None:
     shutil.copy(sample, tmp_path / "events.json.gz")
     if name == "pack":

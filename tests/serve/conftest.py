@@ -53,6 +53,7 @@ class Server:
             )
         self.url = self._ready()
         self.session = requests.Session()
+        self.get("/readyz")  # it listens before all of it is loaded
 
     def _ready(self) -> str:
         stop = time.monotonic() + START_SECONDS

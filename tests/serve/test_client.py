@@ -31,7 +31,8 @@ AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 REFUSED = {
     "compact": (), "gc": (), "expire": (), "purge": ("n = 1",), "sync": (), "fork": ("a.b",),
     "push": ("elsewhere",), "splits": (), "maintain": (), "status": (),
-    "validate": (), "describe": (), "lazy": (),
+    "validate": (), "describe": (), "lazy": (), "infer_schema": (),
+    "check_schema": (), "set_schema": ([],),
 }  # fmt: skip
 
 
@@ -229,6 +230,32 @@ def test_an_id_makes_appends_and_statements_once(db: Connection) -> None:
         db.append("logs.app", [])
 
 
+def test_stored_queries(db: Connection, lake: Path) -> None:
+    text = "SELECT COUNT(*) AS n FROM web.gha WHERE type = $type AND created_at > $start"
+    params = ["type:text=PushEvent", "start:time"]
+    local = sdb.connect(lake)
+    local.store_query("types", text, params=params, description="of a type")
+    (query,) = db.stored_queries()
+    assert (query.name, query.text, query.description) == ("types", text, "of a type")
+    assert [each.text for each in query.params] == params
+    asked = {"type": "ForkEvent", "start": dt.datetime(2014, 1, 1, tzinfo=dt.UTC)}
+    expected = list(local.sql("SELECT COUNT(*) AS n FROM web.gha WHERE type = 'ForkEvent'"))
+    assert list(db.run_query("types", asked)) == expected
+    assert list(db.run_query("types", {"start": "2099-01-01"})) == [{"n": 0}]
+    for name, wrong in (("types", {}), ("types", {"start": "x"}), ("types", asked | {"user": 1})):
+        with pytest.raises(errors.UsageError):
+            list(db.run_query(name, wrong))
+    for name in ("absent", "a/b", "types.csv", ""):
+        with pytest.raises(errors.NotFoundError):
+            list(db.run_query(name))
+    with pytest.raises(errors.ExistsError):
+        local.store_query("types", text, params=params)
+    local.store_query("types", "SELECT 1 AS n", replace=True)
+    assert list(db.run_query("types")) == [{"n": 1}]
+    local.drop_query("types")
+    assert db.stored_queries() == []
+
+
 def test_views(db: Connection) -> None:
     db.execute("CREATE VIEW web.pushes AS SELECT id FROM web.gha WHERE type = 'PushEvent'")
     (view,) = db.views()
@@ -291,7 +318,7 @@ def test_every_method_is_there_or_says_why_not(remote: Connection) -> None:
         remote.sync("logs.app")
     with pytest.raises(errors.UnsupportedError):
         remote.append("logs.app", [{"n": 1}], partition={"day": 1})
-    for name in ("handle", "snapshot"):
+    for name in ("handle", "snapshot", "schema"):
         with pytest.raises(errors.UnsupportedError):
             getattr(table, name)
     # Those that are inherited use nothing but what is replaced.

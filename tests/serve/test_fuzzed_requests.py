@@ -31,6 +31,9 @@ EXPECTED = {501, 503, 504}
 SAMPLES = {
     "name": ["web.gha", "logs.app", "logs.app@1", "logs.app@-1", "logs.app@dev", "web.nope"],
     "version": ["1", "-1", "99", "v1"],
+    "database": ["web", "logs", "nope"],
+    "schema": ["web", "logs", "public"],
+    "table": ["app", "gha", "new"],
     "ref": ["v1", "dev", "main", "-1", "x y"],
     "at": ["1", "-1", "v1", "dev", "-1d", "2026-01-01"],
     "from": ["1", "-1", "v1"],

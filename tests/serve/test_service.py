@@ -132,6 +132,9 @@ SELECT * FROM 'file:///etc/passwd'
 SELECT * FROM read_file('file:///etc/passwd')
 SELECT * FROM read_file('s3://bucket/key')
 SELECT * FROM 'https://example.org/x.json'
+SELECT * FROM 'delta:lake/t@3'
+SELECT * FROM read_file('delta+s3://bucket/t')
+SELECT * FROM 'iceberg:/lake/t'
 SELECT * FROM TABLE_GLOB('../*')
 SELECT * FROM TABLE_GLOB("*")
 SELECT * FROM TABLE_PATTERN(".*")
@@ -437,7 +440,7 @@ def test_the_server_ends_when_it_is_told_to(serve: Callable[..., Server]) -> Non
 
 
 def test_small_answers_are_sent_at_once() -> None:
-    from sdb.serve.server import _listen
+    from sdb.serve.process.server import _listen
     from sdb.serve.settings import ServerSettings
 
     # Else asyncio leaves Nagle's algorithm on, and each small answer takes 40 ms.

@@ -71,6 +71,7 @@ STATE = VersionState(
     adopted=7,
     traced=7,
     traced_since=5,
+    schema=b"schema",
     replaced=VersionPointer(5, "db/d/t/versions/5-foreign", '"e5"'),
     purged=4,
     joined=(VersionPointer(2, "db/d/t/versions/2", '"e2"'),),

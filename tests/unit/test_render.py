@@ -163,3 +163,13 @@ def test_nonsense_is_refused() -> None:
             lines(table, [("v", lanes)])
     with pytest.raises(UsageError, match="64 bits"):
         one("x", 2**63, type=pa.uint64())
+
+
+def test_a_member_without_a_name_is_the_line_if_it_is_alone(tmp_path: Path) -> None:
+    path = make(tmp_path / "a", MIXED + rows(20))
+    with sdb.open(path) as opened:
+        named = lines(_core.LaneScan(sources(opened), [(0, [], "j")]), [("row", {"j": 0})])
+    with sdb.open(path) as opened:
+        scan = _core.LaneScan(sources(opened), [(0, [], "j")])
+        alone = b"".join(_core.render_json(scan, [(None, {"j": 0})])).decode().splitlines()
+    assert alone == [line[len('{"row": ') : -1] for line in named]

@@ -71,7 +71,7 @@ impl Output {
 /// For each member a name and the columns of its lanes.
 type Columns = Vec<(Option<String>, HashMap<String, usize>)>;
 
-/// Lines of JSON of the rows of a stream; a member without a name has the empty one.
+/// Lines of JSON of the rows of a stream; a member without a name is the line if it is alone, and has the empty name if not.
 #[pyfunction]
 pub fn render_json(stream: &Bound<'_, PyAny>, columns: Columns) -> PyResult<RenderedRows> {
     render(stream, columns, Output::Json(Sink::default()))

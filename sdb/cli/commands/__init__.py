@@ -33,12 +33,14 @@ ROOMS = {
         "tables",
         "views",
         "cp",
+        "export",
         "rename",
         "drop",
         "undrop",
         "describe",
         "inputs",
         "def",
+        "schema",
     ),
     "versions": (
         "log",
@@ -73,7 +75,11 @@ ROOMS = {
 COMMANDS = tuple(name for names in ROOMS.values() for name in names)
 """The names of all commands."""
 
-GROUPS = {"spark": ("env", "pack")}
+GROUPS = {
+    "schema": ("infer", "show", "set", "check", "diff"),
+    "spark": ("env", "pack"),
+    "export": ("delta",),
+}
 """Those that have commands of their own."""
 
 _ROOM = {name: room for room, names in ROOMS.items() for name in names}

@@ -23,6 +23,7 @@ _DONE = {
     "truncate": ("rows_deleted", "deleted {}, all of {}"),
     "drop": ("rows_deleted", "dropped {1} with {0}"),
     "undrop": ("rows_inserted", "brought {1} back"),
+    "alter": ("rows_inserted", "changed the columns of {1}"),
     "create_view": ("rows_inserted", "made the view {1}"),
     "replace_view": ("rows_inserted", "replaced the view {1}"),
     "drop_view": ("rows_inserted", "dropped the view {1}"),

@@ -92,11 +92,11 @@ def write_parquet(scan: Batches, output: BinaryIO) -> None:
     if not len(schema):
         raise UsageError("a Parquet file needs at least one column, and the rows have no field")
     with parquet.ParquetWriter(output, schema, compression="zstd") as writer:
-        for group in _grouped(scan.batches()):
+        for group in grouped(scan.batches()):
             writer.write_table(pa.Table.from_batches(group, schema), row_group_size=None)
 
 
-def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+def grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
     """Collect batches until they are large enough for a row group."""
     group: list[pa.RecordBatch] = []
     rows = size_bytes = 0

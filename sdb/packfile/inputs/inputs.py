@@ -14,6 +14,7 @@ from itertools import groupby
 
 from sdb import formats
 from sdb.errors import ConflictError, CorruptError, UsageError
+from sdb.lake.names import LAKES
 from sdb.packfile.inputs.sniff import HEAD_BYTES, STRICT, sniff, trailer_offset
 from sdb.packfile.inputs.streams import (
     Unclosed,
@@ -154,7 +155,8 @@ def recognise_all(
         Nothing matches a pattern; others as :func:`recognise`.
     """
     resolved: list[InputSource] = []
-    for is_named, run in groupby(sources, lambda source: isinstance(source, str | os.PathLike)):
+    expanded = _with_lakes(sources, format, hints)
+    for is_named, run in groupby(expanded, lambda source: isinstance(source, str | os.PathLike)):
         run_sources: list[Any] = list(run)
         resolved += (
             [reference.name for reference in resolve(run_sources, folders=False)]
@@ -172,6 +174,23 @@ def recognise_all(
             if hive is None and recognised[number].defaults:
                 say_folder_fields([recognised[number].name])
     return recognised
+
+
+def _with_lakes(
+    sources: Iterable[InputSource],
+    format: str | None,  # noqa: A002 - the word users know
+    hints: bytes | None,
+) -> Generator[InputSource]:
+    """Yield inputs, with the data files of Delta and Iceberg tables in the place of their names."""
+    for source in sources:
+        if isinstance(source, str) and source.startswith(LAKES):
+            from sdb.packfile.inputs.lake import lake_inputs, named_lake
+
+            name = named_lake(source, format=format, hints=hints)
+            if name is not None:
+                yield from lake_inputs(name)
+                continue
+        yield source
 
 
 @record

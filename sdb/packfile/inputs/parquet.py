@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
 from sdb.errors import InputError, SdbError
 from sdb.packfile.inputs.arrowrows import encoded
+from sdb.store.readerfile import ReaderFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def rows(reader: Reader, name: str) -> Generator[bytes]:
     try:
         # Batches come one after the other, column pages as they are needed.
         with parquet.ParquetFile(
-            _File(reader), buffer_size=_BUFFER_BYTES, pre_buffer=False
+            ReaderFile(reader), buffer_size=_BUFFER_BYTES, pre_buffer=False
         ) as file:
             batches = file.iter_batches(_BATCH_ROWS, use_threads=False)
             yield from encoded(batches, keep_nulls=True)
@@ -52,33 +51,3 @@ def rows(reader: Reader, name: str) -> Generator[bytes]:
         raise InputError(f"{name}: cannot read Parquet: {message}", path=name) from error
     finally:
         reader.close()
-
-
-class _File(io.RawIOBase):
-    """A reader as a file at whose positions pyarrow can read."""
-
-    def __init__(self, reader: Reader) -> None:
-        super().__init__()
-        self._reader = reader
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._reader.size_bytes}
-        self._position = max(0, base[whence] + offset)
-        return self._position
-
-    def read(self, size: int | None = -1) -> bytes:
-        rest = max(0, self._reader.size_bytes - self._position)
-        count = rest if size is None or size < 0 else min(size, rest)
-        data = self._reader.read(self._position, self._position + count)
-        self._position += count
-        return data

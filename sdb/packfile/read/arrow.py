@@ -194,6 +194,39 @@ class Scan:
                 yield pa.record_batch(batch)
 
 
+class FittedScan:
+    """Rows of a packfile in given columns, for which they are read once.
+
+    * ``schema``: The columns, in the types of the table above; those of JSON text have
+      ``sdb.encoding = json`` in their metadata.
+    * ``threads``: How many threads decode; without it one for each processor.
+    """
+
+    def __init__(self, pack: Packfile, schema: pa.Schema, threads: int | None = None) -> None:
+        self._pack = pack
+        self._threads = threads
+        self.schema = schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Go over the rows.
+
+        Raises
+        ------
+        CorruptError
+            A block that cannot be decoded.
+        UnsupportedError
+            A value that does not fit its column.
+        """
+        import pyarrow as pa
+
+        from sdb import _core
+
+        source = _Source(self._pack, self._pack.select())
+        scan = source.scan(self.schema.names, None, self._threads)
+        for batch in scan.stream(_core.ArrowTypes.wanted(self.schema)):
+            yield pa.record_batch(batch)
+
+
 def table(
     pack: Packfile,
     selection: Selection,

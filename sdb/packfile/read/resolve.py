@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 
 from sdb.errors import NotFoundError, UsageError, text_of
+from sdb.lake.names import lake_name
 from sdb.records import field, record
 from sdb.store.base import child
 from sdb.store.url import is_pattern, store_of, under
@@ -162,6 +163,10 @@ def _resolved(
 ) -> Iterator[PackfileReference]:
     """Yield what one location stands for; nothing, if no job has published it."""
     path = os.fspath(under(root, location))
+    if (lake := lake_name(os.fspath(location))) is not None:
+        message = f"{lake}: no packfile, but a table of {lake.kind.title()}"
+        hint = f"sdb pack -o x.zion {lake} packs it; sdb query and sdb insert take it as it is"
+        raise UsageError(message, hint=hint)
     store = store_of(path)
     if folders and path and store.is_folder(path):
         inside = _in_folder(path, store, manifests)

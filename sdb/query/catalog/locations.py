@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from sdb.errors import NotFoundError, UsageError
+from sdb.lake.names import lake_name
 from sdb.packfile.read.resolve import resolve
+from sdb.records import replace
 from sdb.store.base import child
 from sdb.store.url import store_of, under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.lake.names import LakeName
     from sdb.query.catalog.dataset import TableName
 
 _SUFFIX = ".zion"
@@ -29,6 +33,8 @@ def candidates(table: TableName, root: str) -> list[str]:
     UsageError
         A regular expression that is malformed.
     """
+    if (lake := _lake(table)) is not None:
+        return [str(replace(lake, location=os.fspath(under(root, lake.location))))]
     match table.kind:
         case "file":
             return _files(table.parts[0], root)
@@ -50,6 +56,8 @@ def database_and_table(table: TableName, root: str) -> tuple[str, str] | None:
     quotes is a version, see :func:`version_in_quotes`.
     """
     parts = table.parts
+    if _lake(table) is not None:
+        return None
     if table.kind == "path" and len(parts) == _PARTS:
         return parts[0], parts[1]
     if table.kind not in {"path", "file"} or len(parts) != 1 or "/" in parts[0]:
@@ -59,6 +67,12 @@ def database_and_table(table: TableName, root: str) -> tuple[str, str] | None:
     # On S3, where it would take a request to know, packfiles are known by their suffix.
     is_file = parts[0].endswith(_SUFFIX) or store_of(location).has(location)
     return (database, name) if dot and not is_file else None
+
+
+def _lake(table: TableName) -> LakeName | None:
+    """Return the Delta or Iceberg table that a name in quotes stands for; None: no such table."""
+    is_one = table.kind in {"path", "file"} and len(table.parts) == 1
+    return lake_name(table.parts[0]) if is_one else None
 
 
 def version_in_quotes(table: TableName) -> str:

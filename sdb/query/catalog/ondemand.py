@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from sdb import _core, bounds, notes, sizes
 from sdb.errors import CorruptError, InputError, NotFoundError, SdbError, text_of
+from sdb.lake.names import lake_name
 from sdb.packfile.inputs.inputs import recognise
 from sdb.packfile.inputs.streams import is_stream
 from sdb.packfile.read.reader import Packfile, open_packfile
@@ -25,6 +26,7 @@ from sdb.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.lake.names import LakeName
     from sdb.packfile.inputs.inputs import Input
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
@@ -56,17 +58,37 @@ def open_table(
     """
     if os.fspath(location).endswith(".zion"):
         return open_packfile(location)
+    if (lake := lake_name(os.fspath(location))) is not None:
+        return _open_lake(lake, threads, progress)
     path = store_of(location).path_of(location)
     if path is not None and is_stream(path):
-        return _apart(_recognised(location), threads, progress, "")
+        return _apart([_recognised(location)], threads, progress, "")
     state = _state(location)
     folder, obstacle = _folder()
     if folder is None:
         source = _recognised(location)
         if source.is_packfile:
             return open_packfile(location)
-        return _apart(source, threads, progress, obstacle)
+        return _apart([source], threads, progress, obstacle)
     return _Cached(location, state, folder).open(threads, progress)
+
+
+def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> Packfile:
+    """Open a version of a Delta or Iceberg table as the packfile that its rows make."""
+    from sdb.packfile.inputs.lake import inputs_of_version, version_of
+
+    table, version = version_of(name)
+    pinned = replace(name, version=version.version)
+    sources = inputs_of_version(pinned, table, version)
+    folder, obstacle = _folder()
+    if folder is None:
+        return _apart(sources, threads, progress, obstacle)
+    size = sum(file.size_bytes for file in version.files.values())
+    # A version stays what it is; what is deleted of a file has a name of its own.
+    identities = sorted((path, file.identity) for path, file in version.files.items())
+    facts = (str(pinned), version.table_id, _digest((identities, version.columns)))
+    state = _State(facts, size, is_settled=True)
+    return _CachedVersion(str(pinned), state, folder, sources).open(threads, progress)
 
 
 def _recognised(location: Location) -> Input:
@@ -215,15 +237,23 @@ class _Cached:
         packfile = self._find()
         if packfile is not None:
             return packfile
-        source = _recognised(self._location)
-        if source.is_packfile:
+        sources = self._sources()
+        if sources[0].is_packfile:
             return open_packfile(self._location)
         with cachefolder.locked(self._folder, self._settled):
             packfile = self._find()  # another process may have been faster
             if packfile is None:
-                packfile = self._make(source, threads, progress)
+                packfile = self._make(sources, threads, progress)
         cachefolder.bound(_most_bytes())
         return packfile
+
+    def _sources(self) -> list[Input]:
+        """Return the inputs whose rows the packfile has."""
+        return [_recognised(self._location)]
+
+    def _is_same(self) -> bool:
+        """Return whether the input is still what it was."""
+        return _state(self._location).facts == self._state.facts
 
     def _find(self) -> Packfile | None:
         """Open the packfile that is there, if there is one."""
@@ -236,7 +266,7 @@ class _Cached:
         name = self._by_content()
         if name not in names:
             return None
-        if self._state.is_settled and _state(self._location) == self._state:
+        if self._state.is_settled and self._is_same():
             # From now on its times tell, so that its content need not be read again.
             try:
                 os.replace(self._path(name), self._path(self._settled))  # noqa: PTH105
@@ -274,14 +304,14 @@ class _Cached:
         cachefolder.use(path)
         return packfile
 
-    def _make(self, source: Input, threads: int | None, progress: Progress) -> Packfile:
+    def _make(self, sources: list[Input], threads: int | None, progress: Progress) -> Packfile:
         # The content first: should it change meanwhile, this name is never looked for again.
         name = self._settled if self._state.is_settled else self._by_content()
         making = cachefolder.unfinished(self._folder)
         try:
-            text = _pack(source, making, threads, progress)
+            text = _pack(sources, making, threads, progress, self._name)
             packfile = _named(making, self._name)
-            if _state(self._location).facts == self._state.facts:
+            if self._is_same():
                 os.replace(making, self._path(name))  # noqa: PTH105
                 notes.tell(f"{text}, and kept for the next query (sdb cache)", is_detail=False)
             else:
@@ -293,6 +323,20 @@ class _Cached:
         return packfile
 
 
+class _CachedVersion(_Cached):
+    """A version of a Delta or Iceberg table, and where its packfile is or shall be."""
+
+    def __init__(self, location: str, state: _State, folder: str, sources: list[Input]) -> None:
+        super().__init__(location, state, folder)
+        self._inputs = sources
+
+    def _sources(self) -> list[Input]:
+        return self._inputs
+
+    def _is_same(self) -> bool:
+        return True
+
+
 def _named(path: str, name: str) -> Packfile:
     reader = open_read(path)
     try:
@@ -302,32 +346,39 @@ def _named(path: str, name: str) -> Packfile:
         raise
 
 
-def _apart(source: Input, threads: int | None, progress: Progress, obstacle: str) -> Packfile:
-    """Pack an input into a file that vanishes when it is closed."""
+def _apart(
+    sources: list[Input], threads: int | None, progress: Progress, obstacle: str
+) -> Packfile:
+    """Pack inputs into a file that vanishes when it is closed."""
     from sdb.store.local.scratch import Scratch
 
     with Scratch() as folder:
         path = f"{folder.path}/packed"
-        text = _pack(source, path, threads, progress)
+        name = sources[0].name
+        text = _pack(sources, path, threads, progress, name)
         why = f": {obstacle}" if obstacle else ""
         notes.tell(f"{text}, and not kept{why}", is_detail=False)
-        return _named(path, source.name)
+        return _named(path, name)
 
 
-def _pack(source: Input, path: str, threads: int | None, progress: Progress) -> str:
+def _pack(
+    sources: list[Input], path: str, threads: int | None, progress: Progress, name: str
+) -> str:
     """Pack, and give what there is to tell of it."""
     from sdb.packfile.write.pack import pack
 
     began = time.monotonic()
     try:
-        result = pack([source], path, level=_LEVEL, threads=threads, progress=progress)
+        result = pack(sources, path, level=_LEVEL, threads=threads, progress=progress)
     except InputError as error:
-        error.hint = error.hint or "sdb pack --on-error skip leaves malformed records out"
+        if lake_name(name) is None:
+            error.hint = error.hint or "sdb pack --on-error skip leaves malformed records out"
         raise
     seconds = time.monotonic() - began
-    size = source.size_bytes or result.text_bytes
+    stored = [source.stored()[0] for source in sources if lake_name(name) and source.stored]
+    size = sum(stored) or sources[0].size_bytes or result.text_bytes
     shown_size = sizes.human(size) if size >= _LEAST_HUMAN else f"{size} bytes"
-    return f"packed {source.name} ({shown_size}) in {seconds:.1f} s"
+    return f"packed {name} ({shown_size}) in {seconds:.1f} s"
 
 
 def _digest(facts: tuple[object, ...]) -> str:

@@ -213,6 +213,57 @@ def _used_name(table: ast.Table, select: ast.Select) -> str | None:
     return name if name in roots else None
 
 
+def merged(select: ast.Select) -> ast.Select:
+    """Return a select that reads the table of a view itself, if the view is rows of one table.
+
+    The rows of `SELECT * FROM t WHERE ...` are those of the table that its condition chooses: the
+    scan knows both conditions then, and answers without DuckDB what it can.
+    """
+    if len(select.sources) != 1 or select.sample is not None:  # a sample is of the view's rows
+        return select
+    (outer,) = select.sources
+    if not isinstance(outer.table, ast.QueryTable) or outer.table.lateral:
+        return select
+    inner = outer.table.select
+    if len(inner.sources) != 1 or inner != ast.Select(
+        (), star=True, sources=inner.sources, where=inner.where
+    ):
+        return select
+    (source,) = inner.sources
+    is_through = isinstance(source.table, ast.CallTable) and source.table.name == versions.THROUGH
+    if not is_through or not _is_of_rows(inner.where, {outer.alias, source.alias}):
+        return select
+    own = inner.where if outer.alias is None else _of_alias(inner.where, outer.alias)
+    conditions = [each for each in (own, select.where) if each is not None]
+    where = conditions[0] if conditions else None
+    for condition in conditions[1:]:
+        where = ast.Binary("AND", where, condition, span=condition.span)  # type: ignore[arg-type]
+    whole = replace(source, alias=outer.alias, keys=outer.keys)
+    return replace(select, sources=(whole,), where=where)
+
+
+def _of_alias(condition: ast.Expr | None, alias: str) -> ast.Expr | None:
+    """Return a condition for rows with an alias: where there is one, paths begin with it."""
+
+    def begun(node: ast.Node) -> ast.Node:
+        if isinstance(node, ast.Dot | ast.Index) and isinstance(node.base, ast.Name):
+            name = node.base
+            whole = ast.Dot(ast.Name(alias, span=name.span), name.name, span=name.span)
+            return replace(node, base=whole)
+        return node
+
+    return None if condition is None else visitor.rewrite(condition, begun)
+
+
+def _is_of_rows(condition: ast.Expr | None, aliases: set[str | None]) -> bool:
+    """Return whether a condition means the same under any alias of its table: no path has one."""
+    if condition is None:
+        return True
+    nodes = list(visitor.nodes(condition))
+    names = {node.name for node in nodes if isinstance(node, ast.Name)}
+    return names.isdisjoint(aliases) and not any(isinstance(node, ast.Select) for node in nodes)
+
+
 def _at_us(us: int) -> VersionReference:
     """Return the reference to what was there at an instant."""
     return VersionReference("time", us, text=instants.text(us))
@@ -275,7 +326,7 @@ class _Level:
             replace(source, on=None if source.on is None else self._rewritten(source.on, names))
             for source in sources
         ]
-        return replace(done, sources=tuple([self._moved(source) for source in joined]))
+        return merged(replace(done, sources=tuple([self._moved(source) for source in joined])))
 
     def _table(
         self, table: ast.Table, names: frozenset[str], outer: frozenset[str], *, is_free: bool

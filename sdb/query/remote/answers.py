@@ -10,6 +10,7 @@ from sdb.query.writes.effects import Effect
 from sdb.query.writes.transaction import Executed
 from sdb.records import record
 from sdb.table.catalog.refs import NamedVersion
+from sdb.table.catalog.storedqueries import QueryParam, StoredQuery
 from sdb.table.catalog.views import View
 from sdb.table.format.state import RowCounts, VersionChanges
 from sdb.table.format.view import ViewVersion
@@ -184,6 +185,15 @@ def view(members: Members) -> View:
     database, _, name = members["name"].partition(".")
     versions = tuple([_view_version(each) for each in reversed(members["versions"])])
     return View(database, name, _view_version(members), versions)
+
+
+def stored_query(members: Members) -> StoredQuery:
+    """Return a stored query; its text is empty where the token may not see it."""
+    params = tuple(
+        [QueryParam(each["name"], each["type"], each["default"]) for each in members["params"]]
+    )
+    text = members.get("sql") or ""
+    return StoredQuery(members["name"], text, params, members["description"] or "")
 
 
 def _view_version(members: Members) -> ViewVersion:

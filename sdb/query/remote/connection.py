@@ -8,18 +8,19 @@ from tempfile import SpooledTemporaryFile
 from typing import cast
 from urllib.parse import parse_qsl, quote, unquote
 
-from sdb.errors import UnsupportedError, UsageError
+from sdb.errors import NotFoundError, UnsupportedError, UsageError
 from sdb.query.analyze.params import bind
 from sdb.query.connected import Connection
 from sdb.query.remote import answers
 from sdb.query.remote.faults import refused
 from sdb.query.result import wire
 from sdb.query.result.result import Result
+from sdb.query.storedquery import texts_of
 from sdb.query.syntax import ast, printer, visitor, writes
 from sdb.query.syntax.parser import parse
 from sdb.query.syntax.writeparser import parse_write
 from sdb.query.writes.execute import bound_statements, groups
-from sdb.table.format.keys import new_uid
+from sdb.table.format.keys import flaw_of_name, new_uid
 from sdb.table.format.versionref import split_reference
 from sdb.table.insert.insert import Inserted
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from sdb.query.writes.transacting import TransactionContext
     from sdb.query.writes.transaction import Executed
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.catalog.storedqueries import StoredQuery
     from sdb.table.catalog.views import View
     from sdb.table.definition.definition import Definition
     from sdb.table.format.versionref import Given
@@ -227,6 +229,38 @@ class RemoteConnection(Connection):
         reply = self.transport.request("POST", "/v1/query", members=members, query=text)
         execution = wire.execution_of(cast("BinaryIO", reply), reply.close)
         return Result(text, execution, [])
+
+    def stored_queries(self) -> list[StoredQuery]:
+        """Return the stored queries that the token may ask; their texts if it may do all."""
+        listed = self.transport.request("GET", "/v1/queries").json()["queries"]
+        return [answers.stored_query(each) for each in listed]
+
+    def store_query(
+        self,
+        name: str,
+        text: str,
+        *,
+        params: Sequence[str] = (),
+        description: str = "",
+        replace: bool = False,
+    ) -> StoredQuery:
+        """Refuse: queries are stored where the root is."""
+        del text, params, description, replace
+        raise refused(f"storing the query {name}", hint="sdb query-store put, where the root is")
+
+    def drop_query(self, name: str) -> None:
+        """Refuse: queries are stored where the root is."""
+        raise refused(f"dropping the query {name}", hint="sdb query-store drop, where the root is")
+
+    def run_query(self, name: str, params: Mapping[str, object] | None = None) -> Result:
+        """Run a stored query of the server; see :meth:`Connection.run_query`."""
+        if flaw_of_name(name) or "." in name:
+            raise NotFoundError(f"there is no query {name[:80]!r}")
+        path = f"/v1/queries/{name}"
+        asked = {**texts_of(params or {}), "format": "rows"}
+        reply = self.transport.request("GET", path, params=asked)
+        execution = wire.execution_of(cast("BinaryIO", reply), reply.close)
+        return Result("", execution, [])
 
     def execute(self, text: str, **options: Unpack[ExecuteOptions]) -> list[Executed]:
         """Run statements that change tables; see :func:`sdb.execute`.

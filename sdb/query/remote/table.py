@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         PurgeOptions,
         PushOptions,
         RestoreOptions,
+        SchemaOptions,
         SyncOptions,
     )
     from sdb.query.remote.connection import RemoteConnection
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from sdb.store.base import Location
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.refs import NamedVersion
+    from sdb.table.commit.schemas import ChangedSchema
     from sdb.table.format.versionref import Given
     from sdb.table.history.diff import TableDifference
     from sdb.table.history.fork import SentTable
@@ -57,6 +59,8 @@ if TYPE_CHECKING:
     from sdb.table.maintenance.compact import Compacted
     from sdb.table.maintenance.expire import Expired
     from sdb.table.maintenance.validate import TableReport
+    from sdb.table.packfiles.schemas import DepartureCount
+    from sdb.table.schema.columns import TableSchema
     from sdb.table.sync.result import Synced
     from sdb.table.sync.status import InputStatus
     from sdb.table.upkeep.maintain import Maintained
@@ -121,6 +125,28 @@ class RemoteTable(Table):
     def snapshot(self) -> TableHandle:
         """The index, which only the server has."""
         raise refused("reading the index")
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema, which only the server has."""
+        raise refused("reading a schema")
+
+    def infer_schema(self) -> TableSchema:
+        """Refuse: all rows are read for it."""
+        raise refused("inferring a schema", "all rows are read for it")
+
+    def check_schema(self) -> list[DepartureCount]:
+        """Refuse: all rows are read for it."""
+        raise refused("checking a schema", "all rows are read for it")
+
+    def set_schema(
+        self,
+        schema: object,
+        **options: Unpack[SchemaOptions],
+    ) -> ChangedSchema:
+        """Refuse: `ALTER TABLE` changes columns."""
+        del schema, options
+        raise refused("setting a schema", "it is set where the root is", "ALTER TABLE works")
 
     @property
     def fields(self) -> tuple[FieldDescription, ...]:

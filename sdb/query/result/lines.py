@@ -22,7 +22,6 @@ _PRINTED = frozenset("txnsbuvj")
 _STRING_OR_INFINITY = re.compile(r'"(?:[^"\\]|\\.)*"|[+-]Inf')
 _INFINITIES = {"+Inf": "Infinity", "-Inf": "-Infinity"}
 _CONSTANTS = {"Infinity": "+Inf", "-Infinity": "-Inf", "NaN": "NaN"}
-_ROW_LINE = len('{"": '), len("}")
 
 
 class Number(str):
@@ -77,12 +76,8 @@ def lines(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
     shown = members(columns)
     whole = sum(name is None for name, _ in shown)
     pieces = _core.render_json(stream, shown)
-    if not whole:
+    if not whole or len(shown) == 1:
         yield from pieces
-    elif len(shown) == 1:
-        start, stop = _ROW_LINE
-        for piece in pieces:
-            yield b"".join(line[start:-stop] + b"\n" for line in piece.split(b"\n")[:-1])
     else:
         yield from _spliced(pieces, whole)
 

@@ -25,7 +25,19 @@ from sdb.query.syntax.tableparser import TableParser
 from sdb.records import replace
 
 _EXPLAINS = {"text": "text", "list": "list", "gv": "gv", "graphviz": "gv"}
-WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "DROP", "UNDROP", "VACUUM")
+WRITES = (
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "MERGE",
+    "TRUNCATE",
+    "CREATE",
+    "DROP",
+    "UNDROP",
+    "VACUUM",
+    "ALTER",
+    "COMMENT",
+)
 
 
 def parse(text: str) -> ast.Statement:

@@ -37,8 +37,10 @@ def is_write(text: str) -> bool:
     return bool(words) and words[at].upper() in _FIRST
 
 
-def parse_write(text: str) -> writes.WriteStatement:
+def parse_write(text: str, database: str = "") -> writes.WriteStatement:
     """Parse a statement that changes a table.
+
+    * ``database``: That of tables without one; empty: all of them need one.
 
     Raises
     ------
@@ -51,6 +53,7 @@ def parse_write(text: str) -> writes.WriteStatement:
     'web.gha'
     """
     parser = WriteParser(text)
+    parser.database = database
     return checked_tree(parser, parser.write_statement)
 
 
@@ -58,6 +61,7 @@ class WriteParser(Parser):
     """Statements that change tables."""
 
     WHAT = "statement"
+    database = ""
 
     def write_statement(self) -> writes.WriteStatement:
         """Parse the whole text."""
@@ -77,8 +81,8 @@ class WriteParser(Parser):
         word = str(token.value).upper() if token.kind in {"ID", "END"} and not token.quoted else ""
         if word in _CONTROLS:
             self.advance()
-            if not self._skip_word("TRANSACTION"):
-                self._skip_word("WORK")
+            if not self.skip_word("TRANSACTION"):
+                self.skip_word("WORK")
             return writes.Control(_CONTROLS[word], span=(token.start, self.last.stop))
         parsers: dict[str, Callable[[int], writes.Write]] = {
             "INSERT": self._insert,
@@ -90,6 +94,8 @@ class WriteParser(Parser):
             "DROP": self._drop,
             "UNDROP": self._undrop,
             "VACUUM": self._vacuum,
+            "ALTER": self._alter,
+            "COMMENT": self._comment,
         }
         if word not in parsers:
             if self.at("SELECT", "WITH", "FROM"):
@@ -101,14 +107,15 @@ class WriteParser(Parser):
         self.advance()
         return parsers[word](token.start)
 
-    def _skip_word(self, word: str) -> bool:
+    def skip_word(self, word: str) -> bool:
         """Step over a word that is a keyword only here, if it comes."""
         if not self.at_word(word):
             return False
         self.advance()
         return True
 
-    def _expect_word(self, *words: str) -> str:
+    def expect_word(self, *words: str) -> str:
+        """Step over one of some words that are keywords only here, or refuse the statement."""
         if not self.at_word(*words):
             raise self.unexpected(*words)
         return str(self.advance().value).upper()
@@ -125,9 +132,12 @@ class WriteParser(Parser):
         if self.accept("."):
             table = self.name()
         else:
-            database, dot, table = database.partition(".")
+            name = database
+            database, dot, table = name.partition(".")
             if not dot:
-                raise self.fault(f"{database!r} is no table", self.last, hint="DB.TABLE is one")
+                if not self.database:
+                    raise self.fault(f"{name!r} is no table", self.last, hint="DB.TABLE is one")
+                database, table = self.database, name
         branch = ""
         token, last = self.token, self.last
         if not last.quoted:
@@ -148,7 +158,7 @@ class WriteParser(Parser):
             return self.name()
         return self.name() if self.at("ID") and not self.at_word("SET", "USING") else None
 
-    def _field(self) -> FieldPath:
+    def written_field(self) -> FieldPath:
         """Parse the path of a field that is written."""
         start = self.token
         steps: list[str] = []
@@ -165,9 +175,9 @@ class WriteParser(Parser):
         if not self.at("("):
             return None
         self.advance()
-        fields = [self._field()]
+        fields = [self.written_field()]
         while self.accept(","):
-            fields.append(self._field())
+            fields.append(self.written_field())
         self.expect(")", saying=(",", ")"))
         self._check_apart(fields)
         return tuple(fields)
@@ -222,36 +232,63 @@ class WriteParser(Parser):
         return writes.Delete(table, alias, where, span=(start, self.last.stop))
 
     def _truncate(self, start: int) -> writes.Truncate:
-        self._skip_word("TABLE")
+        self.skip_word("TABLE")
         return writes.Truncate(self._written(), span=(start, self.last.stop))
 
     def _drop(self, start: int) -> writes.DropTable | writes.DropView:
-        is_view = self._expect_word("TABLE", "VIEW") == "VIEW"
-        is_lenient = self._skip_word("IF")
+        is_view = self.expect_word("TABLE", "VIEW") == "VIEW"
+        is_lenient = self.skip_word("IF")
         if is_lenient:
             self.expect("EXISTS")
         kind = writes.DropView if is_view else writes.DropTable
         return kind(self._written(), is_lenient, span=(start, self.last.stop))
 
     def _undrop(self, start: int) -> writes.UndropTable | writes.UndropView:
-        is_view = self._expect_word("TABLE", "VIEW") == "VIEW"
+        is_view = self.expect_word("TABLE", "VIEW") == "VIEW"
         kind = writes.UndropView if is_view else writes.UndropTable
         return kind(self._written(), span=(start, self.last.stop))
 
     def _vacuum(self, start: int) -> writes.Vacuum:
         table = self._written()
-        is_dry = self._skip_word("DRY")
+        is_dry = self.skip_word("DRY")
         if is_dry:
-            self._expect_word("RUN")
+            self.expect_word("RUN")
         return writes.Vacuum(table, is_dry, span=(start, self.last.stop))
+
+    def _alter(self, start: int) -> writes.AlterTable:
+        from sdb.query.syntax.clauses.columnactions import column_action
+
+        self.expect_word("TABLE")
+        is_lenient = self.skip_word("IF")
+        if is_lenient:
+            self.expect("EXISTS")
+        table = self._written()
+        actions = [column_action(self)]
+        while self.accept(","):
+            actions.append(column_action(self))
+        span = (start, self.last.stop)
+        return writes.AlterTable(table, tuple(actions), is_lenient, span=span)
+
+    def _comment(self, start: int) -> writes.AlterTable:
+        """Parse ``COMMENT ON COLUMN db.table.path IS text``."""
+        self.expect("ON")
+        self.expect_word("COLUMN")
+        table = self._written()
+        begin = self.token.start
+        self.expect(".")
+        path = self.written_field()
+        self.expect("IS")
+        text = "" if self.accept("NULL") else str(self.expect("STRING").value)
+        described = writes.DescribedColumn(path, text, span=(begin, self.last.stop))
+        return writes.AlterTable(table, (described,), span=(start, self.last.stop))
 
     def _create(self, start: int) -> writes.CreateTable | writes.CreateView:
         or_replace = bool(self.accept("OR"))
         if or_replace:
-            self._expect_word("REPLACE")
+            self.expect_word("REPLACE")
         words = ("VIEW",) if or_replace else ("TABLE", "VIEW")
-        is_view = self._expect_word(*words) == "VIEW"
-        is_lenient = self._skip_word("IF")
+        is_view = self.expect_word(*words) == "VIEW"
+        is_lenient = self.skip_word("IF")
         if is_lenient:
             self.expect("NOT")
             self.expect("EXISTS")
@@ -295,14 +332,14 @@ class WriteParser(Parser):
 
     def _assignment(self) -> writes.Assignment:
         start = self.token.start
-        path = self._field()
+        path = self.written_field()
         self.expect("EQ")
         return writes.Assignment(path, self.expression(), span=(start, self.last.stop))
 
     def _update(self, start: int) -> writes.Update:
         table = self._written()
         alias = self._own_alias()
-        self._expect_word("SET")
+        self.expect_word("SET")
         assignments = self._assignments()
         where = self.expression() if self.accept("WHERE") else None
         return writes.Update(table, alias, assignments, where, span=(start, self.last.stop))
@@ -311,7 +348,7 @@ class WriteParser(Parser):
         self.expect("INTO")
         table = self._written()
         alias = self._own_alias()
-        self._expect_word("USING")
+        self.expect_word("USING")
         source = self.tables()
         source_alias = self._own_alias()
         self.expect("ON")
@@ -321,7 +358,7 @@ class WriteParser(Parser):
         while self.at("WHEN"):
             begin = self.advance().start
             is_missing = bool(self.accept("NOT"))
-            self._expect_word("MATCHED")
+            self.expect_word("MATCHED")
             condition = self.expression() if self.accept("AND") else None
             self.expect("THEN")
             if is_missing:
@@ -343,16 +380,16 @@ class WriteParser(Parser):
 
     def _when_matched(self, condition: ast.Expr | None, start: int) -> writes.WhenMatched:
         assignments: tuple[writes.Assignment, ...] = ()
-        if self._expect_word("UPDATE", "DELETE") == "UPDATE":
-            self._expect_word("SET")
+        if self.expect_word("UPDATE", "DELETE") == "UPDATE":
+            self.expect_word("SET")
             assignments = self._assignments()
         return writes.WhenMatched(condition, assignments, span=(start, self.last.stop))
 
     def _when_missing(self, condition: ast.Expr | None, start: int) -> writes.WhenNotMatched:
-        self._expect_word("INSERT")
+        self.expect_word("INSERT")
         paths = self._fields()
         values: tuple[ast.Expr, ...] = ()
-        if self._skip_word("VALUES"):
+        if self.skip_word("VALUES"):
             values = self._row(paths)
         elif paths is not None:
             raise self.unexpected("VALUES")

@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from sdb.table.schema.types import ColumnType
+
     FieldPath: TypeAlias = tuple[str, ...]
 
 
@@ -139,6 +141,87 @@ class Vacuum(Node):
 
 
 @record
+class AddedColumn(Node):
+    """``ADD COLUMN [IF NOT EXISTS] path type [DEFAULT value] [NOT NULL] [FIRST | AFTER name]``."""
+
+    path: FieldPath
+    type: ColumnType
+    default: Expr | None
+    required: bool
+    position: tuple[str | None] | None  # behind which column; (None,): the first; None: the last
+    if_not_exists: bool
+
+
+@record
+class DroppedColumn(Node):
+    """``DROP COLUMN [IF EXISTS] path``."""
+
+    path: FieldPath
+    if_exists: bool
+
+
+@record
+class RenamedColumn(Node):
+    """``RENAME COLUMN path TO name``."""
+
+    path: FieldPath
+    name: str
+    if_exists: bool
+
+
+@record
+class WidenedColumn(Node):
+    """``ALTER COLUMN path TYPE type``."""
+
+    path: FieldPath
+    type: ColumnType
+
+
+@record
+class MovedColumn(Node):
+    """``ALTER COLUMN path FIRST | AFTER name``."""
+
+    path: FieldPath
+    after: str | None
+
+
+@record
+class RequiredColumn(Node):
+    """``ALTER COLUMN path SET NOT NULL | DROP NOT NULL``."""
+
+    path: FieldPath
+    required: bool
+
+
+@record
+class DescribedColumn(Node):
+    """``COMMENT ON COLUMN table.path IS text``, or ``ALTER COLUMN path COMMENT text``."""
+
+    path: FieldPath
+    text: str
+
+
+@record
+class AlterTable(Node):
+    """``ALTER TABLE [IF EXISTS] table action, ...``."""
+
+    table: WrittenTable
+    actions: tuple[ColumnAction, ...]
+    if_exists: bool = False
+
+
+ColumnAction = (
+    AddedColumn
+    | DroppedColumn
+    | RenamedColumn
+    | WidenedColumn
+    | MovedColumn
+    | RequiredColumn
+    | DescribedColumn
+)
+
+
+@record
 class WhenMatched(Node):
     """``WHEN MATCHED [AND condition] THEN UPDATE SET ... | DELETE``; no assignments: DELETE."""
 
@@ -190,6 +273,7 @@ Write = (
     | DropView
     | UndropView
     | Vacuum
+    | AlterTable
 )
 
 
@@ -204,16 +288,24 @@ class WriteStatement(Node):
 
 
 __all__ = [
+    "AddedColumn",
+    "AlterTable",
     "Assignment",
+    "ColumnAction",
     "Control",
     "CreateTable",
     "CreateView",
     "Delete",
+    "DescribedColumn",
     "DropTable",
     "DropView",
+    "DroppedColumn",
     "InsertQuery",
     "InsertValues",
     "Merge",
+    "MovedColumn",
+    "RenamedColumn",
+    "RequiredColumn",
     "Truncate",
     "UndropTable",
     "UndropView",
@@ -221,6 +313,7 @@ __all__ = [
     "Vacuum",
     "WhenMatched",
     "WhenNotMatched",
+    "WidenedColumn",
     "Write",
     "WriteStatement",
     "WrittenTable",

@@ -7,6 +7,8 @@
 `apply`        statements at work on the packfiles of a table
 `merging`      MERGE at work
 `viewchanges`  statements on views
+`altering`     ALTER TABLE: changes of a schema
+`schemasetting`  schemas as a whole
 `vacuuming`    VACUUM: expiry, then collection
 `effects`      numbers of rows, packfiles and blocks that change
 `purge`        rows leave all versions, branches and tags, and the disk
@@ -14,6 +16,7 @@
 `purgescan`    rows in every packfile below a table, whatever leads to it
 `purged`       what a purge came to
 `insertion`    rows of VALUES and queries, as they are packed
+`storednames`  columns that are written, by the names of the schema
 `matching`     rows that a condition is TRUE for, and the values that they get
 `tableview`    packfiles of a table as a transaction sees them
 `targettable` tables of a transaction: what makes sense there, and what others do meanwhile

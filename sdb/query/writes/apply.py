@@ -12,21 +12,30 @@ from sdb.progress import counted
 from sdb.query.syntax import ast, visitor, writes
 from sdb.query.writes import insertion
 from sdb.query.writes.effects import Effect
-from sdb.query.writes.matching import QueryContext, Target, dropping
-from sdb.records import record
+from sdb.query.writes.matching import QueryContext, Target, dropping, tell
+from sdb.query.writes.storednames import (
+    check_changed,
+    check_visible,
+    has_renamed,
+    with_stored_paths,
+)
+from sdb.records import record, replace
 from sdb.table.definition.cache import statistics_of
 from sdb.table.packfiles.pack import pack_rows
 from sdb.table.packfiles.rewrite import rewrite
+from sdb.table.packfiles.rules import rules_of
+from sdb.table.schema.names import stored_row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Sequence
     from typing import Any, BinaryIO
 
     from sdb.packfile.rewrite.rewrite import RowChanges
     from sdb.query.writes.matching import MatchedRows
     from sdb.query.writes.tableview import TransactionOverlay
     from sdb.table.format.descriptor import Descriptor
+    from sdb.table.schema.columns import TableSchema
 
 _PIECE_BYTES = 1 << 20
 _ION_VERSION = b"\xe0\x01\x00\xea"
@@ -51,10 +60,13 @@ class StatementRunner:
 
     def run(self) -> Effect:
         """Carry the statement out."""
-        write = self.statement.write
+        write = with_stored_paths(self.statement, self.schema).write
         match write:
             case writes.InsertValues():
-                effect = self.insert_rows(insertion.rows_of_values(write, self.context), "insert")
+                rows = insertion.rows_of_values(write, self.context)
+                if write.paths is None:
+                    rows = self._stored(rows)
+                effect = self.insert_rows(rows, "insert")
             case writes.InsertQuery():
                 effect = self._insert_query(write, "insert")
             case writes.CreateTable():
@@ -75,6 +87,17 @@ class StatementRunner:
                 raise RuntimeError(f"no statement that changes a table: {write!r}")
         return effect
 
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of the table; None: it has none."""
+        return self.view.schema
+
+    def _stored(self, rows: Iterable[Any]) -> list[Any]:
+        """Return rows by the names of columns as they are stored."""
+        if self.schema is None or not has_renamed(self.schema):
+            return list(rows)
+        return [stored_row(self.schema.columns, row) for row in rows]
+
     def target(self, alias: str | None) -> Target:
         """Return the table as a source of queries."""
         name = f"{str(self.statement.write.__class__.__name__).upper()} {self.table}"
@@ -87,6 +110,12 @@ class StatementRunner:
         return self._packed(rows, operation)
 
     def _insert_query(self, insert: writes.InsertQuery, operation: str) -> Effect:
+        if insert.paths is None and has_renamed(self.schema):
+            query = replace(insert.query, text=self.context.text)
+            with self.context.run(query) as result:
+                rows = self._stored(result)
+                tell(result)
+            return self.insert_rows(rows, operation) if rows else Effect(operation, self.table)
         with tempfile.TemporaryFile() as spool:
             insertion.write_query(insert, self.context, spool)
             return self.insert_stream(spool, operation)
@@ -112,6 +141,7 @@ class StatementRunner:
             view.root,
             view.keys,
             inputs,
+            rules=rules_of(view.keys, view.schema),
             commit_id=mark,
             stats=statistics_of(view.root, view.keys),
             progress=self.context.progress,
@@ -167,7 +197,7 @@ class StatementRunner:
         progress = self._counted(matches)
         for matched in matches:
             effect += Effect("update", self.table, rows_updated=len(matched.rows))
-            self.check_constants(matched, [path for path, _ in assigned])
+            self.check_set(matched, [path for path, _ in assigned])
             if self.is_dry:
                 effect += self.expected(matched, "update")
             else:
@@ -207,6 +237,11 @@ class StatementRunner:
             blocks_rewritten=touched,
         )
 
+    def check_set(self, matched: MatchedRows, paths: list[writes.FieldPath]) -> None:
+        """Refuse to set what rows of a packfile cannot have."""
+        self.check_constants(matched, paths)
+        check_visible(self.schema, matched.descriptor, paths)
+
     def check_constants(self, matched: MatchedRows, paths: list[writes.FieldPath]) -> None:
         """Refuse to set what all rows of a packfile have, as fields of partitions are."""
         constants = matched.descriptor.trailer.sparse.constants
@@ -234,6 +269,8 @@ class StatementRunner:
             threads=self.context.threads,
             progress=progress,
         )
+        if done.descriptor is not None:
+            check_changed(self.view.root, self.table, self.schema, done.descriptor, changes)
         self.view.are_rows_traced &= done.are_rows_traced
         new = () if done.descriptor is None else (done.descriptor,)
         self.view.replace(descriptor.key, new)

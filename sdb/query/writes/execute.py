@@ -21,7 +21,7 @@ from sdb.table.catalog.root import TableRoot, table_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from sdb.progress import Progress
@@ -162,10 +162,15 @@ def execute_together(
     )
 
 
-def bound_statements(text: str, params: Mapping[str, object]) -> list[writes.WriteStatement]:
+def bound_statements(
+    text: str,
+    params: Mapping[str, object],
+    read: Callable[[str], writes.WriteStatement] = parse_write,
+) -> list[writes.WriteStatement]:
     """Parse statements, and put the values of parameters in.
 
     * ``params``: The values; each is that of a parameter of at least one statement.
+    * ``read``: Parses a statement.
 
     Raises
     ------
@@ -173,20 +178,22 @@ def bound_statements(text: str, params: Mapping[str, object]) -> list[writes.Wri
         A statement is malformed, or missing, or a parameter occurs in no statement.
     """
     ended, rest = split(text)
-    statements = _parsed([statement for statement in (*ended, rest) if statement])
+    statements = _parsed([statement for statement in (*ended, rest) if statement], read)
     if not statements:
         raise UsageError("no statement", hint="INSERT, UPDATE, DELETE, MERGE, CREATE or TRUNCATE")
     _check_params(statements, params)
     return [_bound(parsed, params) for parsed in statements]
 
 
-def _parsed(texts: Sequence[str]) -> list[writes.WriteStatement]:
+def _parsed(
+    texts: Sequence[str], read: Callable[[str], writes.WriteStatement]
+) -> list[writes.WriteStatement]:
     """Parse statements; a SET is for those behind it."""
     statements, mode = [], ""
     for text in texts:
         said = settings.alone(text)
         if said is None:
-            statements.append(replace(parse_write(text), missing=mode))
+            statements.append(replace(read(text), missing=mode))
         else:
             mode = said
     return statements

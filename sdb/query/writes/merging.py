@@ -68,7 +68,7 @@ def _changed(work: StatementRunner, merge: Merge, target: Target) -> Effect:
                 assigned = [
                     (assignment.path, assignment.value) for assignment in clause.assignments
                 ]
-                work.check_constants(matched, [path for path, _ in assigned])
+                work.check_set(matched, [path for path, _ in assigned])
                 alone = work.view.table(only={matched.descriptor.key})
                 pack.values.append(target.values(matched, where, assigned, alone, others))
     effect = Effect("merge", work.table)

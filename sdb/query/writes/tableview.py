@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.keys import TableKeys
+    from sdb.table.schema.columns import TableSchema
 
 _ANYWHERE = Anywhere()
 
@@ -40,6 +41,11 @@ class TransactionOverlay:
         # Whether all packfiles that were rewritten say which rows their rows were
         self.are_rows_traced = True
         self._made = 0
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of the version; None: it has none, or the table is new."""
+        return None if self.handle is None or self.handle.is_dropped else self.handle.schema
 
     def mark(self, commit_id: str) -> str:
         """Return what marks the key of the next new packfile, something else each time.

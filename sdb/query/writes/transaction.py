@@ -158,6 +158,10 @@ def carried_out(transaction: Transaction) -> Executed:
             from sdb.query.writes.viewchanges import changed
 
             return changed(transaction, statement)
+        if isinstance(statement.write, writes.AlterTable):
+            from sdb.query.writes.altering import altered
+
+            return altered(transaction, statement)
     attempts = _Attempts(transaction)
     backoff = Backoff(
         "carrying a transaction out",

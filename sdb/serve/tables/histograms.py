@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.serve.answers import Answer
-    from sdb.serve.queries import AskedQuery
     from sdb.serve.settings import ServerSettings
     from sdb.serve.tables import parameters
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
 
-    Answering = Callable[[Request, AskedQuery], Awaitable[Response | Answer]]
+    Answering = Callable[..., Awaitable[Response | Answer]]
 
 _BUCKETS = 100
 _MOST_BUCKETS = 10_000
@@ -143,7 +142,8 @@ class Histograms:
         accept = request.headers.get("accept", "")
         if not asked.format and accept in {"", "*/*"}:
             body.format = "json"
-        return await self._answer(request, made(body, accept=accept))
+        # The query was written by what the table had a moment ago.
+        return await self._answer(request, made(body, accept=accept), about=sql)
 
 
 def _range(

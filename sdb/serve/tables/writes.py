@@ -15,7 +15,7 @@ from sdb.errors import InputError, UsageError
 from sdb.packfile.inputs.inputs import Input
 from sdb.query.catalog.tables import table_name
 from sdb.query.syntax import ast, visitor, writes
-from sdb.query.writes.execute import bound_statements, execute
+from sdb.query.writes.execute import bound_statements, execute, execute_together, groups
 from sdb.serve.conditional import check_match, matched, with_warnings
 from sdb.serve.described import body_of
 from sdb.serve.problems import HttpError
@@ -197,24 +197,33 @@ class Writes:
         body = msgspec.json.encode({"transactions": results})
         return with_warnings(Response(body, 200, headers, "application/json"), warnings)
 
-    async def executed(self, request: Request, sql: str) -> None:
-        """Run statements that change tables, as far as the rights of a request go."""
+    async def executed(
+        self, request: Request, sql: str, read: Callable[[str], writes.WriteStatement]
+    ) -> None:
+        """Run statements that change tables, as far as the rights of a request go.
+
+        * ``read``: Parses a statement.
+        """
         rights: Rights = request.state.rights
 
         def done(running: Running) -> int:
             def check(*_: object) -> None:
                 running.cancellation.check()
 
-            for statement in bound_statements(sql, {}):
+            statements = bound_statements(sql, {}, read)
+            for statement in statements:
                 self._check_statement(statement, rights)
-            transactions = execute(
-                sql,
-                root=self._root,
-                author=rights.name,
-                threads=self._settings.query_threads,
-                memory_bytes=self._settings.query_memory_bytes,
-                progress=check,
-            )
+            transactions = [
+                execute_together(
+                    group,
+                    self._root,
+                    author=rights.name,
+                    threads=self._settings.query_threads,
+                    memory_bytes=self._settings.query_memory_bytes,
+                    progress=check,
+                )
+                for group in groups(statements)
+            ]
             return sum(bool(each.as_dict()["new"]) for each in transactions)
 
         self._metrics.commits.inc(await self._engine.work(request, done, rights))

@@ -25,6 +25,7 @@ from sdb.table.format.descriptor import Descriptor
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.signature import Keyring
 from sdb.table.format.versionref import MAIN
+from sdb.table.packfiles.rules import RowRules, check_spark, row_rules
 from sdb.table.sync.orphans import find_orphans, input_mark
 from sdb.table.sync.packing import MOST_INPUTS, PackedInputs, by_partition, pack_inputs
 from sdb.table.sync.sync import sync_table
@@ -221,7 +222,9 @@ class _SparkPacking:
         tasks = [SyncTask(number, group) for number, group in enumerate(missing)]
         outcomes: Iterator[SyncOutcome] = iter(())
         if tasks:
-            act = partial(_attempt, self._root.location, self._keys, self._stats)
+            rules = row_rules(self._root, self._keys, self._branch)
+            check_spark(rules)
+            act = partial(_attempt, self._root.location, self._keys, self._stats, rules)
             job = Job(self._syncs.context(), ("sdb sync", uuid.uuid4().hex), tasks, act)
             outcomes = iter(job.run(self._progress))
         for group in groups:
@@ -255,13 +258,20 @@ def _cut(group: Sequence[NewInput], share_bytes: int) -> Iterator[list[NewInput]
 
 
 def _attempt(
-    location: str, keys: TableKeys, stats: str, task: SyncTask, threads: int
+    location: str,
+    keys: TableKeys,
+    stats: str,
+    rules: RowRules | None,
+    task: SyncTask,
+    threads: int,
 ) -> SyncOutcome:
     """Pack the inputs of a task, on an executor, which needs no key."""
     root = table_root(location, keyring=Keyring())
     mark = partial(input_mark, options={})
     with notes.heard() as warnings:
-        packed = pack_inputs(root, keys, task.inputs, mark=mark, stats=stats, threads=threads)
+        packed = pack_inputs(
+            root, keys, task.inputs, rules=rules, mark=mark, stats=stats, threads=threads
+        )
     entry = packed.descriptor
     descriptor = b"" if entry is None else ion.dumps(entry.struct())
     packed = replace(packed, descriptor=None)

@@ -23,6 +23,7 @@ from sdb.table.format.state import state_of
 from sdb.table.format.versionref import MAIN, parse_reference
 from sdb.table.insert.insert import packing_options
 from sdb.table.packfiles.pack import pack_rows
+from sdb.table.packfiles.rules import check_spark, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ class TableWriter(DataSourceArrowWriter):
         self._place = self._place_of_rows(root, options.get("partition", ""))
         if self._branch != MAIN:
             check_branch(root, keys, self._branch)
+        schema = None if head is None or head.is_dropped else head.schema
+        self._rules = rules_of(keys, schema)
+        check_spark(self._rules)
         state = None if head is None else head.state
         # Packfiles that are packed from now on are newer than what a collector takes.
         self._since_us = 0 if state is None else state.boundary_us
@@ -145,6 +149,7 @@ class TableWriter(DataSourceArrowWriter):
             root,
             self._named.keys,
             [rows],
+            rules=self._rules,
             commit_id=mark,
             **(self._place | self._packing.arguments),
         )

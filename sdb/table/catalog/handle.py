@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sdb.table.format.manifests import IndirectRef
     from sdb.table.format.state import VersionState
     from sdb.table.format.versionref import Given
+    from sdb.table.schema.columns import TableSchema
 
 
 @record
@@ -77,6 +78,21 @@ class TableHandle:
     def state(self) -> VersionState | None:
         """The version that the index is; None: no `sdb` has written it."""
         return state_of(self.index.user_data)
+
+    @property
+    def schema_data(self) -> bytes:
+        """The schema of the version as it is stored; empty: it has none."""
+        state = self.state
+        return b"" if state is None else state.schema
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of the version; None: it has none."""
+        if not self.schema_data:
+            return None
+        from sdb.table.schema.stored import schema_of
+
+        return schema_of(self.state)
 
     @property
     def is_dropped(self) -> bool:

@@ -121,7 +121,7 @@ def find(root: TableRoot, name: str) -> StoredQuery | None:
     CorruptError
         Its object is damaged, or of a later format.
     """
-    if flaw_of_name(name):
+    if flaw_of_name(name) or "." in name:
         return None
     location = _location(root, name)
     try:

@@ -231,6 +231,7 @@ class VersionChain:
             ids=change.ids,
             shares={**state.shares, **change.shares},
             transaction=change.transaction,
+            schema=state.schema if change.schema is None else change.schema,
             dropped=change.operation == DROP or (state.dropped and change.operation in _LEAVING),
             rows=rows,
             size_bytes=max(0, state.size_bytes + size_bytes),

@@ -124,6 +124,8 @@ class TableChange:
     counts: RowCounts | None = None
     # Whether packfiles that come in the place of others say which rows their rows were
     is_traced: bool = False
+    # The schema from the version on, see :mod:`sdb.table.schema.stored`; None: it stays
+    schema: bytes | None = None
 
     @property
     def follows_rows(self) -> bool:
@@ -135,7 +137,7 @@ class TableChange:
     @property
     def is_nothing(self) -> bool:
         """True if it leaves the rows and inputs of the table as they are."""
-        if self.content is not None or self.merged is not None:
+        if self.content is not None or self.merged is not None or self.schema is not None:
             return False
         return not (self.added or self.removed or self.inputs)
 

@@ -287,6 +287,7 @@ class _Recovery:
             merged=_merged(lost.state),
             ids=lost.state.ids,
             since_us=lost.state.boundary_us,
+            schema=None if lost.state.schema == _schema(parent) else lost.state.schema,
         )
 
     def _inputs(
@@ -314,6 +315,10 @@ class _Recovery:
         known = own_keys(there)
         added = [packfile for packfile in change.added if names.own_key(packfile.key) not in known]
         return replace(change, added=tuple(added))
+
+
+def _schema(parent: ReadVersion | None) -> bytes:
+    return b"" if parent is None else parent.state.schema
 
 
 def _merged(state: VersionState) -> tuple[str, VersionPointer] | None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from sdb.errors import CorruptError, InputError, NotFoundError
 from sdb.lru import LruCache
+from sdb.records import replace
+from sdb.table.catalog.handle import find_table
+from sdb.table.definition import rawjson
 from sdb.table.definition.definition import MAX_BYTES, Definition
 
 TYPE_CHECKING = False
@@ -52,6 +55,25 @@ def read_definition(root: TableRoot, keys: TableKeys) -> Definition:
         raise InputError(message, path=key) from None
     except InputError as error:
         raise error.within(key, path=key) from None
+
+
+def current_definition(root: TableRoot, keys: TableKeys) -> Definition:
+    """Read the definition of a table, with the schema that the table has now.
+
+    Raises
+    ------
+    NotFoundError, InputError
+        See :func:`read_definition`.
+    """
+    import json
+
+    definition = read_definition(root, keys)
+    head = find_table(root, keys.database, keys.table)
+    schema = None if head is None or head.is_dropped else head.schema
+    if schema is None and head is None:
+        return definition
+    text = "" if schema is None else json.dumps(schema.as_dict(), ensure_ascii=False)
+    return replace(definition, schema=rawjson.compact(text))
 
 
 def recent_definition(root: TableRoot, keys: TableKeys) -> Definition:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from sdb.errors import ConflictError, ExistsError, NotFoundError
+from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
+from sdb.lake.names import is_lake_input, lake_name
 from sdb.records import replace
 from sdb.table.catalog.handle import find_table
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.commit.naming import claim_name
 from sdb.table.commit.objects import put_new
+from sdb.table.commit.schemas import change_schema
 from sdb.table.definition import validate
 from sdb.table.definition.cache import forget_definition
 from sdb.table.definition.definition import Definition, InputRule, VersionPolicy
@@ -18,12 +20,16 @@ from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.state import state_of
 from sdb.table.inputs.listing import check_patterns
+from sdb.table.schema import adopt
+from sdb.table.schema.columns import TableSchema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.commit.schemas import Evolution
 
 NEW_TABLES = VersionPolicy(10, CalendarSpan(days=7), Thinning.parse("1h:all,1d:1m,7d:1h"))
 """The versions that a table keeps if its definition has no policy."""
@@ -63,6 +69,39 @@ def create_table(
     head = find_table(root, database, table)
     if head is not None and head.is_dropped:
         _make_anew(root, keys, overwrite=overwrite)
+    evolve = _evolution(definition, head)
+    created = _stored(root, keys, definition, overwrite=overwrite)
+    if evolve is not None:
+        change_schema(root, database, table, evolve, message="schema of the definition")
+    return created
+
+
+def _evolution(definition: Definition, head: TableHandle | None) -> Evolution | None:
+    """Return what makes the schema of a definition that of its table; None: it stays.
+
+    Raises
+    ------
+    UsageError
+        The table has a schema that it cannot follow.
+    """
+    if not definition.schema:
+        return None
+    wished = TableSchema.loads(definition.schema)
+
+    def evolve(current: TableSchema | None, index: TableIndex) -> TableSchema:
+        if current is None:
+            return adopt.first(wished)
+        return adopt.adopted(current, wished, has_rows=index.objects > 0)
+
+    if head is not None and not head.is_dropped:
+        evolve(head.schema, head.index)
+    return evolve
+
+
+def _stored(
+    root: TableRoot, keys: TableKeys, definition: Definition, *, overwrite: bool
+) -> Definition:
+    """Store a definition that was checked."""
     data = definition.stored().encode()
     location = root.place(keys.definition)
     if overwrite:
@@ -81,7 +120,7 @@ def create_table(
         put_new(root, keys.definition, data)
     except ConflictError:
         claim.release()
-        message = f"{database}.{table} below {root.location} has a definition already"
+        message = f"{keys.database}.{keys.table} below {root.location} has a definition already"
         hint = "--force replaces it; sdb def shows it"
         raise ExistsError(message, path=keys.definition, hint=hint) from None
     claim.release()
@@ -101,7 +140,7 @@ def _make_anew(root: TableRoot, keys: TableKeys, *, overwrite: bool) -> None:
         state = state_of(index.user_data)
         if state is None or not state.dropped:  # another program was faster
             return None
-        return TableChange(CREATE, content=nothing, makes_table=True)
+        return TableChange(CREATE, content=nothing, makes_table=True, schema=b"")
 
     commit(root, keys, plan)
 
@@ -113,13 +152,22 @@ def definition_of(patterns: Iterable[str], *, is_remote: bool) -> Definition:
       folders such as ``day=*`` these are fields of the rows.
     * ``is_remote``: Whether the root is an S3 bucket.
     """
-    rules = [
-        InputRule(
-            pattern if is_remote or "://" in pattern else f"{_LOCAL}{pattern.removeprefix('./')}"
-        )
-        for pattern in patterns
-    ]
+    rules = [InputRule(_pattern_of(pattern, is_remote=is_remote)) for pattern in patterns]
     from sdb.packfile.inputs.folders import has_folder_fields
 
-    is_hive = any(has_folder_fields(rule.pattern) for rule in rules)
+    is_hive = any(
+        has_folder_fields(rule.pattern) for rule in rules if not is_lake_input(rule.pattern)
+    )
     return Definition(tuple(rules), hive=is_hive)
+
+
+def _pattern_of(text: str, *, is_remote: bool) -> str:
+    """Return a pattern with its scheme."""
+    name = lake_name(text)
+    if name is not None and not is_lake_input(text):  # delta:PATH, as queries have it
+        if name.version is not None:
+            message = f"{text}: a table takes all versions of a {name.kind.title()} table"
+            raise UsageError(message, expected=f"{name.kind}:{name.location}")
+        scheme = "" if "://" in name.location else _LOCAL
+        return f"{name.kind}+{scheme}{name.location.removeprefix('./')}"
+    return text if is_remote or "://" in text else f"{_LOCAL}{text.removeprefix('./')}"

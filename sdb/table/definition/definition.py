@@ -9,6 +9,8 @@ from __future__ import annotations
 from sdb.errors import InputError
 from sdb.records import record, replace
 from sdb.table.definition import rawjson
+from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
+from sdb.table.definition.exports import ExportPolicy
 from sdb.table.definition.partition import PartitionField
 from sdb.table.definition.thinning import Thinning
 from sdb.table.definition.timespan import CalendarSpan
@@ -110,6 +112,11 @@ class Definition:
         member that only `sdb` knows.
     upkeep : UpkeepPolicy or None
         What `sdb maintain` does; None: the usual.
+    schema : str
+        JSON of the schema that the table has from then on, without white space, a member that only
+        `sdb` knows; empty: it stays.
+    exports : tuple of ExportPolicy
+        The mirrors that `sdb maintain` keeps up, a member that only `sdb` knows.
     unknown : tuple of str
         Members that this build does not know.
     """
@@ -124,6 +131,8 @@ class Definition:
     cluster_by: tuple[str, ...] = ()
     hive: bool = False
     upkeep: UpkeepPolicy | None = None
+    schema: str = ""
+    exports: tuple[ExportPolicy, ...] = ()
     unknown: tuple[str, ...] = ()
 
     @classmethod
@@ -169,6 +178,8 @@ class Definition:
             reader.listed(members, "cluster_by", reader.path),
             reader.flag(members, "hive"),
             reader.made(members, "upkeep", reader.upkeep),
+            rawjson.compact(members.get("schema", "")),
+            reader.listed(members, "exports", reader.export),
         )
         reader.check_known(members, MEMBERS, "")
         if rest:
@@ -216,6 +227,12 @@ class Definition:
             members.append('"hive":true')
         if self.upkeep is not None:
             members.append(f'"upkeep":{_object(self.upkeep.members())}')
+        if self.schema:
+            members.append(f'"schema":{self.schema}')
+        if self.exports:
+            members.append(
+                f'"exports":{_array(_object(_export(policy)) for policy in self.exports)}'
+            )
         return f"{{{','.join(members)}}}"
 
     def _members(self) -> Iterator[str]:
@@ -248,6 +265,8 @@ MEMBERS = (
     "cluster_by",
     "hive",
     "upkeep",
+    "schema",
+    "exports",
 )
 """The members at the top of a definition."""
 
@@ -362,6 +381,16 @@ class _Reader:
         flags = {name: self.flag(members, name) for name in FLAGS if name in members}
         return UpkeepPolicy.of_members(flags, self.text(members, "grace", "upkeep."))
 
+    def export(self, raw: str) -> ExportPolicy:
+        """Read an element of `exports`."""
+        members = self._object(raw, "exports")
+        self.check_known(members, EXPORT_MEMBERS, "exports.")
+        return ExportPolicy(
+            self.text(members, "format", "exports."),
+            self.text(members, "to", "exports."),
+            self.flag(members, "squash"),
+        )
+
     def _object(self, raw: str, name: str) -> dict[str, str]:
         if raw == "null":
             return {}
@@ -374,6 +403,11 @@ def _rule(rule: InputRule) -> list[tuple[str, str]]:
     members = [("pattern", rawjson.quoted(rule.pattern))] if rule.pattern else []
     members += _texts((("format", rule.format),))
     return members if rule.hints is None else [*members, ("hints", rule.hints)]
+
+
+def _export(policy: ExportPolicy) -> list[tuple[str, str]]:
+    members = _texts((("format", policy.format), ("to", policy.to)))
+    return [*members, ("squash", "true")] if policy.squash else members
 
 
 def _policy(policy: VersionPolicy) -> list[tuple[str, str]]:

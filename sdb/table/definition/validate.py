@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 
 from sdb import formats
-from sdb.errors import UsageError
+from sdb.errors import InputError, UsageError
+from sdb.lake.names import is_lake_input, lake_input
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.table.definition.definition import BETA_FEATURES, MEMBERS, Definition
+from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.partition import TYPES
 from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 from sdb.table.inputs.pattern import InputPattern
+from sdb.table.schema.columns import TableSchema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ _MEMBERS = {
     "retention_policy.": ("field", "valid_for"),
     "versions.": ("keep_last", "keep_for", "thin"),
     "upkeep.": UPKEEP_MEMBERS,
+    "exports.": EXPORT_MEMBERS,
 }
 
 
@@ -75,6 +79,7 @@ def problems(definition: Definition, *, is_remote: bool) -> list[str]:
         flaws += _rule(rule, is_remote=is_remote, captures=captures)
     flaws += _partitions(definition.partitions, captures)
     flaws += _retention(definition)
+    flaws += [flaw for policy in definition.exports for flaw in policy.flaws()]
     if definition.cluster_by:
         try:
             cluster_paths(definition.cluster_by)
@@ -87,6 +92,11 @@ def problems(definition: Definition, *, is_remote: bool) -> list[str]:
         StatisticsChoice.of(definition.statistics)
     except UsageError as error:
         flaws.append(f"stats: {error.message}")
+    if definition.schema:
+        try:
+            TableSchema.loads(definition.schema)
+        except InputError as error:
+            flaws.append(f"schema: {error.message}")
     return flaws
 
 
@@ -101,6 +111,9 @@ def _rule(rule: InputRule, *, is_remote: bool, captures: list[set[str]]) -> Iter
     if not rule.pattern:
         yield "an input without a pattern"
         return
+    if is_lake_input(rule.pattern):
+        yield from _lake(rule, is_remote=is_remote)
+        return
     yield from _location(rule.pattern, is_remote=is_remote)
     try:
         pattern = InputPattern.parse(rule.pattern)
@@ -110,6 +123,25 @@ def _rule(rule: InputRule, *, is_remote: bool, captures: list[set[str]]) -> Iter
     yield from (f"bad pattern {rule.pattern!r}: {flaw}" for flaw in pattern.flaws())
     captures.append(set(pattern.captures))
     yield from _format(rule, pattern.parts[-1])
+
+
+def _lake(rule: InputRule, *, is_remote: bool) -> Iterator[str]:
+    """Report what is wrong with a rule that names a Delta or Iceberg table."""
+    try:
+        _, uri = lake_input(rule.pattern)
+    except UsageError as error:
+        yield f"{error.message}: {error.hint}"
+        return
+    scheme, _, path = uri.partition("://")
+    wanted = "s3" if is_remote else "file"
+    if scheme != wanted:
+        above = f"{rule.pattern.partition('+')[0]}+{wanted}://"
+        yield f"the pattern {rule.pattern!r} does not begin with {above}"
+    elif path.startswith("/") or not path:
+        yield f"the pattern {rule.pattern!r} names no folder below the root"
+    if rule.format or rule.hints not in {None, "null"}:
+        what = "a format" if rule.format else "hints"
+        yield f"the pattern {rule.pattern!r} has {what}: its files are Parquet"
 
 
 def _location(pattern: str, *, is_remote: bool) -> Iterator[str]:

@@ -15,6 +15,7 @@
 ``inputnodes``   nodes of the inputs tree
 ``inputtree``    which inputs a table has taken
 ``positions``    positions in log files, as entries of the inputs tree
+``lakepositions``  versions of Delta and Iceberg tables, as entries of the inputs tree
 ``index``        the root object of a table
 ``indexcache``   indexes that were read or written last
 ``history``      where the versions of a table are

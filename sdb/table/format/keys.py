@@ -35,6 +35,7 @@ ADOPTED = "adopted-"
 """What names of packfiles of ours begin with that are copies of packfiles of the original."""
 
 _PACKED = "packed-"
+_ERA = ".e"
 _USUAL_LETTERS = range(3, _MOST_NAME_BYTES + 1)  # none of "", "." and ".."
 _FIRST_PRINTABLE = 32
 _DELETE = 127
@@ -224,6 +225,19 @@ def own_key(key: str) -> str:
     return key
 
 
+@lru_cache(4096)
+def era_of(key: str) -> int:
+    """Return the era of the rows of a packfile, which its name tells.
+
+    Examples
+    --------
+    >>> era_of("db/web/gha/data/X-Y.e5.zion"), era_of("db/web/gha/data/X-Y.zion")
+    (5, 0)
+    """
+    _, mark, number = key.rpartition("/")[2].removesuffix(".zion").rpartition(_ERA)
+    return int(number) if mark and number.isascii() and number.isdecimal() else 0
+
+
 def another_copy(key: str, uid: str) -> str:
     """Return the key of another copy of an adopted packfile."""
     return f"{own_key(key).removesuffix('.zion')}~{uid}.zion"
@@ -288,14 +302,16 @@ class TableKeys:
         """
         return "/".join(filter(None, (self.folder, directory, f"packed-{uid}{suffix}")))
 
-    def content(self, directory: str, content_id: str, commit: str = "") -> str:
+    def content(self, directory: str, content_id: str, commit: str = "", *, era: int = 0) -> str:
         """Return the key of a packfile of ours, which is named by its content.
 
         * ``directory``: Directory of the partition; empty for a table without partitions.
         * ``commit``: Id of the commit, if no other one must have the same packfile.
+        * ``era``: The era of its rows, see :mod:`sdb.table.schema.eras`.
         """
         mark = f"-{_mark(commit)}" if commit else ""
-        return "/".join(filter(None, (self.folder, "data", directory, f"{content_id}{mark}.zion")))
+        name = f"{content_id}{mark}{f'{_ERA}{era}' if era else ''}.zion"
+        return "/".join(filter(None, (self.folder, "data", directory, name)))
 
     def indirect(self, uid: str) -> str:
         """Return the key of a list of old descriptors."""

@@ -284,6 +284,8 @@ class VersionState(Stored):
     # another number.
     traced: int = member("traced", COUNT, default=0, sparse=True)
     traced_since: int = member("traced-since", COUNT, default=0, sparse=True)
+    # The schema of the version, see :mod:`sdb.table.schema.stored`; empty: it has none
+    schema: bytes = member("schema", BLOB, default=b"", sparse=True)
     # Members of later versions of `sdb`
     unknown: dict[str, Any] = field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sdb import sizes
 from sdb.errors import ConflictError, ExistsError
 from sdb.progress import counted, silent
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.lookup import Versions
 from sdb.table.commit.change import TableChange
@@ -135,6 +135,7 @@ def fork(
         author=author,
         message=message,
         shares=shares,
+        schema=source.schema_data or None,
     )
 
     def plan(index: TableIndex) -> TableChange:
@@ -212,6 +213,9 @@ def push(
             author=author,
             message=message or f"push of {_shown(source)}",
         )
+        before = state_of(index.user_data)
+        if (source.schema_data) != (b"" if before is None else before.schema):
+            change = replace(change, schema=source.schema_data)
         return None if change.is_nothing and index.objects else change
 
     try:

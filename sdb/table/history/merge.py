@@ -34,6 +34,8 @@ from sdb.table.history.overlaps import (
     packfiles_of_base,
 )
 from sdb.table.history.rowtrace import counts_between, is_traced
+from sdb.table.history.schemas import merged_schema
+from sdb.table.schema.merge import SchemaConflictError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from sdb.table.commit.commit import Committed
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.index import TableIndex
-    from sdb.table.format.state import RowCounts
+    from sdb.table.format.state import RowCounts, VersionState
     from sdb.table.history.changes import Side
     from sdb.table.history.overlaps import Clash
     from sdb.table.history.rowmerge import MergedRows, RowConflict
@@ -304,8 +306,16 @@ class _Merging:
             counts=self._counted(result) if is_all_traced else None,
             is_traced=is_all_traced,
             expects=self.expects,
+            schema=None if self._only else self._schema(base, state),
         )
         return self.change
+
+    def _schema(self, base: TableHandle, state: VersionState) -> bytes | None:
+        """Return the schema that has the changes of both sides; None: it stays."""
+        try:
+            return merged_schema(base.state, state, self._theirs.state, self._strategy)
+        except SchemaConflictError as error:
+            raise _GivenUpError(error) from None
 
     def _counted(self, result: MergeResult) -> RowCounts | None:
         """Count what becomes of rows; where packfiles only come, or only go, these say it."""

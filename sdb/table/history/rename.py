@@ -126,7 +126,11 @@ class _Renaming:
         brought = self._transfer.packfiles(wanted, counted(self._progress, total))
         text = message or f"rename of {_name_of(source)} to {_name_of(target)}"
         inputs = self._transfer.inputs(None)
-        made = TableChange(RENAME, brought, inputs=inputs, author=author, message=text)
+        before = handle.state
+        schema = None if before is None or not before.schema else before.schema
+        made = TableChange(
+            RENAME, brought, inputs=inputs, author=author, message=text, schema=schema
+        )
         gone = frozenset(descriptor.key for descriptor in wanted)
         drop = TableChange(DROP, removed=gone, author=author, message=text)
 
@@ -142,6 +146,8 @@ class _Renaming:
                 raise _MovedError
             state = state_of(index.user_data)
             if state is not None:
+                if state.schema != (schema or b""):
+                    raise _MovedError
                 _check_branches(_name_of(source), state.branches)
             return drop
 

@@ -12,6 +12,7 @@ from sdb.table.commit.commit import commit
 from sdb.table.format.inputtree import InputsTree
 from sdb.table.format.state import state_of
 from sdb.table.history.diff import row_counts
+from sdb.table.history.schemas import restored_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +105,9 @@ def restore(  # noqa: PLR0913 - by name
         is_dropped = state is not None and state.dropped
         if only_dropped and not is_dropped:
             raise _not_dropped(old)
-        if not (added or removed or is_dropped) and content.inputs == index.inputs:
+        schema = restored_schema(state, old.state)
+        is_same = schema is None and content.inputs == index.inputs
+        if not (added or removed or is_dropped) and is_same:
             return None
         return TableChange(
             OPERATION,
@@ -115,6 +118,7 @@ def restore(  # noqa: PLR0913 - by name
             content=content,
             since_us=since_us,
             expects=expects,
+            schema=schema,
             counts=row_counts(target, old, added, removed)
             if target is not None and target.state == state
             else None,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 
+from sdb.errors import NotFoundError
+from sdb.lake.names import is_lake_input
 from sdb.records import record
 from sdb.store.base import child
 from sdb.store.url import store_of
+from sdb.table.inputs.lakes import open_lake_input
 from sdb.table.inputs.listing import list_inputs, start_of
 from sdb.table.inputs.pattern import InputPattern
 from sdb.table.inputs.patternregex import matcher
@@ -41,6 +44,9 @@ def fitting_inputs(root: TableRoot, pattern: str, *, most: int = MOST_COUNTED) -
     OutsideError
         The pattern leads out of the root.
     """
+    if is_lake_input(pattern):
+        sizes = [file.size_bytes for file in open_lake_input(root, pattern).at().files.values()]
+        return FittingInputs(pattern, len(sizes), sum(sizes), is_more=False, passed=0)
     count = size_bytes = passed = 0
     listed = list_inputs(root, InputPattern.parse(pattern))
     for entry in islice(listed, most):
@@ -53,6 +59,12 @@ def fitting_inputs(root: TableRoot, pattern: str, *, most: int = MOST_COUNTED) -
 
 def why_nothing(root: TableRoot, pattern: str) -> str:
     """Return why a pattern that `fitting_inputs` counts nothing for finds nothing."""
+    if is_lake_input(pattern):
+        try:
+            open_lake_input(root, pattern)
+        except NotFoundError as error:
+            return error.message
+        return "the table has no files"
     _, folder, segments = start_of(root, InputPattern.parse(pattern))
     store, above = store_of(folder), ""
     while len(segments) > 1 and _MAGIC.isdisjoint(segments[0]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import UsageError
+from sdb.lake.names import is_lake_input, lake_input
 from sdb.records import record
 from sdb.store.base import child
 from sdb.store.url import store_of
@@ -16,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from sdb.lake.rows import LakeRows
     from sdb.store.base import Entry, Store
     from sdb.table.catalog.root import TableRoot
     from sdb.table.inputs.etagcache import EtagCache
@@ -35,6 +37,8 @@ class ListedInput:
     is_remote: bool  # whether its store is; see :class:`sdb.store.base.Store`
     size_bytes: int = 0  # its size when it was listed
     modified_us: int = 0  # when it was written, see :class:`sdb.store.base.Entry`
+    # The rows that a Delta or Iceberg table has of it; None: it is an input of its own
+    rows: LakeRows | None = None
 
     @property
     def store(self) -> Store:
@@ -59,8 +63,8 @@ class ListedInput:
         return etag
 
     def is_same(self) -> bool:
-        """Return whether it is still what was listed."""
-        return self.store.version(self.location) == self.version
+        """Return whether it is still what was listed; files of other systems never change."""
+        return self.rows is not None or self.store.version(self.location) == self.version
 
 
 class Lister(Protocol):
@@ -88,6 +92,8 @@ def list_inputs(
     OutsideError
         The pattern leads out of the root, by itself or by a symbolic link.
     """
+    if is_lake_input(pattern.text):
+        return  # which has versions, see :mod:`sdb.table.sync.lakes`
     prefix, start, segments = start_of(root, pattern)
     bounds = InputBounds(root)
     store = store_of(start)
@@ -118,6 +124,8 @@ def folders_of(root: TableRoot, pattern: InputPattern, lister: Lister) -> Iterat
     OutsideError
         The pattern leads out of the root.
     """
+    if is_lake_input(pattern.text):
+        return iter(())
     _, start, segments = start_of(root, pattern)
     walk = _Walk(InputBounds(root), pattern.text, lister)
     return (folder for folder, _ in walk.below(start, "", segments))
@@ -150,6 +158,9 @@ def check_patterns(root: TableRoot, patterns: Iterable[str]) -> None:
         One is malformed.
     """
     for text in patterns:
+        if is_lake_input(text):
+            InputBounds(root).check(f"{text}", place_of_input(root, lake_input(text)[1]))
+            continue
         pattern = InputPattern.parse(text)
         _, folder, segments = start_of(root, pattern)
         walk = _Walk(InputBounds(root), text, store_of(folder))

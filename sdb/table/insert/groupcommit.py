@@ -23,6 +23,7 @@ from sdb.table.format.keys import TableKeys, check_id, new_uid
 from sdb.table.format.versionref import MAIN
 from sdb.table.insert.insert import Inserted, earlier_commit, insert, packing_options
 from sdb.table.packfiles.pack import PackedRows, pack_rows
+from sdb.table.packfiles.rules import row_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ def append(  # noqa: PLR0913 - as insert, by name
                 return done
             source = inputs if not mine.rows else [_input(mine.rows)]
             own_id = txn_id or new_uid()
-            mine.packed = pack_rows(root, keys, source, commit_id=own_id, **options)
+            rules = row_rules(root, keys)
+            mine.packed = pack_rows(root, keys, source, rules=rules, commit_id=own_id, **options)
             if mine.packed.descriptor is None:
                 return Inserted(0, own_id, is_new=False, packed=mine.packed.result)
         return group.outcome(mine)
@@ -269,15 +271,27 @@ class _Group:
     ) -> list[tuple[_Append, PackedRows]]:
         rows = _input(*[member.rows for member in some])
         options: Any = some[0].options
+        rules = row_rules(self._root, self._keys)
+        is_apart = rules is not None and rules.are_quarantined
+        if is_apart and len(some) > 1:  # each one hears how many of its own rows came in
+            alone = [self._packed_together([member], commit_id) for member in some]
+            return [pair for pairs in alone for pair in pairs]
+        commit_id = (is_apart and some[0].txn_id) or commit_id
         try:
-            packed = pack_rows(self._root, self._keys, [rows], commit_id=commit_id, **options)
+            packed = pack_rows(
+                self._root, self._keys, [rows], rules=rules, commit_id=commit_id, **options
+            )
         except _FLAWS as error:
             if len(some) == 1:
                 some[0].outcome = error
                 return []
             alone = [self._packed_together([member], commit_id) for member in some]
             return [pair for pairs in alone for pair in pairs]
-        return [(member, _share(packed, member)) for member in some]
+        if packed.descriptor is None:
+            own_id = some[0].txn_id or commit_id
+            some[0].outcome = Inserted(0, own_id, is_new=False, packed=packed.result)
+            return []
+        return [(some[0], packed)] if is_apart else [(each, _share(packed, each)) for each in some]
 
 
 def _fingerprints(appends: list[_Append]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from sdb.table.definition.partition import given_partition
 from sdb.table.format.keys import TableKeys, check_id, commit_on, new_uid
 from sdb.table.format.versionref import MAIN
 from sdb.table.packfiles.pack import pack_rows
+from sdb.table.packfiles.rules import row_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +114,10 @@ def insert(  # noqa: PLR0913 - the command's options, by name
     if done is not None:
         return done
     # The id is in the key: the same rows twice are two packfiles, and once again are the same one.
-    packed = pack_rows(root, keys, inputs, commit_id=commit_id, progress=progress, **options)
+    rules = row_rules(root, keys, branch)
+    packed = pack_rows(
+        root, keys, inputs, rules=rules, commit_id=commit_id, progress=progress, **options
+    )
     if packed.descriptor is None:
         return Inserted(0, commit_id, is_new=False, packed=packed.result)
     ids = (commit_on(branch, fingerprint),) if fingerprint else ()

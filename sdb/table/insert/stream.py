@@ -29,6 +29,7 @@ from sdb.table.format.keys import TableKeys, new_uid
 from sdb.table.format.versionref import MAIN
 from sdb.table.insert.insert import Inserted, packing_options
 from sdb.table.packfiles.pack import pack_rows
+from sdb.table.packfiles.rules import row_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -247,6 +248,7 @@ class _Stream:
             self._root,
             self._keys,
             [lines],
+            rules=row_rules(self._root, self._keys, self._branch),
             commit_id=commit_id,
             on_errors=take,
             **options,

@@ -10,6 +10,7 @@ came in a packfile of 16 KiB or more.
 from __future__ import annotations
 
 from sdb.packfile.build.indexbuilder import typed
+from sdb.table.format.keys import era_of
 from sdb.table.format.limits import USUAL, Limits
 
 TYPE_CHECKING = False
@@ -114,7 +115,7 @@ def _kin(packfile: Descriptor) -> Hashable:
     """Return what packfiles have in common that can be one."""
     trailer = packfile.trailer
     constants = sorted(typed(trailer.sparse.constants).items())
-    return trailer.algorithm, trailer.block_shift, repr(constants)
+    return trailer.algorithm, trailer.block_shift, repr(constants), era_of(packfile.key)
 
 
 def _runs(group: Sequence[Descriptor], limits: Limits) -> list[tuple[Descriptor, ...]]:

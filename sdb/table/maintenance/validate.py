@@ -276,5 +276,5 @@ def _content_id(key: str) -> str | None:
     """Return the content id that a packfile of ours is named by; None: it is not one of ours."""
     if not key.startswith(f"{folder_of(key)}/data/"):
         return None
-    name = key.rpartition("/")[2].removesuffix(".zion").partition("-")[0]
+    name = key.rpartition("/")[2].removesuffix(".zion").partition("-")[0].partition(".")[0]
     return name if len(name) == _CONTENT_ID_LETTERS else None

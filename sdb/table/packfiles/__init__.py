@@ -8,7 +8,11 @@
 ``knownfields``  which fields no row of a table has
 ``identities``   rows that are known again in other packfiles
 ``store``        packfiles made of others, stored under their content id
+``schemas``      a schema that fits all rows, and rows that depart from one
+``conformance``  whether all rows of a packfile conform
 ``pack``         rows to packfiles of a table
+``rules``        rows that depart from a schema, and what becomes of them
+``checkedrows``  new packfiles without these
 ``merge``        one packfile with the rows of several
 ``rewrite``      packfiles in which rows change
 ===============  =======================================================

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from sdb.errors import CorruptError, ExistsError
 from sdb.packfile.write.pack import pack
 from sdb.progress import silent
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from sdb.packfile.write.pack import PackResult
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.keys import TableKeys
+    from sdb.table.packfiles.rules import RowRules
 
 _SMALL_BYTES = 8 << 20
 _PIECE_BYTES = 1 << 20
@@ -40,6 +43,7 @@ def pack_rows(
     inputs: Inputs,
     directory: str = "",
     *,
+    rules: RowRules | None,
     commit_id: str = "",
     progress: Callable[[int, int | None], None] = silent,
     constants: Mapping[str, object] | None = None,
@@ -49,21 +53,40 @@ def pack_rows(
 
     * ``inputs``: See :func:`sdb.pack`.
     * ``directory``: Where the packfile goes below ``data/``.
+    * ``rules``: What the rows must be, see :mod:`sdb.table.packfiles.rules`; None: the table has no
+      schema.
     * ``commit_id``: Whose packfile it is, if it must be no other's, even if they have the same
       rows.
     * ``options``: Others of :func:`sdb.pack`.
+
+    Raises
+    ------
+    DepartingRowsError
+        Rows depart from the schema, which rejects them. Nothing is stored.
     """
-    from tempfile import SpooledTemporaryFile
+    from tempfile import NamedTemporaryFile, SpooledTemporaryFile
 
     spool: Any
-    with SpooledTemporaryFile(_SMALL_BYTES) as spool:
+    is_checked = rules is not None and rules.are_checked
+    with ExitStack() as stack:
+        if is_checked:
+            spool = stack.enter_context(NamedTemporaryFile(prefix="sdb-", suffix=".zion"))
+        else:
+            spool = stack.enter_context(SpooledTemporaryFile(_SMALL_BYTES))
         result = pack(inputs, spool, constants=constants, progress=progress, **options)
         if not result.rows:
             return PackedRows(result, None)
+        if rules is not None and is_checked:
+            from sdb.table.packfiles.checkedrows import conforming
+
+            spool.flush()
+            result, spool = conforming(root, keys, rules, (result, spool), commit_id, stack)
+            if not result.rows:
+                return PackedRows(result, None)
         content_id = contentid.of_trailer(result.trailer)
         if content_id is None:
             raise CorruptError("a packfile has no digests of its blocks")
-        key = keys.content(directory, content_id, commit_id)
+        key = keys.content(directory, content_id, commit_id, era=rules.era if rules else 0)
         spool.seek(0)
         etag = _store(root, key, spool, result.output_bytes)
     descriptor = Descriptor(key, etag, result.output_bytes, slim(result.trailer))

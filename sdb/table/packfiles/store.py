@@ -7,6 +7,7 @@ from contextlib import closing
 from sdb.errors import ConflictError, CorruptError, ExistsError
 from sdb.table.format import contentid, etags
 from sdb.table.format.descriptor import Descriptor, slim
+from sdb.table.format.keys import era_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def store_grown(
     name = contentid.of_trailer(trailer)
     if name is None:
         raise CorruptError(f"{parts[0].key}: the digest of a block is not known", path=parts[0].key)
-    key = keys.content(_directory(keys, parts), name, mark)
+    (era,) = {era_of(part.key) for part in parts}  # rows of several eras are never merged
+    key = keys.content(_directory(keys, parts), name, mark, era=era)
     location = root.place(key)
     root.store.make_folder(location.rpartition("/")[0])
     reader, kept_bytes = beginning

@@ -11,6 +11,7 @@
 ``orphans``    packfiles of a sync that was killed before its commit
 ``packing``    inputs to packfiles; unreadable ones are reported
 ``result``     the result of a sync
+``lakes``        versions of Delta and Iceberg tables, one after the other
 ``sync``       one sync of one table
 ``watch``      folders in which inputs may have appeared
 ``follower``   one table whose inputs are followed

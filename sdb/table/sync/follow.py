@@ -42,7 +42,7 @@ def follow(  # noqa: PLR0913 - the command's options, by name
     tell: Tell,
     interval_seconds: float = INTERVAL_SECONDS,
     settle_seconds: float = SETTLE_SECONDS,
-    changed: str = "keep",
+    changed: str | None = None,
     branch: str = MAIN,
     author: str = "",
     **options: Any,  # noqa: ANN401 - those of packing
@@ -125,6 +125,7 @@ class _Listed:
         if definition != self._definition:
             self._definition, self._watch = definition, self._anew()
         self._watch.begin()
+        self._table.take_lakes(definition)
         plan = plan_some(self._root, definition, self._table.known(), self._watch)
         synced = self._table.take(definition, plan)
         lists = () if synced is None else (synced.taken, synced.rejected, synced.renamed)

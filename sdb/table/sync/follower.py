@@ -6,12 +6,13 @@ import threading
 import time
 from itertools import islice
 
+from sdb.lake.names import is_lake_input
 from sdb.records import record, replace
 from sdb.table.catalog.handle import dropped, find_table
 from sdb.table.definition.cache import read_definition
 from sdb.table.sync.result import Synced
 from sdb.table.sync.retention import retire
-from sdb.table.sync.sync import take
+from sdb.table.sync.sync import take, take_lakes
 from sdb.table.sync.watch import ANEW_SECONDS
 from sdb.table.sync.work import check_unchanged
 
@@ -97,7 +98,7 @@ class FollowedTable:
         who: tuple[str, str],
         options: dict[str, Any],
         *,
-        changed: str = "keep",
+        changed: str | None = None,
     ) -> None:
         self._root = root
         self._keys = keys
@@ -105,7 +106,8 @@ class FollowedTable:
         self._tell = tell
         self._options = options
         self._retire_at = 0.0
-        self._changed = changed
+        self._changed = changed or "keep"
+        self._changed_in_lakes = changed
         self._reported: dict[str, str] = {}
         self._has_passed = False
         self.trouble = TroubleReporter(tell, keys.database, keys.table)
@@ -127,6 +129,22 @@ class FollowedTable:
     def known(self) -> KnownInputs:
         """Return the inputs that it knows from now on."""
         return KnownInputs(self._root, self._keys, self._branch)
+
+    def take_lakes(self, definition: Definition) -> None:
+        """Take the new versions of Delta and Iceberg tables, and report each."""
+        if not any(is_lake_input(rule.pattern) for rule in definition.inputs):
+            return
+        for synced in take_lakes(
+            self._root,
+            self._keys,
+            definition,
+            changed=self._changed_in_lakes,
+            branch=self._branch,
+            author=self._author,
+            **self._options,
+        ):
+            self.trouble.clear()
+            self._tell(synced)
 
     def take(self, definition: Definition, plan: SyncPlan) -> Synced | None:
         """Take what is new, and report it; None: there was nothing new.

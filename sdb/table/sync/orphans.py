@@ -16,6 +16,8 @@ from sdb.errors import CorruptError, NotFoundError
 from sdb.packfile.trailer.read import read_trailer
 from sdb.table.format import contentid, etags
 from sdb.table.format.descriptor import Descriptor, slim
+from sdb.table.format.keys import era_of
+from sdb.table.packfiles.conformance import is_checked
 from sdb.table.sync.packing import PackedInputs, directory_of
 
 TYPE_CHECKING = False
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from sdb.table.format.keys import TableKeys
     from sdb.table.sync.work import NewInput
 
-_MARKED = re.compile(r"[A-Z2-7]{32}-[A-Z2-7]{24}\.zion")
+_MARKED = re.compile(r"[A-Z2-7]{32}-[A-Z2-7]{24}(\.e[0-9]+)?\.zion")
 _READERS = 16
 
 
@@ -56,11 +58,15 @@ def find_orphans(
 
     * ``new``: The inputs that are to be packed, as they are now.
     """
+    schema = None if handle is None else handle.schema
+    if is_checked(schema):  # they may have been packed before it was set
+        return []
     above = root.place("")
     orphans = [
         entry.location.removeprefix(above)
         for entry in root.store.below(root.place(f"{keys.folder}/data"))
         if _MARKED.fullmatch(entry.name)
+        and era_of(entry.name) == (0 if schema is None else schema.era)
     ]
     if not orphans:
         return []
@@ -102,10 +108,10 @@ def _read(
     if any(origin.name not in wanted for origin in provenance.origins):
         return None
     inputs = [wanted[origin.name] for origin in provenance.origins]
-    if (
-        not inputs
-        or keys.content(directory_of(inputs[0]), content, input_mark(inputs, options)) != key
-    ):
+    if not inputs:
+        return None
+    mark, directory = input_mark(inputs, options), directory_of(inputs[0])
+    if keys.content(directory, content, mark, era=era_of(key)) != key:
         return None
     etag = reader.etag or etags.of_content(reader.pieces(0, reader.size_bytes))
     descriptor = Descriptor(key, etag, reader.size_bytes, slim(trailer))

@@ -23,7 +23,9 @@ from sdb.packfile.inputs.inputs import recognise
 from sdb.packfile.write.pack import pack
 from sdb.progress import silent
 from sdb.records import record, replace
+from sdb.table.format.versionref import MAIN
 from sdb.table.packfiles.pack import pack_rows
+from sdb.table.packfiles.rules import DepartingRowsError, row_rules
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from sdb.table.definition.definition import Definition
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.keys import TableKeys
+    from sdb.table.packfiles.rules import RowRules
     from sdb.table.sync.work import NewInput
 
 MOST_INPUTS = 10_000
@@ -81,7 +84,9 @@ class LocalPacking:
         keys: TableKeys,
         progress: Callable[[int, int | None], None],
         options: dict[str, Any],
+        rules: RowRules | None,
     ) -> None:
+        self._rules = rules
         self._root = root
         self._keys = keys
         self._progress = progress
@@ -97,7 +102,12 @@ class LocalPacking:
         """Pack groups of inputs."""
         for group in groups:
             yield pack_inputs(
-                self._root, self._keys, group, progress=self._progress, **self._options
+                self._root,
+                self._keys,
+                group,
+                rules=self._rules,
+                progress=self._progress,
+                **self._options,
             )
 
 
@@ -107,11 +117,12 @@ def local_packing(
     definition: Definition,
     progress: Callable[[int, int | None], None],
     options: dict[str, Any],
+    branch: str = MAIN,
 ) -> LocalPacking:
     """Return what packs as the options say, or else the definition."""
     settings = {"stats": definition.statistics, **options}
     StatisticsChoice.of(settings["stats"])
-    return LocalPacking(root, keys, progress, settings)
+    return LocalPacking(root, keys, progress, settings, row_rules(root, keys, branch))
 
 
 def directory_of(new_input: NewInput) -> str:
@@ -130,12 +141,14 @@ def pack_inputs(
     keys: TableKeys,
     group: Sequence[NewInput],
     *,
+    rules: RowRules | None,
     mark: Callable[[Sequence[NewInput]], str] | None = None,
     progress: Callable[[int, int | None], None] = silent,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> PackedInputs:
     """Pack inputs of a partition into a packfile.
 
+    * ``rules``: What the rows must be; None: the table has no schema.
     * ``mark``: Returns the mark in the name of the packfile, for the inputs in it.
     * ``options``: Others of :func:`sdb.pack`.
 
@@ -151,12 +164,28 @@ def pack_inputs(
                 keys,
                 [_recognised(new_input) for new_input in left],
                 directory_of(left[0]),
+                rules=rules,
                 commit_id="" if mark is None else mark(left),
                 constants=None if partition is None else partition.constants or None,
                 progress=progress,
                 **options,
             )
-        except (*_FLAWS, NotFoundError, AccessError, ConflictError):
+        except DepartingRowsError as error:
+            departing = [
+                replace(new_input, flaw=error.reasons[new_input.uri])
+                for new_input in left
+                if new_input.uri in error.reasons
+            ]
+            if not departing or left[0].listed.rows is not None:
+                raise
+            bad += departing
+            left = [new_input for new_input in left if new_input.uri not in error.reasons]
+            continue
+        except (*_FLAWS, NotFoundError, AccessError, ConflictError) as error:
+            if left[0].listed.rows is not None:  # all files of a version come, or none of them
+                if isinstance(error, NotFoundError):
+                    raise MissingFileError(error) from None
+                raise
             looked = [_looked(new_input, options) for new_input in left]
             if not any(new_input is None or new_input.flaw for new_input in looked):
                 raise
@@ -181,7 +210,18 @@ def pack_inputs(
     return PackedInputs((), tuple(bad))
 
 
+class MissingFileError(NotFoundError):
+    """A file of a Delta or Iceberg table that is not there."""
+
+    def __init__(self, error: NotFoundError) -> None:
+        super().__init__(error.message, path=error.path)
+
+
 def _recognised(new_input: NewInput) -> Input:
+    if new_input.listed.rows is not None:
+        from sdb.packfile.inputs.lake import input_of
+
+        return input_of(new_input.listed.rows, new_input.uri)
     rule = new_input.rule
     hints = None if rule.hints in {None, "null"} else (rule.hints or "").encode()
     try:

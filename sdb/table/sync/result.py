@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.records import record
+from sdb.records import field_names, record
 
 
 @record
@@ -23,6 +23,39 @@ class RejectedInput:
 
 
 @record
+class SourceVersion:
+    """A version of a Delta or Iceberg table that was taken.
+
+    Attributes
+    ----------
+    source : str
+        The pattern that names the table.
+    source_version : int
+        Its version; of Iceberg the id of the snapshot.
+    version : int
+        The version that it became.
+    rows, rows_removed : int
+        Number of rows that came in, and that went.
+    """
+
+    source: str
+    source_version: int
+    version: int
+    rows: int
+    rows_removed: int
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as plain values with stable names, for JSON."""
+        return {
+            "source": self.source,
+            "source_version": self.source_version,
+            "version": self.version,
+            "rows": self.rows,
+            "rows_removed": self.rows_removed,
+        }
+
+
+@record
 class Synced:
     """The result of a sync of one table.
 
@@ -31,7 +64,7 @@ class Synced:
     database, table : str
         Its names.
     version : int or None
-        The version that it made; None: there was nothing to do, or nothing was to be done.
+        The last version that it made; None: there was nothing to do, or nothing was to be done.
     taken : tuple of str
         URIs of inputs whose rows came in, or would have.
     rows, text_bytes : int
@@ -50,6 +83,8 @@ class Synced:
         URIs of inputs that were passed over: they have temporary names.
     renamed : tuple of tuple
         URIs of inputs that were taken under another name, and that name; they have no rows anew.
+    sources : tuple of SourceVersion
+        Versions of Delta and Iceberg tables that were taken, one version here for each.
     """
 
     database: str
@@ -67,6 +102,7 @@ class Synced:
     retired: int = 0
     passed: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    sources: tuple[SourceVersion, ...] = ()
 
     @property
     def is_nothing(self) -> bool:
@@ -95,4 +131,15 @@ class Synced:
             "retired": self.retired,
             "passed": list(self.passed),
             "renamed": [{"path": uri, "taken_as": before} for uri, before in self.renamed],
+            "sources": [taken.as_dict() for taken in self.sources],
         }
+
+    def followed_by(self, later: Synced) -> Synced:
+        """Return the result of two syncs of one table together."""
+        both = {
+            name: getattr(self, name) + getattr(later, name)
+            for name in field_names(Synced)
+            if name not in {"database", "table", "version"}
+        }
+        version = self.version if later.version is None else later.version
+        return Synced(self.database, self.table, version, **both)

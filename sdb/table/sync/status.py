@@ -5,9 +5,12 @@ from __future__ import annotations
 import enum
 
 from sdb.errors import NotFoundError
+from sdb.lake.names import file_uri, is_lake_input, is_position_uri
 from sdb.records import record
 from sdb.table.format import etags
+from sdb.table.format.lakepositions import LakePosition
 from sdb.table.format.positions import LogPosition, is_position
+from sdb.table.inputs.lakes import open_lake_input
 from sdb.table.inputs.places import InputBounds
 
 TYPE_CHECKING = False
@@ -101,6 +104,11 @@ def input_states(
             facts = (entry.path, entry.etag, entry.number, InputState.TAILED, reason)
             yield InputStatus(*facts)
             continue
+        if is_position_uri(entry.path) and entry.etag.startswith("{"):
+            version = LakePosition.from_text(entry.etag).version
+            reason = f"version {version}"
+            yield InputStatus(entry.path, entry.etag, entry.number, InputState.TAKEN, reason)
+            continue
         state = InputState.FAILED if entry.is_failed else InputState.TAKEN
         if check and not entry.is_failed:
             state = present.state(entry)
@@ -112,6 +120,8 @@ class _Present:
     """Compares inputs with what is there now."""
 
     def __init__(self, handle: TableHandle) -> None:
+        self._handle = handle
+        self._lakes: dict[str, str] | None = None
         self._root = handle.root
         self._bounds = InputBounds(handle.root)
         self._folder: str | None = None
@@ -119,11 +129,28 @@ class _Present:
 
     def state(self, entry: TakenInput) -> InputState:
         """Report what has become of an input that was taken."""
+        if is_lake_input(entry.path):
+            return self._state_in_lake(entry)
         local = entry.path.startswith(_LOCAL)
         location = self._root.place(entry.path.removeprefix(_LOCAL)) if local else entry.path
         if not self._bounds.has(location):
             raise self._bounds.refusal(f"the input {entry.path!r}", location)
         etag = self._etag_of_content(location) if local else self._listed_etag(location)
+        if etag is None:
+            return InputState.VANISHED
+        return InputState.TAKEN if etag == entry.etag else InputState.CHANGED
+
+    def _state_in_lake(self, entry: TakenInput) -> InputState:
+        """Report what has become of a file of a Delta or Iceberg table."""
+        if self._lakes is None:
+            paths = [taken.path for taken in self._handle.inputs.walk()]
+            positions = [path for path in paths if is_position_uri(path)]
+            self._lakes = {
+                file_uri(pattern, path): f'"{file.identity}"'
+                for pattern in [position.rpartition("/")[0] for position in positions]
+                for path, file in open_lake_input(self._root, pattern).at().files.items()
+            }
+        etag = self._lakes.get(entry.path)
         if etag is None:
             return InputState.VANISHED
         return InputState.TAKEN if etag == entry.etag else InputState.CHANGED

@@ -11,11 +11,12 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
 
 from sdb import notes
-from sdb.errors import ConflictError, UsageError
+from sdb.errors import ConflictError, InputError, UnsupportedError, UsageError
+from sdb.lake.names import is_lake_input
 from sdb.progress import silent
 from sdb.records import replace
 from sdb.table.catalog.handle import dropped, find_table
@@ -27,15 +28,17 @@ from sdb.table.format.keys import TableKeys, own_key
 from sdb.table.format.versionref import MAIN
 from sdb.table.inputs.places import OutsideError
 from sdb.table.sync.inputrows import RemovedRows, find_inputs, remove_rows
-from sdb.table.sync.packing import local_packing
+from sdb.table.sync.lakes import LakeSource, check_followed, missing_file
+from sdb.table.sync.packing import MissingFileError, local_packing
 from sdb.table.sync.plan import plan_sync
+from sdb.table.sync.result import Synced
 from sdb.table.sync.retention import retire
 from sdb.table.sync.unchanged import SettledListing
 from sdb.table.sync.work import Prepared, SyncPlan, SyncRequest, SyncWork, check_unchanged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import Any
 
     from sdb.table.catalog.handle import TableHandle
@@ -44,7 +47,6 @@ if TYPE_CHECKING:
     from sdb.table.definition.definition import Definition
     from sdb.table.format.index import TableIndex
     from sdb.table.sync.packing import InputPacking, PackedInputs
-    from sdb.table.sync.result import Synced
     from sdb.table.sync.work import NewInput
 
 CHANGED = ("keep", "replace", "fail")
@@ -65,8 +67,8 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     *,
     dry_run: bool = False,
     retry: bool = False,
-    changed: str = "keep",
-    vanished: str = "keep",
+    changed: str | None = None,
+    vanished: str | None = None,
     branch: str = MAIN,
     author: str = "",
     packing: InputPacking | None = None,
@@ -75,12 +77,15 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
 ) -> Synced:
     """Take the inputs that are new, in one version.
 
+    Each new version of a Delta or Iceberg table becomes a version of its own before.
     Packfiles that the retention policy of the table does not keep go out of it before, in a version
     of their own.
 
     * ``retry``: Whether inputs that failed are tried again although they have not changed.
     * ``changed``: Whether rows of inputs that have another content now stay, make room for the new
-      ones, or are an error.
+      ones, or are an error. If not given they stay; those of Delta and Iceberg tables make room.
+    * ``vanished``: Whether rows of inputs that are gone stay or go. If not given they stay; those
+      of files that a Delta or Iceberg table does not have any more go.
     * ``author``: Who syncs; recorded in the version.
     * ``packing``: The packer; this program if not given.
     * ``progress``: Called with the bytes read, if this program packs.
@@ -97,21 +102,123 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     UncertainError
         It is not known whether the inputs were taken; another sync finds out.
     """
-    if changed not in CHANGED:
+    if changed not in {None, *CHANGED}:
         raise UsageError(f"unknown choice {changed!r}", expected=" or ".join(CHANGED))
-    if vanished not in VANISHED:
+    if vanished not in {None, *VANISHED}:
         raise UsageError(f"unknown choice {vanished!r}", expected=" or ".join(VANISHED))
     keys = TableKeys(database, table)
     if not dry_run:
         check_writable(root)
     definition = read_definition(root, keys)
     check_branch(root, keys, branch)
-    packing = packing or local_packing(root, keys, definition, progress, options)
-    request = SyncRequest(root, keys, definition, packing, retry, changed, vanished, branch, author)
+    is_lake = [is_lake_input(rule.pattern) for rule in definition.inputs]
+    if packing is not None and any(is_lake):
+        message = f"{database}.{table} has inputs of Delta or Iceberg, which Spark does not sync"
+        raise UnsupportedError(message, hint="sync it without --spark")
+    packing = packing or local_packing(root, keys, definition, progress, options, branch)
+    choices = (changed or "keep", vanished or "keep")
+    request = SyncRequest(root, keys, definition, packing, retry, *choices, branch, author)
+    of_lakes = replace(
+        request,
+        changed=changed or "replace",
+        vanished=vanished or "delete",
+        is_whole=len(is_lake) == 1,
+    )
     if dry_run:
-        return _compare(request).foreseen(keys)
+        foreseen = [work.foreseen(keys) for work in _foreseen_lakes(of_lakes)]
+        if not all(is_lake):
+            foreseen.append(_compare(request).foreseen(keys))
+        return reduce(Synced.followed_by, foreseen)
     retired = retire(root, keys, definition, branch=branch, author=author)
-    return replace(_run(request, partial(_compare, request)), retired=retired)
+    synced = [Synced(database, table, None, (), 0, 0, (), (), ()), *_take_lakes(of_lakes)]
+    if not all(is_lake):
+        synced.append(_run(request, partial(_compare, request)))
+    return replace(reduce(Synced.followed_by, synced), retired=retired)
+
+
+def take_lakes(
+    root: TableRoot,
+    keys: TableKeys,
+    definition: Definition,
+    *,
+    changed: str | None = None,
+    branch: str = MAIN,
+    author: str = "",
+    **options: Any,  # noqa: ANN401 - those of packing
+) -> Iterator[Synced]:
+    """Take the new versions of Delta and Iceberg tables, each in a version; see `sync_table`."""
+    request = SyncRequest(
+        root,
+        keys,
+        definition,
+        local_packing(root, keys, definition, silent, options, branch),
+        changed=changed or "replace",
+        vanished="delete",
+        branch=branch,
+        author=author,
+        is_whole=len(definition.inputs) == 1,
+    )
+    return _take_lakes(request)
+
+
+def _sources(request: SyncRequest) -> Iterator[LakeSource]:
+    """Yield the tables of other systems that the rules of a definition name."""
+    rules = [rule for rule in request.definition.inputs if is_lake_input(rule.pattern)]
+    for rule in rules:
+        try:
+            yield LakeSource(request.root, request.definition, rule)
+        except (OutsideError, UsageError) as error:
+            raise error.within(request.name) from None
+
+
+def _foreseen_lakes(request: SyncRequest) -> Iterator[SyncWork]:
+    for source in _sources(request):
+        source.foresee()
+        yield _compare_lake(request, source)
+
+
+def _take_lakes(request: SyncRequest) -> Iterator[Synced]:
+    """Take versions of tables of other systems, one after the other, as long as there are some."""
+    for source in _sources(request):
+        while True:
+            try:
+                synced = _run(request, partial(_compare_lake, request, source))
+            except MissingFileError as error:
+                step = source.step
+                if step is None or not source.can_skip(step):
+                    raise (error if step is None else missing_file(step, error)) from None
+                continue
+            if synced.version is None:
+                break
+            source.has_taken()
+            yield synced
+
+
+def _compare_lake(request: SyncRequest, source: LakeSource) -> SyncWork:
+    """Compare the next version of a table of another system with the newest one here."""
+    root, keys = request.root, request.keys
+    table = find_table(root, keys.database, keys.table, branch=request.branch)
+    if table is not None and table.is_dropped:
+        raise dropped(root, keys, table.state)
+    tree = None if table is None else table.inputs
+    try:
+        step = source.next_step(tree)
+    except OutsideError as error:
+        raise error.within(request.name) from None
+    if step is None:
+        return SyncWork(SyncPlan((), (), ()), table, tree)
+    if request.changed == "fail":
+        check_unchanged(keys, step.plan.changed)
+    check_followed(step, changed=request.changed, vanished=request.vanished)
+    if step.note:
+        notes.tell(step.note, is_detail=False)
+    newer = step.plan.newer if request.changed == "replace" else ()
+    gone = step.plan.vanished if request.vanished == "delete" else ()
+    work = _work(step.plan, table, tree, newer, gone)
+    if len(work.newer) < len(newer) or len(work.gone) < len(gone):
+        message = f"{request.name}: packfiles do not tell which rows came from {step.source}"
+        raise ConflictError(message, hint="sync it into a new table")
+    return replace(work, step=step)
 
 
 def take(
@@ -126,7 +233,7 @@ def take(
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Synced:
     """Take the inputs of a plan that has only some of them, in one version; see `sync_table`."""
-    packing = local_packing(root, keys, definition, silent, options)
+    packing = local_packing(root, keys, definition, silent, options, branch)
     request = SyncRequest(
         root,
         keys,
@@ -154,9 +261,11 @@ def _run(request: SyncRequest, compare: Callable[[], SyncWork]) -> Synced:
         if sync.work.is_nothing:
             return sync.work.foreseen(request.keys)
         prepared = sync.prepare()
-        change = prepared.change(request)
+        if sync.work.step is not None and prepared.flawed:
+            raise InputError(prepared.flawed[0].flaw)
+        change = prepared.change(request, sync.work.step)
         if change.is_nothing:
-            return prepared.synced(request.keys, sync.work.plan, None)
+            return prepared.synced(request.keys, sync.work, None)
         try:
             version = sync.commit(change)
         except _OvertakenError as error:  # another sync has taken these inputs
@@ -164,7 +273,7 @@ def _run(request: SyncRequest, compare: Callable[[], SyncWork]) -> Synced:
         except _MovedError:  # another commit has replaced packfiles or inputs
             sync = None
         else:
-            return prepared.synced(request.keys, sync.work.plan, version)
+            return prepared.synced(request.keys, sync.work, version)
     message = f"{request.name}: lost to other writers of the same inputs {_ATTEMPTS} times"
     raise ConflictError(message, hint="run it again")
 
@@ -341,6 +450,10 @@ class _Sync:
 
     def _check_removed(self, index: TableIndex, tree: InputsTree) -> None:
         """Require packfiles and inputs that are as they were when rows were taken out."""
+        if (step := self.work.step) is not None:
+            position = tree.lookup(step.uri)
+            if ("" if position is None else position.etag) != step.before:
+                raise _MovedError
         for new_input in self._new:
             before = tree.lookup(new_input.uri) if new_input.replaces else None
             if new_input.replaces and (before is None or before.etag != new_input.replaces):

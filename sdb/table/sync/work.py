@@ -9,7 +9,7 @@ from sdb.records import record
 from sdb.table.commit.change import FAILED, ChangedInput, TableChange
 from sdb.table.format.state import RowCounts
 from sdb.table.format.versionref import MAIN
-from sdb.table.sync.result import RejectedInput, Synced
+from sdb.table.sync.result import RejectedInput, SourceVersion, Synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from sdb.table.format.keys import TableKeys
     from sdb.table.inputs.listing import ListedInput
     from sdb.table.sync.inputrows import RemovedRows
+    from sdb.table.sync.lakes import LakeStep
     from sdb.table.sync.packing import InputPacking, PackedInputs
 
+_GONE_FROM = "the table has other files now, and its rows were deleted"
 _GONE = "it vanished, and its rows were deleted"
 
 
@@ -140,11 +142,12 @@ class SyncWork:
     tree: InputsTree | None  # its inputs, as far as they were read
     newer: tuple[NewInput, ...] = ()  # changed inputs, whose new rows replace those before
     gone: tuple[str, ...] = ()  # URIs of inputs whose rows are deleted
+    step: LakeStep | None = None  # the version of another system that the inputs are of
 
     @property
     def is_nothing(self) -> bool:
         """True if there is nothing to commit."""
-        return not (self.plan.new or self.newer or self.gone)
+        return not (self.plan.new or self.newer or self.gone or self.step)
 
     def foreseen(self, keys: TableKeys) -> Synced:
         """Return the result that a sync would have."""
@@ -181,8 +184,11 @@ class Prepared:
         """The inputs whose rows come in."""
         return [*chain.from_iterable(group.inputs for group in self.groups)]
 
-    def change(self, request: SyncRequest) -> TableChange:
-        """Return the change to commit."""
+    def change(self, request: SyncRequest, step: LakeStep | None = None) -> TableChange:
+        """Return the change to commit.
+
+        * ``step``: The version of another system that it takes.
+        """
         added: list[Descriptor] = []
         inputs: list[ChangedInput] = []
         for group in self.groups:
@@ -199,7 +205,12 @@ class Prepared:
             for new_input in self.flawed
             if not new_input.is_forced
         ]
-        inputs += [ChangedInput(uri, "", FAILED, is_forced=True, reason=_GONE) for uri in self.gone]
+        reason = _GONE if step is None else _GONE_FROM
+        inputs += [
+            ChangedInput(uri, "", FAILED, is_forced=True, reason=reason) for uri in self.gone
+        ]
+        if step is not None:
+            inputs.append(ChangedInput(step.uri, step.after, FAILED, is_forced=True))
         return TableChange(
             "sync",
             (*added, *self.removed.added),
@@ -207,19 +218,25 @@ class Prepared:
             tuple(inputs),
             definition=request.definition.digest() if request.is_whole else None,
             author=request.author,
+            message="" if step is None else step.message,
             counts=RowCounts(sum(group.rows for group in self.groups), 0, self.removed.rows),
             is_traced=self.removed.are_rows_traced,
         )
 
-    def synced(self, keys: TableKeys, plan: SyncPlan, version: int | None) -> Synced:
+    def synced(self, keys: TableKeys, work: SyncWork, version: int | None) -> Synced:
         """Return the result of the sync."""
+        plan, step = work.plan, work.step
+        rows = sum(group.rows for group in self.groups)
+        sources: tuple[SourceVersion, ...] = ()
+        if step is not None and version is not None:
+            sources = (SourceVersion(step.source, step.version, version, rows, self.removed.rows),)
         replaced = [new_input.uri for new_input in self.taken if new_input.replaces]
         return Synced(
             keys.database,
             keys.table,
             version,
             tuple(new_input.uri for new_input in self.taken),
-            sum(group.rows for group in self.groups),
+            rows,
             sum(group.text_bytes for group in self.groups),
             rejected_of(self.flawed),
             tuple(uri for uri in plan.changed if uri not in replaced),
@@ -229,4 +246,5 @@ class Prepared:
             self.removed.rows,
             passed=plan.passed,
             renamed=renamed_of(self.flawed),
+            sources=sources,
         )

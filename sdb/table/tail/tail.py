@@ -25,6 +25,7 @@ from sdb.table.inputs.pattern import InputPattern
 from sdb.table.insert.insert import Inserted, packing_options
 from sdb.table.insert.stream import patiently
 from sdb.table.packfiles.pack import pack_rows
+from sdb.table.packfiles.rules import row_rules
 from sdb.table.tail.lines import FileLines, unread_bytes
 from sdb.table.tail.logtext import ChangedTextError
 from sdb.table.tail.lookout import QUIET_SECONDS, Lookout
@@ -354,7 +355,13 @@ class _Taking:
         take = None if self._on_errors is None else rejected.append
         options = self._packing()
         packed = pack_rows(
-            self._root, self._keys, inputs, commit_id=commit_id, on_errors=take, **options
+            self._root,
+            self._keys,
+            inputs,
+            rules=row_rules(self._root, self._keys),
+            commit_id=commit_id,
+            on_errors=take,
+            **options,
         )
         return packed, rejected
 

@@ -7,12 +7,16 @@ from functools import partial
 from sdb.records import field, record
 from sdb.table.commit.environment import REAL
 from sdb.table.packfiles.merge import merge_here
+from sdb.typed import Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sdb.table.catalog.root import TableRoot
     from sdb.table.commit.environment import Environment
+    from sdb.table.definition.exports import ExportPolicy
+    from sdb.table.format.keys import TableKeys
     from sdb.table.maintenance.compact import Merging
     from sdb.table.upkeep.budget import Budget
 
@@ -26,8 +30,8 @@ class Action:
     table : str
         Its name.
     action : str
-        ``sync``, ``retention``, ``compact``, ``expire`` or ``collect``; ``note`` for what stays
-        undone.
+        ``sync``, ``export``, ``retention``, ``compact``, ``expire`` or ``collect``; ``note`` for
+        what stays undone.
     text : str
         What was done, in words.
     version : int or None
@@ -54,6 +58,25 @@ class Action:
 
 
 @record
+class Exported:
+    """Export of versions to a mirror, done or foreseen."""
+
+    location: str  # where the mirror is
+    versions: int  # number of commits that it got
+    rows: int  # number of rows that were written
+    version: int | None  # version that it has now
+
+
+class Exporting(Protocol):
+    """Brings a mirror up to date; None: nothing was new."""
+
+    def __call__(
+        self, root: TableRoot, keys: TableKeys, policy: ExportPolicy, /, *, is_dry: bool
+    ) -> Exported | None:
+        """Export the versions that are new."""
+
+
+@record
 class Request:
     """Request to maintain tables."""
 
@@ -66,3 +89,4 @@ class Request:
     grace_seconds: float | None = None  # None: that of the definition
     env: Environment = REAL
     merge: Merging = partial(merge_here, threads=1)
+    export: Exporting | None = None  # None: mirrors that definitions declare are left alone

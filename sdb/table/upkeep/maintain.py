@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.upkeep.actions import Exporting
 
 INTERVAL_SECONDS = 60.0
 _MOST_PAUSE_SECONDS = 300.0
@@ -183,6 +184,7 @@ def maintain_tables(  # noqa: PLR0913 - the command's options, by name
     cpu_share: float | None = None,
     min_free_bytes: int = MIN_FREE_BYTES,
     author: str = "",
+    export: Exporting | None = None,
 ) -> Maintained:
     """Maintain tables once, or round after round until an event is set.
 
@@ -193,6 +195,7 @@ def maintain_tables(  # noqa: PLR0913 - the command's options, by name
     * ``cpu_share``: Of one processor, on average; None: as much as there is.
     * ``min_free_bytes``: Free space that compactions leave on the disk.
     * ``author``: Recorded in the versions.
+    * ``export``: Brings a mirror up to date that a definition declares.
 
     Returns: What was done in the one round; nothing of rounds after each other.
 
@@ -215,6 +218,7 @@ def maintain_tables(  # noqa: PLR0913 - the command's options, by name
         is_once=is_once,
         interval_seconds=INTERVAL_SECONDS if interval is None else _seconds(interval),
         grace_seconds=None if grace is None else _seconds(grace),
+        export=export,
     )
     upkeep = maintainer(root, chosen.check(root), request, _ignored if is_once else _warned)
     if not is_once:

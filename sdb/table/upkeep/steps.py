@@ -7,6 +7,7 @@ ordinary commit of its own, with its operation and author.
 from __future__ import annotations
 
 from sdb import instants, sizes
+from sdb.errors import SdbError
 from sdb.records import changing_record, field
 from sdb.table.catalog.handle import find_table
 from sdb.table.maintenance.compact import clustered_by, compact_table, run_bytes, runs_of
@@ -88,13 +89,21 @@ class TableUpkeep:
             stays = f"keep_last {rules.versions.keep_last}, keep_for {rules.versions.keep_for}"
             text = f"its definition has no policy of versions; {stays}, thin {rules.versions.thin}"
             self._note("policy", text)
+        trouble = self._export(handle, rules, done)
+        self._tend(handle, rules, done)
+        if trouble is not None:
+            raise trouble
+        return done
+
+    def _tend(self, handle: TableHandle, rules: Rules, done: list[Action]) -> None:
+        """Do the steps that change the table and are due, one of its maintainers at a time."""
         steps = [step for is_due, step in self._steps(handle, rules) if is_due]
         if not steps:
-            return done
+            return
         lock = UpkeepLock(self.root, self.keys, self.request.env)
         try:
             if not self._may_work(lock):
-                return done
+                return
             self.request.budget.renew = lock.renew
             for step in steps:
                 self.request.budget.pace()
@@ -103,7 +112,29 @@ class TableUpkeep:
         finally:
             self.request.budget.renew = _nothing
             lock.release()
-        return done
+
+    def _export(self, handle: TableHandle, rules: Rules, done: list[Action]) -> SdbError | None:
+        """Bring the mirrors up to date, before versions expire; return why one could not be."""
+        policies = () if rules.definition is None else rules.definition.exports
+        export, trouble = self.request.export, None
+        if not policies or handle.is_dropped:
+            return None
+        if export is None:
+            self._note("export", "its mirrors are left alone: sdb maintain keeps them up")
+            return None
+        for policy in policies:
+            self.request.budget.pace()
+            try:
+                exported = export(self.root, self.keys, policy, is_dry=self.request.is_dry)
+            except SdbError as error:
+                trouble = error
+                continue
+            if exported is not None:
+                verb = self._verb("mirrored", "would mirror")
+                text = f"{verb} {_counted(exported.versions, 'version')} to {exported.location}"
+                numbers = {"versions": exported.versions, "rows": exported.rows}
+                self._add(done, Action(self.name, "export", text, exported.version, numbers))
+        return trouble
 
     def _may_work(self, lock: UpkeepLock) -> bool:
         """Take the lock; who reports only what would be done needs none."""

@@ -21,7 +21,7 @@ use crate::value::number::Number;
 /// A member of the objects: its name, and which columns hold its lanes.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// The name; none for one that is a struct, whose members come in its place in Ion.
+    /// The name; none for one that is a struct, whose members come in its place in Ion, and in JSON if it is alone.
     pub name: Option<String>,
     /// Letters and numbers of columns.
     pub lanes: Vec<(Letter, usize)>,
@@ -98,8 +98,19 @@ impl Renderer {
         added
     }
 
-    /// Appends the line of a row.
+    /// Appends the line of a row; a member without a name that is alone is the line.
     pub fn row(&self, page: &Page, row: usize, out: &mut Sink) {
+        if let ([Wanted { name: None, .. }], [opened]) = (&*self.members, &*page.members) {
+            out.reserve(8);
+            match opened.at(row) {
+                Some(Shown::Cells(cells)) => cells.put(row, out),
+                Some(Shown::Null) => out.copy(b"null", 0, 4),
+                None => out.piece(b"{}", 2),
+            }
+            out.reserve(8);
+            out.byte(b'\n');
+            return;
+        }
         out.reserve(8);
         out.byte(b'{');
         let start = out.len();

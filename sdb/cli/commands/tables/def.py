@@ -17,11 +17,11 @@ def command(context: Context, name: TableName, table: NextWord = None, root: Roo
     It says which inputs the table takes. Members that are not known are left out, with a warning.
     """
     from sdb import notes
-    from sdb.table.definition.cache import read_definition
+    from sdb.table.definition.cache import current_definition
     from sdb.table.format.keys import TableKeys
 
     keys = TableKeys(*table_of(name, table))
-    definition = read_definition(table_root(context, root), keys)
+    definition = current_definition(table_root(context, root), keys)
     if definition.unknown:
         notes.warn(f"{keys.definition}: ignored: {', '.join(definition.unknown)}")
     output.say(output.plain(definition.shown().removesuffix("\n")))

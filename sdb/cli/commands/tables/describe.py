@@ -34,19 +34,25 @@ def command(
 
     Reads the index and the lists of older packfiles, and packfiles only with --stats.
     """
+    from sdb.exchange.policies import lags
     from sdb.table.catalog.handle import open_table
     from sdb.table.inspect.describe import describe_table
 
     database, table, reference = version_of(name, table, at)
     handle = open_table(table_root(context, root), database, table, at=reference)
     description = describe_table(handle)
+    mirrors = [] if reference or classic else lags(handle)
     sharpness = None
     if stats:
         from sdb.table.inspect.selectivity import table_sharpness
 
         sharpness = table_sharpness(handle)
     if as_json:
-        more_facts = {} if sharpness is None else {"sharpness": sharpness.as_dict()}
+        more_facts: dict[str, object] = (
+            {} if sharpness is None else {"sharpness": sharpness.as_dict()}
+        )
+        if mirrors:
+            more_facts["exports"] = [mirror.as_dict() for mirror in mirrors]
         output.say_json(description.as_dict() | more_facts)
         return
     if sys.stdout.isatty() and not classic:
@@ -56,5 +62,7 @@ def command(
     else:
         shown = description.text()
     output.say(output.plain(shown.removesuffix("\n")))
+    for mirror in mirrors:
+        output.say(output.plain(mirror.text()))
     if sharpness is not None:
         show_sharpness(sharpness)

@@ -53,23 +53,25 @@ def command(
         Option("--retry", help="Also try inputs that failed before and have not changed since."),
     ] = False,
     changed: Annotated[
-        str,
+        str | None,
         Option(
             "--changed",
             metavar="keep|replace|fail",
-            help="Rows of inputs whose content has changed: keep them, replace them, or fail.",
+            help="Rows of inputs whose content has changed: keep them, replace them, or fail. "
+            "Default: keep; of Delta and Iceberg tables replace.",
             values=("keep", "replace", "fail"),
         ),
-    ] = "keep",
+    ] = None,
     vanished: Annotated[
-        str,
+        str | None,
         Option(
             "--vanished",
             metavar="keep|delete",
-            help="Rows of inputs that are gone: keep or delete them.",
+            help="Rows of inputs that are gone: keep or delete them. Default: keep; of Delta and "
+            "Iceberg tables delete.",
             values=("keep", "delete"),
         ),
-    ] = "keep",
+    ] = None,
     follow: Annotated[
         bool, Option("--follow", help="Keep running: take inputs as they appear.")
     ] = False,
@@ -157,14 +159,14 @@ def command(
     options = {} if stats is None else {"stats": stats}
     location = table_root(context, root, allow_inputs)
     unfit = {"--dry-run": dry_run, "--retry": retry, "--spark": spark}
-    unfit |= {"--vanished": vanished != "keep"}
+    unfit |= {"--vanished": vanished is not None}
     of_tail = {"--once": once, "--batch": batch is not None, "--format": fmt is not None}
     of_tail |= {"--hints": hints is not None, "--on-error": on_error != "fail"}
     if tail:
         from sdb.cli.tailing import tail_into
 
         unfit |= {"--follow": follow, "--queue": queue is not None}
-        unfit |= {"--changed": changed != "keep", "--branch": branch != "main"}
+        unfit |= {"--changed": changed is not None, "--branch": branch != "main"}
         check_alone("--tail", unfit)
         return tail_into(
             location,
@@ -198,7 +200,7 @@ def command(
     database, pattern = database_and_pattern(location, database, pattern)
     if follow or queue is not None:
         if queue is not None:
-            unfit |= {"--changed": changed != "keep", "--settle": settle is not None}
+            unfit |= {"--changed": changed is not None, "--settle": settle is not None}
         check_alone("--follow" if queue is None else "--queue", unfit)
         return follow_tables(
             location,

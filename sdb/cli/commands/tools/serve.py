@@ -100,13 +100,10 @@ def command(
     from pathlib import Path
 
     try:
-        from sdb.serve.server import serve
+        from sdb.serve.process.server import serve
         from sdb.serve.settings import ServerSettings
     except ModuleNotFoundError as error:
-        raise UnsupportedError(
-            f"sdb serve needs the package {error.name}",
-            hint="pip install 'sdb-packfile[serve]'",
-        ) from None
+        raise _missing(error) from None
 
     host, port = _address(listen)
     located = table_root(context, root)
@@ -136,7 +133,16 @@ def command(
         if not located.databases():
             output.say(f"note: there are no tables below {located.location} yet", to=sys.stderr)
 
-    serve(settings, ready=ready)
+    try:
+        serve(settings, ready=ready)
+    except ModuleNotFoundError as error:
+        raise _missing(error) from None
+
+
+def _missing(error: ModuleNotFoundError) -> UnsupportedError:
+    return UnsupportedError(
+        f"sdb serve needs the package {error.name}", hint="pip install 'sdb-packfile[serve]'"
+    )
 
 
 def _address(text: str) -> tuple[str, int]:

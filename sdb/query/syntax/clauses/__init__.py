@@ -1,24 +1,25 @@
 """Parsers of the clauses of a query that are grammars of their own.
 
-=============  ===================================================
-module         holds
-=============  ===================================================
-`columnnames`  names of the columns of a query
-`grouping`     GROUP BY, its sets, and FILL
-`joins`        joins and their conditions
-`listtables`   UNNEST, GENERATE_SERIES, RANGE and VALUES in FROM
-`patterns`     LIKE, GLOB and their patterns
-`pivots`       PIVOT and UNPIVOT behind a table
-`quantified`   ANY and ALL, and rows of values
-`samples`      TABLESAMPLE and USING SAMPLE
-`setqueries`   UNION, INTERSECT and EXCEPT
-`settings`     SET in front of a query
-`shows`        SHOW and DESCRIBE
-`stars`        stars, and what REPLACE and RENAME change in them
-`timebuckets`  TIME_BUCKET
-`timecalls`    calls about times in the order of other dialects
-`unnests`      UNNEST in the select list
-`windows`      windows, their frames and names, and QUALIFY
-`withqueries`  WITH, of whole queries and of sub-queries
-=============  ===================================================
+===============  ===================================================
+module           holds
+===============  ===================================================
+`columnactions`  actions of ALTER TABLE
+`columnnames`    names of the columns of a query
+`grouping`       GROUP BY, its sets, and FILL
+`joins`          joins and their conditions
+`listtables`     UNNEST, GENERATE_SERIES, RANGE and VALUES in FROM
+`patterns`       LIKE, GLOB and their patterns
+`pivots`         PIVOT and UNPIVOT behind a table
+`quantified`     ANY and ALL, and rows of values
+`samples`        TABLESAMPLE and USING SAMPLE
+`setqueries`     UNION, INTERSECT and EXCEPT
+`settings`       SET in front of a query
+`shows`          SHOW and DESCRIBE
+`stars`          stars, and what REPLACE and RENAME change in them
+`timebuckets`    TIME_BUCKET
+`timecalls`      calls about times in the order of other dialects
+`unnests`        UNNEST in the select list
+`windows`        windows, their frames and names, and QUALIFY
+`withqueries`    WITH, of whole queries and of sub-queries
+===============  ===================================================
 """

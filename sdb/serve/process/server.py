@@ -8,19 +8,25 @@ import resource
 import socket
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
 
 import uvicorn
 
 from sdb.errors import UsageError, from_os
-from sdb.serve.app import make_app
-from sdb.serve.protocol import BoundedProtocol
+from sdb.serve.access import EVERYTHING, READING
+from sdb.serve.process.loading import LoadedLater
+from sdb.serve.process.protocol import BoundedProtocol
+from sdb.serve.process.repeats import Repeats
+from sdb.serve.tokens import TokenRights
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sdb.serve.app import Gate
     from sdb.serve.settings import ServerSettings
 
+_PACKAGES = ("starlette", "msgspec", "prometheus_client")  # which are loaded later
 _BACKLOG = 2048
 _FILES = 65_536
 _IDLE_SECONDS = 75
@@ -31,13 +37,20 @@ _INCOMPLETE = "ASGI callable returned without completing response."
 def serve(settings: ServerSettings, *, ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM or Ctrl-C; running requests may end.
 
+    What answers requests is loaded when the server listens already.
+
     * ``ready``: Called with the URL once requests are taken.
 
     Raises
     ------
     UsageError
         Others could reach it, and there are no tokens; or the address is taken.
+    ModuleNotFoundError
+        A package is missing.
     """
+    for package in _PACKAGES:
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(name=package)
     if not settings.is_loopback and settings.tokens is None:
         raise UsageError(
             f"{settings.host} can be reached by others, and there are no tokens",
@@ -46,7 +59,24 @@ def serve(settings: ServerSettings, *, ready: Callable[[str], None]) -> None:
     _allow_files()
     # Heaps of threads that have ended are not used again by Arrow's own allocator.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    app = make_app(settings)
+    rights = TokenRights(settings.tokens, EVERYTHING if settings.may_write else READING)
+    repeats = Repeats(rights.of)
+
+    def load() -> Gate:
+        from sdb.serve.app import make_app
+
+        gate = make_app(settings, rights, repeats)
+        import duckdb  # noqa: F401 - the first query needs it, and takes its time otherwise
+
+        return gate
+
+    failures: list[BaseException] = []
+
+    def failed(error: BaseException) -> None:
+        failures.append(error)
+        server.should_exit = True
+
+    app = LoadedLater({"repeats": repeats}, load, failed)
     listening = _listen(settings)
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
@@ -72,6 +102,8 @@ def serve(settings: ServerSettings, *, ready: Callable[[str], None]) -> None:
         server.run(sockets=[listening])
     except KeyboardInterrupt:  # uvicorn raises the signal again when all has ended
         print(file=sys.stderr)  # noqa: T201
+    if failures:
+        raise failures[0]
 
 
 class _Server(uvicorn.Server):

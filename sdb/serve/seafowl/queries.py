@@ -19,11 +19,14 @@ import msgspec
 from starlette.responses import Response
 
 from sdb.query.analyze.params import bind
+from sdb.query.syntax import writes
 from sdb.query.syntax.parser import WRITES, parse
 from sdb.query.syntax.statements import split
+from sdb.query.syntax.writeparser import parse_write
 from sdb.serve.forms import SEAFOWL
 from sdb.serve.problems import HttpError
 from sdb.serve.queries import MOST_BODY_BYTES, AskedQuery, bounded
+from sdb.serve.seafowl.names import PUBLIC, qualified
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +96,7 @@ class SeafowlResources:
             raise SeafowlError(400, "Empty query received")
         if _changes(text):
             raise SeafowlError(405, "NOT_READ_ONLY_QUERY")
-        return await self._answer(request, _asked(text), vary=_VARY)
+        return await self._answer(request, _asked(text, _database(request)), vary=_VARY)
 
     async def seafowl_post(self, request: Request) -> Response | Answer:
         """Run statements; the last one may be a query."""
@@ -115,10 +118,11 @@ class SeafowlResources:
             rights: Rights = request.state.rights
             if not rights.may_write_some:
                 raise SeafowlError(403, "WRITE_FORBIDDEN")
-            await self._writes.executed(request, ";\n".join(changes))
+            await self._writes.executed(request, ";\n".join(changes), _reader(_database(request)))
         if not reads:
             return Response(b"", 200, {"cache-control": "no-store"}, SEAFOWL.media_type)
-        return await self._answer(request, _asked(statements[-1]), vary=_VARY)
+        asked = _asked(statements[-1], _database(request))
+        return await self._answer(request, asked, vary=_VARY)
 
 
 async def _hashed(request: Request, digest: str) -> str:
@@ -152,8 +156,27 @@ def _changes(text: str) -> bool:
     return match is not None and match[1].upper() in _CHANGES
 
 
-def _asked(text: str) -> AskedQuery:
-    statement = bind(parse(text), {})
+def _database(request: Request) -> str:
+    """Return the database that the path begins with; empty: none."""
+    return str(request.path_params.get("database", ""))
+
+
+def _reader(database: str) -> Callable[[str], writes.WriteStatement]:
+    """Return what parses statements that change tables: bare names are in the default schema."""
+
+    def read(text: str) -> writes.WriteStatement:
+        statement = parse_write(text, database or PUBLIC)
+        whole = qualified(statement, database)
+        if isinstance(statement.write, writes.CreateView) and whole != statement:
+            # A view is kept as its text.
+            raise SeafowlError(400, "a view and its query name tables with their schemas")
+        return whole
+
+    return read
+
+
+def _asked(text: str, database: str) -> AskedQuery:
+    statement = qualified(bind(parse(text), {}), database)
     if statement.into is not None:
         raise SeafowlError(405, "NOT_READ_ONLY_QUERY")
     now_us = time.time_ns() // 1000

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from sdb.serve.process.repeats import key_of
+
 if TYPE_CHECKING:
     import asyncio
+
+    from sdb.serve.process.repeats import Repeats
 
 MOST_URL_BYTES = 96 << 10
 _MOST_HEADER_BYTES = 64 << 10
@@ -29,6 +33,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _refusal: _TooLargeError | None = None
     _head_bytes = 0
     _is_reading_head = False
+    _is_answered = False
     _watch: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -69,6 +74,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self._head_bytes = 0
         self._is_reading_head = True
+        self._is_answered = False
         self.scope["sdb.abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
 
     def on_url(self, url: bytes) -> None:
@@ -87,7 +93,40 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Answer the request."""
         self._is_reading_head = False
-        super().on_headers_complete()
+        if not self._answer_again():
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """End the request."""
+        if not self._is_answered:
+            super().on_message_complete()
+
+    def _answer_again(self) -> bool:
+        """Answer a request that came before, and return whether that is done."""
+        repeats: Repeats | None = self.app_state.get("repeats")
+        parser = self.parser
+        if (
+            repeats is None
+            or parser.get_method() != b"GET"
+            or parser.get_http_version() != "1.1"
+            or not parser.should_keep_alive()
+        ):
+            return False
+        key = key_of(self.url, self.client and self.client[0], self.headers)
+        if key is None:
+            return False
+        self.scope["sdb.key"] = key  # type: ignore[typeddict-unknown-key]
+        is_busy = self.cycle is not None and not self.cycle.response_complete
+        if is_busy or self.flow.write_paused or self.transport.is_closing():
+            return False
+        answer = repeats.answer(key, self.server_state.default_headers)
+        if answer is None:
+            return False
+        self._is_answered = True
+        self._looks = 0
+        self.transport.write(answer)
+        self.on_response_complete()
+        return True
 
     def _refuse(self, status: int, message: str) -> None:
         self._refusal = _TooLargeError(status, message)

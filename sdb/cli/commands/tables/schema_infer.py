@@ -1,0 +1,66 @@
+"""`sdb schema infer`."""
+
+from __future__ import annotations
+
+from sdb.cli.options import AsJson, Message, NextWord, Quiet, Root, TableVersion
+from sdb.cli.parameters import Context, Option
+from sdb.cli.render.schemas import say_changed, say_schema
+from sdb.cli.tablenames import author, joined_table, named_table, opened_table
+from sdb.errors import ExistsError
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb schema infer --root lake web.gha",
+    "sdb schema infer --root lake --set --mode reject web.gha",
+)
+
+
+def command(
+    context: Context,
+    name: TableVersion,
+    last: NextWord = None,
+    is_set: Annotated[
+        bool, Option("--set", help="Store it as the schema of the table, which has none.")
+    ] = False,
+    mode: Annotated[
+        str,
+        Option(
+            "--mode",
+            metavar="MODE",
+            help="With --set: observe, quarantine or reject rows that depart.",
+        ),
+    ] = "",
+    message: Message = "",
+    root: Root = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print a schema that all rows of a table conform to, as JSON.
+
+    All rows are read. Values of several types at one path become a column of the type variant.
+    """
+    from sdb.table.packfiles.schemas import inferred
+
+    name, _ = joined_table(name, last)
+    handle = opened_table(context, root, name)
+    if is_set and handle.schema is not None:
+        hint = "sdb schema set takes the place of one; set it from what infer prints"
+        raise ExistsError(f"{handle.name} has a schema already", hint=hint)
+    schema = inferred(handle)
+    if not is_set:
+        say_schema(handle, schema, is_compact=as_json)
+        return
+    from sdb.query.writes.schemasetting import set_schema
+
+    database, table, reference = named_table(name)
+    done = set_schema(
+        handle.root,
+        database,
+        table,
+        schema,
+        mode=mode,
+        branch=reference or "main",
+        author=author(),
+        message=message or "infer the schema",
+    )
+    say_changed(handle.name, done, as_json=as_json, quiet=quiet)

@@ -1,0 +1,75 @@
+"""`sdb schema set`."""
+
+from __future__ import annotations
+
+from sdb.cli.options import AsJson, Message, NextWord, Quiet, Root, TableVersion, table_root
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.render.schemas import say_changed
+from sdb.cli.tablenames import author, joined_table, named_table
+from sdb.errors import UsageError
+from sdb.typed import Annotated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+EXAMPLES = (
+    "sdb schema set --root lake web.gha columns.json",
+    "sdb schema set --root lake web.gha --mode reject",
+)
+
+
+def command(
+    context: Context,
+    name: TableVersion,
+    file: Annotated[
+        str | None, Argument(metavar="[FILE]", help="JSON of the schema; - is a pipe.")
+    ] = None,
+    last: NextWord = None,
+    mode: Annotated[
+        str,
+        Option(
+            "--mode",
+            metavar="MODE",
+            help="What becomes of rows that depart: observe, quarantine or reject.",
+        ),
+    ] = "",
+    remove: Annotated[bool, Option("--remove", help="Take the schema away.")] = False,
+    message: Message = "",
+    root: Root = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Set the schema of a table, or only what becomes of rows that depart.
+
+    Columns with an id are those that have it; others are those of their names, or new. A column
+    that the file does not have is dropped. Rows stay as they are.
+    """
+    from sdb.query.writes.schemasetting import set_mode, set_schema
+
+    name, words = joined_table(name, file, last)
+    database, table, reference = named_table(name)
+    if not words and not mode and not remove:
+        raise UsageError("no schema to set", expected="FILE, --mode or --remove")
+    if remove and (words or mode):
+        raise UsageError("--remove goes with nothing to set")
+    location = table_root(context, root)
+    labels: dict[str, Any] = {
+        "branch": reference or "main",
+        "author": author(),
+        "message": message,
+    }
+    if words or remove:
+        schema = _text(words[0]) if words else None
+        done = set_schema(location, database, table, schema, mode=mode, **labels)
+    else:
+        done = set_mode(location, database, table, mode, **labels)
+    say_changed(f"{database}.{table}", done, as_json=as_json, quiet=quiet)
+
+
+def _text(file: str) -> bytes:
+    import sys
+
+    from sdb.cli.options import content
+
+    return sys.stdin.buffer.read() if file == "-" else content(file) or b""

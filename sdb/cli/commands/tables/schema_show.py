@@ -1,0 +1,26 @@
+"""`sdb schema show`."""
+
+from __future__ import annotations
+
+from sdb.cli.options import AsJson, NextWord, Root, TableVersion
+from sdb.cli.parameters import Context
+from sdb.cli.render.schemas import say_schema
+from sdb.cli.tablenames import joined_table, opened_table
+
+EXAMPLES = ("sdb schema show --root lake web.gha", "sdb schema show --root lake web.gha@12")
+
+
+def command(
+    context: Context,
+    name: TableVersion,
+    last: NextWord = None,
+    root: Root = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the schema of a table or version as JSON, which set takes.
+
+    A table without one has rows with whatever fields they have.
+    """
+    name, _ = joined_table(name, last)
+    handle = opened_table(context, root, name)
+    say_schema(handle, handle.schema, is_compact=as_json)

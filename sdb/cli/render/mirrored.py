@@ -1,0 +1,87 @@
+"""Reports of mirrors: once, or while a table is followed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+
+from sdb import sizes
+from sdb.cli import output
+from sdb.errors import SdbError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.exchange.mirror import DeltaMirror, MirrorReport
+
+_TERMINATED = 128 + signal.SIGTERM
+_LEAST_SECONDS = 0.1
+
+
+class Reporting:
+    """Reports what was mirrored: in words on standard error, or as JSON."""
+
+    def __init__(self, *, as_json: bool, quiet: bool) -> None:
+        self._as_json, self._quiet = as_json, quiet
+
+    def report(self, report: MirrorReport) -> None:
+        """Report one export."""
+        if self._as_json:
+            output.say_json(report.as_dict())
+            return
+        self._say(_words(report))
+
+    def event(self, event: MirrorReport | SdbError | None) -> None:
+        """Report an event while a table is followed: a line each."""
+        if event is None or isinstance(event, SdbError):
+            text = "it works again" if event is None else event.message
+            if self._as_json:
+                action = "recovered" if event is None else "failed"
+                self._line({"action": action, "text": text})
+            else:
+                self._say(output.shortened(text), always=True)
+        elif self._as_json:
+            self._line({"action": "mirrored"} | event.as_dict())
+        else:
+            self._say(_words(event))
+
+    def _line(self, facts: dict[str, object]) -> None:
+        output.say(json.dumps(facts))
+        sys.stdout.flush()
+
+    def _say(self, text: str, *, always: bool = False) -> None:
+        if always or not self._quiet:
+            output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+            sys.stderr.flush()
+
+
+def _words(report: MirrorReport) -> str:
+    where = f"{report.location} has version {report.version:,} of {report.name}"
+    if not report.versions:
+        return f"{where}: nothing was new"
+    versions = f"{report.versions:,} commit{'' if report.versions == 1 else 's'}"
+    files = f"{report.files:,} file{'' if report.files == 1 else 's'}"
+    return f"{where}: {versions}, {files}, {report.rows:,} rows, {sizes.human(report.size_bytes)}"
+
+
+def follow_mirror(mirror: DeltaMirror, interval: str | None, reporting: Reporting) -> int:
+    """Follow a table until a signal ends it: SIGTERM is how a service is stopped, and no error."""
+    from sdb.cli.interrupts import Interruptible
+    from sdb.cli.syncing import seconds_of
+    from sdb.exchange.follow import INTERVAL_SECONDS, follow_versions
+
+    seconds = INTERVAL_SECONDS if interval is None else seconds_of(interval)
+    stop = threading.Event()
+    mirror.stop = stop
+    watch = Interruptible()
+    try:
+        with watch:
+            watch.arm(stop.set)
+            follow_versions(mirror, stop, reporting.event, max(seconds, _LEAST_SECONDS))
+    except SystemExit as ended:
+        if ended.code != _TERMINATED:
+            raise
+    if watch.is_interrupted:
+        raise KeyboardInterrupt
+    return 0

@@ -1,0 +1,93 @@
+"""Shows schemas, their differences, and rows that depart from them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from sdb import sizes
+from sdb.cli import output
+from sdb.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.commit.schemas import ChangedSchema
+    from sdb.table.packfiles.schemas import DepartureCount
+    from sdb.table.schema.columns import TableSchema
+    from sdb.table.schema.difference import ColumnChange
+
+
+def say_schema(handle: TableHandle, schema: TableSchema | None, *, is_compact: bool) -> None:
+    """Print a schema as JSON.
+
+    Raises
+    ------
+    NotFoundError
+        The table has none.
+    """
+    if schema is None:
+        hint = f"sdb schema infer {handle.name} prints one that all rows conform to"
+        raise NotFoundError(f"{handle.name} has no schema", hint=hint)
+    members = schema.as_dict()
+    if is_compact:
+        output.say_json(members)
+    else:
+        text = json.dumps(members, indent=2, ensure_ascii=False)
+        output.say(output.plain(text))
+
+
+def say_changed(name: str, done: ChangedSchema, *, as_json: bool, quiet: bool) -> None:
+    """Report a change of the schema of a table."""
+    if as_json:
+        schema = None if done.schema is None else done.schema.as_dict()
+        output.say_json({"version": done.version, "new": done.is_new, "schema": schema})
+        return
+    if quiet:
+        return
+    if not done.is_new:
+        text = f"{name} has that schema already: version {done.version}"
+    elif done.schema is None:
+        text = f"{name} has no schema any more: version {done.version}"
+    else:
+        columns = sizes.counted(len(done.schema.columns), "column")
+        text = f"{name} has a schema of {columns}, mode {done.schema.mode}: version {done.version}"
+    output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+
+
+def departure_lines(handle: TableHandle, counts: Sequence[DepartureCount]) -> Iterator[str]:
+    """Yield a line for each way in which rows depart."""
+    if not counts:
+        yield f"all rows of {handle.name} conform"
+    for count in counts:
+        example = f", as {count.example}" if count.example else ""
+        where = f"row {count.row:,} of {count.packfile.rpartition('/')[2]}"
+        rows = sizes.counted(count.rows, "row")
+        yield f"{count.column}: {count.reason}: {rows}{example}; {where}"
+
+
+_SIGNS = {"added": "+", "dropped": "-"}
+
+
+def difference_lines(changes: Sequence[ColumnChange]) -> Iterator[str]:
+    """Yield a line for each difference between two schemas."""
+    if not changes:
+        yield "the schemas are the same"
+    for change in changes:
+        sign = _SIGNS.get(change.change, "~")
+        if change.change == "added":
+            yield f"{sign} {change.column} {change.after}"
+        elif change.change == "dropped":
+            yield f"{sign} {change.column} {change.before}"
+        else:
+            before, after = (_shown(value) for value in (change.before, change.after))
+            name = f"{change.column} " if change.column else ""
+            yield f"{sign} {name}{change.change}: {before} -> {after}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return value or '""'
+    return json.dumps(value, ensure_ascii=False)

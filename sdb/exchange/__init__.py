@@ -1,0 +1,14 @@
+"""Tables in the formats of others: mirrors that are kept up, version by version.
+
+================  =========================================================================
+``columntypes``   types of columns that hold the rows of many packfiles
+``parquetfile``   a packfile as a Parquet file, with its statistics
+``deltaschema``   columns and statistics as the Delta protocol writes them
+``deltalog``      the log of a Delta table: read, and continued by conditional puts
+``pending``       the versions of a table that a mirror does not have yet
+``mirror``        a mirror of a table as a Delta table
+``checkpoints``   checkpoints of the log, by `deltalake`
+``policies``      mirrors that definitions declare: kept up, and how far behind
+``follow``        a mirror that is brought up to date again and again
+================  =========================================================================
+"""

@@ -1,0 +1,648 @@
+"""A mirror of a table as a Delta table: one Parquet file a packfile, one commit a version.
+
+A file is named by the content id of its packfile and by its columns, so that whatever an export has
+written before it was killed, the next one uses. A commit says which version it is in a ``txn``
+action: two exporters of one mirror write each version once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from base64 import b32encode
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from hashlib import blake2b
+
+from sdb import instants, notes
+from sdb.errors import ConflictError, ExistsError, UncertainError, UnsupportedError
+from sdb.exchange.checkpoints import checkpoint
+from sdb.exchange.columntypes import (
+    bounded,
+    columns_of,
+    fits,
+    joined_columns,
+    layout_of,
+    observed_columns,
+    published,
+    texts,
+)
+from sdb.exchange.deltalog import FOLDER, PROTOCOL, DeltaLog
+from sdb.exchange.deltaschema import chosen_columns, schema_text, statistics_text
+from sdb.exchange.parquetfile import write_packfile
+from sdb.exchange.pending import opened, pending
+from sdb.log import Logger
+from sdb.records import changing_record, field, record
+from sdb.retry import Backoff
+from sdb.store.base import child
+from sdb.store.url import check_scheme, store_of
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.leases import hold
+from sdb.table.commit.change import COLLECT, EXPIRE, packfiles_between
+from sdb.table.commit.environment import REAL
+from sdb.table.maintenance.compact import COMPACT
+from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from threading import Event
+    from typing import Any
+
+    from sdb.exchange.columntypes import Columns, ColumnType
+    from sdb.exchange.deltalog import LogAction
+    from sdb.exchange.parquetfile import ParquetFile
+    from sdb.packfile.read.reader import Packfile
+    from sdb.progress import Progress
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.commit.environment import Environment
+    from sdb.table.format.descriptor import Descriptor
+    from sdb.table.format.history import PastVersion
+    from sdb.table.format.state import VersionState
+
+CHECKPOINT_COMMITS = 100
+"""After so many commits a checkpoint is written."""
+
+_COLUMNS = "sdb.columns"
+_SAME_ROWS = frozenset({COMPACT, EXPIRE, COLLECT})
+_BATCH = 512  # so many versions are planned at once: their columns are joined
+_FILE = re.compile(r"[^/]+-[a-z2-7]{16}-[a-z2-7]{16}\.parquet")
+_logger = Logger("sdb.exchange")
+
+
+@record
+class MirrorReport:
+    """The result of an export.
+
+    Attributes
+    ----------
+    name, location : str
+        The table, and its mirror.
+    version : int
+        The newest version that the mirror has.
+    delta_version : int
+        The newest commit of the mirror.
+    versions, files, rows, size_bytes : int
+        Numbers of versions, of files written now, of their rows and bytes.
+    """
+
+    name: str
+    location: str
+    version: int
+    delta_version: int
+    versions: int = 0
+    files: int = 0
+    rows: int = 0
+    size_bytes: int = 0
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as plain values with stable names, for JSON."""
+        return {
+            "table": self.name,
+            "mirror": self.location,
+            "version": self.version,
+            "delta_version": self.delta_version,
+            "versions": self.versions,
+            "files": self.files,
+            "rows": self.rows,
+            "bytes": self.size_bytes,
+        }
+
+
+class _OvertakenError(Exception):
+    """Another exporter has committed first."""
+
+
+class _WiderError(Exception):
+    """A packfile has values that its trailer does not tell of."""
+
+
+@record
+class _Step:
+    """A version, or several at once, that become one commit."""
+
+    handle: TableHandle
+    state: VersionState
+    first: int  # number of the first of the versions
+    operations: frozenset[str]
+    added: dict[str, Descriptor] = field(repr=False)  # by their marks
+    removed: frozenset[str] = field(repr=False)  # marks
+
+    @property
+    def has_same_rows(self) -> bool:
+        """True if it changes where rows are, and no row."""
+        return bool(self.operations) and self.operations <= _SAME_ROWS
+
+
+@changing_record
+class DeltaMirror:
+    """A mirror of a table. Call :meth:`update` to bring it up to the newest version.
+
+    * ``location``: Folder or URL of the Delta table.
+    * ``squash``: Whether all new versions together become one commit.
+    * ``restart``: Whether what is there is replaced by the newest version, once.
+    * ``stop``: When it is set, no further version is begun.
+    """
+
+    root: TableRoot
+    database: str
+    table: str
+    location: str
+    squash: bool = False
+    restart: bool = False
+    threads: int | None = None
+    stop: Event | None = None
+    progress: Progress | None = None
+    env: Environment = REAL
+    _log: DeltaLog = field(default_factory=lambda: DeltaLog(""))
+    _columns: dict[str, Columns] = field(default_factory=dict, repr=False)
+    _counts: Counter[str] = field(default_factory=Counter, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Name of the table."""
+        return f"{self.database}.{self.table}"
+
+    def update(self) -> MirrorReport:
+        """Mirror all versions that are new.
+
+        Raises
+        ------
+        ExistsError
+            There is a Delta table that is no mirror of this one.
+        UnsupportedError
+            No `sdb` has written to the table; or the mirror uses what this build does not know.
+        UncertainError
+            The commits of the mirror fail again and again.
+        ConflictError
+            Another program has changed the files of the mirror.
+        """
+        self._counts.clear()
+        backoff = self._backoff()
+        while True:
+            before = self._log.version
+            try:
+                return self._update()
+            except _OvertakenError:
+                self._refresh()
+                if self._log.version > before:
+                    backoff = self._backoff()
+                elif not backoff.may_retry():
+                    where = self._log.entry(self._log.version + 1)
+                    what = f"{where}: it is not known whether it was written"
+                    raise UncertainError(what, hint="run it again") from None
+                else:
+                    backoff.pause()
+            except _WiderError:
+                continue
+
+    def _backoff(self) -> Backoff:
+        return Backoff(
+            f"mirroring {self.name}", _logger, first_seconds=0.1, longest_seconds=5.0, attempts=8
+        )
+
+    def _refresh(self) -> None:
+        if self._log.location != self.location:
+            self._log = DeltaLog(self.location)
+        self._log.refresh()
+
+    def _update(self) -> MirrorReport:
+        check_scheme(self.location)
+        handle = open_table(self.root, self.database, self.table)
+        state = handle.state
+        if state is None:
+            what = f"{self.name} has no versions: no sdb has written to it"
+            raise UnsupportedError(what, hint="insert a row, or run sdb sync")
+        self._refresh()
+        application = state.table.hex()
+        self._check_mirror(application)
+        mirrored = 0 if self.restart else self._log.transactions.get(application, 0)
+        todo = pending(handle, mirrored)
+        if todo.is_foreign:
+            notes.warn(
+                f"{self.name}: another program has written to it since version {state.version:,}; "
+                "its rows are mirrored with the next version of sdb"
+            )
+        versions = list(todo.versions)
+        if (self.squash or self.restart) and versions:
+            self._commit_steps([self._joint_step(handle, versions, mirrored)], application)
+        else:
+            for at in range(0, len(versions), _BATCH):
+                steps = self._steps(handle, versions[at : at + _BATCH], mirrored)
+                self._commit_steps(steps, application)
+                if self._is_stopped:
+                    break
+        self.restart = False
+        return MirrorReport(
+            self.name,
+            self.location,
+            self._log.transactions.get(application, 0),
+            self._log.version,
+            self._counts["versions"],
+            self._counts["files"],
+            self._counts["rows"],
+            self._counts["bytes"],
+        )
+
+    @property
+    def _is_stopped(self) -> bool:
+        return self.stop is not None and self.stop.is_set()
+
+    def _check_mirror(self, application: str) -> None:
+        """Require a mirror of this table, or an empty place."""
+        log = self._log
+        if log.version < 0:
+            store = store_of(self.location)
+            store.make_folder(child(self.location, FOLDER))
+            return
+        needed = log.protocol.get("minReaderVersion", 1), log.protocol.get("minWriterVersion", 2)
+        if max(needed) > PROTOCOL["minWriterVersion"] or needed[0] > 1:
+            raise UnsupportedError(
+                f"{self.location} uses features of Delta that sdb does not write: "
+                f"reader version {needed[0]}, writer version {needed[1]}",
+                hint="export to another place",
+            )
+        if self.restart:
+            return
+        if application not in log.transactions:
+            other = log.metadata.get("configuration", {}).get("sdb.table")
+            what = (
+                f"a mirror of another table, {other}" if other else "a Delta table, and no mirror"
+            )
+            raise ExistsError(
+                f"{self.location} is {what}",
+                path=self.location,
+                hint=f"export to another place, or with --restart to replace it by {self.name}",
+            )
+        if strange := next((path for path in log.files if not _is_ours(path)), None):
+            raise ConflictError(
+                f"another program has changed the mirror {self.location}: {strange} is no file of "
+                "sdb",
+                path=self.location,
+                hint="--restart replaces its rows by those of the newest version",
+            )
+
+    def _steps(
+        self, handle: TableHandle, versions: Iterable[PastVersion], mirrored: int
+    ) -> list[_Step]:
+        """Plan a commit for each version."""
+        steps: list[_Step] = []
+        before: TableHandle | None = None
+        number = mirrored
+        for past in versions:
+            after = opened(handle, past)
+            state = after.state
+            if state is None:
+                continue
+            self._note_gap(state, number, is_first=mirrored == 0 and before is None)
+            if before is None:
+                added, removed = self._difference(after)
+            else:
+                came, went = packfiles_between(before.index, after.index, after.root.fetch)
+                added = {_mark(descriptor): descriptor for descriptor in came}
+                removed = frozenset(map(_mark, went))
+            operations = frozenset({state.operation})
+            steps.append(_Step(after, state, state.version, operations, added, removed))
+            before, number = after, state.version
+        return steps
+
+    def _joint_step(self, handle: TableHandle, versions: list[PastVersion], mirrored: int) -> _Step:
+        """Plan one commit for several versions."""
+        after = opened(handle, versions[-1])
+        state = after.state
+        if state is None:
+            raise UnsupportedError(f"{versions[-1].key} is no version")
+        added, removed = self._difference(after)
+        operations = frozenset(past.operation for past in versions)
+        if self.restart or mirrored == 0:
+            operations = frozenset({"restart"})
+        return _Step(after, state, versions[0].version, operations, added, removed)
+
+    def _difference(self, after: TableHandle) -> tuple[dict[str, Descriptor], frozenset[str]]:
+        """Compare a version with the files of the mirror."""
+        present = {_mark_of(path) for path in self._log.files}
+        wanted = {_mark(descriptor): descriptor for descriptor in after.descriptors()}
+        added = {mark: packfile for mark, packfile in wanted.items() if mark not in present}
+        return added, frozenset(present - wanted.keys())
+
+    def _note_gap(self, state: VersionState, before: int, *, is_first: bool) -> None:
+        """Say which versions had expired before they could be mirrored."""
+        parent = state.parent
+        if parent is None or parent.version <= before:
+            return
+        if is_first:
+            at = instants.text(state.at_us)
+            notes.warn(
+                f"{self.name}: the mirror begins with version {state.version:,}, of {at}: those "
+                "before it have expired"
+            )
+        else:
+            notes.warn(
+                f"{self.name}: versions {before + 1:,} to {state.version - 1:,} have expired: "
+                f"their changes come with version {state.version:,}"
+            )
+
+    def _commit_steps(self, steps: list[_Step], application: str) -> None:
+        """Write the files of versions, and commit one version after the other."""
+        columns = self._joined_columns(steps)
+        table_columns = chosen_columns(columns)
+        self._note_texts(table_columns)
+        with ThreadPoolExecutor(self._workers(steps)) as pool:
+            for step in steps:
+                if self._is_stopped:
+                    return
+                with _held(step.handle):
+                    actions = self._actions(step, columns, table_columns, application, pool)
+                if not self._log.put(actions):
+                    raise _OvertakenError
+                self._counts["versions"] += 1
+                if self._log.version % CHECKPOINT_COMMITS == 0 and self._log.version:
+                    checkpoint(self.location)
+
+    def _workers(self, steps: list[_Step]) -> int:
+        import os
+
+        most = self.threads or os.cpu_count() or 1
+        return max(1, min(most, max((len(step.added) for step in steps), default=1)))
+
+    def _joined_columns(self, steps: list[_Step]) -> Columns:
+        """Return the columns of what is mirrored and of what comes."""
+        columns: Columns = {} if self.restart else self._mirrored_columns()
+        known = json.dumps(columns)
+        for step in steps:
+            packs = step.added
+            if self.restart:
+                packs = {_mark(packfile): packfile for packfile in step.handle.descriptors()}
+            for mark, present in self._present(step.handle, packs):
+                self._columns[mark] = present
+                columns = joined_columns(columns, present)
+        return columns if json.dumps(columns) == known else bounded(columns)
+
+    def _mirrored_columns(self) -> Columns:
+        text = self._log.metadata.get("configuration", {}).get(_COLUMNS)
+        if text is None:
+            return {}
+        columns: Columns = json.loads(text)
+        return columns
+
+    def _present(
+        self, handle: TableHandle, packs: dict[str, Descriptor]
+    ) -> Iterator[tuple[str, Columns]]:
+        """Yield the columns of packfiles."""
+        for mark, descriptor in packs.items():
+            known = self._columns.get(mark)
+            if known is None:
+                with _opened(handle, descriptor) as pack:
+                    known = columns_of(pack)
+            yield mark, known
+
+    def _actions(
+        self,
+        step: _Step,
+        columns: Columns,
+        table_columns: Columns,
+        application: str,
+        pool: ThreadPoolExecutor,
+    ) -> list[LogAction]:
+        """Write the files of a version, and return the actions of its commit."""
+        stored = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+        configuration = self._log.metadata.get("configuration", {})
+        is_wider = configuration.get(_COLUMNS) != stored
+        added = dict(step.added)
+        removed = [path for path in self._log.files if _mark_of(path) in step.removed]
+        if self.restart:
+            removed = [path for path in self._log.files if not _is_ours(path)] + removed
+        replaced: list[str] = []
+        changed = self._changed_types(table_columns) if is_wider and not self.restart else {}
+        if changed or self.restart:
+            renewed, replaced = self._renewed(step, table_columns, changed)
+            added |= renewed
+        names = published(table_columns)
+        layouts = {mark: layout_of(table_columns, self._columns[mark]) for mark in added}
+
+        def write(mark: str) -> tuple[str, ParquetFile]:
+            return self._write(step.handle, mark, added[mark], layouts[mark], names)
+
+        files = list(pool.map(write, added))
+        is_change = not step.has_same_rows or bool(replaced)
+        now_ms = self.env.now_us() // 1000
+        actions: list[LogAction] = [self._commit_info(step, added, [*removed, *replaced])]
+        if self._log.version < 0:
+            actions.append({"protocol": PROTOCOL})
+        if is_wider or self.restart:
+            actions.append({"metaData": self._metadata(table_columns, stored, application, now_ms)})
+        transaction = {"appId": application, "version": step.state.version, "lastUpdated": now_ms}
+        actions.append({"txn": transaction})
+        paths = {path for path, _ in files}
+        actions += [
+            {"remove": self._removal(path, now_ms, is_change=is_change)}
+            for path in [*removed, *replaced]
+            if path not in paths
+        ]
+        for path, file in files:
+            if path in self._log.files:
+                continue
+            actions.append(
+                {
+                    "add": {
+                        "path": path,
+                        "partitionValues": {},
+                        "size": file.size_bytes,
+                        "modificationTime": step.state.at_us // 1000,
+                        "dataChange": is_change,
+                        "stats": statistics_text(file, table_columns),
+                    }
+                }
+            )
+        return actions
+
+    def _changed_types(self, table_columns: Columns) -> dict[str, str]:
+        """Return the columns of the mirror that get another type, and how."""
+        before = chosen_columns(self._mirrored_columns())
+        return {
+            name: _change(name, kind, table_columns[name])
+            for name, kind in before.items()
+            if not fits(kind, table_columns[name])
+        }
+
+    def _renewed(
+        self, step: _Step, table_columns: Columns, changed: dict[str, str]
+    ) -> tuple[dict[str, Descriptor], list[str]]:
+        """Find the files of the mirror that have columns whose types change, in one commit.
+
+        Returns: Their packfiles, and their paths.
+        """
+        wanted = {_mark(descriptor): descriptor for descriptor in step.handle.descriptors()}
+        paths = {_mark_of(path): path for path in self._log.files if _is_ours(path)}
+        staying = {mark: wanted[mark] for mark in paths if mark in wanted}
+        for mark, present in self._present(step.handle, staying):
+            self._columns[mark] = present
+        names = published(table_columns)
+        renewed: dict[str, Descriptor] = {}
+        for mark, descriptor in staying.items():
+            layout = layout_of(table_columns, self._columns[mark])
+            is_other = self.restart and paths[mark] != _path(mark, layout, names)
+            if is_other or not changed.keys().isdisjoint(layout):
+                renewed[mark] = descriptor
+        if renewed and not self.restart:
+            text = ", ".join(changed.values())
+            files = f"{len(renewed):,} file{' is' if len(renewed) == 1 else 's are'}"
+            notes.warn(
+                f"{self.location}: {text}: {files} written again with the new types, in one commit"
+            )
+        return renewed, [paths[mark] for mark in renewed]
+
+    def _write(
+        self,
+        handle: TableHandle,
+        mark: str,
+        descriptor: Descriptor,
+        layout: Columns,
+        names: dict[str, str],
+    ) -> tuple[str, ParquetFile]:
+        path = _path(mark, layout, names)
+        with _opened(handle, descriptor) as pack:
+            if not layout:
+                what = f"{descriptor.key} has rows without any field, of which no file can be made"
+                raise UnsupportedError(what)
+            try:
+                file = write_packfile(
+                    pack, layout, names, child(self.location, path), threads=self.threads
+                )
+            except UnsupportedError:
+                # Trailers do not tell which integers are above 2^63-1.
+                seen = joined_columns(self._columns[mark], observed_columns(pack))
+                if seen == self._columns[mark]:
+                    raise
+                self._columns[mark] = seen
+                raise _WiderError from None
+        if file.is_new:
+            self._counts["files"] += 1
+            self._counts["rows"] += file.rows
+            self._counts["bytes"] += file.size_bytes
+        return path, file
+
+    def _commit_info(
+        self, step: _Step, added: dict[str, Descriptor], removed: list[str]
+    ) -> LogAction:
+        state = step.state
+        is_append = bool(added) and not removed
+        info: dict[str, Any] = {
+            "timestamp": state.at_us // 1000,
+            "operation": "OPTIMIZE" if step.has_same_rows else "WRITE",
+            "operationParameters": {"mode": "Append" if is_append else "Overwrite"},
+            "isBlindAppend": is_append,
+            "engineInfo": "sdb",
+            "userName": state.author,
+            "userMetadata": state.message,
+            "sdb.table": self.name,
+            "sdb.version": state.version,
+            "sdb.id": state.commit,
+            "sdb.operation": state.operation,
+        }
+        if step.first != state.version:
+            info["sdb.first-version"] = step.first
+        return {"commitInfo": info}
+
+    def _metadata(
+        self, table_columns: Columns, stored: str, application: str, now_ms: int
+    ) -> LogAction:
+        before = self._log.metadata
+        return {
+            "id": before.get("id") or str(uuid.uuid4()),
+            "name": self.name,
+            "description": f"a mirror of {self.name} by sdb",
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": schema_text(table_columns),
+            "partitionColumns": [],
+            "configuration": {
+                "sdb.table": self.name,
+                "sdb.id": application,
+                _COLUMNS: stored,
+            },
+            "createdTime": before.get("createdTime") or now_ms,
+        }
+
+    def _removal(self, path: str, now_ms: int, *, is_change: bool) -> LogAction:
+        size = self._log.files[path].get("size")
+        return {
+            "path": path,
+            "deletionTimestamp": now_ms,
+            "dataChange": is_change,
+            "extendedFileMetadata": True,
+            "partitionValues": {},
+            "size": size,
+        }
+
+    def _note_texts(self, table_columns: Columns) -> None:
+        """Say which columns are no more what the fields are, unless they were before."""
+        before = {} if self.restart else chosen_columns(self._mirrored_columns())
+        known_names = published(before)
+        known_texts = set(texts(before))
+        for field_name, name in published(table_columns).items():
+            if field_name != name and known_names.get(field_name) != name:
+                notes.warn(
+                    f"{self.name}: {field_name!r} becomes the column {name!r}: other engines have "
+                    "no empty names, and do not tell cases apart"
+                )
+        for path in texts(table_columns):
+            if path in known_texts:
+                continue
+            name = ".".join(path)
+            notes.warn(
+                f"{self.name}: {name} becomes JSON text: its values are of several kinds, or lie "
+                "too deep"
+            )
+
+
+def _mark(descriptor: Descriptor) -> str:
+    """Return the part of a file's name that stands for a packfile: its content id, and its key."""
+    stem = descriptor.name.rpartition(".")[0] or descriptor.name
+    return f"{stem}-{_digest(f'{descriptor.key} {descriptor.etag}')}"
+
+
+def _path(mark: str, layout: Columns, names: dict[str, str]) -> str:
+    columns = {names[name]: kind for name, kind in layout.items()}
+    renamed = [name for name in layout if names[name] != name]
+    return f"{mark}-{_digest(json.dumps([columns, renamed]))}.parquet"
+
+
+def _digest(text: str) -> str:
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+    return b32encode(digest).decode().lower()
+
+
+def _mark_of(path: str) -> str:
+    return path.rpartition("-")[0]
+
+
+def _is_ours(path: str) -> bool:
+    return _FILE.fullmatch(path) is not None
+
+
+def _change(name: str, before: ColumnType, after: ColumnType) -> str:
+    if isinstance(before, str) and isinstance(after, str):
+        return f"{name} was {before} and becomes {after}"
+    return f"the type of {name} changes"
+
+
+@contextmanager
+def _opened(handle: TableHandle, descriptor: Descriptor) -> Iterator[Packfile]:
+    objects = OpenObjects(1)
+    try:
+        yield whole_packfile(handle.root, descriptor.checked(), objects)
+    finally:
+        objects.close()
+
+
+@contextmanager
+def _held(handle: TableHandle) -> Iterator[None]:
+    """Keep the packfiles of a version from being collected while they are read."""
+    lease = hold(handle)
+    try:
+        yield
+    finally:
+        lease.release()

@@ -1,0 +1,130 @@
+"""Mirrors that definitions declare: kept up by upkeep, and how far behind they are."""
+
+from __future__ import annotations
+
+import os
+
+from sdb.errors import NotFoundError, SdbError
+from sdb.exchange.deltalog import DeltaLog
+from sdb.exchange.mirror import DeltaMirror
+from sdb.exchange.pending import pending
+from sdb.records import record
+from sdb.table.catalog.handle import find_table
+from sdb.table.definition.cache import read_definition
+from sdb.table.upkeep.actions import Exported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from threading import Event
+
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.definition.exports import ExportPolicy
+    from sdb.table.format.keys import TableKeys
+
+
+@record
+class MirrorLag:
+    """The distance of a mirror from its table.
+
+    Attributes
+    ----------
+    format, location : str
+        What the mirror is, and where.
+    version : int or None
+        The version that it has; None: it was not begun, or cannot be read.
+    behind : int or None
+        Number of versions that it lacks; None: not known.
+    trouble : str
+        Why it cannot be read; empty: it can.
+    """
+
+    format: str
+    location: str
+    version: int | None
+    behind: int | None
+    trouble: str = ""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as plain values with stable names, for JSON."""
+        return {
+            "format": self.format,
+            "to": self.location,
+            "version": self.version,
+            "behind": self.behind,
+            "trouble": self.trouble,
+        }
+
+    def text(self) -> str:
+        """Return it as a line for people."""
+        what = f"mirror {self.format} {self.location}"
+        if self.trouble:
+            return f"{what}: {self.trouble}"
+        if self.version is None:
+            return f"{what}: not begun, {self.behind:,} versions behind"
+        behind = "up to date" if not self.behind else f"{self.behind:,} behind"
+        return f"{what}: version {self.version:,}, {behind}"
+
+
+def lags(handle: TableHandle) -> list[MirrorLag]:
+    """Return how far behind the mirrors are that the definition of a table declares."""
+    try:
+        definition = read_definition(handle.root, handle.keys)
+    except SdbError:
+        return []
+    return [_lag(handle, policy) for policy in definition.exports]
+
+
+def _lag(handle: TableHandle, policy: ExportPolicy) -> MirrorLag:
+    location = policy.location(_place(handle.root))
+    log = DeltaLog(location)
+    try:
+        log.refresh()
+    except SdbError as error:
+        return MirrorLag(policy.format, location, None, None, error.message)
+    state = handle.state
+    mirrored = None if state is None else log.transactions.get(state.table.hex())
+    behind = len(pending(handle, mirrored or 0).versions)
+    return MirrorLag(policy.format, location, mirrored, behind)
+
+
+def _place(root: TableRoot) -> str:
+    return root.location if root.store.is_remote else os.path.abspath(root.location)  # noqa: PTH100
+
+
+class Exporter:
+    """Keeps the mirrors of definitions up, for `sdb maintain`; logs that were read stay in memory.
+
+    * ``stop``: When it is set, no further version is begun.
+    """
+
+    def __init__(self, stop: Event | None = None) -> None:
+        self._stop = stop
+        self._mirrors: dict[tuple[str, str], DeltaMirror] = {}
+
+    def __call__(
+        self, root: TableRoot, keys: TableKeys, policy: ExportPolicy, *, is_dry: bool
+    ) -> Exported | None:
+        """Bring a mirror up to date; None: nothing was new."""
+        location = policy.location(_place(root))
+        if is_dry:
+            handle = find_table(root, keys.database, keys.table)
+            lag = None if handle is None else _lag(handle, policy)
+            if lag is None or not lag.behind:
+                return None
+            return Exported(location, lag.behind, 0, None)
+        name = (keys.folder, location)
+        mirror = self._mirrors.get(name)
+        if mirror is None:
+            mirror = DeltaMirror(
+                root, keys.database, keys.table, location, squash=policy.squash, threads=1
+            )
+            self._mirrors[name] = mirror
+        mirror.stop, mirror.squash = self._stop, policy.squash
+        try:
+            report = mirror.update()
+        except NotFoundError:
+            return None  # no row was inserted yet
+        if not report.versions:
+            return None
+        return Exported(location, report.versions, report.rows, report.version)

@@ -1,0 +1,386 @@
+"""An Iceberg table: its snapshots, by the metadata file that is the newest.
+
+Metadata, lists of manifests and manifests are read with pyiceberg, through our stores. Rows that
+files of positions delete are left out; files of equality deletes are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing, contextmanager
+
+from sdb.errors import CorruptError, NotFoundError, SdbError, UnsupportedError
+from sdb.lake.access import LakeFolder
+from sdb.lake.columns import LIST, MAP, STRUCT, LakeColumn, LakeColumns, LakeType, has_other_names
+from sdb.lake.model import LakeChange, LakeFile, LakeVersion
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    import numpy as np
+    from pyiceberg.manifest import ManifestEntry, ManifestFile
+    from pyiceberg.schema import Schema
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+    from pyiceberg.types import IcebergType
+
+    from sdb.lake.icebergio import StoreIO
+
+_FOLDER = "metadata"
+_METADATA = re.compile(r"v?([0-9]+)(?:-[0-9a-fA-F-]+)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
+_NOTHING = 0
+"""The version of a table without snapshots."""
+
+_KINDS = {
+    "int": "integer",
+    "timestamp": "timestamp_ntz",
+    "timestamptz": "timestamp",
+    "timestamp_ns": "timestamp_ntz",
+    "timestamptz_ns": "timestamp",
+}
+_PATH, _POSITION = "file_path", "pos"
+
+
+@record
+class DeletedPositions:
+    """The positions that files of deletes name in a data file."""
+
+    unique_id: str
+    positions: np.ndarray
+
+    def rows(self, _folder: LakeFolder) -> np.ndarray:
+        """Return the positions, ascending."""
+        return self.positions
+
+
+class IcebergTable:
+    """A table as its newest metadata say: see :class:`sdb.lake.model.LakeTable`.
+
+    * ``folder``: Its folder, which has a folder ``metadata``; or a file of that.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table.
+    CorruptError
+        Its metadata are damaged, or there are two that may be the newest.
+    UnsupportedError
+        pyiceberg is not installed.
+    """
+
+    def __init__(self, folder: LakeFolder) -> None:
+        try:
+            from sdb.lake.icebergio import StoreIO
+        except ModuleNotFoundError as error:
+            message = f"{folder.location}: Iceberg tables need the package {error.name}"
+            hint = "pip install 'sdb-packfile[iceberg]'"
+            raise UnsupportedError(message, hint=hint) from None
+        location = folder.location
+        if location.endswith((".metadata.json", ".metadata.json.gz")):
+            self._file, above = location, location.rpartition("/")[0]
+            self.folder = LakeFolder(above.rpartition("/")[0] or ".", folder.check)
+        else:
+            self.folder = folder
+            self._file = self._newest()
+        self._manifests: dict[str, list[ManifestEntry]] = {}
+        self._files: dict[int, dict[str, LakeFile]] = {}
+        self._deletes: dict[str, dict[str, np.ndarray]] = {}
+        self._metadata = self._read(StoreIO(self.folder))
+        self._io = StoreIO(self.folder, self._metadata.location)
+        self.table_id = str(self._metadata.table_uuid)
+        current = self._metadata.current_snapshot_id
+        self.latest = _NOTHING if current is None or current < 0 else current
+
+    def _newest(self) -> str:
+        """Return the metadata file with the highest number."""
+        numbered: dict[int, list[str]] = {}
+        for entry in self.folder.list(_FOLDER):
+            if (named := _METADATA.fullmatch(entry.name)) is not None:
+                numbered.setdefault(int(named[1]), []).append(entry.location)
+        where = self.folder.location
+        if not numbered:
+            raise NotFoundError(f"{where}: there is no Iceberg table", path=where)
+        first, *others = sorted(numbered[max(numbered)])
+        if others:
+            names = f"{first.rpartition('/')[2]} and {others[0].rpartition('/')[2]}"
+            message = f"{where}: two metadata files may be the newest: {names}"
+            hint = f"name the one that the catalog has: iceberg:{first}"
+            raise CorruptError(message, path=where, hint=hint)
+        return first
+
+    def _read(self, files: StoreIO) -> TableMetadata:
+        from pyiceberg.serializers import FromInputFile
+
+        with _understood(self._file):
+            return FromInputFile.table_metadata(files.new_input(self._file))
+
+    def mark(self, _version: int) -> str:
+        """Return nothing: the id of the table is at hand."""
+        return ""
+
+    def newer_than(self, version: int) -> list[int] | None:
+        """Return the snapshots that lead from one to the newest; None: some are not known."""
+        newer: list[int] = []
+        current = self._snapshot_or_none(self.latest)
+        while current is not None and current.snapshot_id != version:
+            newer.append(current.snapshot_id)
+            parent = current.parent_snapshot_id
+            if parent is None and version == _NOTHING:
+                return newer[::-1]
+            current = None if parent is None else self._snapshot_or_none(parent)
+        if version == self.latest:
+            return []
+        return None if current is None else newer[::-1]
+
+    def names_anew(self, version: int, digest: str) -> bool:
+        """Return whether columns are named otherwise than those of a digest, in the same version.
+
+        A schema may change without a snapshot.
+        """
+        columns = self._columns(self._metadata.schema())
+        if version != self.latest or columns.digest() == digest:
+            return False
+        return self.has_renamed(digest, columns)
+
+    def has_renamed(self, digest: str, columns: LakeColumns) -> bool:
+        """Return whether columns have other names than those of a digest, or are not there."""
+        if columns.digest() == digest:
+            return False
+        for schema in self._metadata.schemas:
+            before = self._columns(schema)
+            if before.digest() == digest:
+                return has_other_names(before, columns)
+        return True
+
+    def change(self, version: int) -> LakeChange:
+        """Return what a snapshot has changed; see :class:`sdb.lake.model.LakeChange`."""
+        state = self.at(version)
+        parent = self._snapshot(version).parent_snapshot_id
+        before = self._files_of(parent) if parent is not None else {}
+        added = [
+            file
+            for path, file in state.files.items()
+            if path not in before or before[path].identity != file.identity
+        ]
+        removed = frozenset(before) - frozenset(state.files)
+        return LakeChange(version, state.columns, tuple(added), removed, state.operation)
+
+    def at(self, version: int | None = None) -> LakeVersion:
+        """Return a snapshot; the newest one if not given."""
+        number = self.latest if version is None else version
+        if number == _NOTHING:
+            columns = self._columns(self._metadata.schema())
+            return LakeVersion(self.table_id, number, columns, {})
+        snapshot = self._snapshot(number)
+        with _understood(self._file):
+            schema = self._metadata.schema()
+            if number != self.latest and snapshot.schema_id is not None:
+                schema = self._schema(snapshot.schema_id)
+            columns = self._columns(schema)
+        summary = snapshot.summary
+        operation = "" if summary is None else summary.operation.value
+        return LakeVersion(self.table_id, number, columns, self._files_of(number), operation)
+
+    def _schema(self, number: int) -> Schema:
+        known = (schema for schema in self._metadata.schemas if schema.schema_id == number)
+        return next(known, self._metadata.schema())
+
+    def _snapshot_or_none(self, number: int) -> Snapshot | None:
+        return self._metadata.snapshot_by_id(number)
+
+    def _snapshot(self, number: int) -> Snapshot:
+        snapshot = self._snapshot_or_none(number)
+        if snapshot is None:
+            where = self.folder.location
+            known = [str(snapshot.snapshot_id) for snapshot in self._metadata.snapshots[-3:]]
+            last = f"; the last ones are {', '.join(known)}" if known else ""
+            raise NotFoundError(f"{where}: there is no snapshot {number}{last}", path=where)
+        return snapshot
+
+    def _columns(self, schema: Schema) -> LakeColumns:
+        mapping = self._metadata.name_mapping()
+        aliases: dict[int, Any] = {}
+        for field in () if mapping is None else mapping.root:
+            if field.field_id is not None:
+                aliases[field.field_id] = field
+        return LakeColumns(tuple([_column(field, aliases) for field in schema.fields]))
+
+    def _files_of(self, number: int) -> dict[str, LakeFile]:
+        """Return the data files of a snapshot."""
+        if number not in self._files:
+            self._files[number] = self._planned(self._snapshot(number))
+        return self._files[number]
+
+    def _planned(self, snapshot: Snapshot) -> dict[str, LakeFile]:
+        data: list[ManifestEntry] = []
+        deleting: list[ManifestEntry] = []
+        for manifest in self._listed(snapshot):
+            for entry in self._entries(manifest):
+                content = int(entry.data_file.content)
+                (deleting if content else data).append(entry)
+        by_path: dict[str, list[tuple[int, np.ndarray]]] = {}
+        for entry in deleting:
+            for path, positions in self._deleted_by(entry).items():
+                by_path.setdefault(path, []).append((entry.sequence_number or 0, positions))
+        files = [self._file_of(entry, by_path) for entry in data]
+        return {file.path: file for file in files}
+
+    def _listed(self, snapshot: Snapshot) -> list[ManifestFile]:
+        with _understood(snapshot.manifest_list):
+            return snapshot.manifests(self._io)
+
+    def _entries(self, manifest: ManifestFile) -> list[ManifestEntry]:
+        known = self._manifests.get(manifest.manifest_path)
+        if known is None:
+            with _understood(manifest.manifest_path):
+                known = manifest.fetch_manifest_entry(self._io)
+            self._manifests[manifest.manifest_path] = known
+        return known
+
+    def _file_of(
+        self, entry: ManifestEntry, deleted: dict[str, list[tuple[int, np.ndarray]]]
+    ) -> LakeFile:
+        file = entry.data_file
+        _check_parquet(file.file_format.value, file.file_path)
+        path, location = self._io.resolve(file.file_path)
+        sequence = entry.sequence_number or 0
+        parts = [positions for number, positions in deleted.get(path, ()) if number >= sequence]
+        rows = _together(parts) if parts else None
+        values = self._values(file.spec_id, file.partition)
+        return LakeFile(path, location, file.file_size_in_bytes, values, rows)
+
+    def _values(self, spec_id: int, partition: Any) -> tuple[tuple[str, str | None], ...]:  # noqa: ANN401
+        """Return the values of the columns that a table is partitioned by as they are."""
+        from pyiceberg.transforms import IdentityTransform
+
+        spec = self._metadata.specs()[spec_id]
+        values: list[tuple[str, str | None]] = []
+        for number, field in enumerate(spec.fields):
+            source = self._source(field.source_id)
+            if isinstance(field.transform, IdentityTransform) and source is not None:
+                text = _text(str(source.field_type), partition[number])
+                values.append((source.name, text))
+        return tuple(values)
+
+    def _source(self, field_id: int) -> Any:  # noqa: ANN401 - a field of pyiceberg
+        for schema in reversed(self._metadata.schemas):
+            for field in schema.fields:
+                if field.field_id == field_id:
+                    return field
+        return None
+
+    def _deleted_by(self, entry: ManifestEntry) -> dict[str, np.ndarray]:
+        """Return the positions that a file of deletes has, by the data files that they are in."""
+        file = entry.data_file
+        if int(file.content) != 1:
+            message = f"{file.file_path}: equality deletes of Iceberg cannot be read yet"
+            hint = "rewrite the data files where the table is written (rewrite_data_files)"
+            raise UnsupportedError(message, hint=hint)
+        _check_parquet(file.file_format.value, file.file_path)
+        if file.file_path not in self._deletes:
+            self._deletes[file.file_path] = self._positions(file.file_path)
+        return self._deletes[file.file_path]
+
+    def _positions(self, uri: str) -> dict[str, np.ndarray]:
+        from pyarrow import parquet
+
+        from sdb.store.readerfile import ReaderFile
+
+        location = self._io.resolve(uri)[1]
+        with _understood(location), closing(self.folder.open(location)) as reader:
+            with parquet.ParquetFile(ReaderFile(reader)) as file:
+                table = file.read(columns=[_PATH, _POSITION]).combine_chunks()
+            paths = table.column(_PATH).combine_chunks().dictionary_encode()
+            positions = table.column(_POSITION).to_numpy()
+            codes = paths.indices.to_numpy()
+            names = paths.dictionary.to_pylist()
+        return {
+            self._io.resolve(name)[0]: positions[codes == number]
+            for number, name in enumerate(names)
+        }
+
+
+def _column(field: Any, aliases: dict[int, Any]) -> LakeColumn:  # noqa: ANN401 - of pyiceberg
+    if getattr(field, "initial_default", None) is not None:
+        message = f"column {field.name}: defaults of Iceberg columns cannot be read yet"
+        raise UnsupportedError(message)
+    mapped = aliases.get(field.field_id)
+    names = () if mapped is None else tuple(mapped.names)
+    nested = {} if mapped is None else {part.field_id: part for part in mapped.fields}
+    return LakeColumn(
+        field.name, field.name, _type(field.field_type, nested), field.field_id, names
+    )
+
+
+def _type(kind: IcebergType, aliases: dict[int, Any]) -> LakeType:
+    from pyiceberg.types import ListType, MapType, StructType
+
+    if isinstance(kind, StructType):
+        return LakeType(STRUCT, tuple([_column(field, aliases) for field in kind.fields]))
+    if isinstance(kind, ListType):
+        element = _type(kind.element_type, _below(aliases, kind.element_id))
+        return LakeType(LIST, (LakeColumn("element", "element", element),))
+    if isinstance(kind, MapType):
+        key = LakeColumn("key", "key", _type(kind.key_type, _below(aliases, kind.key_id)))
+        value = LakeColumn("value", "value", _type(kind.value_type, _below(aliases, kind.value_id)))
+        return LakeType(MAP, (key, value))
+    name = str(kind)
+    return LakeType(_KINDS.get(name, name.replace(" ", "")))
+
+
+def _below(aliases: dict[int, Any], number: int) -> dict[int, Any]:
+    mapped = aliases.get(number)
+    return {} if mapped is None else {part.field_id: part for part in mapped.fields}
+
+
+def _check_parquet(kind: str, uri: str) -> None:
+    if kind.upper() == "PUFFIN":
+        message = f"{uri}: deletion vectors of Iceberg, version 3, cannot be read yet"
+        raise UnsupportedError(message)
+    if kind.upper() != "PARQUET":
+        raise UnsupportedError(f"{uri}: data files of the format {kind.upper()} cannot be read")
+
+
+def _together(parts: list[np.ndarray]) -> DeletedPositions:
+    import hashlib
+
+    import numpy as np
+
+    positions = np.unique(np.concatenate(parts)).astype(np.int64)
+    digest = hashlib.blake2b(positions.tobytes(), digest_size=16).hexdigest()
+    return DeletedPositions(f"{len(positions)}-{digest}", positions)
+
+
+def _text(kind: str, value: object) -> str | None:
+    """Return the value of a partition as a text in the form that Delta has for its type."""
+    if value is None:
+        return None
+    from datetime import UTC, date, datetime, timedelta
+
+    if isinstance(value, bool):
+        return str(value).lower()
+    if kind == "date" and isinstance(value, int):
+        return (date(1970, 1, 1) + timedelta(days=value)).isoformat()
+    if kind.startswith("timestamp") and isinstance(value, int):
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)).isoformat()
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return str(value)
+
+
+@contextmanager
+def _understood(where: str) -> Iterator[None]:
+    """Report metadata that pyiceberg does not understand as damaged."""
+    try:
+        yield
+    except (SdbError, ImportError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        text = str(error).split("\n", 1)[0] or type(error).__name__
+        message = f"{where}: the metadata are damaged: {text}"
+        raise CorruptError(message, path=where) from error

@@ -1,0 +1,9 @@
+"""The process of a server: its socket, its connections, and the application that is loaded later.
+
+===============  ================================================================
+``repeats``      answers to requests that come again byte for byte
+``protocol``     connections, with bounds on what one may hold
+``loading``      the application while it is loaded
+``server``       sockets, signals, the end
+===============  ================================================================
+"""

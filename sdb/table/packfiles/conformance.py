@@ -1,0 +1,197 @@
+"""Rows of packfiles under a schema: whether all conform, and which do not.
+
+Rust makes columns of all rows, whose types mostly tell that every value is of its column. Rows are
+looked at one by one only where they do not.
+"""
+
+from __future__ import annotations
+
+from sdb.packfile.read.arrow import Scan
+from sdb.records import record
+from sdb.table.schema import eras
+from sdb.table.schema.columns import OBSERVE, walk
+from sdb.table.schema.conform import departures
+from sdb.table.schema.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIMESTAMP,
+    VARIANT,
+    DecimalType,
+    ListType,
+    MapType,
+    StructType,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    import pyarrow as pa
+
+    from sdb.packfile.read.reader import Packfile
+    from sdb.table.schema.columns import Path, TableColumn, TableSchema
+    from sdb.table.schema.conform import Departure
+    from sdb.table.schema.types import ColumnType
+
+_MOST_EXACT = 1 << 53
+
+
+@record
+class DepartingRow:
+    """A row that departs from a schema."""
+
+    number: int  # its number in the packfile, from 0 on
+    row: dict[str, Any]
+    departures: tuple[Departure, ...]
+
+
+def departing_rows(
+    pack: Packfile, schema: TableSchema, era: int, *, is_new: bool = True
+) -> Iterator[DepartingRow]:
+    """Find the rows of a packfile that depart from a schema.
+
+    * ``era``: That of the packfile.
+    * ``is_new``: See :func:`sdb.table.schema.conform.departures`.
+
+    Raises
+    ------
+    CorruptError
+        A block that cannot be decoded.
+    """
+    if _all_conform(pack, schema, era):
+        return
+    for number, row in enumerate(pack.selected_rows(pack.select())):
+        listed = departures(schema, row, era, is_new=is_new)
+        if listed:
+            yield DepartingRow(number, row, tuple(listed))
+
+
+def is_checked(schema: TableSchema | None) -> bool:
+    """Return whether new rows have to conform to a schema."""
+    return schema is not None and schema.mode != OBSERVE
+
+
+def _all_conform(pack: Packfile, schema: TableSchema, era: int) -> bool:
+    """Return whether columns of all rows tell that none departs."""
+    if any(not eras.has_rows(schema, column, era) for _, _, column in walk(schema.columns)):
+        return False
+    scan = Scan([(pack, pack.select())])
+    fields = list(scan.schema)
+    if _has_unknown(fields, [column.path for column in schema.columns]):
+        return False
+    if not all(_may_conform(column, fields) for column in schema.columns):
+        return False
+    return all(
+        _conforms(column, _value(column.path, batch))
+        for batch in scan.batches()
+        for column in schema.columns
+    )
+
+
+def _has_unknown(fields: list[pa.Field], paths: list[Path]) -> bool:
+    import pyarrow as pa
+
+    for field in fields:
+        inner = [path[1:] for path in paths if path[0] == field.name]
+        if not inner:
+            return True
+        is_struct = pa.types.is_struct(field.type)
+        if all(inner) and (not is_struct or _has_unknown(list(field.type), inner)):
+            return True
+    return False
+
+
+def _may_conform(column: TableColumn, fields: list[pa.Field]) -> bool:
+    """Return whether the type of the values of a column is one that can conform."""
+    import pyarrow as pa
+
+    field = None
+    for name in column.path:
+        field = next((field for field in fields if field.name == name), None)
+        if field is None:
+            return not column.required or column.default is not None
+        fields = list(field.type) if pa.types.is_struct(field.type) else []
+    return field is None or _fits(column.type, field)
+
+
+def _fits(kind: ColumnType, field: pa.Field) -> bool:  # noqa: PLR0911 - a type each
+    """Return whether all values of a type of Arrow may be of a type."""
+    import pyarrow as pa
+
+    of = field.type
+    if kind == VARIANT or pa.types.is_null(of):
+        return True
+    if (field.metadata or {}).get(b"sdb.encoding") == b"json":
+        return False
+    if isinstance(kind, StructType):
+        if not pa.types.is_struct(of) or _has_unknown(list(of), [c.path for c in kind.columns]):
+            return False
+        return all(_may_conform(column, list(of)) for column in kind.columns)
+    if isinstance(kind, ListType):
+        return bool(pa.types.is_list(of)) and _fits(kind.item, of.value_field)
+    if isinstance(kind, MapType):
+        return bool(pa.types.is_struct(of)) and all(_fits(kind.value, inner) for inner in of)
+    if kind == DOUBLE:
+        return bool(pa.types.is_floating(of) or pa.types.is_int64(of))
+    if isinstance(kind, DecimalType):
+        return False
+    types = {
+        BOOLEAN: pa.types.is_boolean,
+        INTEGER: pa.types.is_int64,
+        STRING: pa.types.is_string,
+        BINARY: pa.types.is_binary,
+        TIMESTAMP: pa.types.is_timestamp,
+        DATE: pa.types.is_timestamp,
+    }
+    return bool(types[kind](of))
+
+
+def _value(path: Path, values: Any) -> Any:  # noqa: ANN401 - a batch, or an array of structs
+    """Return the values of a path; None: no row has the field."""
+    for name in path:
+        if values is None or name not in _names(values):
+            return None
+        values = values.column(name) if hasattr(values, "schema") else values.field(name)
+    return values
+
+
+def _names(values: Any) -> list[str]:  # noqa: ANN401 - a batch, or an array of structs
+    if hasattr(values, "schema"):
+        return list(values.schema.names)
+    return [field.name for field in values.type]
+
+
+def _conforms(column: TableColumn, values: Any) -> bool:  # noqa: ANN401 - an array, or None
+    """Return whether all values of a column are surely of its type, and there if required."""
+    if values is None:
+        return True  # the types have told that it is not required, or has a default
+    if column.required and values.null_count:
+        return False
+    return _all_of(column.type, values)
+
+
+def _all_of(kind: ColumnType, values: Any) -> bool:  # noqa: ANN401, PLR0911 - an array; a type each
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(kind, StructType):
+        inner = [(column, _value(column.path, values)) for column in kind.columns]
+        return all(_conforms(column, array) for column, array in inner)
+    if isinstance(kind, ListType):
+        return _all_of(kind.item, values.flatten()) if pa.types.is_list(values.type) else True
+    if isinstance(kind, MapType):
+        inner_fields = list(values.type) if pa.types.is_struct(values.type) else []
+        return all(_all_of(kind.value, values.field(field.name)) for field in inner_fields)
+    if pa.types.is_null(values.type) or len(values) == values.null_count:
+        return True
+    if kind == DOUBLE:
+        return bool(pc.max(pc.abs(values)).as_py() <= _MOST_EXACT)
+    if kind == DATE:
+        days = pc.floor_temporal(values, unit="day")
+        return bool(pc.all(pc.equal(days, values)).as_py())
+    return True

@@ -1,0 +1,207 @@
+"""Rules for rows that come into a table: which depart from its schema, and what becomes of these.
+
+All ways in pack rows by :func:`sdb.table.packfiles.pack.pack_rows`, which asks here. Rows are read
+once more for it, and only where the mode of the schema is ``quarantine`` or ``reject``.
+"""
+
+from __future__ import annotations
+
+from sdb import ion, notes, sizes
+from sdb.errors import InputError, UnsupportedError
+from sdb.records import record
+from sdb.table.catalog.handle import find_table
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.commit import commit
+from sdb.table.format.keys import TableKeys, short_digest
+from sdb.table.format.versionref import MAIN
+from sdb.table.packfiles.conformance import departing_rows, is_checked
+from sdb.table.packfiles.schemas import shown_value
+from sdb.table.schema.columns import QUARANTINE, REJECT, TableSchema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+
+    from sdb.packfile.read.reader import Packfile
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.packfiles.conformance import DepartingRow
+
+REJECTED = "rejected"
+"""The table of a database that quarantined rows go to."""
+_MOST_TOLD = 5
+_MOST_QUARANTINED = 100_000
+_OPERATION = "quarantine"
+
+
+class DepartingRowsError(InputError):
+    """Rows that a table does not take, since they depart from its schema."""
+
+    rows: tuple[DepartingRow, ...] = ()  # the first of them
+    reasons: Mapping[str, str] = {}  # for each input that has some, the first
+
+
+@record
+class RowRules:
+    """Rules for new rows of a table, by the schema that it has when they come."""
+
+    name: str  # of the table, ``db.table``
+    schema: TableSchema
+
+    @property
+    def era(self) -> int:
+        """The era of new rows."""
+        return self.schema.era
+
+    @property
+    def are_checked(self) -> bool:
+        """True if new rows are looked at."""
+        return is_checked(self.schema)
+
+    @property
+    def are_quarantined(self) -> bool:
+        """True if rows that depart come into another table."""
+        return self.schema.mode == QUARANTINE
+
+    def departing(self, pack: Packfile) -> list[DepartingRow]:
+        """Return the rows of a new packfile that depart.
+
+        Raises
+        ------
+        DepartingRowsError
+            Rows depart, and the mode of the schema is ``reject``, or there are too many of them.
+        """
+        listed: list[DepartingRow] = []
+        for departing in departing_rows(pack, self.schema, self.era):
+            listed.append(departing)
+            if len(listed) > _MOST_QUARANTINED:
+                break
+        if listed and self.schema.mode == REJECT:
+            error = departed(self.name, listed)
+            error.reasons = dict(_first_reasons(pack, listed))
+            raise error
+        if len(listed) > _MOST_QUARANTINED:
+            raise InputError(
+                f"{self.name}: more than {_MOST_QUARANTINED:,} rows depart from its schema",
+                hint=f"insert fewer at once, or sdb schema set {self.name} --mode observe",
+            )
+        return listed
+
+
+def _first_reasons(pack: Packfile, rows: Sequence[DepartingRow]) -> Iterator[tuple[str, str]]:
+    """Yield inputs of a packfile with rows that depart, and what the first of these are."""
+    provenance = pack.trailer.sparse.provenance()
+    if provenance is None or not provenance.complete:
+        return
+    start = 0
+    for origin in provenance.origins:
+        own = [row for row in rows if start <= row.number < start + origin.rows]
+        if own:
+            yield origin.name, f"rows depart from the schema: {_shown(own, start)}"
+        start += origin.rows
+
+
+def departed(name: str, rows: Sequence[DepartingRow]) -> DepartingRowsError:
+    """Make the error for rows that a table does not take."""
+    error = DepartingRowsError(
+        f"{name}: rows depart from its schema: {_shown(rows)}",
+        hint=f"sdb schema show {name}; sdb schema set {name} --mode observe takes any rows",
+    )
+    error.rows = tuple(rows[:_MOST_TOLD])
+    return error
+
+
+def _shown(rows: Sequence[DepartingRow], start: int = 0) -> str:
+    """Return the first of some rows, and how they depart.
+
+    * ``start``: The number of the row that counts as the first.
+    """
+    texts = []
+    for departing in rows[:_MOST_TOLD]:
+        ways = []
+        for each in departing.departures:
+            value = shown_value(each.value)
+            ways.append(f"{each.column}: {each.reason}" + (f", as {value}" if value else ""))
+        texts.append(f"row {departing.number - start + 1:,}: {', '.join(ways)}")
+    if len(rows) > _MOST_TOLD:
+        texts.append(f"and {len(rows) - _MOST_TOLD:,} more")
+    return "; ".join(texts)
+
+
+def row_rules(root: TableRoot, keys: TableKeys, branch: str = MAIN) -> RowRules | None:
+    """Return what the rows of a table must be now; None: it has no schema.
+
+    * ``branch``: The branch that gets rows.
+    """
+    return rules_of(keys, schema_now(root, keys, branch))
+
+
+def schema_now(root: TableRoot, keys: TableKeys, branch: str = MAIN) -> TableSchema | None:
+    """Return the schema of the newest version; None: it has none, or there is no table yet."""
+    head = find_table(root, keys.database, keys.table, branch=branch)
+    return None if head is None or head.is_dropped else head.schema
+
+
+def rules_of(keys: TableKeys, schema: TableSchema | None) -> RowRules | None:
+    """Return what rows must be by a schema; None: the table has none."""
+    return None if schema is None else RowRules(f"{keys.database}.{keys.table}", schema)
+
+
+def check_spark(rules: RowRules | None) -> None:
+    """Refuse rows from executors of Spark, which write no index, where some may be quarantined.
+
+    Raises
+    ------
+    UnsupportedError
+        The mode of the schema is ``quarantine``.
+    """
+    if rules is not None and rules.are_quarantined:
+        raise UnsupportedError(
+            f"{rules.name}: Spark does not write to a table whose schema quarantines rows",
+            hint=f"sdb schema set {rules.name} --mode reject, or observe",
+        )
+
+
+def quarantine(
+    root: TableRoot, keys: TableKeys, rows: Sequence[DepartingRow], commit_id: str
+) -> None:
+    """Put rows that depart into the table ``rejected`` of the database, each with its reasons.
+
+    This is a version of its own, before that of the other rows. The same rows of the same commit
+    come in once.
+
+    Raises
+    ------
+    ConflictError, UncertainError
+        See :func:`sdb.table.commit.commit.commit`.
+    """
+    from sdb.packfile.inputs.inputs import Input
+    from sdb.table.commit.environment import REAL
+    from sdb.table.packfiles.pack import pack_rows
+
+    name = f"{keys.database}.{keys.table}"
+    at = ion.instant_from_us(REAL.now_us())
+    texts = []
+    for departing in rows:
+        reasons = [f"{each.column}: {each.reason}" for each in departing.departures]
+        texts.append({"table": name, "at": at, "reason": "; ".join(reasons), "row": departing.row})
+    encoded = b"".join(map(ion.dumps, texts))
+
+    def pieces() -> Generator[bytes]:
+        yield encoded
+
+    digest = short_digest(b"".join(ion.dumps(departing.row) for departing in rows))
+    own_id = f"{_OPERATION}-{short_digest(f'{name} {commit_id} {digest}'.encode())}"
+    target = TableKeys(keys.database, REJECTED)
+    source = Input("rows that depart", "ion", source=pieces)
+    packed = pack_rows(root, target, [source], rules=None, commit_id=own_id)
+    if packed.descriptor is None:
+        return
+    change = TableChange(
+        _OPERATION, (packed.descriptor,), message=f"rows of {name} that depart", makes_table=True
+    )
+    if not commit(root, target, change, commit_id=own_id).is_new:
+        return
+    notes.warn(
+        f"{keys.database}.{REJECTED} got {sizes.counted(len(rows), 'row')} that the schema of "
+        f"{name} does not admit"
+    )

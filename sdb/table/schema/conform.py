@@ -1,0 +1,210 @@
+"""Rows under a schema: what a reader gets of a row, and how a row departs from it.
+
+Rows are Python values as :mod:`sdb.ion` has them: instants are datetimes, bytes are bytes, and a
+field that is not there is MISSING.
+"""
+
+from __future__ import annotations
+
+from sdb import ion
+from sdb.records import record
+from sdb.table.schema import eras
+from sdb.table.schema.columns import DAY_US, ITEMS, VALUES, fits_decimal, shown
+from sdb.table.schema.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIMESTAMP,
+    VARIANT,
+    DecimalType,
+    ListType,
+    MapType,
+    StructType,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from sdb.table.schema.columns import Path, TableColumn, TableSchema
+    from sdb.table.schema.types import ColumnType
+
+_MOST_EXACT = 1 << 53
+_INTEGERS = range(-(1 << 63), 1 << 63)
+_MISSING: Any = object()
+UNKNOWN_FIELD = "no column has the field"
+REQUIRED = "it is required, and has no value"
+
+
+@record
+class Departure:
+    """One way in which a row departs from a schema."""
+
+    column: str  # the names that lead to the column, or to the field that no column has
+    reason: str
+    value: object = None
+
+
+def shown_row(schema: TableSchema, row: Mapping[str, Any], era: int) -> dict[str, Any]:
+    """Return the columns of a row by their names; those without a value are left out.
+
+    * ``era``: That of the packfile of the row.
+    """
+    return _shown(schema, schema.columns, row, era)
+
+
+def _shown(
+    schema: TableSchema, columns: tuple[TableColumn, ...], row: Mapping[str, Any], era: int
+) -> dict[str, Any]:
+    result = {}
+    for column in columns:
+        value = _value_at(schema, column, row, era)
+        if value is not _MISSING:
+            result[column.name] = _inner(schema, column.type, value, era)
+        elif column.default is not None:
+            result[column.name] = column.default
+    return result
+
+
+def _inner(schema: TableSchema, kind: ColumnType, value: Any, era: int) -> Any:  # noqa: ANN401
+    if isinstance(kind, StructType) and isinstance(value, dict):
+        return _shown(schema, kind.columns, value, era)
+    if isinstance(kind, ListType) and isinstance(value, list):
+        return [_inner(schema, kind.item, item, era) for item in value]
+    if isinstance(kind, MapType) and isinstance(value, dict):
+        return {name: _inner(schema, kind.value, item, era) for name, item in value.items()}
+    return value
+
+
+def _value_at(schema: TableSchema, column: TableColumn, row: Mapping[str, Any], era: int) -> Any:  # noqa: ANN401 - of any type
+    if not eras.has_rows(schema, column, era):
+        return _MISSING
+    value: Any = row
+    for name in column.path:
+        if not isinstance(value, dict) or name not in value:
+            return _MISSING
+        value = value[name]
+    return value
+
+
+def departures(
+    schema: TableSchema, row: Mapping[str, Any], era: int, *, is_new: bool = True
+) -> list[Departure]:
+    """Return all ways in which a row departs from a schema, in the order of its columns.
+
+    * ``era``: That of the packfile of the row.
+    * ``is_new``: Whether the row comes in now; others may have values of dropped columns.
+    """
+    dropped = frozenset() if is_new else schema.dropped
+    return list(_Judge(schema, era, dropped).of_struct(schema.columns, row, (), ()))
+
+
+class _Judge:
+    """Finds departures of one row."""
+
+    def __init__(self, schema: TableSchema, era: int, dropped: frozenset[Path]) -> None:
+        self._schema, self._era, self._dropped = schema, era, dropped
+
+    def of_struct(
+        self, columns: tuple[TableColumn, ...], row: Mapping[str, Any], names: Path, path: Path
+    ) -> Iterator[Departure]:
+        """Find those of the row itself, or of a struct with columns."""
+        for column in columns:
+            own = (*names, column.name)
+            value = _value_at(self._schema, column, row, self._era)
+            if value is _MISSING or value is None:
+                if column.required and not (value is _MISSING and column.default is not None):
+                    yield Departure(shown(own), REQUIRED)
+            else:
+                yield from self._of_value(column.type, value, own, (*path, *column.path))
+        yield from self._unknown(tuple([column.path for column in columns]), row, names, path)
+
+    def _unknown(
+        self, paths: tuple[Path, ...], row: Mapping[str, Any], names: Path, path: Path
+    ) -> Iterator[Departure]:
+        """Find fields that are no column, and lead to none."""
+        for name, value in row.items():
+            inner = tuple([rest[1:] for rest in paths if rest[0] == name])
+            own, own_path = (*names, name), (*path, name)
+            if all(inner) and own_path in self._dropped:
+                continue
+            if inner and all(inner) and isinstance(value, dict):
+                yield from self._unknown(inner, value, own, own_path)
+            elif all(inner) and not (inner and value is None):
+                yield Departure(shown(own), UNKNOWN_FIELD, value)
+
+    def _of_value(
+        self,
+        kind: ColumnType,
+        value: Any,  # noqa: ANN401 - of any type
+        names: Path,
+        path: Path,
+    ) -> Iterator[Departure]:
+        if isinstance(kind, StructType) and isinstance(value, dict):
+            yield from self.of_struct(kind.columns, value, names, path)
+        elif isinstance(kind, ListType) and isinstance(value, list):
+            yield from self._of_parts(kind.item, value, (*names, ITEMS), (*path, ITEMS))
+        elif isinstance(kind, MapType) and isinstance(value, dict):
+            parts = value.values()
+            yield from self._of_parts(kind.value, parts, (*names, VALUES), (*path, VALUES))
+        elif not has_type(kind, value):
+            reason = f"expected {_plain(kind)}, got {type_name(value)}"
+            yield Departure(shown(names), reason, value)
+
+    def _of_parts(
+        self, kind: ColumnType, parts: Iterable[Any], names: Path, path: Path
+    ) -> Iterator[Departure]:
+        for part in parts:
+            if part is not None:
+                yield from self._of_value(kind, part, names, path)
+
+
+def has_type(kind: ColumnType, value: Any) -> bool:  # noqa: ANN401, PLR0911 - a type each
+    """Return whether a value without parts is of a type."""
+    if kind == VARIANT:
+        return True
+    if kind == BOOLEAN:
+        return type(value) is bool
+    if kind == INTEGER:
+        return type(value) is int and value in _INTEGERS
+    if kind == DOUBLE:
+        return type(value) is float or (type(value) is int and abs(value) <= _MOST_EXACT)
+    if isinstance(kind, DecimalType):
+        return type(value) in {int, float} and fits_decimal(kind, value)
+    if kind == STRING:
+        return isinstance(value, str)
+    if kind == BINARY:
+        return isinstance(value, bytes)
+    us = ion.instant_to_us(value)
+    return us is not None and (kind == TIMESTAMP or (kind == DATE and us % DAY_US == 0))
+
+
+def type_name(value: Any) -> str:  # noqa: ANN401 - of any type
+    """Return the name of the type of a value, as departures have it."""
+    if isinstance(value, bool):
+        return BOOLEAN.name
+    if isinstance(value, int):
+        return INTEGER.name if value in _INTEGERS else "an integer beyond 64 bits"
+    if ion.instant_to_us(value) is not None:
+        return TIMESTAMP.name
+    names = (
+        (float, DOUBLE.name),
+        (str, STRING.name),
+        (bytes, BINARY.name),
+        (list, "list"),
+        (dict, "struct"),
+    )
+    return next((name for kind, name in names if isinstance(value, kind)), type(value).__name__)
+
+
+def _plain(kind: ColumnType) -> str:
+    """Return the name of a type without those of its parts."""
+    if isinstance(kind, StructType):
+        return "struct"
+    if isinstance(kind, ListType):
+        return "list"
+    return "struct (map)" if isinstance(kind, MapType) else str(kind)
