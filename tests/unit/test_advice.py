@@ -159,8 +159,8 @@ def test_words_of_tables(tmp_path: Path) -> None:
         (line,) = advice(result.tables, root=str(tmp_path / "lake"))
     command = line.partition(", or ")[2]
     assert "insert with --stats auto,words:text, or sdb def " in line
-    shell = command.replace("sdb ", f"{sys.executable} -m sdb ")
-    subprocess.run(shell, shell=True, check=True, capture_output=True)
+    program = command.replace("sdb ", f"{sys.executable} -m sdb ")
+    subprocess.run(["bash", "-c", program], check=True, capture_output=True)
     shown = [sys.executable, "-m", "sdb", "def", "--root", str(tmp_path / "lake"), "web.t"]
     definition = json.loads(subprocess.run(shown, check=True, capture_output=True).stdout)
     assert definition["stats"] == "auto,words:text"

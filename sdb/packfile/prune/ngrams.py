@@ -85,8 +85,8 @@ def pieces(texts: Sequence[str], kind: int = WORDS) -> list[int]:
 
     cut = _core.text_joints if kind == JOINTS else _core.text_ngrams
     parts = [part for text in texts for part in text.split(_REPLACED)]
-    found = [cut(part.encode("utf-8", "surrogatepass")) for part in parts]
-    different = [*dict.fromkeys(piece for part_pieces in found for piece in part_pieces)]
+    pieces_of = [cut(part.encode("utf-8", "surrogatepass")) for part in parts]
+    different = [*dict.fromkeys(piece for part_pieces in pieces_of for piece in part_pieces)]
     return different[:: -(-len(different) // _MOST_ASKED) or 1]
 
 

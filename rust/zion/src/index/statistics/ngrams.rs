@@ -132,7 +132,7 @@ impl Pieces {
 pub struct NgramPath {
     /// The path; that without a name is the whole row.
     pub path: StatPath,
-    /// What of them.
+    /// Which pieces.
     pub kind: Gathered,
 }
 
