@@ -70,7 +70,8 @@ def command(
     from sdb.query.writes.purge import purge
 
     output.prepare(verbose=verbose, quiet=quiet)
-    heard = notes.heard() if quiet else nullcontext([])
+    nothing: list[str] = []
+    heard = notes.heard() if quiet else nullcontext(nothing)
     with (
         heard as warnings,
         Interruptible() as signals,
