@@ -207,10 +207,12 @@ def test_completion_and_the_shell_know_tables_versions_and_fields(
     assert b"n  int" in run("--root", "lake", "shell", data=b"\\d web.gha\n").stdout
 
 
-def test_a_pattern_in_quotes_reads_all_tables_that_match(run: Run, lake: sdb.Connection) -> None:
-    lake.append("web.other", [{"n": 7}])
-    lake.append("app.gha", [{"n": 9}])
-    lake.append("web.gone", [{"n": 11}])
+def test_a_pattern_in_quotes_reads_all_tables_that_match(
+    run: Run, lake: sdb.Connection, tmp_path: Path
+) -> None:
+    for name, number in (("web.other", 7), ("app.gha", 9), ("web.gone", 11)):
+        lake.execute(f"CREATE TABLE {name}")
+        lake.append(name, [{"n": number}])
     lake.table("web.gha").tag("first", "@1")
     run("drop", *LAKE, "web.gone")
 
@@ -228,7 +230,7 @@ def test_a_pattern_in_quotes_reads_all_tables_that_match(run: Run, lake: sdb.Con
     assert isinstance(nothing, bytes)
     assert nothing.startswith(b"sdb: there is no table nope.* below lake")
     # Files that match count before tables.
-    sdb.pack([{"n": 42}], "lake/web.zion")
+    sdb.pack([{"n": 42}], tmp_path / "lake/web.zion")
     assert answer("web.*") == [42]
 
 
