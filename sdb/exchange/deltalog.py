@@ -10,6 +10,7 @@ import json
 import re
 
 from sdb.errors import ConflictError, CorruptError, NotFoundError, UncertainError, UnsupportedError
+from sdb.exchange.checkpoints import checkpoint
 from sdb.records import changing_record, field
 from sdb.store.base import child
 from sdb.store.url import store_of
@@ -17,12 +18,14 @@ from sdb.store.url import store_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any, TypeAlias
 
-    LogAction: TypeAlias = dict[str, Any]
+    from sdb.exchange.columntypes import Columns
+    from sdb.exchange.mirrorlog import LogAction
 
 FOLDER = "_delta_log"
 PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
+CHECKPOINT_COMMITS = 100
+"""After so many commits a checkpoint is written."""
 
 _COMMIT = re.compile(r"(\d{20})\.json\Z")
 _POINTER = "_last_checkpoint"
@@ -81,12 +84,38 @@ class DeltaLog:
         """Return where a commit is."""
         return child(child(self.location, FOLDER), f"{number:020d}.json")
 
-    def put(self, actions: Iterable[LogAction]) -> bool:
+    def prepare(self, columns: Columns) -> None:  # noqa: ARG002 - they are in the commit
+        """Make the folder of the log."""
+        store_of(self.location).make_folder(child(self.location, FOLDER))
+
+    def place(self, path: str) -> str:
+        """Return where a file is."""
+        return child(self.location, path)
+
+    def tend(self) -> None:
+        """Write a checkpoint after each hundred commits."""
+        if self.version % CHECKPOINT_COMMITS == 0 and self.version:
+            checkpoint(self.location)
+
+    def flaw(self) -> tuple[str, str] | None:
+        """Return why nothing can be written to the table, and a hint; None: it can."""
+        reader = self.protocol.get("minReaderVersion", 1)
+        writer = self.protocol.get("minWriterVersion", 2)
+        if reader <= PROTOCOL["minReaderVersion"] and writer <= PROTOCOL["minWriterVersion"]:
+            return None
+        what = f"reader version {reader}, writer version {writer}"
+        text = f" uses features of Delta that sdb does not write: {what}"
+        return text, "export to another place"
+
+    def refusal(self) -> str:
+        """Return why a column cannot get another type: it can, if its files are written again."""
+        return ""
+
+    def put(self, actions: list[LogAction]) -> bool:
         """Put the next commit, if its number is free, and apply it.
 
         Returns: False: another writer was faster, or may have been; :meth:`refresh` tells.
         """
-        actions = list(actions)
         store = store_of(self.location)
         text = "".join(f"{_line(action)}\n" for action in actions)
         number = self.version + 1

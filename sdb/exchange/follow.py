@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from threading import Event
     from typing import TypeAlias
 
-    from sdb.exchange.mirror import DeltaMirror, MirrorReport
+    from sdb.exchange.mirror import MirrorReport, TableMirror
 
     TellMirror: TypeAlias = "Callable[[MirrorReport | SdbError | None], None]"
 
@@ -18,7 +18,7 @@ INTERVAL_SECONDS = 10.0
 
 
 def follow_versions(
-    mirror: DeltaMirror, stop: Event, tell: TellMirror, interval_seconds: float = INTERVAL_SECONDS
+    mirror: TableMirror, stop: Event, tell: TellMirror, interval_seconds: float = INTERVAL_SECONDS
 ) -> None:
     """Mirror each version soon after it was made, until `stop` is set.
 

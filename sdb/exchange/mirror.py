@@ -18,7 +18,6 @@ from hashlib import blake2b
 
 from sdb import instants, notes
 from sdb.errors import ConflictError, ExistsError, UncertainError, UnsupportedError
-from sdb.exchange.checkpoints import checkpoint
 from sdb.exchange.columntypes import (
     bounded,
     columns_of,
@@ -29,15 +28,14 @@ from sdb.exchange.columntypes import (
     published,
     texts,
 )
-from sdb.exchange.deltalog import FOLDER, PROTOCOL, DeltaLog
+from sdb.exchange.deltalog import PROTOCOL, DeltaLog
 from sdb.exchange.deltaschema import chosen_columns, schema_text, statistics_text
 from sdb.exchange.parquetfile import write_packfile
 from sdb.exchange.pending import opened, pending
 from sdb.log import Logger
 from sdb.records import changing_record, field, record
 from sdb.retry import Backoff
-from sdb.store.base import child
-from sdb.store.url import check_scheme, store_of
+from sdb.store.url import check_scheme
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.leases import hold
 from sdb.table.commit.change import COLLECT, EXPIRE, packfiles_between
@@ -52,7 +50,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.exchange.columntypes import Columns, ColumnType
-    from sdb.exchange.deltalog import LogAction
+    from sdb.exchange.mirrorlog import LogAction, MirrorLog
     from sdb.exchange.parquetfile import ParquetFile
     from sdb.packfile.read.reader import Packfile
     from sdb.progress import Progress
@@ -62,9 +60,6 @@ if TYPE_CHECKING:
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.history import PastVersion
     from sdb.table.format.state import VersionState
-
-CHECKPOINT_COMMITS = 100
-"""After so many commits a checkpoint is written."""
 
 _COLUMNS = "sdb.columns"
 _SAME_ROWS = frozenset({COMPACT, EXPIRE, COLLECT})
@@ -138,7 +133,7 @@ class _Step:
 
 
 @changing_record
-class DeltaMirror:
+class TableMirror:
     """A mirror of a table. Call :meth:`update` to bring it up to the newest version.
 
     * ``location``: Folder or URL of the Delta table.
@@ -157,9 +152,15 @@ class DeltaMirror:
     stop: Event | None = None
     progress: Progress | None = None
     env: Environment = REAL
-    _log: DeltaLog = field(default_factory=lambda: DeltaLog(""))
+    log: MirrorLog | None = None  # None: that of a Delta table
     _columns: dict[str, Columns] = field(default_factory=dict, repr=False)
     _counts: Counter[str] = field(default_factory=Counter, repr=False)
+
+    @property
+    def _log(self) -> MirrorLog:
+        if self.log is None:
+            self.log = DeltaLog(self.location)
+        return self.log
 
     @property
     def name(self) -> str:
@@ -187,12 +188,11 @@ class DeltaMirror:
             try:
                 return self._update()
             except _OvertakenError:
-                self._refresh()
+                self._log.refresh()
                 if self._log.version > before:
                     backoff = self._backoff()
                 elif not backoff.may_retry():
-                    where = self._log.entry(self._log.version + 1)
-                    what = f"{where}: it is not known whether it was written"
+                    what = f"{self.location}: it is not known whether a commit was written"
                     raise UncertainError(what, hint="run it again") from None
                 else:
                     backoff.pause()
@@ -204,19 +204,15 @@ class DeltaMirror:
             f"mirroring {self.name}", _logger, first_seconds=0.1, longest_seconds=5.0, attempts=8
         )
 
-    def _refresh(self) -> None:
-        if self._log.location != self.location:
-            self._log = DeltaLog(self.location)
-        self._log.refresh()
-
     def _update(self) -> MirrorReport:
-        check_scheme(self.location)
+        if self.log is None:
+            check_scheme(self.location)
         handle = open_table(self.root, self.database, self.table)
         state = handle.state
         if state is None:
             what = f"{self.name} has no versions: no sdb has written to it"
             raise UnsupportedError(what, hint="insert a row, or run sdb sync")
-        self._refresh()
+        self._log.refresh()
         application = state.table.hex()
         self._check_mirror(application)
         mirrored = 0 if self.restart else self._log.transactions.get(application, 0)
@@ -227,6 +223,11 @@ class DeltaMirror:
                 "its rows are mirrored with the next version of sdb"
             )
         versions = list(todo.versions)
+        if versions and handle.schema_data:
+            notes.warn(
+                f"{self.name} has a schema: the mirror has the fields of its rows, by the names "
+                "and types that they are stored with"
+            )
         if (self.squash or self.restart) and versions:
             self._commit_steps([self._joint_step(handle, versions, mirrored)], application)
         else:
@@ -255,23 +256,14 @@ class DeltaMirror:
         """Require a mirror of this table, or an empty place."""
         log = self._log
         if log.version < 0:
-            store = store_of(self.location)
-            store.make_folder(child(self.location, FOLDER))
             return
-        needed = log.protocol.get("minReaderVersion", 1), log.protocol.get("minWriterVersion", 2)
-        if max(needed) > PROTOCOL["minWriterVersion"] or needed[0] > 1:
-            raise UnsupportedError(
-                f"{self.location} uses features of Delta that sdb does not write: "
-                f"reader version {needed[0]}, writer version {needed[1]}",
-                hint="export to another place",
-            )
+        if flaw := log.flaw():
+            raise UnsupportedError(f"{self.location}{flaw[0]}", hint=flaw[1])
         if self.restart:
             return
         if application not in log.transactions:
             other = log.metadata.get("configuration", {}).get("sdb.table")
-            what = (
-                f"a mirror of another table, {other}" if other else "a Delta table, and no mirror"
-            )
+            what = f"a mirror of another table, {other}" if other else "a table, and no mirror"
             raise ExistsError(
                 f"{self.location} is {what}",
                 path=self.location,
@@ -350,17 +342,17 @@ class DeltaMirror:
         columns = self._joined_columns(steps)
         table_columns = chosen_columns(columns)
         self._note_texts(table_columns)
+        self._log.prepare(table_columns)
         with ThreadPoolExecutor(self._workers(steps)) as pool:
             for step in steps:
                 if self._is_stopped:
                     return
-                with _held(step.handle):
+                with held(step.handle):
                     actions = self._actions(step, columns, table_columns, application, pool)
                 if not self._log.put(actions):
                     raise _OvertakenError
                 self._counts["versions"] += 1
-                if self._log.version % CHECKPOINT_COMMITS == 0 and self._log.version:
-                    checkpoint(self.location)
+                self._log.tend()
 
     def _workers(self, steps: list[_Step]) -> int:
         import os
@@ -395,7 +387,7 @@ class DeltaMirror:
         for mark, descriptor in packs.items():
             known = self._columns.get(mark)
             if known is None:
-                with _opened(handle, descriptor) as pack:
+                with opened_packfile(handle, descriptor) as pack:
                     known = columns_of(pack)
             yield mark, known
 
@@ -414,9 +406,13 @@ class DeltaMirror:
         added = dict(step.added)
         removed = [path for path in self._log.files if _mark_of(path) in step.removed]
         if self.restart:
-            removed = [path for path in self._log.files if not _is_ours(path)] + removed
+            strange = [path for path in self._log.files if not _is_ours(path)]
+            removed = list(dict.fromkeys(strange + removed))
         replaced: list[str] = []
         changed = self._changed_types(table_columns) if is_wider and not self.restart else {}
+        if changed and (refusal := self._log.refusal()):
+            text = ", ".join(changed.values())
+            raise UnsupportedError(f"{self.location}: {text}: {refusal}")
         if changed or self.restart:
             renewed, replaced = self._renewed(step, table_columns, changed)
             added |= renewed
@@ -504,13 +500,13 @@ class DeltaMirror:
         names: dict[str, str],
     ) -> tuple[str, ParquetFile]:
         path = _path(mark, layout, names)
-        with _opened(handle, descriptor) as pack:
+        with opened_packfile(handle, descriptor) as pack:
             if not layout:
                 what = f"{descriptor.key} has rows without any field, of which no file can be made"
                 raise UnsupportedError(what)
             try:
                 file = write_packfile(
-                    pack, layout, names, child(self.location, path), threads=self.threads
+                    pack, layout, names, self._log.place(path), threads=self.threads
                 )
             except UnsupportedError:
                 # Trailers do not tell which integers are above 2^63-1.
@@ -630,7 +626,8 @@ def _change(name: str, before: ColumnType, after: ColumnType) -> str:
 
 
 @contextmanager
-def _opened(handle: TableHandle, descriptor: Descriptor) -> Iterator[Packfile]:
+def opened_packfile(handle: TableHandle, descriptor: Descriptor) -> Iterator[Packfile]:
+    """Open a packfile of a version with its whole trailer."""
     objects = OpenObjects(1)
     try:
         yield whole_packfile(handle.root, descriptor.checked(), objects)
@@ -639,7 +636,7 @@ def _opened(handle: TableHandle, descriptor: Descriptor) -> Iterator[Packfile]:
 
 
 @contextmanager
-def _held(handle: TableHandle) -> Iterator[None]:
+def held(handle: TableHandle) -> Iterator[None]:
     """Keep the packfiles of a version from being collected while they are read."""
     lease = hold(handle)
     try:

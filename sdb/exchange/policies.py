@@ -6,7 +6,7 @@ import os
 
 from sdb.errors import NotFoundError, SdbError
 from sdb.exchange.deltalog import DeltaLog
-from sdb.exchange.mirror import DeltaMirror
+from sdb.exchange.mirror import TableMirror
 from sdb.exchange.pending import pending
 from sdb.records import record
 from sdb.table.catalog.handle import find_table
@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from threading import Event
 
+    from sdb.exchange.mirrorlog import MirrorLog
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.exports import ExportPolicy
@@ -77,8 +78,8 @@ def lags(handle: TableHandle) -> list[MirrorLag]:
 
 def _lag(handle: TableHandle, policy: ExportPolicy) -> MirrorLag:
     location = policy.location(_place(handle.root))
-    log = DeltaLog(location)
     try:
+        log = _log(policy, location)
         log.refresh()
     except SdbError as error:
         return MirrorLag(policy.format, location, None, None, error.message)
@@ -86,6 +87,14 @@ def _lag(handle: TableHandle, policy: ExportPolicy) -> MirrorLag:
     mirrored = None if state is None else log.transactions.get(state.table.hex())
     behind = len(pending(handle, mirrored or 0).versions)
     return MirrorLag(policy.format, location, mirrored, behind)
+
+
+def _log(policy: ExportPolicy, location: str) -> MirrorLog:
+    if policy.format == "iceberg":
+        from sdb.exchange.iceberglog import named_iceberg
+
+        return named_iceberg(location, {})
+    return DeltaLog(location)
 
 
 def _place(root: TableRoot) -> str:
@@ -100,7 +109,7 @@ class Exporter:
 
     def __init__(self, stop: Event | None = None) -> None:
         self._stop = stop
-        self._mirrors: dict[tuple[str, str], DeltaMirror] = {}
+        self._mirrors: dict[tuple[str, str], TableMirror] = {}
 
     def __call__(
         self, root: TableRoot, keys: TableKeys, policy: ExportPolicy, *, is_dry: bool
@@ -116,8 +125,14 @@ class Exporter:
         name = (keys.folder, location)
         mirror = self._mirrors.get(name)
         if mirror is None:
-            mirror = DeltaMirror(
-                root, keys.database, keys.table, location, squash=policy.squash, threads=1
+            mirror = TableMirror(
+                root,
+                keys.database,
+                keys.table,
+                location,
+                squash=policy.squash,
+                threads=1,
+                log=_log(policy, location),
             )
             self._mirrors[name] = mirror
         mirror.stop, mirror.squash = self._stop, policy.squash

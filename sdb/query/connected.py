@@ -6,7 +6,7 @@ from functools import partial
 
 from sdb.errors import NotFoundError, UsageError
 from sdb.query.storedview import Table
-from sdb.store.url import is_server
+from sdb.store.url import absolute, check_scheme, is_server
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.catalog.root import table_root
 
@@ -237,7 +237,7 @@ class Connection:
             Whether to try inputs again that failed before.
         changed, vanished : str
             What to do with rows of inputs that have changed, or are gone: ``keep``, or as in
-            docs/tables.md.
+            docs/tables.md. If not given they stay; those of Delta and Iceberg tables follow these.
         branch : str
             The branch that gets the rows.
         author : str
@@ -611,4 +611,6 @@ def connect(
         from sdb.query.analyze.missingrows import check
 
         check(missing)
-    return Connection(table_root(root, allow_inputs=allow_inputs), missing=missing)
+    check_scheme(root)
+    # Programs and notebooks change their folder; threads renew leases long after that.
+    return Connection(table_root(absolute(root or "."), allow_inputs=allow_inputs), missing=missing)

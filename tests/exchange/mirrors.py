@@ -16,7 +16,7 @@ import polars as pl
 
 import sdb
 from sdb.exchange.deltaschema import chosen_columns
-from sdb.exchange.mirror import DeltaMirror
+from sdb.exchange.mirror import TableMirror
 from sdb.table.catalog.root import table_root
 
 if TYPE_CHECKING:
@@ -148,10 +148,10 @@ def mirror_rows(
     )
 
 
-def mirrored(root: Path, location: Path | str, name: str = "web.t", **options: Any) -> DeltaMirror:
+def mirrored(root: Path, location: Path | str, name: str = "web.t", **options: Any) -> TableMirror:
     """Mirror a table."""
     database, table = name.split(".")
-    mirror = DeltaMirror(table_root(root), database, table, str(location), **options)
+    mirror = TableMirror(table_root(root), database, table, str(location), **options)
     mirror.update()
     return mirror
 

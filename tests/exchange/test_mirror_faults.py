@@ -10,7 +10,7 @@ import pytest
 
 import sdb
 from sdb.errors import SdbError
-from sdb.exchange.mirror import DeltaMirror
+from sdb.exchange.mirror import TableMirror
 from sdb.store import url as stores
 from sdb.store.faults import CrashError, Fault, StoreCall
 from sdb.store.memory import MemoryStore
@@ -77,5 +77,5 @@ def test_each_version_is_put_once(lake: Path, monkeypatch: pytest.MonkeyPatch, s
     assert all(f"mirror://bucket/m/{path}" in store.contents for path in files)
 
 
-def _mirror(lake: Path) -> DeltaMirror:
-    return DeltaMirror(table_root(lake), "web", "t", "mirror://bucket/m", threads=1)
+def _mirror(lake: Path) -> TableMirror:
+    return TableMirror(table_root(lake), "web", "t", "mirror://bucket/m", threads=1)

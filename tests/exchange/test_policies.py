@@ -77,7 +77,8 @@ def test_a_mirror_that_fails_stops_nothing_else(lake: Path) -> None:
 @pytest.mark.parametrize(
     ("export", "text"),
     [
-        ({"format": "orc", "to": "m"}, "expected delta"),
+        ({"format": "orc", "to": "m"}, "expected delta or iceberg"),
+        ({"format": "iceberg", "to": "web.t"}, "expected CATALOG/NAMESPACE"),
         ({"format": "delta"}, "exports.to is missing"),
         ({"format": "delta", "to": "gs://b/x"}, "expected a folder, or s3://"),
         ({"format": "delta", "to": "../x"}, "or out of it"),

@@ -158,7 +158,7 @@ def _of_arrow(condition: Any) -> pc.Expression:
 
 
 @given(condition=_conditions())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_what_is_left_out_would_not_pass(table: sdb.Table, packfiles: str, condition: Any) -> None:
     """Polars and Arrow find the same rows with and without pushdown."""
     everything = table.to_arrow()

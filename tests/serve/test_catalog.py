@@ -520,3 +520,20 @@ def test_curl_is_told_of_methods(server: Server) -> None:
     wrong = send(server, "DELETE", "/v1/tables")
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
     assert server.get("/v1/nothing").status_code == 404
+
+
+def test_tables_have_descriptions(serve: Callable[..., Server], lake: Path) -> None:
+    server = serve("--quiet")
+    first = server.get("/v1/tables")
+    assert "description" not in first.json()["tables"][0]
+    path = lake / "db/logs/app/definition.json"
+    members = json.loads(path.read_text()) | {"description": "Lines of the app", "steward": "eve"}
+    path.write_text(json.dumps(members))
+    tag = {"if-none-match": first.headers["etag"]}
+    (app,) = [
+        each
+        for each in server.get("/v1/tables", headers=tag).json()["tables"]
+        if each["name"] == "logs.app"
+    ]
+    assert (app["description"], app["steward"]) == ("Lines of the app", "eve")
+    assert {facts.name for facts in sdb.connect(server.url).tables()} == {"logs.app", "web.gha"}

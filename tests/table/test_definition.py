@@ -306,3 +306,23 @@ def test_any_text_is_a_definition_or_an_error_of_ours(text: str) -> None:
         problems(Definition.parse(text), is_remote=False)
     except SdbError as error:
         assert error.exit_code == 6  # noqa: PT017
+
+
+def test_a_description_is_kept_and_makes_no_other_table() -> None:
+    plain = Definition.parse('{"input": [{"pattern": "file://in/*.json"}]}')
+    text = (
+        '{"input": [{"pattern": "file://in/*.json"}],'
+        ' "description": "Vi\\u00e9s\\n\\"x\\"", "steward": "ann"}'
+    )
+    described = Definition.parse(text)
+    assert (described.description, described.steward, described.unknown) == (
+        'Vi\u00e9s\n"x"',
+        "ann",
+        (),
+    )
+    assert described.digest() == plain.digest()
+    assert Definition.parse(described.stored(), is_stored=True) == described
+    assert "description" not in plain.stored()
+    for wrong in ("1", "[]", "{}"):
+        with pytest.raises(InputError, match="description"):
+            Definition.parse(f'{{"description": {wrong}}}')

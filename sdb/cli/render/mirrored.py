@@ -9,12 +9,23 @@ import threading
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.errors import SdbError
+from sdb.cli.parameters import Option
+from sdb.cli.tablenames import joined_table, named_table
+from sdb.errors import SdbError, UsageError
+from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.exchange.mirror import DeltaMirror, MirrorReport
+    from sdb.exchange.mirror import MirrorReport, TableMirror
 
+FollowMirror = Annotated[
+    bool, Option("--follow", help="Keep running: mirror versions as they are made.")
+]
+MirrorInterval = Annotated[
+    str | None,
+    Option("--interval", metavar="TIME", help="Time between looks of --follow; default: 10s."),
+]
+Squash = Annotated[bool, Option("--squash", help="Make one commit of all versions that are new.")]
 _TERMINATED = 128 + signal.SIGTERM
 _LEAST_SECONDS = 0.1
 
@@ -23,7 +34,7 @@ class Reporting:
     """Reports what was mirrored: in words on standard error, or as JSON."""
 
     def __init__(self, *, as_json: bool, quiet: bool) -> None:
-        self._as_json, self._quiet = as_json, quiet
+        self._as_json, self.is_quiet = as_json, quiet
 
     def report(self, report: MirrorReport) -> None:
         """Report one export."""
@@ -51,7 +62,7 @@ class Reporting:
         sys.stdout.flush()
 
     def _say(self, text: str, *, always: bool = False) -> None:
-        if always or not self._quiet:
+        if always or not self.is_quiet:
             output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
             sys.stderr.flush()
 
@@ -65,7 +76,47 @@ def _words(report: MirrorReport) -> str:
     return f"{where}: {versions}, {files}, {report.rows:,} rows, {sizes.human(report.size_bytes)}"
 
 
-def follow_mirror(mirror: DeltaMirror, interval: str | None, reporting: Reporting) -> int:
+def mirrored_table(name: str, target: str, last: str | None) -> tuple[str, str, str]:
+    """Return the database, the table and the place of a mirror that a command line names.
+
+    Raises
+    ------
+    UsageError
+        A word is missing, or one too many; or a version of a table is named.
+    """
+    name, words = joined_table(name, target, last)
+    if not words:
+        raise UsageError(f"{name} is the table: no place to export it to", expected="DB.TABLE DEST")
+    database, table, reference = named_table(name)
+    if reference:
+        what = f"{name} is a version: a mirror has all versions of the branch main"
+        raise UsageError(what, expected="DB.TABLE")
+    return database, table, words[0]
+
+
+def run_mirror(
+    mirror: TableMirror,
+    reporting: Reporting,
+    progress: str,
+    *,
+    is_followed: bool,
+    interval: str | None,
+) -> int | None:
+    """Bring a mirror up to date, once or until a signal ends it; return the exit code."""
+    from sdb.cli.meter import Meter
+
+    if is_followed:
+        return follow_mirror(mirror, interval, reporting)
+    if interval is not None:
+        raise UsageError("--interval is for --follow")
+    with Meter("exporting", progress, quiet=reporting.is_quiet) as meter:
+        mirror.progress = meter
+        report = mirror.update()
+    reporting.report(report)
+    return None
+
+
+def follow_mirror(mirror: TableMirror, interval: str | None, reporting: Reporting) -> int:
     """Follow a table until a signal ends it: SIGTERM is how a service is stopped, and no error."""
     from sdb.cli.interrupts import Interruptible
     from sdb.cli.syncing import seconds_of

@@ -16,6 +16,7 @@ from sdb.table.catalog.handle import find_table, open_table, time_path
 from sdb.table.history.diff import compare
 from sdb.table.history.log import log, show
 from sdb.table.inspect.describe import facts
+from sdb.table.inspect.labels import labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ class TableResources:
             handle = find_table(self._root, database, table)
             if handle is None or handle.is_dropped:
                 return {}
-            return {"name": handle.name, **facts(handle).as_dict()}
+            own = labels(self._root, handle.keys)
+            return {"name": handle.name, **facts(handle).as_dict(), **own}
         except SdbError as error:
             return {"name": f"{database}.{table}", "error": error.message}
 

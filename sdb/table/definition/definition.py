@@ -117,6 +117,10 @@ class Definition:
         `sdb` knows; empty: it stays.
     exports : tuple of ExportPolicy
         The mirrors that `sdb maintain` keeps up, a member that only `sdb` knows.
+    description : str
+        What the table has, for people; a member that only `sdb` knows.
+    steward : str
+        Who answers questions about it; a member that only `sdb` knows.
     unknown : tuple of str
         Members that this build does not know.
     """
@@ -133,6 +137,8 @@ class Definition:
     upkeep: UpkeepPolicy | None = None
     schema: str = ""
     exports: tuple[ExportPolicy, ...] = ()
+    description: str = ""
+    steward: str = ""
     unknown: tuple[str, ...] = ()
 
     @classmethod
@@ -180,6 +186,8 @@ class Definition:
             reader.made(members, "upkeep", reader.upkeep),
             rawjson.compact(members.get("schema", "")),
             reader.listed(members, "exports", reader.export),
+            reader.text(members, "description", ""),
+            reader.text(members, "steward", ""),
         )
         reader.check_known(members, MEMBERS, "")
         if rest:
@@ -233,6 +241,10 @@ class Definition:
             members.append(
                 f'"exports":{_array(_object(_export(policy)) for policy in self.exports)}'
             )
+        members += [
+            f"{rawjson.quoted(name)}:{text}"
+            for name, text in _texts((("description", self.description), ("steward", self.steward)))
+        ]
         return f"{{{','.join(members)}}}"
 
     def _members(self) -> Iterator[str]:
@@ -267,6 +279,8 @@ MEMBERS = (
     "upkeep",
     "schema",
     "exports",
+    "description",
+    "steward",
 )
 """The members at the top of a definition."""
 

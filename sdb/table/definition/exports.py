@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.records import record
 
-FORMATS = ("delta",)
+FORMATS = ("delta", "iceberg")
 MEMBERS = ("format", "to", "squash")
 
 
@@ -15,9 +15,10 @@ class ExportPolicy:
     Attributes
     ----------
     format : str
-        ``delta``.
+        ``delta`` or ``iceberg``.
     to : str
-        An s3:// URL, or a folder: relative paths start at the root.
+        An s3:// URL, or a folder: relative paths start at the root. Of Iceberg a catalog, and the
+        table in it.
     squash : bool
         Whether all versions that are new become one commit.
     """
@@ -31,7 +32,7 @@ class ExportPolicy:
 
         * ``root``: Folder or URL of the root.
         """
-        if "://" in self.to or self.to.startswith("/"):
+        if self.format == "iceberg" or "://" in self.to or self.to.startswith("/"):
             return self.to
         return f"{root.rstrip('/')}/{self.to}"
 
@@ -40,6 +41,10 @@ class ExportPolicy:
         flaws = []
         if self.format not in FORMATS:
             flaws.append(f"exports.format {self.format[:40]!r}: expected {' or '.join(FORMATS)}")
+        if self.format == "iceberg":
+            if "." not in self.to.rpartition("/")[2] or "/" not in self.to:
+                flaws.append(f"exports.to {self.to[:60]!r}: expected CATALOG/NAMESPACE.TABLE")
+            return flaws
         scheme, mark, path = self.to.partition("://")
         if not self.to:
             flaws.append("exports.to is missing: no place to export to")

@@ -3,6 +3,7 @@
 ================  =======================================================
 ``describe``      descriptions of a table and its packfiles
 ``systemtables``  the SQL tables ``sdb.versions``, ``sdb.packfiles``, ...
+``labels``        the description of a table and its steward
 ``selectivity``   how many blocks an equality reads, by path
 ================  =======================================================
 """

@@ -37,11 +37,13 @@ def command(
     from sdb.exchange.policies import lags
     from sdb.table.catalog.handle import open_table
     from sdb.table.inspect.describe import describe_table
+    from sdb.table.inspect.labels import labels
 
     database, table, reference = version_of(name, table, at)
     handle = open_table(table_root(context, root), database, table, at=reference)
     description = describe_table(handle)
     mirrors = [] if reference or classic else lags(handle)
+    own = {} if classic else labels(handle.root, handle.keys)
     sharpness = None
     if stats:
         from sdb.table.inspect.selectivity import table_sharpness
@@ -53,8 +55,10 @@ def command(
         )
         if mirrors:
             more_facts["exports"] = [mirror.as_dict() for mirror in mirrors]
-        output.say_json(description.as_dict() | more_facts)
+        output.say_json(description.as_dict() | own | more_facts)
         return
+    for label, text in own.items():
+        output.say(output.plain(f"{label}: {' '.join(text.split())}"))
     if sys.stdout.isatty() and not classic:
         from sdb.view.tablelist import overview
 

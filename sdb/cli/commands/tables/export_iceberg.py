@@ -1,0 +1,77 @@
+"""`sdb export iceberg`."""
+
+from __future__ import annotations
+
+from sdb.cli.options import AsJson, NextWord, ProgressMode, Quiet, Root, Threads, table_root
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.render.mirrored import (
+    FollowMirror,
+    MirrorInterval,
+    Reporting,
+    Squash,
+    mirrored_table,
+    run_mirror,
+)
+from sdb.errors import UsageError
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb export iceberg --root lake web.gha prod/web.gha",
+    "sdb export iceberg --root lake web.gha http://host:8181/web.gha --follow",
+)
+
+
+def command(
+    context: Context,
+    name: Annotated[
+        str, Argument(metavar="DB.TABLE", help="The table; DB TABLE, two words, works as well.")
+    ],
+    target: Annotated[
+        str,
+        Argument(
+            metavar="CATALOG/NAME",
+            help="URI of a catalog, or its name for pyiceberg, and NAMESPACE.TABLE in it.",
+        ),
+    ],
+    last: NextWord = None,
+    follow: FollowMirror = False,
+    interval: MirrorInterval = None,
+    squash: Squash = False,
+    option: Annotated[
+        list[str] | None,
+        Option(
+            "--property", metavar="NAME=VALUE", help="Property of the catalog, such as warehouse."
+        ),
+    ] = None,
+    threads: Threads = None,
+    root: Root = None,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> int | None:
+    """Mirror a table as an Iceberg table, in a catalog that exists.
+
+    Each version becomes one snapshot, once, however often this is run. Packfiles become Parquet
+    files; those that are there already are not written again.
+    """
+    from sdb.exchange.iceberglog import named_iceberg
+    from sdb.exchange.mirror import TableMirror
+
+    database, table, location = mirrored_table(name, target, last)
+    properties = {}
+    for assignment in option or ():
+        key, equals, value = assignment.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--property {assignment[:60]!r} is not NAME=VALUE")
+        properties[key] = value
+    mirror = TableMirror(
+        table_root(context, root),
+        database,
+        table,
+        location,
+        squash=squash,
+        threads=threads,
+        log=named_iceberg(location, properties),
+    )
+    reporting = Reporting(as_json=as_json, quiet=quiet)
+    return run_mirror(mirror, reporting, progress, is_followed=follow, interval=interval)
