@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sdb.query.catalog.tablefiles import NamedPackfiles
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.schema.columns import TableSchema
 
 
 def named_table(name: str) -> tuple[str, str, str]:
@@ -259,6 +260,21 @@ class Sources:
         from sdb.packfile.read.resolve import resolve
 
         return resolve(words, root=self.root or None)
+
+    @property
+    def schemas(self) -> dict[str, TableSchema]:
+        """The schemas of the tables that were resolved, by their names."""
+        return {} if self._named is None else self._named.schemas
+
+    def tell_stored(self, what: str) -> None:
+        """Write a note that rows are those that are stored, where a table has a schema."""
+        if self.schemas:
+            from sdb import notes
+
+            listed = ", ".join(self.schemas)
+            notes.warn(
+                f"{listed} has a schema: {what} rows as they are stored, and not its columns"
+            )
 
 
 def _may_be_table(word: str) -> bool:

@@ -14,8 +14,9 @@ module             holds
 `result`           rows in the forms that users ask for
 `joinkeys`         keys of small sides of joins, for large ones
 `pushedfilters`    conditions of polars and Arrow, as predicates
-`rowset`           rows for polars and DuckDB, which say what they want
 `api`              `sdb.sql`
+`columnrows`       rows of tables with a schema, in the types of it
+`rowset`           rows for polars and DuckDB, which say what they want
 `options`          options that methods pass on, for type checkers
 `awaited`          calls in threads, for asyncio
 `writes`           `sdb.execute`: statements that change tables

@@ -77,6 +77,8 @@ class _Finder:
     def keys(self, key_filter: KeyFilter) -> ast.Among | None:
         """Return the keys; None: there are too many, or they leave out nothing."""
         target, path = self._look(key_filter.target), field_path(key_filter.target.path)
+        if path is not None and target.under is not None:
+            path = target.under.stored(path)  # type: ignore[assignment, arg-type]  # of names alone
         blocks = sum(part.block_count for part in target.read)
         if path is None or blocks < _FEWEST_BLOCKS:
             return None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.read.reader import Packfile
+    from sdb.query.columnrows import ColumnRows
     from sdb.table.catalog.handle import TableHandle
 
 
@@ -56,12 +57,19 @@ class RowSet:
         self.blocks_read = 0  # of the last reading
         self._times: dict[str, Any] = {"since": since, "until": until, "time_field": time_field}
         self._scans: dict[tuple[str, ...], Scan] = {}
+        self._of_columns: ColumnRows | None = None
+        if not isinstance(source, str) and source.schema is not None:
+            from sdb.query.columnrows import ColumnRows
+
+            self._of_columns = ColumnRows(source, source.schema, fields, self._times)
+            self.schema: pa.Schema = self._of_columns.schema
+            return
         try:
             self._packs: list[Packfile] = [part.pack for part in self._catalog((name,), None).parts]
             opened = [(pack.path, pack.trailer) for pack in self._packs]
             warn_unknown_fields(opened, fields, time_field)
             self._all = Scan(self._jobs(Anywhere()), fields=fields)
-            self.schema: pa.Schema = self._all.schema
+            self.schema = self._all.schema
         except BaseException:
             self._catalog.close()
             raise
@@ -82,9 +90,18 @@ class RowSet:
         CorruptError
             A block that cannot be decoded.
         """
+        if self._of_columns is not None:
+            return self._columns_of(self._of_columns, columns, test or Anywhere())
         jobs = self._jobs(test or Anywhere())
         self.blocks_read = sum(len(selection.blocks) for _, selection in jobs)
         return self._scan(columns).of(jobs).batches()
+
+    def _columns_of(
+        self, rows: ColumnRows, columns: Sequence[str] | None, test: Predicate
+    ) -> Iterator[pa.RecordBatch]:
+        for batch in rows.batches(columns, test):
+            self.blocks_read = rows.blocks_read
+            yield batch
 
     def _scan(self, columns: Sequence[str] | None) -> Scan:
         """Return a scan of some columns, with the types that they have in all rows."""

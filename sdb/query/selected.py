@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import chain
 
 from sdb import bounds
@@ -24,14 +24,17 @@ from sdb.query.syntax.parser import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
+    from typing import Any
 
     from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.read.resolve import PackfileReference
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.query.result.result import Result
     from sdb.store.base import Location
+    from sdb.table.schema.columns import TableSchema
 
 _ANYWHERE = Anywhere()
 """Formats that tell times from strings."""
@@ -40,7 +43,7 @@ _ANYWHERE = Anywhere()
 @contextmanager
 def selected(  # noqa: PLR0913 - the command's options, by name
     paths: Location | Iterable[Location],
-    where: str,
+    where: str | None,
     *,
     root: str = "",
     fields: Sequence[str] | None = None,
@@ -57,6 +60,7 @@ def selected(  # noqa: PLR0913 - the command's options, by name
 
     * ``paths``: Paths, URLs, patterns and folders, and names of tables below the root. The rows of
       one follow on those of the other.
+    * ``where``: The condition; None: all rows.
     * ``root``: Folder or URL where relative paths start; the current folder when empty.
     * ``fields``: Names of the top-level fields; the others are left out.
     * ``since, until, time_field, threads, prune, typed``: See :func:`sdb.query.api.sql`.
@@ -107,16 +111,69 @@ def selected(  # noqa: PLR0913 - the command's options, by name
         yield stack.enter_context(result)
 
 
+def last_selected(
+    schemas: Mapping[str, TableSchema],
+    references: Sequence[PackfileReference],
+    rows: int,
+    *,
+    fields: Sequence[str] | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    time_field: str | Sequence[str] | None = None,
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the names of the columns of tables with schemas, and their last rows by these.
+
+    * ``schemas``: The schemas, by the names of the references.
+    * ``references``: The packfiles; the last rows are those of the last one.
+    * ``fields``: Names of the columns; all if not given.
+
+    Raises
+    ------
+    UsageError
+        There is no such column.
+    """
+    from sdb import instants
+    from sdb.packfile.read.tailscan import last
+    from sdb.table.format.keys import era_of
+    from sdb.table.schema.conform import shown_row
+    from sdb.table.schema.names import absent, named, stored_path
+
+    since, until = instants.fixed(since), instants.fixed(until)
+    names = [column.name for schema in schemas.values() for column in schema.columns]
+    names = list(dict.fromkeys(names)) if fields is None else list(fields)
+    tail: list[dict[str, Any]] = []
+    for reference in reversed(references):
+        if len(tail) >= rows:
+            break
+        schema = schemas.get(reference.name)
+        path = time_field
+        if schema is not None:
+            for name in fields or ():
+                if named(schema.columns, name) is None:
+                    raise absent(schema.columns, (name,))
+            if time_field is not None:
+                split = time_field.split(".") if isinstance(time_field, str) else time_field
+                path = stored_path(schema, tuple(split))
+        with closing(reference.open()) as pack:
+            chosen = pack.select(since=since, until=until, time_field=path)
+            stored = last(chosen, rows - len(tail), pack.selected_rows)
+            era = era_of(getattr(pack, "key", ""))
+            shown = stored if schema is None else [shown_row(schema, row, era) for row in stored]
+            tail[:0] = [{name: row[name] for name in names if name in row} for row in shown]
+    return names, tail
+
+
 def is_table(name: str, root: str = "") -> bool:
     """Return whether a name may be that of a table below a root, and not that of a file."""
     names = database_and_table(TableName("file", (name,), (0, 0)), root)
     return names is not None and may_be_stored(root, *names)
 
 
-def _query(names: Iterable[str], where: str, items: str | None, limit: int | None) -> str:
+def _query(names: Iterable[str], where: str | None, items: str | None, limit: int | None) -> str:
     """Write a query; the condition has lines of its own, so that a comment in it ends there."""
     tables = " ++ ".join(f"read_file({quoted_text(name)})" for name in names)
-    query = f"SELECT {items or '*'} FROM {tables} WHERE (\n{where}\n)"  # noqa: S608
+    query = f"SELECT {items or '*'} FROM {tables}"  # noqa: S608
+    query = query if where is None else f"{query} WHERE (\n{where}\n)"
     return query if limit is None else f"{query} LIMIT {limit}"
 
 
@@ -142,9 +199,15 @@ def _quoted(name: str) -> str:
 class OpenedSource(TableSource):
     """Packfiles that are open, as a table for queries."""
 
-    def __init__(self, name: str, packs: list[Packfile]) -> None:
+    def __init__(self, name: str, packs: list[Packfile], schema: TableSchema | None = None) -> None:
         self._name = name
         self._packs = packs
+        self._schema = schema
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of their rows, if one was given."""
+        return self._schema
 
     @property
     def name(self) -> str:

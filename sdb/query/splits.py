@@ -89,6 +89,7 @@ class Split:
     where: str | None = None
     params: dict[str, object] = field(default_factory=dict, repr=False)
     now_us: int = field(default=0, repr=False)
+    schema: bytes = field(default=b"", repr=False)  # that of the version, as the version has it
 
     def rows(self, *, fields: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
         """Iterate over the rows as dicts.
@@ -158,6 +159,11 @@ class Split:
     def _read(self, fields: Sequence[str] | None) -> Iterator[Result]:
         """Begin to read the rows, those for which the condition is TRUE."""
         packs = list(self._opened())
+        schema = None
+        if self.schema:
+            from sdb.table.schema.stored import unpacked_schema
+
+            schema = unpacked_schema(self.schema)
         try:
             items = "*" if fields is None else items_of(fields, ())
             test = "" if self.where is None else f" WHERE (\n{self.where}\n)"
@@ -166,7 +172,7 @@ class Split:
             with notes.unheard():
                 result = run(
                     statement,
-                    known={_NAME: OpenedSource(self.table, packs)},
+                    known={_NAME: OpenedSource(self.table, packs, schema)},
                     now_us=self.now_us,
                 )
             with result:
@@ -268,7 +274,8 @@ def table_splits(
         parts = [
             (SplitPart(scan.intervals, _descriptor(scan)), scan) for scan in scans if scan.intervals
         ]
-        made = _made(parts, root, name, _size(size), where, params, now_us)
+        schema = handle.schema_data
+        made = _made(parts, root, name, _size(size), where, params, now_us, schema)
     except BaseException:
         lease.release()
         raise
@@ -371,6 +378,7 @@ def _made(
     where: str | None,
     params: Mapping[str, object] | None,
     now_us: int,
+    schema: bytes = b"",
 ) -> list[Split]:
     """Put blocks together until they are as large as was asked for, in the order of the rows."""
     groups: list[list[tuple[SplitPart, int]]] = [[]]
@@ -396,7 +404,9 @@ def _made(
             total += sum(trailer.blocks[block].chunks for block in numbers) << trailer.block_shift
             members.append(SplitPart(_intervals(numbers), part.descriptor, part.path, part.version))
         values = dict(params or {})
-        made.append(Split(root, table, tuple(members), total, number, where, values, now_us))
+        made.append(
+            Split(root, table, tuple(members), total, number, where, values, now_us, schema)
+        )
     return made
 
 

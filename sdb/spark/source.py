@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter
 
+from sdb.errors import UsageError
 from sdb.spark.options.namedtable import LoadedTable, NamedTable
 from sdb.spark.options.settings import read_options
+from sdb.spark.read.columnreader import ColumnReader, spark_schema
 from sdb.spark.read.listing import listed, looked_at
 from sdb.spark.read.reader import PushedReader, ZionReader
 from sdb.spark.read.schema import schema_of
@@ -54,13 +56,18 @@ class ZionSource(DataSource):
         if self._loaded is None:
             packs = looked_at(listed(options.paths))
         else:
-            packs = described(self._loaded.handle())
+            handle = self._loaded.handle()
+            if handle.schema is not None:
+                return spark_schema(handle.schema, options.fields)
+            packs = described(handle)
         return schema_of(packs, options.fields, from_rows=options.from_rows)
 
     @hinted
-    def reader(self, schema: StructType) -> ZionReader:
+    def reader(self, schema: StructType) -> ZionReader | ColumnReader:
         """Return the reader of a query."""
         options = read_options(self.options)
+        if self._loaded is not None and not self._is_plain():
+            return ColumnReader(schema, options, self._loaded)
         return (PushedReader if options.pushdown else ZionReader)(schema, options, self._loaded)
 
     @hinted
@@ -74,6 +81,20 @@ class ZionSource(DataSource):
     def streamReader(self, schema: StructType) -> ZionStreamReader | TableStreamReader:  # noqa: N802 - Spark's name
         """Return the reader of a stream."""
         options = read_options(self.options)
+        if self._loaded is not None and self._loaded.data and not self._is_plain():
+            raise UsageError(
+                "a stream reads no table with columns that were renamed or have a default",
+                hint="read versions of it: spark.read...option('at', '12')",
+            )
         if options.table is not None:
             return TableStreamReader(schema, options, options.table)
         return ZionStreamReader(schema, options)
+
+    def _is_plain(self) -> bool:
+        """Return whether all columns are the fields of their names."""
+        schema = None if self._loaded is None else self._loaded.handle().schema
+        if schema is None:
+            return True
+        from sdb.query.catalog.schemarows import is_plain
+
+        return is_plain(schema)

@@ -8,6 +8,7 @@
 ``tablelist``       tables, their packfiles and inputs
 ``viewlist``        views with their queries
 ``versionlist``     versions of tables, and their differences
+``schemachanges``   differences between schemas
 ``grid``            rows of any shape as a table for terminals
 ``vertical``        rows of any shape, a line for each member
 ``rows``            rows laid out for reading

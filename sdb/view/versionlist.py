@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb import instants, sizes
+from sdb.view.schemachanges import difference_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def version(shown: ShownVersion, *, columns: int) -> str:
     ]
     lines = [shown.name, *[f"  {name:<10} {text}" for name, text in facts if text]]
     lines += ["", *_packfiles(shown, columns=columns)] if shown.added or shown.removed else []
+    lines += ["", *difference_lines(shown.schema)] if shown.schema else []
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -87,6 +89,8 @@ def differences(difference: TableDifference, *, columns: int) -> str:
     else:
         texts = [f"{number:,} {name}" for name, number in changes.as_dict().items()]
         lines.append(f"rows     {', '.join(texts)}")
+    if difference.schema:
+        lines += ["schema", *[f"  {line}" for line in difference_lines(difference.schema)]]
     lines.append(f"the same {sizes.counted(difference.same, 'packfile')}")
     return "".join(f"{line}\n" for line in lines)
 

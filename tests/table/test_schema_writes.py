@@ -294,3 +294,29 @@ def test_an_append_of_rows_that_all_depart_makes_no_version(db: Connection) -> N
         done = db.append("web.t", [BAD, GOOD])
     assert done.packed is not None
     assert done.packed.rows == 1
+
+
+def test_lines_of_a_pipe_and_of_logs_keep_to_the_rules(db: Connection, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    with_mode(db, "quarantine")
+    root = str(db.root.location)
+    lines = "".join(json.dumps(row) + "\n" for row in (GOOD, BAD, {"id": 3}))
+    command = [sys.executable, "-m", "sdb.cli.main"]
+    piped = subprocess.run(
+        [*command, "insert", "--root", root, "--format", "json", "web.t", "-"],
+        input=lines, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert piped.returncode == 0, piped.stderr
+    assert "web.rejected got 1 row" in piped.stderr
+    assert stored(db) == [{"id": 0}, GOOD, {"id": 3}]
+    log = tmp_path / "app.json"
+    log.write_text(lines)
+    tailed = subprocess.run(
+        [*command, "sync", "--root", root, "--once", "--tail", str(log), "web.t"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert tailed.returncode == 0, tailed.stderr
+    assert stored(db) == [{"id": 0}, GOOD, {"id": 3}, GOOD, {"id": 3}]
+    assert len(stored(db, "web.rejected")) == 2

@@ -251,3 +251,16 @@ def test_alter_table_is_alone_and_needs_a_schema(db: Connection) -> None:
     schema = db.table("web.t").schema
     assert schema is not None
     assert schema.columns[1].description == "what it was"
+
+
+def test_show_and_diff_tell_what_became_of_columns(db: Connection) -> None:
+    alter(db, "RENAME COLUMN x TO y, ADD COLUMN z DATE")
+    shown = db.table("web.t").show()
+    assert [(each.change, each.column) for each in shown.schema] == [
+        ("renamed", "y"),
+        ("added", "z"),
+    ]
+    assert shown.as_dict()["schema"] == [each.as_dict() for each in shown.schema]
+    difference = db.table("web.t@2").diff(db.table("web.t"))
+    assert [each.column for each in difference.schema] == ["", "id", "y", "z"]
+    assert db.table("web.t@1").diff(db.table("web.t@2")).schema == ()

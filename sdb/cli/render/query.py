@@ -204,6 +204,8 @@ def _explained(table: dict[str, Any]) -> Iterable[str]:
             f"  index: {step['lists']:,} of {step['all_lists']:,} lists, "
             f"{step['packfiles']:,} of {step['all_packfiles']:,} packfiles"
         )
+    if schema := table.get("schema"):
+        yield f"  schema: {schema['columns']:,} columns, mode {schema['mode']}"
     if not rows:
         yield "  no block has to be read"
         return

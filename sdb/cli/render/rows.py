@@ -74,7 +74,7 @@ def say(lines: Iterable[str]) -> None:
 
 def select(
     location: str,
-    where: str,
+    where: str | None,
     rows: int,
     fmt: str,
     fields: Sequence[str] | None,
@@ -83,7 +83,7 @@ def select(
     root: str,
     strict: bool,
 ) -> None:
-    """Show the first rows for which a condition is true.
+    """Show the first rows for which a condition is true; None: the first of all.
 
     * ``times``: What ``--since``, ``--until`` and ``--time-field`` say.
     * ``root``: Folder or URL where relative paths start; the current folder when empty.

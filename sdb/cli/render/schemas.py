@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sdb.table.commit.schemas import ChangedSchema
     from sdb.table.packfiles.schemas import DepartureCount
     from sdb.table.schema.columns import TableSchema
-    from sdb.table.schema.difference import ColumnChange
 
 
 def say_schema(handle: TableHandle, schema: TableSchema | None, *, is_compact: bool) -> None:
@@ -66,28 +65,3 @@ def departure_lines(handle: TableHandle, counts: Sequence[DepartureCount]) -> It
         where = f"row {count.row:,} of {count.packfile.rpartition('/')[2]}"
         rows = sizes.counted(count.rows, "row")
         yield f"{count.column}: {count.reason}: {rows}{example}; {where}"
-
-
-_SIGNS = {"added": "+", "dropped": "-"}
-
-
-def difference_lines(changes: Sequence[ColumnChange]) -> Iterator[str]:
-    """Yield a line for each difference between two schemas."""
-    if not changes:
-        yield "the schemas are the same"
-    for change in changes:
-        sign = _SIGNS.get(change.change, "~")
-        if change.change == "added":
-            yield f"{sign} {change.column} {change.after}"
-        elif change.change == "dropped":
-            yield f"{sign} {change.column} {change.before}"
-        else:
-            before, after = (_shown(value) for value in (change.before, change.after))
-            name = f"{change.column} " if change.column else ""
-            yield f"{sign} {name}{change.change}: {before} -> {after}"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, str):
-        return value or '""'
-    return json.dumps(value, ensure_ascii=False)

@@ -127,6 +127,21 @@ class Scan:
         other._selected = list(selected)  # noqa: SLF001 - its own class
         return other
 
+    def fitted(self, fields: Sequence[pa.Field], *, lenient: bool = True) -> Scan:
+        """Return a scan of the same rows in other columns.
+
+        * ``fields``: The columns, in the types of the table above, or dates and decimals.
+        * ``lenient``: Whether values that do not fit them are null, and not an error.
+        """
+        import pyarrow as pa
+
+        from sdb import _core
+
+        other = copy(self)
+        other._types = _core.ArrowTypes.wanted(pa.schema(fields), lenient=lenient)  # noqa: SLF001
+        other._fields = [field.name for field in fields]
+        return other
+
     def _observe(self) -> ArrowTypes:
         from sdb import _core
 

@@ -19,6 +19,7 @@ module          holds
 `prefixes`      texts that whatever matches a pattern begins with
 `lettercase`    tests of LOWER and UPPER as tests of the texts
 `pseudo`        `_file` and `_row`, where no field has the name
+`schemarows`    rows under a schema: where columns lie in them
 `tablescan`     packfiles and blocks that a table comes to
 `blockfronts`   what comes first in a block, of what rows are sorted by
 ==============  ================================================================

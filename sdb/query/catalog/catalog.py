@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import chain
 
 from sdb.errors import NotFoundError, UnsupportedError, UsageError
@@ -11,6 +11,7 @@ from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.read.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
+from sdb.query.catalog.dataset import MixedSchemasError
 from sdb.query.catalog.locations import candidates
 from sdb.query.catalog.namedtables import NamedTables
 from sdb.query.catalog.ondemand import open_table
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from sdb.query.syntax import ast
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import Visible
+    from sdb.table.schema.columns import TableSchema
 
 _ANYWHERE = Anywhere()
 _OPENERS = 16
@@ -117,18 +119,54 @@ class Catalog:
             A file is no packfile, or a damaged one.
         """
         self.check_cancelled()
-        test, times = self._within_period(tables, self._reduced(condition))
+        schema = self.schema(tables)
+        if schema is not None:
+            condition = self._stored(condition, schema)
+        test, times = self._within_period(tables, self._reduced(condition), schema)
         packs = self._packs(tables, test)
-        if self._period is not None:
-            self._period.path(packs)  # the same in those that were not looked at before
+        if self._period is not None:  # the same in those that were not looked at before
+            (self._period if schema is None else self._period.under(schema)).path(packs)
         name = " ++ ".join(name.text for name in tables)
         stored = chain.from_iterable(map(self._named.find, tables))
         steps = tuple([source.steps(test) for source in stored])
-        table = TableScan(name, test, packs, prune=self._prune, times=times, steps=steps)
+        table = TableScan(
+            name, test, packs, prune=self._prune, times=times, steps=steps, schema=schema
+        )
         self.tables.append(table)
-        if all(map(self._named.is_whole, tables)):
+        if all(map(self._named.is_whole, tables)) and not self._is_renamed(schema):
             self.tested.append((test, table.parts))
         return table
+
+    def schema(self, tables: Sequence[TableName]) -> TableSchema | None:
+        """Return the schema of tables, whose rows follow each other; None: they have none.
+
+        Raises
+        ------
+        MixedSchemasError
+            They have several.
+        """
+        listed = [source.schema for name in tables for source in self._named.find(name)]
+        first = next((schema for schema in listed if schema is not None), None)
+        if first is None:
+            return None
+        are_files = sum(not self._named.find(name) for name in tables)
+        if are_files or any(
+            other is None or (other.columns, other.eras) != (first.columns, first.eras)
+            for other in listed
+        ):
+            raise MixedSchemasError(
+                f"{' ++ '.join(name.text for name in tables)}: the tables have several schemas",
+                hint="join SELECTs of each of them by UNION ALL",
+            )
+        return first
+
+    def _stored(self, condition: ast.Expr | None, schema: TableSchema) -> ast.Expr | None:
+        """Return a condition on columns as one on fields of stored rows."""
+        from sdb.query.catalog.schemarows import SchemaRows
+
+        if condition is None or not self._prune:
+            return None
+        return SchemaRows(schema, {schema.era}).condition(fold(condition, Instant(self._now_us)))
 
     def look(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> TableScan:
         """Find the rows of tables, as a call does, for something that is no part of the answer."""
@@ -181,12 +219,14 @@ class Catalog:
         )
 
     def _within_period(
-        self, tables: tuple[TableName, ...], test: Predicate
+        self, tables: tuple[TableName, ...], test: Predicate, schema: TableSchema | None
     ) -> tuple[Predicate, tuple[Any, ...] | None]:
         """Add the times that rows must have to a condition, and give what scans decide of them."""
         period = self._period
         if period is None:
             return test, None
+        if schema is not None:
+            period = period.under(schema)
         path = period.path(self._packs(tables, Nowhere())) or period.path(self._packs(tables, test))
         if path is None:
             return test, None
@@ -289,7 +329,10 @@ class Catalog:
         return scan([part.pack for part in table.parts], threads=self._threads, progress=progress)
 
     def top_fields(self, tables: tuple[TableName, ...]) -> list[str] | None:
-        """Return the names of these fields at the top; None when they are not all known."""
+        """Return the names of the columns, or fields at the top; None: they are not all known."""
+        with suppress(MixedSchemasError):
+            if (schema := self.schema(tables)) is not None:
+                return [column.name for column in schema.columns]
         inventory = self.fields(tables)
         names = [str(field.path[0]) for field in inventory.fields if len(field.path) == 1]
         return names if inventory.complete else None
@@ -306,7 +349,18 @@ class Catalog:
 
     def looked_at(self, name: TableName) -> Sequence[Packfile]:
         """Return the packfiles of a table; none where some of them were not looked at."""
+        if any(self._is_renamed(source.schema) for source in self._named.find(name)):
+            return []  # paths of the query are not those of packfiles
         return self._found.get(name, []) if self._named.is_whole(name) else []
+
+    @staticmethod
+    def _is_renamed(schema: TableSchema | None) -> bool:
+        """Return whether columns of a schema are something else than fields of their names."""
+        if schema is None:
+            return False
+        from sdb.query.catalog.schemarows import is_plain
+
+        return not is_plain(schema)
 
     def warn_absent_paths(self, statement: ast.Statement, *, strict: bool = False) -> None:
         """Warn of fields that a statement reads and no row of its tables has.
@@ -321,8 +375,15 @@ class Catalog:
         fields: dict[tuple[TableName | None, ...], list[FieldPath]] = {}
         for read in statement.reads:
             path = tuple([step if isinstance(step, str) else None for step in read.steps])
-            if not is_pseudo(path) and not self._is_hidden(read.tables):
-                fields.setdefault(tuple(map(table_name, read.tables)), []).append(path)
+            names = tuple(map(table_name, read.tables))
+            has_schema = any(
+                source.schema is not None
+                for name in names
+                if name is not None
+                for source in self._named.find(name)
+            )
+            if not is_pseudo(path) and not has_schema and not self._is_hidden(read.tables):
+                fields.setdefault(names, []).append(path)
         for tables, paths in fields.items():
             opened = [self._found[name] for name in tables if name in self._found]
             # What was not looked at may have the field.
@@ -352,6 +413,8 @@ class Catalog:
         if not all(map(self._named.is_whole, self._found)):
             return
         for table in self.tables:
+            if table.under is not None:
+                continue
             packs = [part.pack for part in table.parts]
             if (path := period.path(packs)) is not None:
                 warn_unknown([path], [(pack.path, pack.trailer) for pack in packs], strict=strict)

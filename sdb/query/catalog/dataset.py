@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb.errors import UnsupportedError
 from sdb.records import record
 from sdb.typed import Protocol
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from sdb.query.catalog.blockfronts import Front
     from sdb.query.syntax import ast
+    from sdb.table.schema.columns import TableSchema
 
 ValuePath: TypeAlias = tuple[str | int, ...]
 """Path from a row to a value: field names and 0-based list indexes; empty for the row itself."""
@@ -39,6 +41,10 @@ class TableName:
         if self.kind == "system":
             return f"sdb.{self.parts[0]}({', '.join(self.parts[1:])})"
         return "/".join(self.parts) + ("" if self.at is None else f"@{self.at[1]}")
+
+
+class MixedSchemasError(UnsupportedError):
+    """Tables that are read as one have several schemas."""
 
 
 class Dataset(Protocol):
@@ -83,3 +89,6 @@ class Dataset(Protocol):
 OpenDataset: TypeAlias = "Callable[[tuple[TableName, ...], ast.Expr | None], Dataset]"
 """Finds the rows of tables; the condition, whose paths (Name, Dot, Index) start at the row, may
 serve to leave out blocks where it is never TRUE."""
+
+SchemaOf: TypeAlias = "Callable[[tuple[TableName, ...]], TableSchema | None]"
+"""Returns the schema of tables, whose rows follow each other; ``None``: they have none."""

@@ -6,7 +6,7 @@ from sdb import instants
 from sdb.errors import SdbError, UsageError
 from sdb.packfile.prune.predicate import between
 from sdb.packfile.prune.selection import time_path
-from sdb.records import record
+from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sdb.packfile.prune.predicate import Both
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer import sparseindex
+    from sdb.table.schema.columns import TableSchema
 
 
 @record
@@ -51,6 +52,21 @@ class Period:
                 hint="name one with --time-field",
             )
         return next(iter(path_files), None)
+
+    def under(self, schema: TableSchema) -> Period:
+        """Return the same times, at the path where rows of a schema have them.
+
+        Raises
+        ------
+        UsageError
+            No column has the name.
+        """
+        if self.field is None:
+            return self
+        from sdb.table.schema.names import stored_path
+
+        names = self.field.split(".") if isinstance(self.field, str) else self.field
+        return replace(self, field=stored_path(schema, tuple(names)))
 
     def test(self, path: sparseindex.Path) -> Both:
         """Return what metadata is asked."""

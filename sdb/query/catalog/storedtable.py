@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import Visible
     from sdb.table.format.columns import DescriptorList
     from sdb.table.format.descriptor import Descriptor
+    from sdb.table.schema.columns import TableSchema
 
 _log = Logger("sdb.packfile.prune")
 _ANYWHERE = Anywhere()
@@ -44,10 +45,14 @@ _FEW = 3
 
 
 class TableSource:
-    """A table below a root, of which as little is read as a query needs."""
+    """A table below a root, of which as little is read as a query needs.
 
-    def __init__(self, handle: TableHandle) -> None:
+    * ``is_raw``: Whether its rows are read as they are stored, whatever its schema says.
+    """
+
+    def __init__(self, handle: TableHandle, *, is_raw: bool = False) -> None:
         self._handle = handle
+        self._is_raw = is_raw
         self._lease = hold(handle)
         self._objects = OpenObjects()
         self._lists: dict[int, DescriptorList] = {}
@@ -68,6 +73,11 @@ class TableSource:
     def handle(self) -> TableHandle:
         """The version that is read."""
         return self._handle
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of its rows; None: names are those of their fields."""
+        return None if self._is_raw else self._handle.schema
 
     def packs(self, test: Predicate = _ANYWHERE) -> list[Packfile]:
         """Return the packfiles that can hold rows for which a condition is TRUE.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sdb.packfile.read.reader import Packfile
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.packfiles.lazy import TablePackfile
+    from sdb.table.schema.columns import TableSchema
 
 
 class NamedPackfiles:
@@ -44,6 +45,7 @@ class NamedPackfiles:
         self._root = root
         self._objects = OpenObjects()
         self._sources: list[TableSource] = []
+        self._names: list[str] = []
 
     def __enter__(self) -> Self:
         """Return it, for a `with` statement."""
@@ -58,6 +60,15 @@ class NamedPackfiles:
         self._objects.close()
         for source in self._sources:
             source.close()
+
+    @property
+    def schemas(self) -> dict[str, TableSchema]:
+        """The schemas of the tables that were resolved, by the names that users gave them."""
+        return {
+            name: source.schema
+            for name, source in zip(self._names, self._sources, strict=True)
+            if source.schema is not None
+        }
 
     def resolve(self, words: Iterable[str]) -> list[PackfileReference]:
         """Return the packfiles, those of a table under the name of the table.
@@ -96,6 +107,7 @@ class NamedPackfiles:
     def _of_table(self, name: str) -> list[PackfileReference]:
         source = TableSource(open_named(name, self._root))
         self._sources.append(source)
+        self._names.append(name)
         packs: list[TablePackfile] = source.packs()  # type: ignore[assignment]
         return [
             PackfileReference(

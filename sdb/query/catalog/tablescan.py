@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.prune.prune import Reason
     from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.query.catalog.blockfronts import Front
     from sdb.query.catalog.dataset import ValuePath
+    from sdb.query.catalog.schemarows import SchemaRows
+    from sdb.table.schema.columns import TableSchema
 
 _OPENERS = 16
 # TYPE_BIT by Ion type; bytes read as text.
@@ -266,9 +269,21 @@ class TableScan:
         What times rows must have, in the form of `_core.LaneScan`; None: any.
     steps : tuple of IndexSteps
         What the index of each table below a root has left; none for files.
+    under : SchemaRows or None
+        The schema of the rows; None: they have none.
     """
 
-    __slots__ = ("_full_paths", "_prune", "done", "name", "parts", "steps", "test", "times")
+    __slots__ = (
+        "_full_paths",
+        "_prune",
+        "done",
+        "name",
+        "parts",
+        "steps",
+        "test",
+        "times",
+        "under",
+    )
 
     def __init__(
         self,
@@ -279,6 +294,7 @@ class TableScan:
         prune: bool = True,
         times: tuple[Any, ...] | None = None,
         steps: tuple[IndexSteps, ...] = (),
+        schema: TableSchema | None = None,
     ) -> None:
         self.name = name
         self.test = test
@@ -288,6 +304,42 @@ class TableScan:
         self.steps = steps
         self._prune = prune
         self._full_paths: frozenset[ValuePath] | None = None
+        self.under = None if schema is None else self._under(schema)
+
+    def _under(self, schema: TableSchema) -> SchemaRows:
+        """Return what a schema says of the rows."""
+        from sdb.query.catalog.schemarows import SchemaRows
+
+        rows = SchemaRows(schema, {_era(part.pack) for part in self.read} if schema.eras else {0})
+        rows.fields = self._field_paths() if self._has_few else None
+        return rows
+
+    def _field_paths(self) -> frozenset[FieldPath] | None:
+        """Return the paths of all fields that rows have; None: metadata does not tell all."""
+        paths: set[FieldPath] = set()
+        for part in self.read:
+            try:
+                presence = part.pack.trailer.sparse.presence()
+            except CorruptError:
+                return None
+            if presence is None or not presence.complete:
+                return None
+            paths |= presence.fields.keys()
+        return frozenset(paths)
+
+    def by_columns(self) -> list[TableScan]:
+        """Return the rows in parts: those of packfiles that have values of the same columns."""
+        assert self.under is not None  # noqa: S101 - there are no columns without a schema
+        groups: dict[frozenset[int], list[PackfileScan]] = {}
+        for part in self.read:
+            groups.setdefault(self.under.hidden(_era(part.pack)), []).append(part)
+        scans = []
+        for parts in groups.values():
+            scan = TableScan(self.name, self.test, (), prune=self._prune, times=self.times)
+            scan.parts = scan.done = tuple(parts)
+            scan.under = self.under.of_eras({_era(part.pack) for part in parts})
+            scans.append(scan)
+        return scans
 
     @property
     def is_pruned(self) -> bool:
@@ -380,6 +432,13 @@ class TableScan:
     def reasons(self, part: PackfileScan) -> list[Reason]:
         """Report why the blocks of a packfile have to be read, and others not."""
         return part.pack.reasons(self.test)
+
+
+def _era(pack: Packfile) -> int:
+    """Return the era of the rows of a packfile."""
+    from sdb.table.format.keys import era_of
+
+    return era_of(getattr(pack, "key", ""))
 
 
 def _pruned(test: Predicate, packs: Sequence[Packfile]) -> tuple[PackfileScan, ...]:

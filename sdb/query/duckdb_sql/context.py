@@ -72,6 +72,13 @@ class SqlContext:
         self.scans.append(scan)
         return scan
 
+    def reading(self, scan: ScanNode, dataset: Dataset) -> ScanNode:
+        """Read a part of what a scan was to read."""
+        part = ScanNode(self.name("s"), scan.tables, None, self.datasets, self.holds)
+        part.reads(dataset)
+        self.scans.append(part)
+        return part
+
     def drop(self, scan: ScanNode) -> None:
         """Do not read what was opened after all."""
         self.scans.remove(scan)

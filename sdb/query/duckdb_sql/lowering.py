@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb.errors import QueryError
 from sdb.instants import SECOND_US
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, MISSING, STRING
@@ -133,7 +134,11 @@ class _Translator:
             value = self.scope.field(node)
             if value is not None:
                 return value
-        return self.value(node.base).step(node.name)
+        base = self.value(node.base)
+        try:
+            return base.step(node.name)
+        except QueryError as error:  # a schema that has no such column
+            raise rejected(error.message, node, error.hint) from None
 
     def _index(self, node: ast.Index) -> Value:
         return self.value(node.base).step(node.index)

@@ -55,11 +55,10 @@ class ScanRows:
 
     def field(self, name: str) -> Value | None:
         """Return value of a field, or of a pseudo-column that no field has the name of."""
-        is_field = not isinstance(name, Certain) and (
-            name not in PSEUDO or self.scan.holds((name,))
-        )
+        is_field = not isinstance(name, Certain) and (name not in PSEUDO or self.scan.has(name))
         if is_field:
-            return self.row.step(name)
+            is_known = self.scan.under is None or self.scan.has(name)
+            return self.row.step(name) if is_known else None
         letter, kind = PSEUDO[name]
         lane = self.scan.lane(0, (name,), letter)
         value = Typed(kind, lane, absent=0, integer=kind == NUMBER)
@@ -68,7 +67,9 @@ class ScanRows:
         return passed(self.reference, value, optional=self.optional)
 
     def outputs(self) -> list[tuple[str, Value]]:
-        """Return the row as a whole."""
+        """Return the row as a whole, or its columns."""
+        if self.scan.under is not None:
+            return [(name, self.row.step(name)) for name in self.scan.under.names]
         return [("", self.row)]
 
 
@@ -117,6 +118,11 @@ class Outputs:
 
     def field(self, name: str) -> Value | None:
         """Return value of a column; the last one of that name."""
+        if isinstance(name, Certain):
+            for column, value in self.columns:
+                if isinstance(column, Certain) and column == name:
+                    return value
+            return None
         for column, value in reversed(self.columns):
             if column == name:
                 return value
@@ -127,7 +133,7 @@ class Outputs:
 
     def outputs(self) -> list[tuple[str, Value]]:
         """Return all columns."""
-        return self.columns
+        return [pair for pair in self.columns if not isinstance(pair[0], Certain)]
 
 
 @changing_record
@@ -153,6 +159,8 @@ class Scope:
         if value is None:
             if not self.sources:
                 raise _unbound(node)
+            if len(self.sources) == 1 and _has_schema(self.sources[0]):
+                raise _no_column(self.sources[0], node.name, node)
             fault = rejected(f'reference to undefined variable "{node.name}"', node)
             columns = [name for source in self.sources for name, _ in source.outputs() if name]
             aliases = [source.alias for source in self.sources if source.alias]
@@ -170,7 +178,7 @@ class Scope:
         scope: Scope | None = self
         while scope is not None:
             tables = [s for s in scope.sources if isinstance(s, ScanRows) and s.alias is not None]
-            holders = [table for table in tables if table.scan.holds((node.name,))]
+            holders = [table for table in tables if table.scan.has(node.name)]
             if len(holders) > 1:
                 hint = " or ".join(f"{table.alias}.{node.name}" for table in holders)
                 raise rejected(f"{node.name} is a field of several tables", node, f"write {hint}")
@@ -258,13 +266,7 @@ class Scope:
         if isinstance(node, ast.Dot):
             for source in self.sources:
                 if isinstance(node.base, ast.Name) and source.alias == node.base.name:
-                    value = source.field(node.name)
-                    if value is None and isinstance(source, Outputs):
-                        fault = _unbound(node)
-                        columns = [name for name, _ in source.outputs() if name]
-                        fault.hint = hints.nearest(node.name, columns)
-                        raise fault
-                    return value
+                    return _behind(source, node)
             return None
         local = None
         for source in self.sources:
@@ -277,12 +279,41 @@ class Scope:
         return local
 
 
+def _has_schema(source: Binding) -> bool:
+    return isinstance(source, ScanRows) and source.scan.under is not None
+
+
+def _behind(source: Binding, node: ast.Dot) -> Value | None:
+    """Return the value of a field behind the alias of a source."""
+    value = source.field(node.name)
+    if value is None and _has_schema(source):
+        raise _no_column(source, node.name, node)
+    if value is None and isinstance(source, Outputs):
+        fault = _unbound(node)
+        columns = [name for name, _ in source.outputs() if name]
+        fault.hint = hints.nearest(node.name, columns)
+        raise fault
+    return value
+
+
+def _no_column(source: Binding, name: str, node: ast.Expr) -> QueryError:
+    """Make the error for a name that the schema of a table does not have."""
+    from sdb.table.schema.names import meant
+
+    assert isinstance(source, ScanRows)  # noqa: S101 - the caller has looked
+    under = source.scan.under
+    hint = None if under is None else meant(under.schema.columns, name)
+    return rejected(f"the schema has no column {name}", node, hint)
+
+
 def _unbound(node: ast.Expr) -> QueryError:
     return rejected(f"path {_spelled(node)} references an unbound variable", node)
 
 
 def is_absent(value: Value) -> bool:
     """Return whether no row of the source has that field."""
+    if value.is_column:
+        return False
     if value.mask == ANY and isinstance(value, FieldValue) and not value.level:
         return not value.scan.holds(value.path)
     return value.mask == MISSING

@@ -119,6 +119,7 @@ class _Select:
                 inner.drops.append(self._drop(f"{key} IS NULL", dropped_rows.key(expr)))
             absent = value.mask & MISSING if keeps else 0
             scope.known[expr] = _grouped(reference, value, key, absent)
+            scope.known[expr].declared = value.declared
         if keys:
             inner.group = f"GROUP BY {', '.join(keys)}"
         elif self.node.group_by is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sdb.query.analyze.refusals import refuse, rejected
 from sdb.query.analyze.types import ANY, MISSING, STRING
+from sdb.query.catalog.dataset import MixedSchemasError
+from sdb.query.catalog.pseudo import Certain
 from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.duckdb_sql import joins, unjoined
 from sdb.query.duckdb_sql.elements import elements
@@ -135,17 +137,21 @@ class From:
         name = source.alias or last_name(table.expr)
         value = translate(table.expr, self.scope, self.context)
         plain = source.on is None and not self.outer
-        if isinstance(value, FieldValue) and value.scan in self.scans and plain:
-            level = value.scan.unfold(value.level, value.path, "list")
-            return None, Names({name: FieldValue(value.scan, level, ())})
+        base = value.stored
+        if isinstance(base, FieldValue) and base.scan in self.scans and plain:
+            level = base.scan.unfold(base.level, base.path, "list")
+            return None, Names({name: _element(value, FieldValue(base.scan, level, ()))})
         alias = self.context.name("u")
         if source.join not in {"LEFT", "ASOF LEFT"}:
             self._refuse_optional("a list")
         part = f"LATERAL (SELECT unnest({value.lane('e')}) AS k) AS {alias}"
+        # The elements of such a list have the names of their columns already.
         return part, Names({name: Keyed(f"{alias}.k", ANY & ~MISSING)})
 
     def _unpivot(self, table: ast.UnpivotTable) -> tuple[str | FromItem | None, Binding]:
         source = self._opened(table.table, None)
+        if isinstance(source, ScanNode) and source.under is not None:
+            source = united([source], self.context)
         if isinstance(source, ScanNode):
             level = source.unfold(0, (), "struct")
             self.scans.append(source)
@@ -177,6 +183,10 @@ class From:
         opened = self._opened(source.table, source.alias)
         if isinstance(opened, ScanNode):
             row: Value = FieldValue(opened, 0, ())
+            if opened.under is not None:
+                from sdb.query.duckdb_sql.values.schemavalues import SchemaValue
+
+                row = SchemaValue(row, opened.under.row, opened.under, ())
             if not optional and source.join not in joins.APART:
                 self.scans.append(opened)
                 return opened.name, ScanRows(source.alias, opened, row)
@@ -219,7 +229,25 @@ class From:
             if name is None:
                 raise rejected("this is no table", table)
             tables = (name,)
-        return self._scan(tables, alias)
+        return self._read(tables, alias)
+
+    def _read(self, tables: tuple[TableName, ...], alias: str | None) -> ScanNode | Query:
+        """Read tables, those of several schemas one after the other."""
+        try:
+            return self._by_columns(self._scan(tables, alias))
+        except MixedSchemasError:
+            if len(tables) == 1:
+                raise
+        parts = [self._by_columns(self._scan((name,), alias)) for name in tables]
+        return united(parts, self.context)
+
+    def _by_columns(self, scan: ScanNode) -> ScanNode | Query:
+        """Read packfiles apart that have values of some columns of a schema, and not of others."""
+        if scan.under is None or not scan.under.is_partial:
+            return scan
+        self.context.drop(scan)
+        datasets = scan.dataset.by_columns()  # type: ignore[attr-defined]  # it has a schema
+        return united([self.context.reading(scan, each) for each in datasets], self.context)
 
     def _scan(self, tables: tuple[TableName, ...], alias: str | None) -> ScanNode:
         """Read tables, but for blocks where the condition is never TRUE."""
@@ -300,6 +328,18 @@ def _members(columns: list[tuple[str, Value]]) -> str:
     if "" in [name for name, _ in columns]:
         return f"sdb_key_members({whole_row(columns).lane('k')})"
     members = [
-        f"{{'n': {quoting.string(name)}, 'k': {value.lane('k')}}}" for name, value in columns
+        f"{{'n': {quoting.string(name)}, 'k': {value.lane('k')}}}"
+        for name, value in columns
+        if not isinstance(name, Certain)
     ]
     return f"[{', '.join(members)}]"
+
+
+def _element(listed: Value, element: FieldValue) -> Value:
+    """Return the element of a list, of which a schema may say more."""
+    if isinstance(listed, FieldValue):
+        return element
+    from sdb.query.duckdb_sql.values.schemavalues import SchemaValue, under
+
+    assert isinstance(listed, SchemaValue)  # noqa: S101 - no other value is stored elsewhere
+    return under(element, listed.item, listed.rows, None)

@@ -131,5 +131,5 @@ def _output(query: Query, context: SqlContext, *, typed: bool) -> tuple[tuple[Co
         for letter in shape.letters(typed=typed):
             column = level.column(value.lane(letter))
             lanes[letter] = numbers.setdefault(column, int(column[1:]))
-        output.append(Column(name, lanes, shape.types))
+        output.append(Column(name, lanes, shape.types, value.declared))
     return tuple(output), level

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.types import NUMBER
+from sdb.query.catalog.pseudo import PSEUDO, Certain
 from sdb.query.duckdb_sql.context import Query
 from sdb.query.duckdb_sql.levels import Level
 from sdb.query.duckdb_sql.values.constructors import whole_row
 from sdb.query.duckdb_sql.values.fields import FieldValue
-from sdb.query.duckdb_sql.values.lanes import Nothing, Value
+from sdb.query.duckdb_sql.values.lanes import Nothing, Typed, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ class Merged(Value):
         for value in values:
             self.mask |= value.mask
         self.integer = all(value.integer for value in values)
+        declared = {value.declared for value in values}
+        self.declared = declared.pop() if len(declared) == 1 else None
 
     def _lane(self, letter: str) -> str:
         return self.union.column(tuple(value.lane(letter) for value in self.values))
@@ -65,7 +69,7 @@ def united(
     level = Level(context.name("q"), (union,))
     names = list(dict.fromkeys(name for query in queries for name, _ in query.columns))
     if "" in names:
-        rows = [whole_row(query.columns) for query in queries]
+        rows = [whole_row(_shown(query.columns)) for query in queries]
         columns: list[tuple[str, Value]] = [("", Merged(union, rows))]
     else:
         columns = []
@@ -73,17 +77,44 @@ def united(
             values = [dict(query.columns).get(name, Nothing()) for query in queries]
             columns.append((name, Merged(union, values)))
     if distinct:
-        level.prefix = f"DISTINCT ON ({', '.join(value.key() for _, value in columns)}) "
+        keys = (value.key() for name, value in columns if not isinstance(name, Certain))
+        level.prefix = f"DISTINCT ON ({', '.join(keys)}) "
     correlated = any(query.correlated for query in queries)
     if not correlated:
         context.levels.append(level)
     return Query(level, columns, single=False, certain=False, correlated=correlated)
 
 
+def _shown(columns: list[tuple[str, Value]]) -> list[tuple[str, Value]]:
+    return [pair for pair in columns if not isinstance(pair[0], Certain)]
+
+
 def _query(part: ScanNode | Query, context: SqlContext) -> Query:
     if isinstance(part, Query):
         return part
     level = Level(context.name("q"), (part.name,))
-    return Query(
-        level, [("", FieldValue(part, 0, ()))], single=False, certain=False, correlated=False
-    )
+    columns: list[tuple[str, Value]] = [("", FieldValue(part, 0, ()))]
+    if part.under is not None:
+        from sdb.query.duckdb_sql.values.schemavalues import SchemaValue
+
+        row = SchemaValue(columns[0][1], part.under.row, part.under, ())
+        columns = [*hidden_columns(part), *row.outputs()]
+    return Query(level, columns, single=False, certain=False, correlated=False)
+
+
+class OriginValue(Value):
+    """A pseudo-column of a scan, which is read if it is asked for."""
+
+    def __init__(self, scan: ScanNode, name: str) -> None:
+        self.scan = scan
+        self.name = name
+        self.letter, self.mask = PSEUDO[name]
+
+    def _lane(self, letter: str) -> str:
+        sql = self.scan.lane(0, (self.name,), self.letter)
+        return Typed(self.mask, sql, absent=0, integer=self.mask == NUMBER).lane(letter)
+
+
+def hidden_columns(scan: ScanNode) -> list[tuple[str, Value]]:
+    """Return the pseudo-columns of a scan, by names that no query has."""
+    return [(Certain(name), OriginValue(scan, name)) for name in PSEUDO]

@@ -15,6 +15,7 @@ module             holds
 `notes`            what users should know of an answer
 `udfs`             functions that DuckDB lacks
 `jsonkeys`         typed texts of JSON, for one of them
+`schemakeys`       typed texts of values under a schema, for another
 `exhausted`        what it means that memory ran out
 =================  ==================================================
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb import ion
+from sdb.errors import UnsupportedError
 from sdb.packfile.inspect.fieldreport import plain_value
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, INTEGER, NULL, NUMBER, STRING, TIME
@@ -13,12 +14,15 @@ from sdb.query.plan.columns import Column
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
+    from sdb.packfile.read.fields import Inventory
     from sdb.packfile.read.fieldstats import FieldStatistics, SeenValue
     from sdb.progress import Progress
     from sdb.query.catalog.catalog import Catalog
     from sdb.query.catalog.dataset import TableName
     from sdb.query.syntax import ast
+    from sdb.table.schema.columns import TableSchema
 
 _COLUMNS = (
     Column("field", {"s": 0}, STRING),
@@ -65,12 +69,30 @@ def described(table: ast.Table, catalog: Catalog) -> Execution:
     """
     name = _name(table, "DESCRIBE")
     inventory = catalog.fields((name,))
+    schema = catalog.schema((name,))
+    if schema is not None:
+        return Execution(_COLUMNS, None, _of_schema(schema, inventory))
     rows = tuple((field.name, ", ".join(field.types), field.rows) for field in inventory.fields)
     result = Execution(_COLUMNS, None, rows)
     if inventory.silent:
         line = f"note: {', '.join(inventory.silent)} does not tell its fields"
         result.notes = lambda: [line]
     return result
+
+
+def _of_schema(schema: TableSchema, inventory: Inventory) -> tuple[tuple[Any, ...], ...]:
+    """Return a row for each column: its name, its type, and how many rows have the field."""
+    from sdb.table.schema.columns import ITEMS, shown, walk
+
+    counts = {field.path: field.rows for field in inventory.fields}
+    return tuple(
+        (
+            shown(names),
+            str(column.type),
+            counts.get(tuple([None if step == ITEMS else step for step in path]), 0),
+        )
+        for names, path, column in walk(schema.columns)
+    )
 
 
 def summarized(table: ast.Table, catalog: Catalog) -> Execution:
@@ -86,6 +108,11 @@ def summarized(table: ast.Table, catalog: Catalog) -> Execution:
         It is no table of packfiles.
     """
     name = _name(table, "SUMMARIZE")
+    if catalog.schema((name,)) is not None:
+        raise UnsupportedError(
+            f"SUMMARIZE takes no table with a schema: {name.text}",
+            hint="sdb fields --stats tells of the fields as they are stored",
+        )
     opened = catalog((name,), None)  # what cannot be opened is an error now
     summary = _Summary(lambda progress: catalog.statistics(opened, progress).fields)
     return Execution(_SUMMARY, summary, None, (summary,), summary.interrupt)

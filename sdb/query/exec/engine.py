@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sdb.query.catalog.dataset import Dataset, OpenDataset, TableName, ValuePath
+    from sdb.query.catalog.dataset import Dataset, OpenDataset, SchemaOf, TableName, ValuePath
     from sdb.query.duckdb_sql.statement import Translation
     from sdb.query.plan.hints.dropped_rows import Fields
     from sdb.query.plan.operations import Operation
@@ -68,7 +68,9 @@ def run(
     # What was opened to see whether a scan suffices is not opened again.
     tried = _Tried(datasets)
     with _inside(statement):
-        chosen = choose(statement, tried.open, typed=typed) if native else None
+        chosen = None
+        if native:
+            chosen = choose(statement, tried.open, typed=typed, schema_of=_schema_of(datasets))
     if statement.explain is not None:
         return _explained(statement, translated(), chosen)
     if isinstance(chosen, Count):
@@ -85,6 +87,13 @@ def run(
         return _executed(translated(), threads, memory_bytes, chosen.columns, keys=keys)
 
     return answered(chosen, engine, threads=threads, memory_bytes=memory_bytes, watched=keys)
+
+
+def _schema_of(datasets: OpenDataset) -> SchemaOf:
+    """Return what knows the schemas of the tables that a catalog opens."""
+    catalog = getattr(datasets, "__self__", datasets)
+    known: SchemaOf | None = getattr(catalog, "schema", None)
+    return known or (lambda _: None)
 
 
 class _Tried:

@@ -76,6 +76,11 @@ def _holds(value: object, step: str | int) -> bool:
     return isinstance(value, dict) and step in value
 
 
+def key_of(value: object) -> str:
+    """Return the key of a value of JSON."""
+    return _key(value, 0, is_sorted=True)
+
+
 def _key(value: object, depth: int, *, is_sorted: bool) -> str:
     if depth > _MOST_DEPTH:
         raise ValueError("nested too deeply")

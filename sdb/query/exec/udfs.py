@@ -37,6 +37,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "sdb_shift": ([_INT, _INT, _TEXT], _INT),
     "sdb_subnet": ([_TEXT, _INT, _INT], _BOOL),
     "sdb_sum": (["DOUBLE[]"], _DOUBLE),
+    "sdb_under_schema": ([_TEXT, _TEXT], _TEXT),
     "sdb_upper": ([_TEXT], _TEXT),
 }
 """Types of the arguments and of the result. A NULL argument makes the result NULL."""
@@ -69,6 +70,11 @@ def _apply(name: str, *columns: pa.ChunkedArray) -> pa.Array:
 
         texts, orders = (column.to_pylist() for column in columns)
         return pa.array(list(map(jsonkeys.key, texts, orders)), pa.string())
+    if name == "sdb_under_schema":
+        from sdb.query.exec import schemakeys
+
+        keys, requests = (column.to_pylist() for column in columns)
+        return pa.array(list(map(schemakeys.under_schema, keys, requests)), pa.string())
     return pa.array(_core.call_function(name, *(column.combine_chunks() for column in columns)))
 
 

@@ -8,7 +8,7 @@ says nothing about the others.
 from __future__ import annotations
 
 from sdb.query.analyze.binder import columns, has_windows, is_grouped
-from sdb.query.analyze.namescope import scope_of
+from sdb.query.analyze.namescope import SourcePath, SourceRows, scope_of
 from sdb.query.analyze.types import (
     ANY,
     BOOL,
@@ -21,6 +21,7 @@ from sdb.query.analyze.types import (
     STRUCT,
     TIME,
 )
+from sdb.query.catalog.dataset import MixedSchemasError
 from sdb.query.catalog.pseudo import is_pseudo
 from sdb.query.catalog.tables import table_name
 from sdb.query.plan.columns import Column, Shape
@@ -38,10 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeVar
 
-    from sdb.query.analyze.namescope import SourcePath
-    from sdb.query.catalog.dataset import OpenDataset, ValuePath
+    from sdb.query.catalog.dataset import OpenDataset, SchemaOf, ValuePath
+    from sdb.query.catalog.schemarows import SchemaRows
     from sdb.query.plan.operations import Accumulator, Grain, Operation
     from sdb.query.plan.scans import Lane, Predicate
+    from sdb.table.schema.types import ColumnType
 
     K = TypeVar("K")
 
@@ -65,12 +67,17 @@ _THURSDAY = 4
 
 
 def choose(
-    statement: ast.Statement, datasets: OpenDataset, *, typed: bool = True
+    statement: ast.Statement,
+    datasets: OpenDataset,
+    *,
+    typed: bool = True,
+    schema_of: SchemaOf = lambda _: None,
 ) -> Operation | None:
     """Choose the operation of a scan that answers a statement.
 
     * ``datasets``: Opens the table, if there is such an operation.
     * ``typed``: Whether values of unknown type are wanted with their types; as JSON text otherwise.
+    * ``schema_of``: Returns the schema of tables.
 
     Returns: What to ask of the scan; ``None`` when the engine has to run the statement.
 
@@ -80,16 +87,18 @@ def choose(
         A table function has wrong arguments.
     """
     try:
-        return _chosen(statement, datasets, typed=typed)
-    except Unsuited:
+        return _chosen(statement, datasets, schema_of, typed=typed)
+    except (Unsuited, MixedSchemasError):
         return None
 
 
-def _chosen(statement: ast.Statement, datasets: OpenDataset, *, typed: bool) -> Operation:
+def _chosen(
+    statement: ast.Statement, datasets: OpenDataset, schema_of: SchemaOf, *, typed: bool
+) -> Operation:
     node = statement.select
     if statement.with_ or statement.unions or node.distinct or not node.sources:
         raise Unsuited
-    rows = _Rows(node, datasets, keeps_missing=statement.missing == "keep")
+    rows = _Rows(node, datasets, schema_of, keeps_missing=statement.missing == "keep")
     is_group = is_grouped(node)
     is_other = node.grouping_sets or node.fill is not None or node.ties
     if is_other or node.having is not None or (is_group and node.star) or has_windows(node):
@@ -113,6 +122,7 @@ def _only_shape(node: ast.Select, rows: _Rows) -> bool:
     return (
         [item.expr for item in node.items] == [shape]
         and not rows.is_unpivot
+        and not rows.has_schema
         and len(node.sources) == 1
         and node.group_by is None
         and not (node.order_by or node.limit is not None or node.offset)
@@ -129,7 +139,14 @@ def _only_counts(node: ast.Select) -> bool:
 class _Rows:
     """Rows of one scan, unfolded or not, and the places of what is in them."""
 
-    def __init__(self, node: ast.Select, datasets: OpenDataset, *, keeps_missing: bool) -> None:
+    def __init__(
+        self,
+        node: ast.Select,
+        datasets: OpenDataset,
+        schema_of: SchemaOf,
+        *,
+        keeps_missing: bool,
+    ) -> None:
         self.keeps_missing = keeps_missing
         first, *others = node.sources
         self.is_unpivot = isinstance(first.table, ast.UnpivotTable)
@@ -143,13 +160,33 @@ class _Rows:
         where = about(node.where, alias, alone=alone, others=node.sources[1:])
         self.scan = ScanNode("s1", tuple(tables), where, datasets)
         self.scope = scope_of(node, None, frozenset())
-        # To what depth the rows of each source are unfolded.
+        # The schema is in the index, so that nothing is opened for it.
+        self.has_schema = schema_of(tuple(tables)) is not None
+        if self.is_unpivot and self.has_schema:
+            raise Unsuited
+        # To what depth the rows of each source are unfolded, and their types under a schema.
         self.levels = [self.scan.unfold(0, (), "struct") if self.is_unpivot else 0]
+        self.types: list[ColumnType | None] = [None]
         for source, rows in zip(others, self.scope.rows[1:], strict=True):
             elements = None if rows is None or rows.elements is None else self._at(rows.elements)
             if elements is None or source.join != "CROSS":
                 raise Unsuited
             self.levels.append(self.scan.unfold(elements.level, elements.path, "list"))
+            self.types.append(self._element_type(rows))
+
+    @property
+    def under(self) -> SchemaRows | None:
+        """The schema of the rows; None: they have none."""
+        return self.scan.under if self.has_schema else None
+
+    def _element_type(self, rows: SourceRows | None) -> ColumnType | None:
+        """Return the type of the elements of a list under a schema."""
+        under = self.under
+        if under is None or rows is None or rows.elements is None:
+            return None
+        list_type = self.types[rows.elements.rows.number]
+        element = under.place((*rows.elements.steps, 0), list_type)
+        return None if element is None else element.type
 
     def filter(self, where: ast.Expr | None) -> None:
         """Push all of a condition into the scan."""
@@ -172,7 +209,14 @@ class _Rows:
         if not level and is_pseudo(source_path.steps):
             # The engine finds out whether a field has the name.
             raise Unsuited
-        return FieldRef(self.scan, level, source_path.steps)
+        under = self.under
+        if under is None:
+            return FieldRef(self.scan, level, source_path.steps)
+        column = under.place(source_path.steps, self.types[source_path.rows.number])
+        if column is None or not under.shows_all(column.type, None if level else column.path):
+            # The engine knows defaults and structs with other names, and which names do not count.
+            raise Unsuited
+        return FieldRef(self.scan, level, column.path, column.type)
 
     def field(self, expr: ast.Expr) -> FieldRef:
         """Return the place that a path leads to."""
@@ -189,17 +233,31 @@ class _Rows:
         field = self.field(expr)
         if self.keeps_missing and (field.types & ~(types | MISSING) or not is_always_there(field)):
             raise Unsuited
+        under = self.under
+        if under is not None and not under.is_plain and not is_always_there(field):
+            # Rows without it are told of by the name of the column, which the engine knows.
+            raise Unsuited
         return field
 
     def outputs(self) -> list[tuple[str, FieldRef]]:
         """Return what ``*`` stands for: names and places, the empty name for a whole row."""
-        outputs = [] if self.is_unpivot else [("", FieldRef(self.scan, 0, ()))]
+        outputs = [] if self.is_unpivot else self._row()
         for name, source_path in self.scope.names.items():
             if source_path is None:
                 raise Unsuited
-            if level := self.levels[source_path.rows.number]:
-                outputs.append((name, FieldRef(self.scan, level, ())))
+            element = self._at(source_path) if self.levels[source_path.rows.number] else None
+            if element is not None:
+                outputs.append((name, element))
         return outputs
+
+    def _row(self) -> list[tuple[str, FieldRef]]:
+        """Return a whole row, or its columns."""
+        under = self.under
+        if under is None:
+            return [("", FieldRef(self.scan, 0, ()))]
+        places = [(name, SourcePath(SourceRows(0), (name,))) for name in under.names]
+        fields = [(name, self._at(path)) for name, path in places]
+        return [(name, field) for name, field in fields if field is not None]
 
     @staticmethod
     def shape(field: FieldRef) -> Shape:
@@ -208,9 +266,15 @@ class _Rows:
 
 
 def _columns(
-    outputs: list[tuple[str, Shape, K]], *, typed: bool
+    outputs: list[tuple[str, Shape, K]],
+    *,
+    typed: bool,
+    declared: Callable[[K], ColumnType | None] = lambda _: None,
 ) -> tuple[tuple[Column, ...], list[tuple[K, str]]]:
-    """Return the columns of the output, and what each column of the result is made of."""
+    """Return the columns of the output, and what each column of the result is made of.
+
+    * ``declared``: Returns the type that a schema says something has.
+    """
     places: dict[tuple[K, str], int] = {}
     columns = []
     for name, shape, key in outputs:
@@ -218,7 +282,7 @@ def _columns(
             letter: places.setdefault((key, letter), len(places))
             for letter in shape.letters(typed=typed)
         }
-        columns.append(Column(name, lanes, shape.types))
+        columns.append(Column(name, lanes, shape.types, declared(key)))
     return tuple(columns), list(places)
 
 
@@ -244,6 +308,7 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
     outputs, places = _columns(
         [(name, Shape(rows.shape(column).mask, row=not name), column) for name, column in named],
         typed=typed,
+        declared=lambda column: column.declared,
     )
     lanes = tuple((column.level, column.path, letter) for column, letter in places)
     if node.order_by and limit is not None:
@@ -260,6 +325,7 @@ class _Grouping:
         self.lanes: dict[Lane, int] = {}
         self.calls: list[Accumulator] = []
         self.shapes: list[Callable[[], Shape]] = []
+        self.declared: dict[int, ColumnType | None] = {}
         groups = [item.expr for item in node.group_by or ()]
         self.keys = [self._key(expr) for expr in groups]
         self.numbers = {expr: number for number, expr in enumerate(groups)}
@@ -273,7 +339,7 @@ class _Grouping:
         )
         shapes = [shape() for shape in self.shapes]
         wanted = [(name, shapes[number], number) for name, number in numbered]
-        outputs, places = _columns(wanted, typed=typed)
+        outputs, places = _columns(wanted, typed=typed, declared=self.declared.get)
         return HashAggregate(
             self.rows.scan,
             outputs,
@@ -301,6 +367,7 @@ class _Grouping:
     def _key(self, expr: ast.Expr) -> tuple[int, Grain | None]:
         if not isinstance(expr, ast.Call):
             field = self.rows.key(expr)
+            self.declared[len(self.shapes)] = field.declared
             self.shapes.append(lambda: _key_shape(self.rows.shape(field).mask))
             return self._lane(expr), None
         self.shapes.append(lambda: Shape(TIME, 0))

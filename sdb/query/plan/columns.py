@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sdb.table.schema.types import ColumnType
 
 _NESTED = LIST | STRUCT
 
@@ -34,6 +35,7 @@ class Column:
     # Mask of the types that are possible, for all that is known beforehand; ROW for a whole row
     # (lane ``v`` or ``j``), whose members stand among those of the output row
     types: int
+    declared: ColumnType | None = None  # the type that a schema says it has
 
     @property
     def is_row(self) -> bool:

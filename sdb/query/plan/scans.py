@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from sdb._core import _Constant, _Predicate
     from sdb.query.catalog.dataset import Dataset, OpenDataset, TableName, ValuePath
+    from sdb.query.catalog.schemarows import SchemaRows
     from sdb.query.syntax import ast
+    from sdb.table.schema.types import ColumnType
 
 Predicate: TypeAlias = "_Predicate"
 """A condition that the scan decides row by row."""
@@ -89,6 +91,20 @@ class ScanNode:
             self._held[path] = self._holds(self.dataset, path)
         return self._held[path]
 
+    @property
+    def under(self) -> SchemaRows | None:
+        """The schema of the rows; None: they have none, and names are those of their fields."""
+        return getattr(self.dataset, "under", None)
+
+    def has(self, name: str) -> bool:
+        """Return whether a name is that of a column, or without a schema of a field of any row."""
+        under = self.under
+        return self.holds((name,)) if under is None else under.has(name)
+
+    def reads(self, dataset: Dataset) -> None:
+        """Have the scan read what was opened already."""
+        self._dataset = dataset
+
     def integers(self, level: int, path: ValuePath) -> tuple[int, int] | None:
         """Return bounds of what is at a path if there are only integers, as far as is known."""
         if level or not path:
@@ -119,6 +135,7 @@ class FieldRef:
     scan: ScanNode
     level: int
     path: ValuePath
+    declared: ColumnType | None = None  # the type that a schema says it has
 
     @property
     def types(self) -> int:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sdb.packfile.read.arrow import Scan
     from sdb.query.plan.columns import Column
     from sdb.query.result.replay import Replay
+    from sdb.table.schema.types import ColumnType
 
 _NESTED = LIST | STRUCT
 
@@ -50,12 +51,64 @@ class Frame:
         self._columns = effective(columns)
         self._replay = replay
         self._stack = ExitStack()
+        # How many values of columns are not of the type that a schema says
+        self.misfits: dict[str, int] = {}
         self._types = self._direct_types()
         self._packed: Scan | None = None
         indirect = [column for column in self._columns if column.name not in self._types]
         if indirect or any(column.is_row for column in self._columns):
             self._packed = self._pack([c for c in self._columns if not self._is_direct(c)])
+        self._drafts = {
+            column.name: column.declared
+            for column in self._columns
+            if column.declared is not None and not self._is_direct(column)
+        }
+        if self._packed is not None and self._drafts:
+            self._packed = self._drafted(self._packed)
         self._schema = pa.schema(self._fields())
+        self._warn()
+
+    def _drafted(self, packed: Scan) -> Scan:
+        """Return the same rows in the types of a schema, and count the values that do not fit."""
+        from sdb.table.schema.arrowtypes import surely_fits
+        from sdb.table.schema.fitting import draft_field
+
+        fields = {field.name: field for field in packed.schema}
+        for column in self._columns:
+            kind = self._drafts.get(column.name)
+            if kind is None:
+                continue
+            if column.name in fields and not surely_fits(fields[column.name], kind):
+                self.misfits[column.name] = self._departing(column, kind)
+            fields[column.name] = draft_field(column.name, kind, has_texts=True)
+        return packed.fitted(list(fields.values()))
+
+    def _departing(self, column: Column, kind: ColumnType) -> int:
+        """Count the rows whose value of a column, or a part of it, is not of its type."""
+        from sdb.query.result.replay import rows
+        from sdb.table.schema.columns import TableColumn, TableSchema
+        from sdb.table.schema.conform import UNKNOWN_FIELD, departures
+        from sdb.table.schema.fitting import as_texts, bytes_of
+        from sdb.table.schema.types import BINARY
+
+        schema = TableSchema((TableColumn(0, column.name, as_texts(kind), (column.name,)),))
+        return sum(
+            any(each.reason != UNKNOWN_FIELD for each in departures(schema, row, 0))
+            or (kind == BINARY and bytes_of(row.get(column.name, "")) is None)
+            for row in rows(self._replay, [column])
+        )
+
+    def _warn(self) -> None:
+        """Warn of values that are null here and are not in rows."""
+        from sdb import notes
+
+        for column in self._columns:
+            if count := self.misfits.get(column.name, 0):
+                values = "value is" if count == 1 else "values are"
+                notes.warn(
+                    f"{count:,} {values} no {column.declared}, as the schema says of"
+                    f" {column.name}: null here (sdb schema check)"
+                )
 
     @property
     def schema(self) -> pa.Schema:
@@ -69,11 +122,18 @@ class Frame:
         """Return the columns that are made of lanes, and their types."""
         candidates = [column for column in self._columns if not column.is_row]
         seen = {column.name: _Seen() for column in candidates}
+        typed = {c.name: of for c in candidates if (of := _declared_type(c)) is not None}
         for batch in self._replay:
             for column in candidates:
-                seen[column.name].look(batch, column)
-        types = {}
+                if column.name in typed:
+                    count = _misfits(batch, column, typed[column.name])
+                    self.misfits[column.name] = self.misfits.get(column.name, 0) + count
+                elif column.declared is None:
+                    seen[column.name].look(batch, column)
+        types = dict(typed)
         for column in candidates:
+            if column.declared is not None:
+                continue
             seen_types = seen[column.name]
             static = loose(column.types)
             kinds = seen_types.kinds or (static if static in LETTERS else 0)
@@ -113,6 +173,10 @@ class Frame:
                 fields |= {name: f for name, f in packed.items() if name not in others}
             elif column.name in self._types:
                 fields[column.name] = pa.field(column.name, self._types[column.name])
+            elif column.name in self._drafts:
+                from sdb.table.schema.arrowtypes import arrow_field
+
+                fields[column.name] = arrow_field(column.name, self._drafts[column.name])
             else:
                 null = pa.field(column.name, pa.null())
                 fields[column.name] = packed.get(column.name, null)
@@ -138,12 +202,21 @@ class Frame:
                     if field.name in direct:
                         arrays.append(_array(part, direct[field.name], field.type))
                     elif have is not None and field.name in have.schema.names:
-                        arrays.append(have.column(field.name).slice(0, count))
+                        array = have.column(field.name).slice(0, count)
+                        arrays.append(self._finished(field.name, array))
                     else:
                         arrays.append(pa.nulls(count, field.type))
                 yield _batch(arrays, self.schema, count)
                 have = None if have is None else have.slice(count)
                 start += count
+
+    def _finished(self, name: str, array: pa.Array) -> pa.Array:
+        """Return an array in the type that a schema says its column has."""
+        if name not in self._drafts:
+            return array
+        from sdb.table.schema.fitting import finished
+
+        return finished(array, self._drafts[name])
 
     def table(self) -> pa.Table:
         """Return all rows at once."""
@@ -232,6 +305,49 @@ def _arrow_type(kind: int) -> pa.DataType:
     return types.get(kind, pa.null())
 
 
+def _declared_type(column: Column) -> pa.DataType | None:
+    """Return the type of a column of a schema that is made of a lane; None: it is made otherwise.
+
+    A column without a lane of its type has no such value.
+    """
+    import pyarrow as pa
+
+    if column.declared is None or not set(column.lanes) <= set("txnsbui"):
+        return None
+    return {
+        "boolean": pa.bool_(),
+        "integer": pa.int64(),
+        "double": pa.float64(),
+        "string": pa.utf8(),
+        "timestamp": pa.timestamp("us", "UTC"),
+    }.get(str(column.declared))
+
+
+def _misfits(batch: pa.RecordBatch, column: Column, of: pa.DataType) -> int:
+    """Count the values of a batch that are not of a type."""
+    import pyarrow.compute as pc
+
+    present = [batch.column(at) for letter, at in column.lanes.items() if letter != "t"]
+    if "t" in column.lanes:
+        tags = batch.column(column.lanes["t"])
+        filled = pc.sum(pc.greater(tags, NULL)).as_py() or 0
+    elif present:
+        filled = batch.num_rows - (pc.sum(_all_null(present)).as_py() or 0)
+    else:
+        filled = 0
+    array = _array(batch, column, of)
+    return int(filled - (len(array) - array.null_count))
+
+
+def _all_null(lanes: list[pa.Array]) -> pa.Array:
+    import pyarrow.compute as pc
+
+    nulls = pc.is_null(lanes[0])
+    for lane in lanes[1:]:
+        nulls = pc.and_(nulls, pc.is_null(lane))
+    return nulls
+
+
 def _array(batch: pa.RecordBatch, column: Column, of: pa.DataType) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -245,4 +361,12 @@ def _array(batch: pa.RecordBatch, column: Column, of: pa.DataType) -> pa.Array:
     if not lanes:
         return pa.nulls(batch.num_rows, of)
     array = lanes[0] if len(lanes) == 1 else pc.coalesce(*lanes)
-    return array.cast(of)
+    try:
+        return array.cast(of)
+    except pa.ArrowInvalid:
+        if column.declared is None:
+            raise
+    # Whole numbers beyond 64 bits, which a schema does not have
+    least, most = pa.scalar(INT64_MIN, array.type), pa.scalar(INT64_MAX, array.type)
+    fits = pc.and_(pc.greater_equal(array, least), pc.less_equal(array, most))
+    return pc.if_else(fits, array, None).cast(of)

@@ -31,6 +31,7 @@ def facts(result: Result, root: str = "") -> dict[str, Any]:
         "tables": [
             {
                 "table": table.name,
+                **_schema_facts(table),
                 "index": [
                     {
                         "lists": step.lists,
@@ -61,6 +62,14 @@ def facts(result: Result, root: str = "") -> dict[str, Any]:
         "scanned_bytes": reading.scanned_bytes,
         "all_scanned_bytes": reading.all_scanned_bytes,
     }
+
+
+def _schema_facts(table: TableScan) -> dict[str, Any]:
+    """Return which schema the rows of a table are read under; nothing where it has none."""
+    if table.under is None:
+        return {}
+    schema = table.under.schema
+    return {"schema": {"columns": len(schema.columns), "era": schema.era, "mode": schema.mode}}
 
 
 def _file(table: TableScan, part: PackfileScan, text: str) -> dict[str, Any]:

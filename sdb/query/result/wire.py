@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sdb.table.schema.types import ColumnType
+
 _FORMAT = 1
 _MEMBER = b"sdb.result"
 MEDIA_TYPE = "application/vnd.sdb.rows"
@@ -42,6 +44,8 @@ def pieces(stream: object, execution: Execution, notes: Callable[[], list[str]])
         "is_plan": execution.is_plan,
         "missing": execution.missing,
     }
+    if any(column.declared is not None for column in execution.columns):
+        head["declared"] = _declared(execution.columns)
     schema = reader.schema.with_metadata({_MEMBER: json.dumps(head).encode()})
     sink = io.BytesIO()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -51,6 +55,28 @@ def pieces(stream: object, execution: Execution, notes: Callable[[], list[str]])
             yield _taken(sink)
     yield _taken(sink)
     yield json.dumps({"notes": notes()}).encode()
+
+
+def _declared(columns: tuple[Column, ...]) -> object:
+    """Return a schema, as JSON, of the columns that have a type, by their places."""
+    from sdb.table.schema.columns import TableColumn, TableSchema
+
+    typed = [
+        TableColumn(0, str(at), column.declared, (str(at),))
+        for at, column in enumerate(columns)
+        if column.declared is not None
+    ]
+    return TableSchema(tuple(typed)).as_dict()["columns"]
+
+
+def _types_in(head: dict[str, Any]) -> dict[int, ColumnType]:
+    """Return the types that a schema says columns have, by their places."""
+    if "declared" not in head:
+        return {}
+    from sdb.table.schema.columns import TableSchema
+
+    schema = TableSchema.of_json(head["declared"])
+    return {int(column.name): column.type for column in schema.columns}
 
 
 def _taken(sink: io.BytesIO) -> bytes:
@@ -72,8 +98,13 @@ def execution_of(file: BinaryIO, close: Callable[[], None]) -> Execution:
         The server is a later `sdb`, whose results have another form.
     """
     lanes = _Lanes(file)
+    declared = _types_in(lanes.head)
+    columns = [
+        Column(name, letters, types, declared.get(at))
+        for at, (name, letters, types) in enumerate(lanes.head["columns"])
+    ]
     execution = Execution(
-        tuple(Column(name, columns, types) for name, columns, types in lanes.head["columns"]),
+        tuple(columns),
         lanes,
         scans=(lanes,),
         interrupt=close,

@@ -262,7 +262,7 @@ def has_gaps(schema: TableSchema, handle: TableHandle, names: FieldPath) -> bool
 
 def _rows(handle: TableHandle, select: ast.Select) -> list[dict[str, Any]]:
     """Run a query on the fields of rows, whatever columns there are."""
-    with closing(TableSource(handle)) as table:
+    with closing(TableSource(handle, is_raw=True)) as table:
         statement = ast.Statement(select, text="")
         with run(statement, root=handle.root.location, known={(_TABLE,): table}) as result:
             return list(result)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sdb.query.writes.matching import Follow
     from sdb.query.writes.purged import Purged
     from sdb.store.base import Location
+    from sdb.table.schema.columns import TableSchema
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -85,10 +86,12 @@ def purge(  # noqa: PLR0913 - the command's options, by name
     """
     tables_root = root if isinstance(root, TableRoot) else table_root(root)
     keys = TableKeys(database, table)
-    open_table(tables_root, database, table)
+    handle = open_table(tables_root, database, table)
     if not dry_run:
         check_writable(tables_root)
     delete = _delete(keys, where, params or {}, env.now_us())
+    if handle.schema is not None:
+        _check_fields(handle.schema, delete, handle.name)
     base = Transaction(
         (),
         tables_root,
@@ -99,9 +102,36 @@ def purge(  # noqa: PLR0913 - the command's options, by name
         progress=progress,
         follow=follow,
         env=env,
+        is_raw=True,  # versions have several schemas, and rows one set of fields
     )
     erasure = Erasure(base, keys, delete)
     return erasure.planned() if dry_run else erasure.run()
+
+
+def _check_fields(schema: TableSchema, delete: writes.WriteStatement, name: str) -> None:
+    """Refuse a condition that names a column of which rows have the values in another field.
+
+    Raises
+    ------
+    UsageError
+        It does.
+    """
+    from sdb import notes
+    from sdb.query.catalog.schemarows import steps_of
+    from sdb.table.schema.columns import shown, walk
+
+    write = delete.write
+    assert isinstance(write, writes.Delete)  # noqa: S101 - the caller has made it
+    stored = {names: path for names, path, _ in walk(schema.columns) if names != path}
+    for node in () if write.where is None else visitor.nodes(write.where):
+        steps = steps_of(node)
+        path = None if steps is None else stored.get(steps)  # type: ignore[arg-type]  # of names
+        if steps is not None and path is not None:
+            raise UsageError(
+                f"the column {shown(steps)} of {name} is stored as {shown(path)}",  # type: ignore[arg-type]
+                hint="the condition of a purge names fields of rows, which all versions share",
+            )
+    notes.warn(f"{name} has a schema: the condition of a purge names fields as rows have them")
 
 
 def _delete(

@@ -30,9 +30,18 @@ class TransactionOverlay:
     * ``handle``: The version; None: the table is new, and has no packfiles.
     * ``removed``: Keys of packfiles of the version that are gone.
     * ``added``: Descriptors of packfiles that came in, by their keys.
+    * ``is_raw``: Whether conditions name the fields of rows as they are stored, and no columns.
     """
 
-    def __init__(self, root: TableRoot, keys: TableKeys, handle: TableHandle | None) -> None:
+    def __init__(
+        self,
+        root: TableRoot,
+        keys: TableKeys,
+        handle: TableHandle | None,
+        *,
+        is_raw: bool = False,
+    ) -> None:
+        self.is_raw = is_raw
         self.root = root
         self.keys = keys
         self.handle = handle
@@ -59,7 +68,7 @@ class TransactionOverlay:
     @classmethod
     def following(cls, handle: TableHandle, view: TransactionOverlay) -> Self:
         """Return the view of a later version with what was changed in an earlier one."""
-        overlay = cls(view.root, view.keys, handle)
+        overlay = cls(view.root, view.keys, handle, is_raw=view.is_raw)
         overlay.removed |= view.removed
         overlay.added |= view.added
         overlay.are_rows_traced = view.are_rows_traced
@@ -114,6 +123,11 @@ class OverlaySource(TableSource):
     def name(self) -> str:
         """Its name with that of the database."""
         return f"{self._view.keys.database}.{self._view.keys.table}"
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The schema of its rows."""
+        return None if self._view.handle is None or self._view.is_raw else super().schema
 
     def packs(self, test: Predicate = _ANYWHERE) -> list[Packfile]:
         """Return the packfiles that can hold rows for which a condition is TRUE."""

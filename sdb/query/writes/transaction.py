@@ -81,6 +81,7 @@ class Transaction:
     # The versions that its versions must follow, by the names of tables; of others any
     expects: Mapping[str, int] = field(default_factory=dict)
     is_dry: bool = False  # whether nothing is written, and rows are only counted
+    is_raw: bool = False  # whether conditions name the fields of rows, and no columns of schemas
     # See :func:`sdb.sql`
     threads: int | None = None
     memory_bytes: int | None = None
@@ -390,7 +391,9 @@ class _Attempts:
     def _judged(self, handles: Handles, statements: Sequence[writes.WriteStatement]) -> _Evaluated:
         """Carry all statements out."""
         views = {
-            head: TransactionOverlay(self._root, self._by_head[head].keys, handle)
+            head: TransactionOverlay(
+                self._root, self._by_head[head].keys, handle, is_raw=self._all.is_raw
+            )
             for head, handle in handles.items()
         }
         effects = [self._work(views, statement).run() for statement in statements]

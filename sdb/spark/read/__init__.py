@@ -10,6 +10,7 @@
 ``rowranges``     rows of packfiles that grow
 ``cache``         blocks on the disk of an executor
 ``scan``          blocks to Arrow batches, on an executor
+``columnreader``  tables with a schema, by its columns
 ``planned``       what a query is going to read
 ``reader``        from filters and packfiles to partitions
 ================  ================================================

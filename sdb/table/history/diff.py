@@ -14,6 +14,7 @@ from sdb.table.commit.change import packfiles_between
 from sdb.table.format.state import RowCounts
 from sdb.table.history.log import packfile_dict
 from sdb.table.history.rowtrace import are_traced, counts_between
+from sdb.table.history.schemas import schema_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sdb.progress import Progress
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.descriptor import Descriptor
+    from sdb.table.schema.difference import ColumnChange
 
 MOST_KNOWN = 2_000_000
 """Digests of so many rows are kept in memory; with more rows they are read several times."""
@@ -44,6 +46,8 @@ class TableDifference:
         Number of packfiles that both have.
     row_counts : RowCounts or None
         Numbers of rows that were inserted, updated and deleted; None: not known.
+    schema : tuple of ColumnChange
+        Differences of the schemas.
     """
 
     before: TableHandle
@@ -52,9 +56,11 @@ class TableDifference:
     removed: tuple[Descriptor, ...] = field(repr=False)
     same: int
     row_counts: RowCounts | None = None
+    schema: tuple[ColumnChange, ...] = field(default=(), repr=False)
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain values with stable names, for JSON."""
+        schema = {"schema": [change.as_dict() for change in self.schema]} if self.schema else {}
         return {
             "before": _name(self.before),
             "after": _name(self.after),
@@ -68,6 +74,7 @@ class TableDifference:
             "bytes_removed": sum(descriptor.size_bytes for descriptor in self.removed),
             "added": [packfile_dict(descriptor) for descriptor in self.added],
             "removed": [packfile_dict(descriptor) for descriptor in self.removed],
+            **schema,
         }
 
 
@@ -97,7 +104,8 @@ def compare(before: TableHandle, after: TableHandle) -> TableDifference:
     refs, inline = after.index.indirect.refs, after.index.inline
     count = sum(ref.objects for ref in refs) + len(inline)
     counts = row_counts(before, after, added, removed)
-    return TableDifference(before, after, added, removed, count - len(added), counts)
+    schema = schema_changes(before.index, after.index)
+    return TableDifference(before, after, added, removed, count - len(added), counts, schema)
 
 
 def row_counts(

@@ -14,6 +14,7 @@ from sdb.table.format import ionstruct
 from sdb.table.format.history import VersionPointer, any_struct, required_instant
 from sdb.table.format.index import TableIndex
 from sdb.table.format.state import MEMBER, VersionChanges
+from sdb.table.history.schemas import schema_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.history import PastVersion
+    from sdb.table.schema.difference import ColumnChange
 
 FOREIGN = "foreign"
 _AT_ONCE = 10
@@ -99,6 +101,8 @@ class ShownVersion:
         Packfiles that came in, and that went.
     inputs : tuple of str
         Inputs that it took, or that failed then.
+    schema : tuple of ColumnChange
+        What it changed of the schema.
     """
 
     name: str
@@ -107,9 +111,11 @@ class ShownVersion:
     added: tuple[Descriptor, ...] = field(repr=False)
     removed: tuple[Descriptor, ...] = field(repr=False)
     inputs: tuple[str, ...] = field(repr=False)
+    schema: tuple[ColumnChange, ...] = field(default=(), repr=False)
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain values with stable names, for JSON."""
+        schema = {"schema": [change.as_dict() for change in self.schema]} if self.schema else {}
         return {
             "table": self.name,
             **self.logged.as_dict(),
@@ -117,6 +123,7 @@ class ShownVersion:
             "added": [packfile_dict(descriptor) for descriptor in self.added],
             "removed": [packfile_dict(descriptor) for descriptor in self.removed],
             "inputs": list(self.inputs),
+            **schema,
         }
 
 
@@ -207,7 +214,13 @@ def show(handle: TableHandle) -> ShownVersion:
     taken = inputs_between(before, handle.index, handle.root.fetch)
     count = sum(ref.objects for ref in handle.index.indirect.refs) + len(handle.index.inline)
     return ShownVersion(
-        handle.name, logged, count, added, removed, tuple(entry.path for entry in taken)
+        handle.name,
+        logged,
+        count,
+        added,
+        removed,
+        tuple(entry.path for entry in taken),
+        schema_changes(before, handle.index),
     )
 
 

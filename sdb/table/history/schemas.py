@@ -1,16 +1,20 @@
-"""Schemas of versions: merged with those of branches, and restored."""
+"""Schemas of versions: merged with those of branches, restored, compared."""
 
 from __future__ import annotations
 
 from sdb.records import replace
+from sdb.table.format.state import state_of
 from sdb.table.schema import eras
 from sdb.table.schema.columns import TableSchema
+from sdb.table.schema.difference import differences
 from sdb.table.schema.merge import SchemaConflictError, merged
 from sdb.table.schema.stored import packed_schema, schema_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.table.format.index import TableIndex
     from sdb.table.format.state import VersionState
+    from sdb.table.schema.difference import ColumnChange
 
 
 def merged_schema(
@@ -62,3 +66,12 @@ def _above(schema: TableSchema | None, other: TableSchema | None) -> TableSchema
         return schema
     _, all_eras = eras.joined(schema, other)
     return replace(schema, next_id=max(schema.next_id, other.next_id), eras=all_eras)
+
+
+def schema_changes(before: TableIndex | None, after: TableIndex) -> tuple[ColumnChange, ...]:
+    """Return the differences between the schemas of two versions; None: an empty table."""
+    states = [None if index is None else state_of(index.user_data) for index in (before, after)]
+    old, new = (b"" if state is None else state.schema for state in states)
+    if old == new:
+        return ()
+    return tuple(differences(*map(schema_of, states)))

@@ -49,7 +49,7 @@ def conforming(
         rows = rules.departing(pack)
         if not rows:
             return packed
-        quarantine(root, keys, rows, commit_id)
+        quarantine(root, keys, pack, rows, commit_id)
         left = result.rows - len(rows)
         if not left:
             return replace(result, rows=0), spool

@@ -6,8 +6,9 @@ looked at one by one only where they do not.
 
 from __future__ import annotations
 
+from sdb.errors import UnsupportedError
 from sdb.packfile.read.arrow import Scan
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table.schema import eras
 from sdb.table.schema.columns import OBSERVE, walk
 from sdb.table.schema.conform import departures
@@ -28,7 +29,7 @@ from sdb.table.schema.types import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     import pyarrow as pa
@@ -46,7 +47,6 @@ class DepartingRow:
     """A row that departs from a schema."""
 
     number: int  # its number in the packfile, from 0 on
-    row: dict[str, Any]
     departures: tuple[Departure, ...]
 
 
@@ -63,12 +63,39 @@ def departing_rows(
     CorruptError
         A block that cannot be decoded.
     """
-    if _all_conform(pack, schema, era):
+    fields = _suspects(pack, schema, era, is_new=is_new)
+    if fields is None:
+        columns = schema.columns
+    elif fields:
+        columns = tuple([column for column in schema.columns if column.path[0] in fields])
+    else:
         return
-    for number, row in enumerate(pack.selected_rows(pack.select())):
-        listed = departures(schema, row, era, is_new=is_new)
-        if listed:
-            yield DepartingRow(number, row, tuple(listed))
+    part = replace(schema, columns=columns)
+    names = None if fields is None else sorted(fields)
+    for number, row in enumerate(pack.selected_rows(pack.select(), names)):
+        if listed := departures(part, row, era, is_new=is_new):
+            yield DepartingRow(number, tuple(listed))
+
+
+def numbered_rows(pack: Packfile, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """Return rows of a packfile by their numbers, which ascend; only their blocks are read.
+
+    Raises
+    ------
+    CorruptError
+        A block that cannot be decoded.
+    """
+    from sdb.packfile.rewrite.rewrite import rows_of_blocks
+
+    rows, wanted, first = [], set(numbers), 0
+    for block, count in enumerate(rows_of_blocks(pack)):
+        own = {number - first for number in wanted if first <= number < first + count}
+        if own:
+            selection = replace(pack.select(), blocks=(block,))
+            listed = enumerate(pack.selected_rows(selection))
+            rows += [row for number, row in listed if number in own]
+        first += count
+    return rows
 
 
 def is_checked(schema: TableSchema | None) -> bool:
@@ -76,21 +103,33 @@ def is_checked(schema: TableSchema | None) -> bool:
     return schema is not None and schema.mode != OBSERVE
 
 
-def _all_conform(pack: Packfile, schema: TableSchema, era: int) -> bool:
-    """Return whether columns of all rows tell that none departs."""
-    if any(not eras.has_rows(schema, column, era) for _, _, column in walk(schema.columns)):
-        return False
-    scan = Scan([(pack, pack.select())])
+def _suspects(pack: Packfile, schema: TableSchema, era: int, *, is_new: bool) -> set[str] | None:
+    """Return the fields of rows in which a value may depart; None: any may."""
+    try:
+        scan = Scan([(pack, pack.select())])
+    except UnsupportedError:  # more fields than columns are made of
+        return None
     fields = list(scan.schema)
-    if _has_unknown(fields, [column.path for column in schema.columns]):
-        return False
-    if not all(_may_conform(column, fields) for column in schema.columns):
-        return False
-    return all(
-        _conforms(column, _value(column.path, batch))
-        for batch in scan.batches()
-        for column in schema.columns
-    )
+    known = {column.path[0] for column in schema.columns}
+    suspects = {field.name for field in fields if field.name not in known}
+    if not is_new:
+        suspects -= {path[0] for path in schema.dropped if len(path) == 1}
+    judged = []
+    for column in schema.columns:
+        inner = [each for _, _, each in walk((column,))]
+        siblings = [each for each in schema.columns if each.path[0] == column.path[0]]
+        is_plain = all(eras.has_rows(schema, each, era) for each in inner)
+        paths = [each.path for each in siblings]
+        own = [field for field in fields if field.name == column.path[0]]
+        if is_plain and _may_conform(column, fields) and not _has_unknown(own, paths):
+            judged.append(column)
+        else:
+            suspects.add(column.path[0])
+    for batch in scan.batches() if judged else ():
+        for column in judged:
+            if column.path[0] not in suspects and not _conforms(column, _value(column.path, batch)):
+                suspects.add(column.path[0])
+    return suspects
 
 
 def _has_unknown(fields: list[pa.Field], paths: list[Path]) -> bool:

@@ -14,7 +14,7 @@ from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.format.keys import TableKeys, short_digest
 from sdb.table.format.versionref import MAIN
-from sdb.table.packfiles.conformance import departing_rows, is_checked
+from sdb.table.packfiles.conformance import departing_rows, is_checked, numbered_rows
 from sdb.table.packfiles.schemas import shown_value
 from sdb.table.schema.columns import QUARANTINE, REJECT, TableSchema
 
@@ -162,12 +162,19 @@ def check_spark(rules: RowRules | None) -> None:
 
 
 def quarantine(
-    root: TableRoot, keys: TableKeys, rows: Sequence[DepartingRow], commit_id: str
+    root: TableRoot,
+    keys: TableKeys,
+    pack: Packfile,
+    rows: Sequence[DepartingRow],
+    commit_id: str,
 ) -> None:
     """Put rows that depart into the table ``rejected`` of the database, each with its reasons.
 
     This is a version of its own, before that of the other rows. The same rows of the same commit
     come in once.
+
+    * ``pack``: The packfile that has the rows.
+    * ``commit_id``: That of the commit that brings the others.
 
     Raises
     ------
@@ -181,15 +188,16 @@ def quarantine(
     name = f"{keys.database}.{keys.table}"
     at = ion.instant_from_us(REAL.now_us())
     texts = []
-    for departing in rows:
+    contents = numbered_rows(pack, [departing.number for departing in rows])
+    for departing, row in zip(rows, contents, strict=True):
         reasons = [f"{each.column}: {each.reason}" for each in departing.departures]
-        texts.append({"table": name, "at": at, "reason": "; ".join(reasons), "row": departing.row})
+        texts.append({"table": name, "at": at, "reason": "; ".join(reasons), "row": row})
     encoded = b"".join(map(ion.dumps, texts))
 
     def pieces() -> Generator[bytes]:
         yield encoded
 
-    digest = short_digest(b"".join(ion.dumps(departing.row) for departing in rows))
+    digest = short_digest(b"".join(map(ion.dumps, contents)))
     own_id = f"{_OPERATION}-{short_digest(f'{name} {commit_id} {digest}'.encode())}"
     target = TableKeys(keys.database, REJECTED)
     source = Input("rows that depart", "ion", source=pieces)

@@ -10,6 +10,9 @@
 ``adopt``       a schema as a user has written it, in the place of another
 ``merge``       three-way merge of the schemas of branches
 ``difference``  differences between the schemas of two versions
+``fieldmarks``  what a schema says of the fields of stored rows
+``arrowtypes``  types of columns for Arrow
+``fitting``     columns of Arrow in these types; what does not fit is null
 ``conform``     what readers get of a row, and how a row departs from the schema
 ==============  ==============================================================================
 

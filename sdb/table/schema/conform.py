@@ -9,7 +9,7 @@ from __future__ import annotations
 from sdb import ion
 from sdb.records import record
 from sdb.table.schema import eras
-from sdb.table.schema.columns import DAY_US, ITEMS, VALUES, fits_decimal, shown
+from sdb.table.schema.columns import DAY_US, ITEMS, VALUES, fits_decimal, instant_us, shown
 from sdb.table.schema.types import (
     BINARY,
     BOOLEAN,
@@ -22,12 +22,13 @@ from sdb.table.schema.types import (
     DecimalType,
     ListType,
     MapType,
+    ScalarType,
     StructType,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from sdb.table.schema.columns import Path, TableColumn, TableSchema
@@ -66,8 +67,16 @@ def _shown(
         if value is not _MISSING:
             result[column.name] = _inner(schema, column.type, value, era)
         elif column.default is not None:
-            result[column.name] = column.default
+            result[column.name] = shown_default(column)
     return result
+
+
+def shown_default(column: TableColumn) -> object:
+    """Return what rows without the field of a column show: an instant for the text of one."""
+    default = column.default
+    is_instant = column.type in {TIMESTAMP, DATE} and isinstance(default, str)
+    us = instant_us(str(default)) if is_instant else None
+    return default if us is None else ion.instant_from_us(us)
 
 
 def _inner(schema: TableSchema, kind: ColumnType, value: Any, era: int) -> Any:  # noqa: ANN401
@@ -81,7 +90,7 @@ def _inner(schema: TableSchema, kind: ColumnType, value: Any, era: int) -> Any: 
 
 
 def _value_at(schema: TableSchema, column: TableColumn, row: Mapping[str, Any], era: int) -> Any:  # noqa: ANN401 - of any type
-    if not eras.has_rows(schema, column, era):
+    if column.since and not eras.has_rows(schema, column, era):
         return _MISSING
     value: Any = row
     for name in column.path:
@@ -127,7 +136,10 @@ class _Judge:
         self, paths: tuple[Path, ...], row: Mapping[str, Any], names: Path, path: Path
     ) -> Iterator[Departure]:
         """Find fields that are no column, and lead to none."""
+        plain = {rest[0] for rest in paths if len(rest) == 1}
         for name, value in row.items():
+            if name in plain:
+                continue
             inner = tuple([rest[1:] for rest in paths if rest[0] == name])
             own, own_path = (*names, name), (*path, name)
             if all(inner) and own_path in self._dropped:
@@ -163,24 +175,34 @@ class _Judge:
                 yield from self._of_value(kind, part, names, path)
 
 
-def has_type(kind: ColumnType, value: Any) -> bool:  # noqa: ANN401, PLR0911 - a type each
+def has_type(kind: ColumnType, value: Any) -> bool:  # noqa: ANN401 - of any type
     """Return whether a value without parts is of a type."""
-    if kind == VARIANT:
-        return True
-    if kind == BOOLEAN:
-        return type(value) is bool
-    if kind == INTEGER:
-        return type(value) is int and value in _INTEGERS
-    if kind == DOUBLE:
-        return type(value) is float or (type(value) is int and abs(value) <= _MOST_EXACT)
-    if isinstance(kind, DecimalType):
-        return type(value) in {int, float} and fits_decimal(kind, value)
-    if kind == STRING:
-        return isinstance(value, str)
-    if kind == BINARY:
-        return isinstance(value, bytes)
+    if isinstance(kind, ScalarType):
+        return _TESTS[kind.name](value)
+    return (
+        isinstance(kind, DecimalType) and type(value) in {int, float} and fits_decimal(kind, value)
+    )
+
+
+def _is_double(value: Any) -> bool:  # noqa: ANN401 - of any type
+    return type(value) is float or (type(value) is int and abs(value) <= _MOST_EXACT)
+
+
+def _is_date(value: Any) -> bool:  # noqa: ANN401 - of any type
     us = ion.instant_to_us(value)
-    return us is not None and (kind == TIMESTAMP or (kind == DATE and us % DAY_US == 0))
+    return us is not None and us % DAY_US == 0
+
+
+_TESTS: dict[str, Callable[[Any], bool]] = {
+    VARIANT.name: lambda _: True,
+    BOOLEAN.name: lambda value: type(value) is bool,
+    INTEGER.name: lambda value: type(value) is int and value in _INTEGERS,
+    DOUBLE.name: _is_double,
+    STRING.name: lambda value: isinstance(value, str),
+    BINARY.name: lambda value: isinstance(value, bytes),
+    TIMESTAMP.name: lambda value: ion.instant_to_us(value) is not None,
+    DATE.name: _is_date,
+}
 
 
 def type_name(value: Any) -> str:  # noqa: ANN401 - of any type

@@ -30,8 +30,17 @@ def schema_of(state: VersionState | None) -> TableSchema | None:
         It is malformed.
     """
     data = b"" if state is None else state.schema
-    if not data:
-        return None
+    return unpacked_schema(data) if data else None
+
+
+def unpacked_schema(data: bytes) -> TableSchema:
+    """Return the schema that a version keeps.
+
+    Raises
+    ------
+    CorruptError
+        It is malformed.
+    """
     schema = _KNOWN.get(data)
     if schema is None:
         try:

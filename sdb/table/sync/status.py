@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sdb.table.format.inputnodes import TakenInput
 
 _LOCAL = "file://"
+_GONE = "its table has other files now, and its rows were deleted"
 
 
 class InputState(enum.Enum):
@@ -86,7 +87,8 @@ def input_states(
     * ``check``: Whether to look for what has changed or vanished: on S3 by listing the folders of
       the inputs, elsewhere by reading them.
 
-    Yields: An input. One that failed and has changed since is failed.
+    Yields: An input. A file that a Delta or Iceberg table does not have any more has vanished, also
+    without `check`. One that failed and has changed since is failed.
 
     Raises
     ------
@@ -108,6 +110,10 @@ def input_states(
             version = LakePosition.from_text(entry.etag).version
             reason = f"version {version}"
             yield InputStatus(entry.path, entry.etag, entry.number, InputState.TAKEN, reason)
+            continue
+        if entry.is_failed and is_lake_input(entry.path):
+            facts = (entry.path, entry.etag, entry.number, InputState.VANISHED, _GONE)
+            yield InputStatus(*facts)
             continue
         state = InputState.FAILED if entry.is_failed else InputState.TAKEN
         if check and not entry.is_failed:

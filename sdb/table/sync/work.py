@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from sdb.table.sync.lakes import LakeStep
     from sdb.table.sync.packing import InputPacking, PackedInputs
 
-_GONE_FROM = "the table has other files now, and its rows were deleted"
 _GONE = "it vanished, and its rows were deleted"
 
 
@@ -205,7 +204,7 @@ class Prepared:
             for new_input in self.flawed
             if not new_input.is_forced
         ]
-        reason = _GONE if step is None else _GONE_FROM
+        reason = _GONE if step is None else ""  # files of other systems go as a rule
         inputs += [
             ChangedInput(uri, "", FAILED, is_forced=True, reason=reason) for uri in self.gone
         ]

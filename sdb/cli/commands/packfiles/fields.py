@@ -11,7 +11,10 @@ from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.packfile.read.fields import Inventory
     from sdb.packfile.read.resolve import PackfileReference
+    from sdb.packfile.trailer.fieldcounts import FieldPath
+    from sdb.table.schema.fieldmarks import FieldMark
 
 EXAMPLES = (
     "sdb fields events.zion",
@@ -50,12 +53,15 @@ def command(
     with Sources(context, root) as sources:
         references = sources.resolve(packfiles)
         if stats:
+            sources.tell_stored("--stats is of")
             _print_stats(references, match, threads, progress, as_json=as_json)
         else:
-            _print_fields(references, match, as_json=as_json)
+            _print_fields(references, match, sources, as_json=as_json)
 
 
-def _print_fields(references: list[PackfileReference], match: str | None, *, as_json: bool) -> None:
+def _print_fields(
+    references: list[PackfileReference], match: str | None, sources: Sources, *, as_json: bool
+) -> None:
     from sdb import notes
     from sdb.packfile.inspect.describe import fields
     from sdb.packfile.read.fields import as_facts
@@ -65,8 +71,13 @@ def _print_fields(references: list[PackfileReference], match: str | None, *, as_
         notes.warn(
             f"{name} does not tell its fields; sdb pack -o NEW.zion {name} makes one that does"
         )
+    marks = _marks(sources, inventory)
     if as_json:
-        output.say_json(as_facts(inventory))
+        facts = as_facts(inventory)
+        for field, listed in zip(inventory.fields, facts["fields"], strict=True):  # type: ignore[call-overload]
+            if (mark := marks.get(field.path)) is not None:
+                listed |= {"column": mark.column or None, "departs": mark.departs or None}
+        output.say_json(facts)
         return
     from sdb.view.fieldlist import draw
 
@@ -75,6 +86,25 @@ def _print_fields(references: list[PackfileReference], match: str | None, *, as_
         inventory, columns=output.columns(), is_nested=is_nested, can_draw=output.can_draw()
     )
     output.say(output.plain(text.removesuffix("\n")))
+    for field in inventory.fields:
+        if (mark := marks.get(field.path)) is not None:
+            if mark.departs:
+                output.say(output.plain(f"! {field.name}: {mark.departs}"))
+            elif mark.column not in {"", field.name.replace("[]", "")}:
+                output.say(output.plain(f"  {field.name} is the column {mark.column}"))
+
+
+def _marks(sources: Sources, inventory: Inventory) -> dict[FieldPath, FieldMark]:
+    """Return what the schema of the only table says of its fields; nothing where it has none."""
+    if not sources.schemas:
+        return {}
+    schemas = list(sources.schemas.values())
+    if len(schemas) > 1:
+        sources.tell_stored("fields of several tables are those of")
+        return {}
+    from sdb.table.schema.fieldmarks import field_marks
+
+    return field_marks(schemas[0], inventory.fields)
 
 
 def _print_stats(

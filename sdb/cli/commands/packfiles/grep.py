@@ -124,6 +124,7 @@ def command(
         Meter("searching", progress, quiet=shown or quiet) as meter,
     ):
         resolved = sources.resolve(places)
+        sources.tell_stored("grep searches")
         sources_named = {reference.name for reference in resolved}
         if quiet or files or count:
             counts = grep.counts(

@@ -58,8 +58,8 @@ def command(
     form = shown.form(fmt)
     since, until = period(since, until)
     chosen = names(fields)
+    times = (since, until, time_field)
     if where is not None:
-        times = (since, until, time_field)
         tables_root = root or context.obj or ""
         shown.select(packfile, where, rows, form, chosen, times, root=tables_root, strict=strict)
         return
@@ -69,8 +69,14 @@ def command(
     direct = form in {"csv", "tsv", "ion-text"} or (form == "json" and not terminal)
     target = io.BytesIO() if terminal or not direct else output.binary()
     with Sources(context, root) as sources:
+        references = sources.resolve([packfile])
+        if sources.schemas:
+            shown.select(
+                packfile, None, rows, form, chosen, times, root=sources.root, strict=strict
+            )
+            return
         unpack(
-            sources.resolve([packfile]),
+            references,
             target,
             fmt=form if direct else "json",
             fields=chosen,

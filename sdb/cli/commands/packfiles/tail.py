@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 from sdb import bounds
@@ -64,11 +65,23 @@ def command(
     choice |= {"time_field": time_field, "strict": strict}
     with Sources(context, root) as sources:
         references = sources.resolve([packfile])
-        if form != "ion-text":
+        if sources.schemas:
+            from sdb.query.selected import last_selected
+
+            choice.pop("strict")
+            columns, last = last_selected(sources.schemas, references, rows, **choice)
+            if form != "ion-text":
+                from sdb.packfile.inspect.describe import plain
+
+                lines = [json.dumps(plain(row), ensure_ascii=False) for row in last]
+                shown.show([f"{line}\n".encode() for line in lines], form, columns)
+                return
+        elif form != "ion-text":
             shown.show(tail.last_lines(references, rows, **choice), form, chosen)
             return
+        else:
+            last = tail.last_rows(references, rows, **choice)
         from sdb.packfile.export import iontext
 
         indent = sys.stdout.isatty()
-        last = tail.last_rows(references, rows, **choice)
         shown.say(output.plain(iontext.text(row, indent=indent)) for row in last)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from sdb import formats
 from sdb.cli import output
@@ -93,30 +94,36 @@ def command(
     safety = output.csv_safety(fmt, target, wanted=safe_csv, refused=no_safe_csv)
     output.prepare(verbose=verbose, unverified=no_verify)
     since, until = period(since, until)
+    select = partial(
+        _write_selected,
+        packfiles,
+        where,
+        (fmt, compression, target),
+        force=force,
+        safety=safety,
+        verbose=verbose,
+        progress=progress,
+        root=root or context.obj or "",
+        fields=names(fields),
+        strict=strict,
+        since=since,
+        until=until,
+        time_field=time_field,
+        limit=limit,
+        threads=threads,
+    )
     if where is not None:
         if blocks is not None or no_verify:
             raise UsageError("with --where neither --blocks nor --no-verify is possible")
-        _write_selected(
-            packfiles,
-            where,
-            (fmt, compression, target),
-            force=force,
-            safety=safety,
-            verbose=verbose,
-            progress=progress,
-            root=root or context.obj or "",
-            fields=names(fields),
-            strict=strict,
-            since=since,
-            until=until,
-            time_field=time_field,
-            limit=limit,
-            threads=threads,
-        )
+        select()
         return
     quiet = target == "-" and sys.stdout.isatty()
     with Sources(context, root) as sources:
         references = sources.resolve(packfiles)
+        if sources.schemas and blocks is None:
+            select()
+            return
+        sources.tell_stored("--blocks writes")
         output.check_apart(target, [reference.location for reference in references])
         with (
             Meter("unpacking", progress, quiet=quiet) as meter,
@@ -145,7 +152,7 @@ def command(
 
 def _write_selected(
     packfiles: list[str],
-    where: str,
+    where: str | None,
     form: tuple[str, str, str],
     *,
     force: bool,
@@ -154,9 +161,11 @@ def _write_selected(
     progress: str,
     **choice: Any,  # noqa: ANN401 - those of `selected`
 ) -> None:
-    """Write the rows for which a condition is true: the answer to a query."""
+    """Write the rows for which a condition is true: the answer to a query.
+
+    * ``where``: The condition; None: all rows.
+    """
     import time
-    from functools import partial
 
     from sdb.cli.following import Following
     from sdb.cli.interrupts import Interruptible

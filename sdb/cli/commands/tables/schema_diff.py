@@ -43,7 +43,7 @@ def command(
     if as_json:
         output.say_json({"changes": [change.as_dict() for change in changes]})
         return
-    from sdb.cli.render.schemas import difference_lines
+    from sdb.view.schemachanges import difference_lines
 
     for line in difference_lines(changes):
         output.say(output.plain(line))

@@ -11,6 +11,7 @@ module          holds
 `arithmetic`    `+ - * / %` and operators of bits
 `ordering`      terms of ORDER BY where rows without a key are kept
 `case_values`   values that are one of several: passed on, chosen
+`schemavalues`  rows and structs whose columns have other names
 `constructors`  lists and structures put together
 `casts`         CAST, TRY_CAST, NUMBER and DECIMAL
 ==============  =================================================

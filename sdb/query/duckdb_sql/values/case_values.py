@@ -57,6 +57,13 @@ class PassedValue(Value):
 
 def passed(relation: Relation, value: Value, *, optional: bool = False) -> Value:
     """Pass a value through a relation."""
+    new = _passed(relation, value, optional=optional)
+    if new is not value and (value.is_column or value.declared is not None):
+        new.is_column, new.declared = value.is_column, value.declared
+    return new
+
+
+def _passed(relation: Relation, value: Value, *, optional: bool) -> Value:
     if not optional and isinstance(value, (Constant, Null)):
         return value
     if isinstance(value, Nothing):

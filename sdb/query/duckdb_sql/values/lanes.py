@@ -33,6 +33,7 @@ from sdb.query.plan.columns import Shape
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.syntax.ast import Constant as ConstantValue
+    from sdb.table.schema.types import ColumnType
 
 SQL_TYPES = {
     "t": "UTINYINT",
@@ -67,6 +68,9 @@ class Value:
     wide: bool = False  # whether, if it is one, its lane of whole numbers may be beyond BIGINT
     # Bounds of such numbers, where these are known and doubles tell all between them apart
     bounds: tuple[int, int] | None = None
+    # Whether it is a column of a schema, which is there even if no row has a value
+    is_column: bool = False
+    declared: ColumnType | None = None  # the type that a schema says it has
 
     def lane(self, letter: str) -> str:
         """Return SQL of a lane."""
@@ -84,6 +88,11 @@ class Value:
         if not self.mask & (LIST if isinstance(step, int) else STRUCT):
             return Nothing()
         return Keyed(self.lane("k")).step(step)
+
+    @property
+    def stored(self) -> Value:
+        """The value as rows have it, whatever a schema says of it."""
+        return self
 
     @property
     def shape(self) -> Shape:
