@@ -210,18 +210,18 @@ def test_a_key_ignores_only_what_no_answer_depends_on() -> None:
 
 
 def test_what_is_remembered_has_a_bound() -> None:
-    kept = repeats.Repeats(lambda _: READING)
+    memory = repeats.Repeats(lambda _: READING)
     body = b"x" * 1000
     key = repeats.key_of(b"/q", None, [])
     assert key is not None
     for number in range(20_000):
         url = b"/q?%d%s" % (number, b"y" * 3000)
-        kept.put((url, *key[1:]), remembered(body))
-    assert 1000 < len(kept._known) < 10_000
+        memory.put((url, *key[1:]), remembered(body))
+    assert 1000 < len(memory._known) < 10_000
     long = b"/q?" + b"y" * 90_000
-    kept.put((long, *key[1:]), remembered(body))
-    assert kept.answer((long, *key[1:]), []) is None
-    answer = kept.answer((url, *key[1:]), [(b"date", b"now")])
+    memory.put((long, *key[1:]), remembered(body))
+    assert memory.answer((long, *key[1:]), []) is None
+    answer = memory.answer((url, *key[1:]), [(b"date", b"now")])
     assert answer is not None
     assert answer.startswith(b"HTTP/1.1 200 OK\r\netag: a\r\ndate: now\r\n")
     assert answer.endswith(b"\r\n\r\n" + body)
