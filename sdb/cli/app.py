@@ -44,7 +44,7 @@ _BARE = {
 _GROUP_HELP = {
     "schema": "Columns of a table: infer, show, set, check and compare them.",
     "spark": "Pack on Spark; build the environment of its executors.",
-    "export": "Mirror a table in the formats of others.",
+    "export": "Mirror a table as Delta or Iceberg; write it as Parquet.",
 }
 _FIRST_DAY = """\
   sdb pack events.json.gz               pack rows into events.zion

@@ -223,6 +223,11 @@ class TableMirror:
                 "its rows are mirrored with the next version of sdb"
             )
         versions = list(todo.versions)
+        if versions and handle.schema_data:
+            notes.warn(
+                f"{self.name} has a schema: the mirror has the fields of its rows, by the names "
+                "and types that they are stored with"
+            )
         if (self.squash or self.restart) and versions:
             self._commit_steps([self._joint_step(handle, versions, mirrored)], application)
         else:
@@ -342,7 +347,7 @@ class TableMirror:
             for step in steps:
                 if self._is_stopped:
                     return
-                with _held(step.handle):
+                with held(step.handle):
                     actions = self._actions(step, columns, table_columns, application, pool)
                 if not self._log.put(actions):
                     raise _OvertakenError
@@ -382,7 +387,7 @@ class TableMirror:
         for mark, descriptor in packs.items():
             known = self._columns.get(mark)
             if known is None:
-                with _opened(handle, descriptor) as pack:
+                with opened_packfile(handle, descriptor) as pack:
                     known = columns_of(pack)
             yield mark, known
 
@@ -495,7 +500,7 @@ class TableMirror:
         names: dict[str, str],
     ) -> tuple[str, ParquetFile]:
         path = _path(mark, layout, names)
-        with _opened(handle, descriptor) as pack:
+        with opened_packfile(handle, descriptor) as pack:
             if not layout:
                 what = f"{descriptor.key} has rows without any field, of which no file can be made"
                 raise UnsupportedError(what)
@@ -621,7 +626,8 @@ def _change(name: str, before: ColumnType, after: ColumnType) -> str:
 
 
 @contextmanager
-def _opened(handle: TableHandle, descriptor: Descriptor) -> Iterator[Packfile]:
+def opened_packfile(handle: TableHandle, descriptor: Descriptor) -> Iterator[Packfile]:
+    """Open a packfile of a version with its whole trailer."""
     objects = OpenObjects(1)
     try:
         yield whole_packfile(handle.root, descriptor.checked(), objects)
@@ -630,7 +636,7 @@ def _opened(handle: TableHandle, descriptor: Descriptor) -> Iterator[Packfile]:
 
 
 @contextmanager
-def _held(handle: TableHandle) -> Iterator[None]:
+def held(handle: TableHandle) -> Iterator[None]:
     """Keep the packfiles of a version from being collected while they are read."""
     lease = hold(handle)
     try:

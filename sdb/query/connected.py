@@ -237,7 +237,7 @@ class Connection:
             Whether to try inputs again that failed before.
         changed, vanished : str
             What to do with rows of inputs that have changed, or are gone: ``keep``, or as in
-            docs/tables.md.
+            docs/tables.md. If not given they stay; those of Delta and Iceberg tables follow these.
         branch : str
             The branch that gets the rows.
         author : str

@@ -78,7 +78,7 @@ COMMANDS = tuple(name for names in ROOMS.values() for name in names)
 GROUPS = {
     "schema": ("infer", "show", "set", "check", "diff"),
     "spark": ("env", "pack"),
-    "export": ("delta", "iceberg"),
+    "export": ("delta", "iceberg", "parquet"),
 }
 """Those that have commands of their own."""
 

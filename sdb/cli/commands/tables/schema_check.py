@@ -29,7 +29,7 @@ def command(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
-    """Count the rows that depart from the schema, by column and reason, with an example.
+    """Count the rows that depart from the schema, by column and reason.
 
     The exit code is 1 if rows depart.
     """

@@ -1,0 +1,74 @@
+"""`sdb export parquet`."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb import sizes
+from sdb.cli import output
+from sdb.cli.meter import Meter
+from sdb.cli.options import (
+    AsJson,
+    NextWord,
+    ProgressMode,
+    Quiet,
+    Replace,
+    Root,
+    TableVersion,
+    Threads,
+)
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.tablenames import joined_table, opened_table
+from sdb.errors import UsageError
+from sdb.typed import Annotated
+
+EXAMPLES = (
+    "sdb export parquet --root lake web.gha gha/",
+    "sdb export parquet --root lake web.gha@-1 days/ --partition-by 'day(created_at)'",
+)
+
+
+def command(
+    context: Context,
+    name: TableVersion,
+    target: Annotated[str, Argument(metavar="FOLDER", help="The folder; it must not exist.")],
+    last: NextWord = None,
+    partition_by: Annotated[
+        str,
+        Option(
+            "--partition-by",
+            metavar="KEY,...",
+            help="Folders by these: fields, or year, month, day or hour of a time.",
+        ),
+    ] = "",
+    force: Replace = False,
+    threads: Threads = None,
+    root: Root = None,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a table, or a version of it, as a folder of Parquet files.
+
+    The folder appears when it is complete. Folders within it, such as type=PushEvent, are those
+    that Hive makes.
+    """
+    from sdb.exchange.dataset import FolderKey, write_dataset
+
+    name, words = joined_table(name, target, last)
+    if not words:
+        raise UsageError(f"{name} is the table: no folder to write to", expected="DB.TABLE FOLDER")
+    keys = [FolderKey.parse(text) for text in partition_by.split(",")] if partition_by else []
+    handle = opened_table(context, root, name)
+    with Meter("exporting", progress, quiet=quiet) as meter:
+        written = write_dataset(
+            handle, words[0], keys, overwrite=force, threads=threads, progress=meter
+        )
+    if as_json:
+        output.say_json(written.as_dict())
+    elif not quiet:
+        files = f"{written.files:,} file{'' if written.files == 1 else 's'}"
+        text = (
+            f"{written.location}: {files}, {written.rows:,} rows, {sizes.human(written.size_bytes)}"
+        )
+        output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
