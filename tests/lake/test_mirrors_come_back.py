@@ -25,7 +25,12 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+FIRST, *OTHERS = SAMPLES
+
+
+@pytest.mark.parametrize(
+    "name", [FIRST, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+)
 def test_each_version(run: Run, tmp_path: Path, name: str) -> None:
     columns, condition = SAMPLES[name]
     root, path = tmp_path / "lake", tmp_path / "lake/mirror"
