@@ -154,11 +154,14 @@ class TableMirror:
     env: Environment = REAL
     log: MirrorLog | None = None  # None: that of a Delta table
     _columns: dict[str, Columns] = field(default_factory=dict, repr=False)
+    _done_bytes: int = 0
+    _total_bytes: int = 0
     _counts: Counter[str] = field(default_factory=Counter, repr=False)
 
     @property
     def _log(self) -> MirrorLog:
         if self.log is None:
+            check_scheme(self.location)
             self.log = DeltaLog(self.location)
         return self.log
 
@@ -205,8 +208,6 @@ class TableMirror:
         )
 
     def _update(self) -> MirrorReport:
-        if self.log is None:
-            check_scheme(self.location)
         handle = open_table(self.root, self.database, self.table)
         state = handle.state
         if state is None:
@@ -343,6 +344,10 @@ class TableMirror:
         table_columns = chosen_columns(columns)
         self._note_texts(table_columns)
         self._log.prepare(table_columns)
+        self._done_bytes = 0
+        self._total_bytes = sum(
+            descriptor.size_bytes for step in steps for descriptor in step.added.values()
+        )
         with ThreadPoolExecutor(self._workers(steps)) as pool:
             for step in steps:
                 if self._is_stopped:
@@ -416,13 +421,7 @@ class TableMirror:
         if changed or self.restart:
             renewed, replaced = self._renewed(step, table_columns, changed)
             added |= renewed
-        names = published(table_columns)
-        layouts = {mark: layout_of(table_columns, self._columns[mark]) for mark in added}
-
-        def write(mark: str) -> tuple[str, ParquetFile]:
-            return self._write(step.handle, mark, added[mark], layouts[mark], names)
-
-        files = list(pool.map(write, added))
+        files = self._written(step, added, table_columns, pool)
         is_change = not step.has_same_rows or bool(replaced)
         now_ms = self.env.now_us() // 1000
         actions: list[LogAction] = [self._commit_info(step, added, [*removed, *replaced])]
@@ -454,6 +453,28 @@ class TableMirror:
                 }
             )
         return actions
+
+    def _written(
+        self,
+        step: _Step,
+        added: dict[str, Descriptor],
+        table_columns: Columns,
+        pool: ThreadPoolExecutor,
+    ) -> list[tuple[str, ParquetFile]]:
+        """Write the files of packfiles, and return their paths and what is in them."""
+        names = published(table_columns)
+        layouts = {mark: layout_of(table_columns, self._columns[mark]) for mark in added}
+
+        def write(mark: str) -> tuple[str, ParquetFile]:
+            return self._write(step.handle, mark, added[mark], layouts[mark], names)
+
+        files: list[tuple[str, ParquetFile]] = []
+        for mark, written in zip(added, pool.map(write, added), strict=True):
+            files.append(written)
+            self._done_bytes += added[mark].size_bytes
+            if self.progress is not None:
+                self.progress(self._done_bytes, max(self._total_bytes, self._done_bytes))
+        return files
 
     def _changed_types(self, table_columns: Columns) -> dict[str, str]:
         """Return the columns of the mirror that get another type, and how."""

@@ -451,8 +451,8 @@ class Connection:
         --------
         >>> text = "SELECT COUNT(*) AS n FROM web.gha WHERE type = $type"
         >>> stored = db.store_query("events", text, params=["type:text"])
-        >>> list(db.run_query("events", {"type": "ForkEvent"}))
-        [{'n': 25}]
+        >>> list(db.run_query("events", {"type": "NoSuchEvent"}))
+        [{'n': 0}]
         """
         import time
 
