@@ -34,7 +34,7 @@ from sdb.table.history.overlaps import (
     packfiles_of_base,
 )
 from sdb.table.history.rowtrace import counts_between, is_traced
-from sdb.table.history.schemas import merged_schema
+from sdb.table.schema.versions import merged_schema
 from sdb.table.schema.merge import SchemaConflictError
 
 TYPE_CHECKING = False
