@@ -345,10 +345,6 @@ class RemoteTable(Table):
         """Refuse: packfiles are where the root is."""
         raise refused(f"exporting {self._name} as {fmt} to {to}")
 
-    def export(self, fmt: str, to: Location, **_: Any) -> NoReturn:  # noqa: ANN401
-        """Refuse: packfiles are where the root is."""
-        raise refused(f"exporting {self._name} as {fmt} to {to}", hint="where the root is")
-
     def maintain(self, **_: Any) -> Maintained:  # noqa: ANN401 - as of the table of a folder
         """Refuse: objects are where the root is."""
         raise refused(f"maintaining {self._name}")

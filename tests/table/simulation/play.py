@@ -68,6 +68,8 @@ if TYPE_CHECKING:
 JOINT_SHARE = 0.3
 """So many of the seeds have transactions over several tables."""
 
+_SAME_ROWS = {"compact", "expire", "gc", "adopt", "update", "purge", altering.OPERATION}
+
 
 @contextmanager
 def played_parts() -> Iterator[None]:
@@ -437,7 +439,7 @@ def _check_replay(world: World, chain: list[Version]) -> None:
             assert set(map(input_of, gone)) <= set(map(input_of, added)), f"it lost {gone}"
         elif state.operation == "merge":
             branching.merged_rows(world, added, gone)
-        elif state.operation in {"compact", "expire", "gc", "adopt", "update", "purge", altering.OPERATION}:
+        elif state.operation in _SAME_ROWS:
             assert not added
             assert not gone
             if state.operation == "update" and not world.has_foreign:
