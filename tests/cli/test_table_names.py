@@ -98,7 +98,7 @@ def test_versions_without_an_option(run: Any, lake: Path) -> None:
         ("gc web.gha@1", "is a version of a table"),
         ("create web.gha definition.json --input x", "there are two definitions"),
         ("create web definition.json", "web.definition.json: a definition is needed"),
-        ("create web.new", 'sdb exec "CREATE TABLE web.new"'),
+        ("create web.new", "sdb exec --root lake 'CREATE TABLE web.new'"),
         ("insert web", "'web' alone is a database"),
     ],
 )
