@@ -239,13 +239,17 @@ class Table(TableRows):
     def maintain(self, **options: Unpack[MaintainOptions]) -> Maintained:
         """Keep the table small; options as in :meth:`sdb.Connection.maintain`."""
         from sdb.exchange.policies import Exporter
+        from sdb.query.columnrows import packfile_columns
         from sdb.table.upkeep.maintain import TableChoice, maintain_tables
 
         self._check_main()
         keys = self._handle.keys
         chosen = TableChoice(keys.database, keys.table)
         maintained = maintain_tables(
-            self._handle.root, chosen, export=Exporter(options.get("stop")), **options
+            self._handle.root,
+            chosen,
+            export=Exporter(options.get("stop"), packfile_columns),
+            **options,
         )
         self._reopen()
         return maintained
