@@ -12,6 +12,7 @@
 ``mirror``        a mirror of a table
 ``checkpoints``   checkpoints of the log, by `deltalake`
 ``dataset``       a version as a plain folder of Parquet files
+``exports``       exports by the name of a format, for Python
 ``policies``      mirrors that definitions declare: kept up, and how far behind
 ``follow``        a mirror that is brought up to date again and again
 ================  =========================================================================

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from threading import Event
-    from typing import Any, TypeAlias
+    from typing import Any, TypeAlias, TypeVar
 
     import pyarrow as pa
 
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from sdb.table.format.state import VersionState
     from sdb.table.schema.columns import TableSchema
 
+    _Result = TypeVar("_Result")
     ReadColumns: TypeAlias = Callable[
         [TableHandle, Descriptor, Sequence[str], "int | None"],
         AbstractContextManager[tuple[Iterator[pa.RecordBatch], dict[str, int]]],
@@ -171,11 +172,14 @@ class TableMirror:
     log: MirrorLog | None = None  # None: that of a Delta table
     read: ReadColumns | None = None
     _columns: dict[str, Columns] = field(default_factory=dict, repr=False)
+    _done_bytes: int = 0
+    _total_bytes: int = 0
     _counts: Counter[str] = field(default_factory=Counter, repr=False)
 
     @property
     def _log(self) -> MirrorLog:
         if self.log is None:
+            check_scheme(self.location)
             self.log = DeltaLog(self.location)
         return self.log
 
@@ -222,8 +226,6 @@ class TableMirror:
         )
 
     def _update(self) -> MirrorReport:
-        if self.log is None:
-            check_scheme(self.location)
         handle = open_table(self.root, self.database, self.table)
         state = handle.state
         if state is None:
@@ -360,6 +362,10 @@ class TableMirror:
 
     def _commit_steps(self, steps: list[_Step], application: str) -> None:
         """Write the files of versions, and commit one version after the other."""
+        self._done_bytes = 0
+        self._total_bytes = sum(
+            descriptor.size_bytes for step in steps for descriptor in step.added.values()
+        )
         for has_columns, group in groupby(steps, lambda step: self._has_columns(step.handle)):
             if self._is_stopped:
                 return
@@ -464,13 +470,7 @@ class TableMirror:
         if changed or self.restart or self._had_schema:
             renewed, replaced = self._renewed(step, table_columns, changed)
             added |= renewed
-        names = published(table_columns)
-        layouts = {mark: layout_of(table_columns, self._columns[mark]) for mark in added}
-
-        def write(mark: str) -> tuple[str, ParquetFile]:
-            return self._write(step.handle, mark, added[mark], layouts[mark], names)
-
-        files = list(pool.map(write, added))
+        files = self._written(step, added, table_columns, pool)
         metadata = None
         if is_wider or self.restart:
             schema = schema_text(table_columns)
@@ -498,7 +498,7 @@ class TableMirror:
         def write(mark: str) -> tuple[str, ParquetFile, dict[str, int]]:
             return self._write_columns(step.handle, mark, added[mark], layouts[mark], columns)
 
-        written = list(pool.map(write, added))
+        written = list(self._counted(added, pool.map(write, added)))
         self._note_misfits(schema, [misfits for _, _, misfits in written])
         metadata = None
         if is_other or before.get("schemaString") != columns.schema_text:
@@ -652,6 +652,32 @@ class TableMirror:
                 }
             )
         return actions
+
+    def _written(
+        self,
+        step: _Step,
+        added: dict[str, Descriptor],
+        table_columns: Columns,
+        pool: ThreadPoolExecutor,
+    ) -> list[tuple[str, ParquetFile]]:
+        """Write the files of packfiles, and return their paths and what is in them."""
+        names = published(table_columns)
+        layouts = {mark: layout_of(table_columns, self._columns[mark]) for mark in added}
+
+        def write(mark: str) -> tuple[str, ParquetFile]:
+            return self._write(step.handle, mark, added[mark], layouts[mark], names)
+
+        return list(self._counted(added, pool.map(write, added)))
+
+    def _counted(
+        self, packs: dict[str, Descriptor], results: Iterable[_Result]
+    ) -> Iterator[_Result]:
+        """Yield what was made of packfiles, and show how far it is."""
+        for descriptor, result in zip(packs.values(), results, strict=True):
+            self._done_bytes += descriptor.size_bytes
+            if self.progress is not None:
+                self.progress(self._done_bytes, max(self._total_bytes, self._done_bytes))
+            yield result
 
     def _changed_types(self, table_columns: Columns) -> dict[str, str]:
         """Return the columns of the mirror that get another type, and how."""

@@ -237,7 +237,7 @@ class Connection:
             Whether to try inputs again that failed before.
         changed, vanished : str
             What to do with rows of inputs that have changed, or are gone: ``keep``, or as in
-            docs/tables.md.
+            docs/tables.md. If not given they stay; those of Delta and Iceberg tables follow these.
         branch : str
             The branch that gets the rows.
         author : str
@@ -452,8 +452,8 @@ class Connection:
         --------
         >>> text = "SELECT COUNT(*) AS n FROM web.gha WHERE type = $type"
         >>> stored = db.store_query("events", text, params=["type:text"])
-        >>> list(db.run_query("events", {"type": "ForkEvent"}))
-        [{'n': 25}]
+        >>> list(db.run_query("events", {"type": "NoSuchEvent"}))
+        [{'n': 0}]
         """
         import time
 

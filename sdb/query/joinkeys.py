@@ -88,9 +88,7 @@ class _Finder:
         if LEAST_TIMES * _bytes(self._look(key_filter.keys)) > _bytes(target):
             return None
         rows = self._look(key_filter.keys, is_whole=True) if key_filter.keys.lent else None
-        if rows is not None and not all(
-            engine.holds(rows, (name,)) for name in key_filter.keys.lent
-        ):
+        if rows is not None and not all(_has(rows, name) for name in key_filter.keys.lent):
             return None
         keys = self._values(key_filter.keys, most)
         return None if keys is None else ast.Among(key_filter.target.path, keys)
@@ -121,6 +119,11 @@ class _Finder:
         literals = [_constant(row["key"]) for row in rows if "key" in row]
         known = tuple([literal for literal in literals if literal is not None])
         return known if len(known) == len(literals) <= most else None
+
+
+def _has(rows: TableScan, name: str) -> bool:
+    """Return whether a name is that of a column, or without a schema of a field of any row."""
+    return engine.holds(rows, (name,)) if rows.under is None else rows.under.has(name)
 
 
 def _constant(value: object) -> ast.Literal | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from sdb.errors import UsageError
 from sdb.query.tablerows import TableRows, quoted
 from sdb.table.catalog.handle import open_table
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Unpack
 
+    from sdb.exchange.dataset import WrittenDataset
+    from sdb.exchange.mirror import MirrorReport
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.progress import Progress
     from sdb.query.options import (
@@ -235,6 +239,75 @@ class Table(TableRows):
         collected = collect(root, keys.database, keys.table, grace_seconds=seconds, dry_run=dry_run)
         self._reopen()
         return collected
+
+    def export(
+        self,
+        fmt: str,
+        to: Location,
+        *,
+        squash: bool = False,
+        restart: bool = False,
+        partition_by: Sequence[str] = (),
+        overwrite: bool = False,
+        properties: Mapping[str, str] | None = None,
+        threads: int | None = None,
+    ) -> MirrorReport | WrittenDataset:
+        """Mirror the table in another format, or write this version as Parquet: ``sdb export``.
+
+        Parameters
+        ----------
+        fmt : {"delta", "iceberg", "parquet"}
+            A mirror gets all versions of the branch main that it lacks; Parquet files get the rows
+            of this version.
+        to : path or URL
+            A folder, or an s3:// URL for Delta; ``catalog/namespace.table`` for Iceberg.
+        squash : bool
+            Whether a mirror gets one commit for all versions that are new.
+        restart : bool
+            Whether what a Delta mirror has is replaced by the newest version.
+        partition_by : sequence of str
+            What folders of Parquet files are made by, as in ``["type", "day(created_at)"]``.
+        overwrite : bool
+            Whether a folder of Parquet files may be replaced.
+        properties : mapping, optional
+            Properties of the catalog of Iceberg.
+        threads : int, optional
+            How many threads read and write.
+
+        Returns
+        -------
+        MirrorReport or WrittenDataset
+            What was written: `version`, `files`, `rows`, `size_bytes`.
+
+        Raises
+        ------
+        ExistsError
+            The place has something else.
+        UsageError
+            Another format, or a key that cannot name folders.
+
+        Examples
+        --------
+        >>> table.export("delta", "s3://bucket/gha").version               # doctest: +SKIP
+        3
+        >>> table.at(1).export("parquet", "days").rows                    # doctest: +SKIP
+        1000
+        """
+        from sdb.exchange.exports import export_table
+        from sdb.query.columnrows import packfile_columns
+
+        return export_table(
+            self._handle,
+            fmt,
+            os.fspath(to),
+            squash=squash,
+            restart=restart,
+            partition_by=partition_by,
+            overwrite=overwrite,
+            properties=properties,
+            threads=threads,
+            read=packfile_columns,
+        )
 
     def maintain(self, **options: Unpack[MaintainOptions]) -> Maintained:
         """Keep the table small; options as in :meth:`sdb.Connection.maintain`."""

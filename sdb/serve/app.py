@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sdb.serve.described import NoMembers
-    from sdb.serve.process.repeats import Repeats
+    from sdb.serve.process.repeats import Repeats, RequestKey
     from sdb.serve.queries import AskedQuery
     from sdb.serve.settings import ServerSettings
     from sdb.serve.tags import Tag
@@ -288,7 +288,7 @@ class Gate:
     ) -> None:
         """Remember the answer to a request that may come again, if it was at hand."""
         at_hand: tuple[Tag, bytes] | None = request.scope.get("sdb.at_hand")
-        key = request.scope.get("sdb.key")
+        key: RequestKey | None = request.scope.get("sdb.key")
         if at_hand is None or key is None:
             return
         tag, body = at_hand

@@ -139,6 +139,24 @@ def test_29_11_ctrl_c_in_python(folder: Path, tmp_path: Path, name: str) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ctrl_c_ends_a_join_of_long_series(tmp_path: Path) -> None:
+    query = "SELECT a.x FROM RANGE(100000000) AS a(x), RANGE(1000000) AS b(y) WHERE a.x + b.y = 1"
+    process = subprocess.Popen(
+        [*COMMAND, "query", query],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(TMPDIR=str(tmp_path)),
+        start_new_session=True,
+    )
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    answer = process.communicate(timeout=60)
+    assert time.monotonic() - started < soon(_SOON_SECONDS)
+    assert (process.returncode, *answer) == (130, b"", b"")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_29_11_a_result_that_is_left_open_leaves_nothing(folder: Path, tmp_path: Path) -> None:
     program = "import sdb; r = sdb.sql(\"SELECT DISTINCT k FROM 't.zion'\"); print(len(list(r)))"
     done = subprocess.run(

@@ -122,6 +122,19 @@ def packed(run: Run, form: str, data: bytes, *more: str) -> list[dict[str, Any]]
         ("combined", ACCESS, ACCESS_ROWS),
         ("syslog", SYSLOG, SYSLOG_ROWS),
         ("logfmt", LOGFMT, LOGFMT_ROWS),
+        (
+            r"regex:^(?P<time>\S+ \S+) (?P<text>.*)",
+            b"2026-11-27 20:00:01,234 a\n2026-11-27 20:00:01,2x b\n",
+            [
+                {"time": "2026-11-27T20:00:01.234Z", "text": "a"},
+                {"time": "2026-11-27 20:00:01,2x", "text": "b"},
+            ],
+        ),
+        (
+            "logfmt",
+            b'at="2026-11-27 20:00:01,5 +01:00" n=1,5\n',
+            [{"at": "2026-11-27T19:00:01.5Z", "n": "1,5"}],
+        ),
         ("text", b"one\r\n\n {} \nlast", [{"line": text} for text in ("one", "", " {} ", "last")]),
         (
             PATTERN,
@@ -132,7 +145,7 @@ def packed(run: Run, form: str, data: bytes, *more: str) -> list[dict[str, Any]]
             ],
         ),
     ],
-    ids=["combined", "syslog", "logfmt", "text", "regex"],
+    ids=["combined", "syslog", "logfmt", "comma", "logfmt-comma", "text", "regex"],
 )
 def test_lines_become_rows(run: Run, form: str, data: bytes, rows: list[dict[str, Any]]) -> None:
     assert packed(run, form, data) == rows

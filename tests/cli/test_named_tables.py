@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -204,3 +205,42 @@ def test_completion_and_the_shell_know_tables_versions_and_fields(
     listed_tables = run("--root", "lake", "shell", data=b"\\d\n")
     assert b"web.gha" in listed_tables.stdout
     assert b"n  int" in run("--root", "lake", "shell", data=b"\\d web.gha\n").stdout
+
+
+def test_a_pattern_in_quotes_reads_all_tables_that_match(
+    run: Run, lake: sdb.Connection, tmp_path: Path
+) -> None:
+    for name, number in (("web.other", 7), ("app.gha", 9), ("web.gone", 11)):
+        lake.execute(f"CREATE TABLE {name}")
+        lake.append(name, [{"n": number}])
+    lake.table("web.gha").tag("first", "@1")
+    run("drop", *LAKE, "web.gone")
+
+    def answer(table: str, more: str = "") -> list[int] | bytes:
+        query = f"SELECT n FROM '{table}' AS t {more} ORDER BY n"
+        done = run("query", "--fmt", "json", *LAKE, query)
+        rows = [json.loads(line)["n"] for line in done.stdout.splitlines()]
+        return done.stderr if done.returncode else rows
+
+    assert answer("web.*") == [0, 1, 7]
+    assert answer("*.gha") == [0, 1, 9]
+    assert answer("*.*", "WHERE n > 5") == [7, 9]
+    assert answer("web.g*@first") == [0]
+    nothing = answer("nope.*")
+    assert isinstance(nothing, bytes)
+    assert nothing.startswith(b"sdb: there is no table nope.* below lake")
+    # Files that match count before tables.
+    sdb.pack([{"n": 42}], tmp_path / "lake/web.zion")
+    assert answer("web.*") == [42]
+
+
+def test_the_hint_for_a_table_without_inputs_makes_one(run: Run) -> None:
+    for name in ("web.plain", "web.sel-ect"):
+        refused = run("create", *LAKE, name)
+        assert refused.returncode == 2
+        command = refused.stderr.decode().rpartition("for rows of insert alone, sdb ")[2]
+        words = shlex.split(command)
+        assert words[0] == "exec"
+        assert run(*words).returncode == 0, command
+        assert run("insert", *LAKE, name, "-", data=b'{"n": 1}').returncode == 0
+        assert numbers(run, name) == [1]

@@ -249,3 +249,13 @@ def test_bad_words(run: Run, lake: Path) -> None:
         assert done.returncode == code, done.stderr
         assert text in done.stderr.decode()
     assert contents(lake) == reported
+
+
+def test_a_purge_of_a_field_that_no_row_has_says_so(run: Run, lake: Path) -> None:
+    assert (lake / "db").is_dir()
+    for quiet in ([], ["--quiet"]):
+        done = run("purge", *quiet, "d.t", "--where", f"whom = '{CANARY}'")
+        assert done.returncode == 0
+        assert b'no row of d.t has "whom"; did you mean who?' in done.stderr
+    done = run("purge", "--quiet", "d.t", "--where", "who = 'nobody'")
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -38,7 +38,7 @@ def needs(run: Run, *words: str) -> dict[str, str]:
 def test_a_table_that_is_well(run: Run, lake: Path) -> None:
     done = run("status")
     assert done.returncode == 0
-    assert b"; well\n  3 packfiles of " in done.stdout
+    assert b"; nothing to do\n  3 packfiles of " in done.stdout
     facts = status(run)
     assert (facts["version"], facts["packfiles"], facts["versions"]) == (3, 3, 3)
     assert facts["packfiles_small"] == 3

@@ -129,3 +129,14 @@ def test_the_command(lake: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert (facts["version"], facts["files"], facts["rows"]) == (2, 2, 2)
+
+
+def test_python(lake: Path, tmp_path: Path) -> None:
+    table = sdb.connect(lake).table("web.t")
+    assert table.export("delta", tmp_path / "m").version == 4
+    written = table.at(2).export("parquet", tmp_path / "d", partition_by=["day(at)"])
+    assert (written.version, written.files, written.rows) == (2, 2, 2)
+    with pytest.raises(UsageError, match="unknown format 'orc'"):
+        table.export("orc", tmp_path / "o")
+    with pytest.raises(UsageError, match="export as delta has no option overwrite"):
+        table.export("delta", tmp_path / "m", overwrite=True)

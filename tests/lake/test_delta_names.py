@@ -136,6 +136,23 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     )
 
 
+def test_upkeep(run: Run, tmp_path: Path) -> None:
+    path, folder = tmp_path / "lake/t", tmp_path / "lake/db/d/t"
+    folder.mkdir(parents=True)
+    definition = {"input": [{"pattern": "delta+file://t"}], "upkeep": {"sync": True}}
+    (folder / "definition.json").write_text(json.dumps(definition))
+    write(path, numbers(0, 10))
+    assert b"took 1 input " in run("maintain", "--once", "--root", "lake", "d.t").stderr
+    DeltaTable(str(path)).delete()
+    foreseen = run("maintain", "--once", "--dry-run", "--root", "lake", "d.t").stderr
+    assert b"would have removed rows of 1 input" in foreseen
+    assert b"removed rows of 1 input" in run("maintain", "--once", "--root", "lake", "d.t").stderr
+    assert answer(run, "d.t", "--root", "lake") == {"c": 0, "s": None}
+    shutil.rmtree(path)
+    done = run("sync", "--root", "lake", "d")
+    assert (done.returncode, done.stderr) == (3, b"sdb: d.t: lake/t: there is no Delta table\n")
+
+
 def test_types(tmp_path: Path) -> None:
     """All types of Delta become what those of Parquet files do."""
     moment = datetime(2026, 11, 27, 1, 2, 3, 4567)  # noqa: DTZ001

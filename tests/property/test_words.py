@@ -42,6 +42,7 @@ Rng = random.Random
 pytestmark = pytest.mark.filterwarnings("ignore:.*where it says:sdb.errors.SdbWarning")
 
 WORDS = [
+    *("10.1.2.3", "calc.xll", "App.log", "ri\u017f\u212a.com", "fe80::1ff:fe23", "x.io"),
     *("timeout", "Timeout", "TIMEOUTS", "refused", "connection", "mimikatz", "\u212ael\u017finki"),
     *(
         "kelsinki",

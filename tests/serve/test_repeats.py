@@ -15,6 +15,7 @@ import pytest
 import requests
 
 import sdb
+from sdb.serve.access import READING
 from sdb.serve.process import repeats
 
 if TYPE_CHECKING:
@@ -206,6 +207,31 @@ def test_a_key_ignores_only_what_no_answer_depends_on() -> None:
     assert repeats.key_of(b"/r", "c", seen) != key
     for name in (b"content-length", b"transfer-encoding", b"upgrade", b"expect"):
         assert repeats.key_of(b"/q", "c", [*seen, (name, b"1")]) is None
+
+
+def test_what_is_remembered_has_a_bound() -> None:
+    memory = repeats.Repeats(lambda _: READING)
+    body = b"x" * 1000
+    key = repeats.key_of(b"/q", None, [])
+    assert key is not None
+    for number in range(20_000):
+        url = b"/q?%d%s" % (number, b"y" * 3000)
+        memory.put((url, *key[1:]), remembered(body))
+    assert 1000 < len(memory._known) < 10_000
+    long = b"/q?" + b"y" * 90_000
+    memory.put((long, *key[1:]), remembered(body))
+    assert memory.answer((long, *key[1:]), []) is None
+    answer = memory.answer((url, *key[1:]), [(b"date", b"now")])
+    assert answer is not None
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\netag: a\r\ndate: now\r\n")
+    assert answer.endswith(b"\r\n\r\n" + body)
+
+
+def remembered(body: bytes) -> repeats.RepeatedAnswer:
+    head = repeats.head_of(200, [(b"etag", b"a"), (b"server-timing", b"total;dur=1")])
+    return repeats.RepeatedAnswer(
+        lambda: True, "", READING, 200, head, body, (), lambda _: None, ""
+    )
 
 
 def test_requests_wait_until_all_is_loaded(lake: Path) -> None:

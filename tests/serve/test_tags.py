@@ -282,6 +282,7 @@ def sdb_replace(record: Any, **members: Any) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "mutation",
     [

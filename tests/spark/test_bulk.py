@@ -257,3 +257,23 @@ def test_a_task_that_always_dies_is_an_error(
         pack_on_spark([tmp_path / "a.json"], tmp_path / "out", spark=spark, tasks=1)
     assert type(raised.value) is errors.SdbError
     assert os.listdir(tmp_path / "out") == []  # noqa: PTH208
+
+
+def test_folders_are_fields(spark: SparkSession, tmp_path: Path) -> None:
+    for day in (1, 2):
+        folder = tmp_path / f"in/day=2026-11-0{day}"
+        folder.mkdir(parents=True)
+        lines = [json.dumps({"n": n, "text": "x" * 50}) for n in range(5000)]
+        (folder / "a.json").write_text("\n".join([*lines, ""]))
+    inputs = [str(tmp_path / "in")]
+    for hive in (True, False):
+        prefix = tmp_path / f"out{hive}"
+        # Files are cut in pieces, each of which gets the fields.
+        options = Options(hive=hive)
+        result = pack_on_spark(inputs, str(prefix), options, spark=spark, target_bytes=100_000)
+        assert len(result.outcomes) > 2
+        actual = rows(listed(prefix))
+        assert actual == packed_alone(
+            tmp_path, sorted((tmp_path / "in").rglob("*.json")), hive=hive
+        )
+        assert all(("day" in row) == hive for row in actual)

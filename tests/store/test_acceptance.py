@@ -116,7 +116,7 @@ def test_l6_03_two_writers_append(db: Connection) -> None:
 def test_l6_04_two_writers_rewrite_one_packfile(db: Connection) -> None:
     db.append("web.t", [{"n": 0}])
     (old,) = open_table(db.root, "web", "t").descriptors()
-    new = [pack_rows(db.root, KEYS, [{"n": number}]).descriptor for number in (1, 2)]
+    new = [pack_rows(db.root, KEYS, [{"n": number}], rules=None).descriptor for number in (1, 2)]
     changes = [TableChange("update", (item,), frozenset([old.key])) for item in new if item]
     commit(db.root, KEYS, changes[0])
     before = open_table(db.root, "web", "t").data
@@ -175,7 +175,7 @@ def test_l6_06_a_crash_after_each_write() -> None:
 
 
 def insert(root: TableRoot, number: int) -> None:
-    reported = pack_rows(root, KEYS, [{"n": number}]).descriptor
+    reported = pack_rows(root, KEYS, [{"n": number}], rules=None).descriptor
     assert reported is not None
     commit(root, KEYS, TableChange("insert", (reported,)))
 

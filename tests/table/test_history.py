@@ -41,7 +41,7 @@ def rewritten(db: Connection, rows: Any) -> None:
     """Put one packfile with rows in the place of all that are there."""
     root = db.root
     head = open_table(root, "d", "t")
-    packed = pack_rows(root, KEYS, rows).descriptor
+    packed = pack_rows(root, KEYS, rows, rules=None).descriptor
     gone = frozenset(reported.key for reported in head.descriptors())
     if packed is not None and packed.key in gone:
         return
@@ -101,7 +101,7 @@ def test_blocks_that_both_have_are_not_read(
     rewritten_rows = [*rows[:-1], {"n": -1}]
     root = db.root
     head = open_table(root, "d", "t")
-    packed = pack_rows(root, KEYS, rewritten_rows, block_bytes=1 << 20).descriptor
+    packed = pack_rows(root, KEYS, rewritten_rows, rules=None, block_bytes=1 << 20).descriptor
     assert packed is not None
     (old,) = head.descriptors()
     assert len(old.trailer.blocks) > 2

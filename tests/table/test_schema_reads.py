@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
+import random
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -187,6 +188,44 @@ def test_several_schemas_are_read_one_after_the_other(db: Connection) -> None:
     assert rows(db, "SELECT n FROM web.t ++ web.u WHERE n > 2") == [{"n": 3}, {"n": 8}]
     with pytest.raises(UnsupportedError, match="several schemas"):
         rows(db, 'SELECT n FROM TABLE_GLOB(web."*")')
+
+
+def test_blocks_are_left_out_as_without_a_schema(tmp_path: Path) -> None:
+    db = sdb.connect(str(tmp_path))
+    db.execute("CREATE TABLE web.t")
+    chance = random.Random(7)
+    many = [
+        {"id": number, "user": {"name": f"u{number}"}, "pad": chance.randbytes(40).hex()}
+        for number in range(40_000)
+    ]
+    options: dict[str, Any] = {"stats": "id,user.name", "block_bytes": 1 << 18}
+    db.append("web.t", many, align_bytes=1 << 14, **options)
+    texts = [
+        "SELECT {id} AS i FROM web.t WHERE {id} = 7000",
+        "SELECT {id} AS i FROM web.t WHERE {name} = 'u777'",
+        "SELECT {id} AS i FROM web.t WHERE {id} BETWEEN 7000 AND 7001 OR {id} IN (3, 4)",
+        "SELECT {id} AS i FROM web.t ORDER BY {id} DESC LIMIT 3",
+        "SELECT a.{id} AS i FROM web.t a JOIN web.t b ON a.{id} = b.{id} WHERE b.{id} = 12345",
+        "SELECT {id} AS i FROM web.t WHERE {id} IN (SELECT {id} FROM web.t WHERE {id} = 12345)",
+    ]
+
+    def read(**names: str) -> list[tuple[list[dict[str, Any]], int, int]]:
+        results = []
+        for text in texts:
+            with db.sql(text.format(**names)) as result:
+                rows = list(result)
+                results.append((rows, result.reading.blocks, result.reading.all_blocks))
+        return results
+
+    without = read(id="id", name="user.name")
+    assert all(rows and 3 * blocks < total for rows, blocks, total in without)
+    db.table("web.t").set_schema(db.table("web.t").infer_schema())
+    assert read(id="id", name="user.name") == without
+    db.execute("ALTER TABLE web.t RENAME COLUMN id TO n, RENAME COLUMN user.name TO login")
+    assert read(id="n", name="user.login") == without
+    db.execute("ALTER TABLE web.t ADD COLUMN flag INTEGER DEFAULT 0")
+    with db.sql("SELECT n FROM web.t WHERE flag = 1") as result:
+        assert (list(result), result.reading.blocks) == ([], 0)
 
 
 def test_views_and_system_tables_go_on(db: Connection) -> None:

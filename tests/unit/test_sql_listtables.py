@@ -62,6 +62,10 @@ def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
         "SELECT x FROM GENERATE_SERIES(5, 1, -2) AS g(x)",
         "SELECT x FROM RANGE(3) AS g(x)",
         "SELECT x FROM RANGE(2, 9, 3) AS g(x)",
+        "SELECT x FROM RANGE(-3) AS g(x)",
+        "SELECT x FROM RANGE(-1, 2) AS g(x)",
+        "SELECT x FROM GENERATE_SERIES(9223372036854775806, 9223372036854775807) AS g(x)",
+        "SELECT COUNT(*) AS c, SUM(x) AS s FROM RANGE(3000000) AS g(x)",
         "SELECT x FROM GENERATE_SERIES(3, 1) AS g(x)",
         "SELECT SUM(x) AS s FROM GENERATE_SERIES(1, 1000) AS g(x)",
         (

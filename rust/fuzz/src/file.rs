@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zion::block::BlockReader;
 use zion::block::rows::Rows;
 use zion::codec::Algorithm;
+use zion::index::statistics::ngrams::{Gathered, NgramPath};
 use zion::pack::OnError;
 use zion::pack::inflate::Compression;
 use zion::pack::{Constants, Format, Options, Packer, Run, Stop};
@@ -27,10 +28,10 @@ pub fn check(data: &[u8]) -> Result<()> {
         on_error: OnError::Fail,
         time_paths: Arc::default(),
         statistics: zion::index::statistics::Choice::Auto(Arc::default()),
-        ngrams: std::sync::Arc::from([zion::index::statistics::ngrams::NgramPath {
-            path: vec![],
-            is_prefixes: false,
-        }]),
+        ngrams: [Gathered::Pieces, Gathered::Joints]
+            .map(|kind| NgramPath { path: vec![], kind })
+            .into_iter()
+            .collect(),
     };
     let fed = packed(text, options.clone(), false);
     assert_eq!(fed, packed(text, options, true), "a file is packed in another way than a pipe");

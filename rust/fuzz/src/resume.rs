@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zion::Result;
 use zion::block::BlockReader;
 use zion::block::rows::Rows;
+use zion::index::statistics::ngrams::{Gathered, NgramPath};
 use zion::pack::OnError;
 use zion::pack::inflate::Compression;
 use zion::pack::{Constants, Format, Options, Packer, Stop};
@@ -29,10 +30,10 @@ pub fn check(data: &[u8]) -> Result<()> {
         on_error: OnError::Fail,
         time_paths: Arc::default(),
         statistics: zion::index::statistics::Choice::Auto(Arc::default()),
-        ngrams: std::sync::Arc::from([zion::index::statistics::ngrams::NgramPath {
-            path: vec![],
-            is_prefixes: false,
-        }]),
+        ngrams: [Gathered::Pieces, Gathered::Joints]
+            .map(|kind| NgramPath { path: vec![], kind })
+            .into_iter()
+            .collect(),
     };
     let Ok((kept, rows, packed)) = resumed(&whole, options) else { return Ok(()) };
     whole.truncate(kept);

@@ -89,6 +89,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ngrams::address_prefixes, module)?)?;
     module.add_function(wrap_pyfunction!(ngrams::missing_ngrams, module)?)?;
     module.add_function(wrap_pyfunction!(ngrams::needed_texts, module)?)?;
+    module.add_function(wrap_pyfunction!(ngrams::text_joints, module)?)?;
     module.add_function(wrap_pyfunction!(ngrams::text_ngrams, module)?)?;
     module.add_function(wrap_pyfunction!(zstd::zstd_compress, module)?)?;
     module.add_function(wrap_pyfunction!(zstd::zstd_decompress, module)?)?;

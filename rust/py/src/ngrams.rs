@@ -1,11 +1,12 @@
 //! N-grams of texts, and prefixes of IP addresses.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use zion::codec::Algorithm;
 use zion::index::ribbon::missing;
-use zion::index::statistics::ngrams::{self, NgramPath, NgramPaths};
-use zion::index::statistics::{StatPath, prefixes};
+use zion::index::statistics::ngrams::{self, Gathered, NgramPath, NgramPaths};
+use zion::index::statistics::{joints, prefixes};
 use zion::search::Needed;
 
 use crate::convert::backed;
@@ -13,14 +14,15 @@ use crate::errors::to_py;
 use crate::ribbon::{AnyRibbon, sets};
 use crate::statistics::{self, AnyStatPath, names_below_row, path};
 
-/// A path, whether it is prefixes that are wanted of it, and the sets that they should be in.
-type Expected = (AnyStatPath, bool, Vec<AnyRibbon>);
+/// A path, the kind of the section that is wanted of it, and the sets that its values should be in.
+type Expected = (AnyStatPath, u8, Vec<AnyRibbon>);
 
-/// Paths of which words are wanted, and those of which it is prefixes; each once.
+/// Paths of which words are wanted, n-grams and joints, and those of which it is prefixes; each once.
 pub fn paths(ngrams: Vec<AnyStatPath>, prefixes: Vec<AnyStatPath>) -> PyResult<NgramPaths> {
     let (ngrams, prefixes) = (names_below_row(ngrams)?, statistics::paths(prefixes)?);
-    let one = |is_prefixes| move |path: &StatPath| NgramPath { path: path.clone(), is_prefixes };
-    Ok(ngrams.iter().map(one(false)).chain(prefixes.iter().map(one(true))).collect())
+    let words = ngrams.iter().flat_map(|path| [(path, Gathered::Pieces), (path, Gathered::Joints)]);
+    let all = words.chain(prefixes.iter().map(|path| (path, Gathered::Prefixes)));
+    Ok(all.map(|(path, kind)| NgramPath { path: path.clone(), kind }).collect())
 }
 
 /// The n-grams of a text as n-gram filters have them, each once.
@@ -29,6 +31,17 @@ pub fn paths(ngrams: Vec<AnyStatPath>, prefixes: Vec<AnyStatPath>) -> PyResult<N
 pub fn text_ngrams(text: &[u8]) -> Vec<u64> {
     let mut found = vec![];
     ngrams::pieces(text, |piece| found.push(piece));
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The joints of a text as filters of joints have them, each once.
+#[pyfunction]
+#[pyo3(signature = (text, /))]
+pub fn text_joints(text: &[u8]) -> Vec<u64> {
+    let mut found = vec![];
+    joints::joints(text, |joint| found.push(joint));
     found.sort_unstable();
     found.dedup();
     found
@@ -68,7 +81,7 @@ fn told<'py>(py: Python<'py>, needed: &Needed) -> PyResult<Option<Bound<'py, PyA
     })
 }
 
-/// Looks through a block for the pieces or prefixes of the texts at some paths: for each of them how many are missing
+/// Looks through a block for the n-grams, joints or prefixes of the texts at some paths: for each of them how many are missing
 /// in the sets that are given, None where there are too many.
 #[pyfunction]
 #[pyo3(signature = (block, algorithm, align, expected, /))]
@@ -84,8 +97,10 @@ pub fn missing_ngrams(
     let algorithm = Algorithm::from_name(algorithm).map_err(to_py)?;
     let mut paths = vec![];
     let mut known = vec![];
-    for (names, is_prefixes, found) in &expected {
-        paths.push(NgramPath { path: path(names.clone())?, is_prefixes: *is_prefixes });
+    for (names, section, found) in &expected {
+        let kind = Gathered::of_section(*section)
+            .ok_or_else(|| PyValueError::new_err(format!("no filter of texts has the kind {section}")))?;
+        paths.push(NgramPath { path: path(names.clone())?, kind });
         known.push(sets(found)?);
     }
     let paths: NgramPaths = paths.into();

@@ -60,7 +60,7 @@ pub fn choice(wanted: Vec<AnyStatPath>, is_auto: bool) -> PyResult<Choice> {
 }
 
 /// For each block its place, number of rows, and for each path zone, hashes of texts and of integers; then the
-/// paths of which there are words or prefixes, whether it is these, and their sets.
+/// paths of which there are words or prefixes, the kind of their section, and their sets.
 pub fn listed<'py>(
     py: Python<'py>,
     blocks: &[BlockStatistics],
@@ -74,7 +74,7 @@ pub fn listed<'py>(
         let paths = paths.collect::<PyResult<Vec<_>>>()?;
         let ngrams = ngrams.iter().zip(&block.ngrams).filter_map(|(one, set)| Some((one, set.as_ref()?)));
         let ngrams = ngrams.map(|(one, set)| {
-            (names(py, &one.path)?, one.is_prefixes, PyBytes::new(py, set), MAX_PLANES).into_pyobject(py)
+            (names(py, &one.path)?, one.kind.section(), PyBytes::new(py, set), MAX_PLANES).into_pyobject(py)
         });
         let ngrams = ngrams.collect::<PyResult<Vec<_>>>()?;
         (block.offset, block.rows, PyList::new(py, paths)?, PyList::new(py, ngrams)?).into_pyobject(py)

@@ -15,6 +15,7 @@ from sdb.packfile.build.choosefilters import choose_filters, section_bytes
 from sdb.packfile.build.newstats import facts_of_blocks, is_small
 from sdb.packfile.prune.selectivity import share_read
 from sdb.packfile.trailer.blockstats import (
+    JOINTS,
     MAX_SECTIONS,
     PREFIXES,
     WORDS,
@@ -59,8 +60,9 @@ MOST_BYTES = 48 << 20
 NGRAM_BYTES = 24 << 20
 """Filters of n-grams and prefixes take at most so many bytes: planes are left out until they do."""
 
-_FILTERED = {WORDS: "words", PREFIXES: "prefixes"}
+_FILTERED = {WORDS: "words", PREFIXES: "prefixes", JOINTS: "words with dots"}
 _LEAST_NGRAM_PLANES = 3
+_JOINT_PLANES = 6
 _ZONES_SHARE = 4
 _LEAST_GAIN = 0.05
 
@@ -82,6 +84,8 @@ def with_statistics(
         return sparse
     facts = facts_of_blocks(packer, blocks, sparse.summary.rows, prefix)
     warn_incomplete(facts, choice.words, WORDS)
+    if prefix is None:  # of blocks of older versions no joints are known
+        warn_incomplete(facts, choice.words, JOINTS)
     warn_incomplete(facts, choice.prefixes, PREFIXES)
     crowded = packer.crowded
     for path in filter(crowded.__contains__, choice.paths):
@@ -125,7 +129,7 @@ def choose_statistics(
     filters = choose_filters(facts, zones, budget, asked=asked, had=had)
     for key, values in (*islice(filters.items(), MAX_SECTIONS // 2), *choose_ngrams(facts).items()):
         sections[key] = encode_filter(values)
-    is_asked = named or had or any(kind in (WORDS, PREFIXES) for _, kind in sections)
+    is_asked = named or had or any(kind in _FILTERED for _, kind in sections)
     if is_small(len(facts), size_bytes) and not is_asked and not _leave_out(sections, zones):
         return None
     stored = store_sections(sections)
@@ -157,7 +161,7 @@ def _had(sources: Iterable[SparseIndex]) -> tuple[set[_Key], int]:
             statistics = None
         if statistics is not None and sparse.stored_statistics is not None:
             had.update(statistics.sizes)
-            size_bytes += sparse.stored_statistics.size_bytes - statistics.bytes_of(WORDS, PREFIXES)
+            size_bytes += sparse.stored_statistics.size_bytes - statistics.bytes_of(*_FILTERED)
     return had, size_bytes
 
 
@@ -198,10 +202,13 @@ def _is_constant(zones: Iterable[Zone | None]) -> bool:
 
 def choose_ngrams(facts: Sequence[BlockFacts]) -> dict[tuple[FieldPath, int], RibbonFilter]:
     """Return the filters of words and prefixes that blocks have, as large as they may be."""
-    keys = dict.fromkeys(key for fact in facts for key in fact.sets if key[1] in (WORDS, PREFIXES))
+    keys = dict.fromkeys(key for fact in facts for key in fact.sets if key[1] in _FILTERED)
     filters = {key: RibbonFilter(is_text=False, sets=_stored_sets(facts, key)) for key in keys}
     for planes in range(MAX_PLANES, _LEAST_NGRAM_PLANES - 1, -1):
-        filters = {key: ngrams.with_planes(planes) for key, ngrams in filters.items()}
+        filters = {
+            key: ngrams.with_planes(min(planes, _JOINT_PLANES) if key[1] == JOINTS else planes)
+            for key, ngrams in filters.items()
+        }
         if _size(filters) <= NGRAM_BYTES:
             return filters
     what = " and ".join(dict.fromkeys(_FILTERED[kind] for _, kind in keys))

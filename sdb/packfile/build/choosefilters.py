@@ -10,7 +10,7 @@ from itertools import accumulate, chain
 
 from sdb import notes
 from sdb.packfile.prune.selectivity import share_read
-from sdb.packfile.trailer.blockstats import PREFIXES, TEXTS, WORDS
+from sdb.packfile.trailer.blockstats import JOINTS, PREFIXES, TEXTS, WORDS
 from sdb.packfile.trailer.ribbon import MAX_PLANES, HashedSet, RibbonFilter
 from sdb.records import record
 
@@ -137,7 +137,7 @@ def _ranked(
     ranked = []
     for at, key in enumerate(dict.fromkeys(chain.from_iterable(fact.sets for fact in facts))):
         path, kind = key
-        if kind in (WORDS, PREFIXES):
+        if kind in (WORDS, PREFIXES, JOINTS):
             continue
         sets = tuple([fact.sets.get(key) for fact in facts])
         is_sure = path in asked or key in had

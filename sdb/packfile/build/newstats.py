@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sdb import notes
 from sdb.errors import CorruptError
-from sdb.packfile.trailer.blockstats import INTEGERS, PREFIXES, TEXTS, WORDS, ZONES
+from sdb.packfile.trailer.blockstats import INTEGERS, JOINTS, PREFIXES, TEXTS, WORDS, ZONES
 from sdb.packfile.trailer.ribbon import HashedSet, ValueSet
 from sdb.packfile.trailer.zonemap import Zone, join_zones
 from sdb.records import field, record, replace
@@ -93,7 +93,7 @@ def facts_of(sparse: SparseIndex) -> list[BlockFacts]:
             for fact, zone in zip(facts, statistics.zone(path) or (), strict=False):
                 if zone is not None:
                     fact.zones[path] = zone
-        elif kind in (TEXTS, INTEGERS, WORDS, PREFIXES):
+        elif kind in (TEXTS, INTEGERS, WORDS, PREFIXES, JOINTS):
             for fact, sets in zip(facts, statistics.sets(path, kind), strict=False):
                 if sets is not None:
                     fact.sets[path, kind] = sets
@@ -171,11 +171,10 @@ def packed_facts(packer: Packer) -> list[PackedFacts]:
 def _facts(
     rows: int,
     paths: Iterable[tuple[FieldPath, Any, ValueHashes | None, ValueHashes | None]],
-    words: Iterable[tuple[FieldPath, bool, bytes, int]],
+    words: Iterable[tuple[FieldPath, int, bytes, int]],
 ) -> BlockFacts:
     facts = BlockFacts()
-    for path, is_prefixes, bits, planes in words:
-        kind = PREFIXES if is_prefixes else WORDS
+    for path, kind, bits, planes in words:
         facts.sets[path, kind] = (ValueSet(rows, bits, planes),)
     for path, bounds, texts, integers in paths:
         facts.zones[path] = zone_of(bounds)

@@ -6,6 +6,7 @@ from sdb.errors import CorruptError
 from sdb.packfile.build.newstats import zone_of
 from sdb.packfile.trailer.blockstats import (
     INTEGERS,
+    JOINTS,
     PREFIXES,
     TEXTS,
     WORDS,
@@ -56,12 +57,16 @@ class StatisticsCheck:
             try:
                 if kind == ZONES:
                     self._zones[path] = decode_zones(statistics.section(path, kind) or b"", blocks)
-                elif kind in (TEXTS, INTEGERS, WORDS, PREFIXES):
+                elif kind in (TEXTS, INTEGERS, WORDS, PREFIXES, JOINTS):
                     values = statistics.filter(path, kind)
                     if values is not None:
                         self._filters[path, kind] = values.whole()
             except CorruptError as error:
-                name = _words_of(path) if kind == WORDS else f"statistics of {field_name(path)}"
+                name = (
+                    _words_of(path)
+                    if kind in (WORDS, JOINTS)
+                    else f"statistics of {field_name(path)}"
+                )
                 self.flaws.append(f"{name}: {error.message}")
         plain = (path for path, kind in self._filters if kind in (TEXTS, INTEGERS))
         self._paths += dict.fromkeys([*self._zones, *plain])
@@ -101,16 +106,16 @@ class StatisticsCheck:
         """Compare the filters of words and prefixes with the rows of a block."""
         from sdb import _core
 
-        keys = [(path, kind) for path, kind in self._filters if kind in (WORDS, PREFIXES)]
-        filters = [(path, kind == PREFIXES, self._bits(path, kind, number)) for path, kind in keys]
-        expected = [(path, is_of, bits) for path, is_of, bits in filters if bits is not None]
+        keys = [(path, kind) for path, kind in self._filters if kind in (WORDS, PREFIXES, JOINTS)]
+        filters = [(path, kind, self._bits(path, kind, number)) for path, kind in keys]
+        expected = [(path, kind, bits) for path, kind, bits in filters if bits is not None]
         algorithm, align_bytes = self._trailer.algorithm, self._trailer.align_bytes
         missing = _core.missing_ngrams(block, algorithm, align_bytes, expected)
         return [
             f"prefixes of {field_name(path)}: {count:,} are not in their filter"
-            if is_prefixes
+            if kind == PREFIXES
             else f"{_words_of(path)}: {count:,} pieces are not in their filter"
-            for (path, is_prefixes, _), count in zip(expected, missing, strict=True)
+            for (path, kind, _), count in zip(expected, missing, strict=True)
             if count
         ]
 

@@ -7,13 +7,14 @@ that all files of one folder agree.
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from sdb import instants, ion, notes
 from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from sdb.packfile.inputs.inputs import Input
 
@@ -71,11 +72,12 @@ def with_folder_fields(source: Input) -> Input:
     return replace(source, defaults=defaults_of(source.name))
 
 
-def say_folder_fields(source: Input) -> None:
-    """Say which fields the rows of an input get of its folders."""
-    if source.defaults:
-        fields = ", ".join(folder_fields(source.name))
-        notes.tell(f"fields of folders: {fields} (--no-hive leaves them out)", is_detail=False)
+def say_folder_fields(names: Iterable[str]) -> None:
+    """Say which fields the rows of inputs get of their folders."""
+    fields = dict.fromkeys(chain.from_iterable(map(folder_fields, names)))
+    if fields:
+        text = f"fields of folders: {', '.join(fields)} (--no-hive leaves them out)"
+        notes.tell(text, is_detail=False)
 
 
 def _value(text: str) -> object:

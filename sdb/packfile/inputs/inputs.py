@@ -171,8 +171,8 @@ def recognise_all(
     for number, source in enumerate(resolved):
         if isinstance(source, str | os.PathLike):
             recognised[number] = with_folder_fields(recognised[number])
-            if hive is None:
-                say_folder_fields(recognised[number])
+            if hive is None and recognised[number].defaults:
+                say_folder_fields([recognised[number].name])
     return recognised
 
 

@@ -231,7 +231,7 @@ def as_dict(description: Description, *, blocks: bool = False) -> dict[str, obje
 
 def statistics_dict(trailer: Trailer) -> dict[str, int] | None:
     """Count the paths with statistics of blocks; None where there are none that can be read."""
-    from sdb.packfile.trailer.blockstats import PREFIXES, WORDS, ZONES
+    from sdb.packfile.trailer.blockstats import JOINTS, PREFIXES, WORDS, ZONES
 
     stored = trailer.sparse.stored_statistics
     try:
@@ -245,7 +245,7 @@ def statistics_dict(trailer: Trailer) -> dict[str, int] | None:
         "fields": sum(bool(path) for path in statistics.paths),
         "zones": zones,
         "filters": len(statistics.sizes) - zones,
-        "words_bytes": statistics.bytes_of(WORDS),
+        "words_bytes": statistics.bytes_of(WORDS, JOINTS),
         "prefixes_bytes": statistics.bytes_of(PREFIXES),
         "size_bytes": stored.size_bytes,
     }

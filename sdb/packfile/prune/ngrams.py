@@ -2,7 +2,9 @@
 
 A filter of words has pieces of all texts at a path and inside of the values there; that of the path
 without a name has those of the whole row. Whatever holds a text has all of its pieces, so that a
-filter answers for any part of a text. See the section on statistics in docs/format.md.
+filter answers for any part of a text. Beside it is a filter of joints, which are pieces with a dot
+or another sign in them; packfiles of older versions have none, and so does a text without them. See
+the section on statistics in docs/format.md.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from itertools import chain, product, zip_longest
 
 from sdb.packfile.prune.predicate import Anywhere, Both, Either, TextWords
+from sdb.packfile.trailer.blockstats import JOINTS, WORDS
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -73,36 +76,47 @@ def _predicate(needed: _Needed, test: TextWords) -> Predicate:
             return Both(tuple([_predicate(piece, test) for piece in needed]))
 
 
-def pieces(texts: Sequence[str]) -> list[int]:
-    """Return pieces that a text which holds all of some texts has: some of them are enough."""
+def pieces(texts: Sequence[str], kind: int = WORDS) -> list[int]:
+    """Return pieces that a text which holds all of some texts has: some of them are enough.
+
+    * ``kind``: The kind of filter that is asked, `WORDS` or `JOINTS`.
+    """
     from sdb import _core
 
+    cut = _core.text_joints if kind == JOINTS else _core.text_ngrams
     parts = [part for text in texts for part in text.split(_REPLACED)]
-    cut = [_core.text_ngrams(part.encode("utf-8", "surrogatepass")) for part in parts]
-    different = [*dict.fromkeys(piece for part_pieces in cut for piece in part_pieces)]
+    pieces_of = [cut(part.encode("utf-8", "surrogatepass")) for part in parts]
+    different = [*dict.fromkeys(piece for part_pieces in pieces_of for piece in part_pieces)]
     return different[:: -(-len(different) // _MOST_ASKED) or 1]
 
 
-def forms(test: TextWords) -> Iterator[list[int]]:
+def forms(test: TextWords, kind: int = WORDS) -> Iterator[list[int]]:
     """Yield pieces of the forms of what a test asks for: a text that passes has all of one form.
 
     Of the first letters i each may be another letter; at more of them the texts end.
     """
     if not test.i_form:
-        yield pieces(test.texts)
+        yield pieces(test.texts, kind)
         return
     first, *others = _REPLACED.join(test.texts).replace("I", "i").split("i")
     for letters in product(("i", test.i_form), repeat=min(len(others), _MOST_I)):
         following = chain.from_iterable(zip_longest(letters, others, fillvalue=_REPLACED))
-        yield pieces([first + "".join(following)])
+        yield pieces([first + "".join(following)], kind)
 
 
-def filters(statistics: BlockStatistics, path: FieldPath) -> Iterator[SlicedFilter]:
-    """Go over the filters that have the words of the texts at a path.
+def filters(
+    statistics: BlockStatistics, test: TextWords
+) -> Iterator[tuple[SlicedFilter, list[list[int]]]]:
+    """Go over the filters that have the words of the texts at a path, with what to ask them.
 
     What is inside of a value is in the filter of that value, too.
     """
-    for depth in range(len(path), -1, -1):
-        ngrams = statistics.words(path[:depth])
-        if ngrams is not None:
-            yield ngrams
+    for kind in (WORDS, JOINTS):
+        asked = [*forms(test, kind)]
+        if not all(asked):
+            continue  # a text of which the filter knows nothing may be anywhere
+        for depth in range(len(test.path), -1, -1):
+            path = test.path[:depth]
+            held = statistics.words(path) if kind == WORDS else statistics.joints(path)
+            if held is not None:
+                yield held, asked

@@ -81,8 +81,8 @@ def rules(
     if isinstance(test, TextWords):
         # Filters of words have no bytes, whose printed form is a text, too.
         if is_deep or not types & OTHERS:
-            for member in ngrams.filters(statistics, test.path):
-                yield "filter", _holding_any(member, ngrams.forms(test))
+            for member, asked in ngrams.filters(statistics, test):
+                yield "filter", _holding_any(member, asked)
     elif (probe := filter_of(test, statistics, types)) is not None:
         yield "filter", _holding(*probe)
 

@@ -91,12 +91,12 @@ def clustered(
         check_version(pack.trailer, pack.path)
         if pack.trailer.sparse.summary is None:
             raise UsageError(f"{pack.path} has no row counts", path=pack.path)
-    size = _block_bytes(packs)
+    size = block_bytes_of(packs)
     cuts = sampled_cuts(packs, paths, size)
     return _Clustering(packs, cuts, size, stack, threads, watch).run() if cuts.parts > 1 else None
 
 
-def _block_bytes(packs: Sequence[Packfile]) -> int:
+def block_bytes_of(packs: Sequence[Packfile]) -> int:
     """Return size of blocks: the usual one, or that of packfiles that were packed in smaller."""
     full = sorted(
         block.chunks << pack.trailer.block_shift for pack in packs for block in pack.blocks[:-1]

@@ -35,7 +35,7 @@ ELEMENT = None
 """Stands in a path for the elements of a list, as in the presence of fields."""
 
 VERSION = 1
-ZONES, TEXTS, INTEGERS, WORDS, PREFIXES = 1, 5, 6, 7, 8
+ZONES, TEXTS, INTEGERS, WORDS, PREFIXES, JOINTS = 1, 5, 6, 7, 8, 9
 """What a section is of; sections of other kinds are passed over."""
 """Sections of filters as they were once: in more bytes for as many false answers."""
 
@@ -136,6 +136,13 @@ class BlockStatistics:
         See :mod:`sdb.packfile.prune.ngrams`; None: nothing is known.
         """
         return self._filter(path, WORDS)
+
+    def joints(self, path: FieldPath) -> SlicedFilter | None:
+        """Return the filter of the joints of all texts at a path and inside of the values there.
+
+        None: nothing is known, as of packfiles that were written before there were joints.
+        """
+        return self._filter(path, JOINTS)
 
     def prefixes(self, path: FieldPath) -> SlicedFilter | None:
         """Return the filter of the prefixes of the addresses at a path; None: nothing is known."""
@@ -283,7 +290,8 @@ def encode_statistics(
 ) -> StoredStatistics | None:
     """Return statistics as they are stored.
 
-    * ``filters``: Filters by path and kind: `TEXTS`, `INTEGERS`, `WORDS` or `PREFIXES`.
+    * ``filters``: Filters by path and kind: `TEXTS`, `INTEGERS`, `WORDS`, `PREFIXES` or
+      `JOINTS`.
     """
     sections = {(path, ZONES): (encode_zones(values), b"") for path, values in zones.items()}
     sections |= {key: encode_filter(values) for key, values in filters.items()}

@@ -349,9 +349,14 @@ class Catalog:
 
     def looked_at(self, name: TableName) -> Sequence[Packfile]:
         """Return the packfiles of a table; none where some of them were not looked at."""
-        if any(self._is_renamed(source.schema) for source in self._named.find(name)):
-            return []  # paths of the query are not those of packfiles
-        return self._found.get(name, []) if self._named.is_whole(name) else []
+        packs = self._found.get(name, []) if self._named.is_whole(name) else []
+        schemas = [source.schema for source in self._named.find(name)]
+        if len(schemas) == 1 and self._is_renamed(schemas[0]) and packs:
+            from sdb.query.catalog.schemarows import NamedPacks, SchemaRows
+
+            rows = SchemaRows(schemas[0], {-1})  # type: ignore[arg-type]  # it is renamed
+            return NamedPacks(packs, rows)
+        return [] if any(map(self._is_renamed, schemas)) else packs
 
     @staticmethod
     def _is_renamed(schema: TableSchema | None) -> bool:

@@ -12,6 +12,7 @@ from sdb.query.catalog.locations import (
 )
 from sdb.query.catalog.together import named_tables, read_tables, settle
 from sdb.records import replace
+from sdb.store.url import is_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -236,6 +237,11 @@ class NamedTables:
             from sdb.query.catalog.storedtable import fitting_tables
 
             return fitting_tables(self._root, *pattern, is_glob=name.kind == "glob")
+        if name.kind == "file" and is_pattern(name.parts[0], self._root):
+            from sdb.query.catalog.tablefiles import tables_fitting
+
+            fitting = tables_fitting(name.parts[0], self._root)
+            return [_pair(text.partition("@")[0]) for text in fitting]
         names = database_and_table(name, self._root)
         return [names] if names is not None and may_be_stored(self._root, *names) else []
 
@@ -274,6 +280,12 @@ class NamedTables:
 
             self._heads[names] = stored_head(self._root, *names)
         return self._heads[names]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Return the database and the table of a name like ``db.table``."""
+    database, _, table = text.partition(".")
+    return database, table
 
 
 def _version_of(name: TableName) -> tuple[str, str | int] | None:

@@ -8,7 +8,7 @@ from sdb.errors import QueryError
 from sdb.query.analyze.folding import fold
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.operators import balanced, operands
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table.schema import eras
 from sdb.table.schema.columns import columns_of, instant_us, shown, walk
 from sdb.table.schema.names import meant, named
@@ -16,8 +16,9 @@ from sdb.table.schema.types import DATE, TIMESTAMP, ListType, MapType, StructTyp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.query.catalog.dataset import ValuePath
     from sdb.table.schema.columns import TableColumn, TableSchema
@@ -45,13 +46,18 @@ class SchemaRows:
         self.row = StructType(schema.columns)
         self._present = frozenset(present)
         self._presence: dict[int, bool | None] = {}
-        # The paths of all fields of the rows; None: they are not known
-        self.fields: frozenset[FieldPath] | None = None
+        # Returns the paths of all fields of the rows; None: they are not known
+        self.find_fields: Callable[[], frozenset[FieldPath] | None] = lambda: None
 
     @cached_property
     def is_plain(self) -> bool:
         """True if all columns are the fields of their names."""
         return is_plain(self.schema)
+
+    @cached_property
+    def fields(self) -> frozenset[FieldPath] | None:
+        """The paths of all fields of the rows; None: they are not known."""
+        return self.find_fields()
 
     @property
     def names(self) -> list[str]:
@@ -79,7 +85,7 @@ class SchemaRows:
     def of_eras(self, present: Iterable[int]) -> SchemaRows:
         """Return the same of fewer packfiles."""
         rows = SchemaRows(self.schema, present)
-        rows.fields = self.fields
+        rows.find_fields = lambda: self.fields
         return rows
 
     def hidden(self, era: int) -> frozenset[int]:
@@ -140,7 +146,7 @@ class SchemaRows:
         """
         if not is_nested(kind):
             return True
-        if path is None or self.fields is None or not self._has_own_names(kind):
+        if path is None or not self._has_own_names(kind) or self.fields is None:
             return False
         return _has_all(kind, _tree(self.fields, path))
 
@@ -168,35 +174,11 @@ class SchemaRows:
         if isinstance(part, ast.Binary) and part.op == "OR":
             sides = [self._stored_part(side) for side in (part.left, part.right)]
             return None if None in sides else ast.Binary("OR", *sides)  # type: ignore[arg-type]
-        failed = False
-        defaults: set[ast.Literal] = set()
-
-        def stored(node: ast.Node) -> ast.Node | None:
-            nonlocal failed
-            if isinstance(node, ast.Subquery | ast.Exists | ast.Aggregate):
-                failed = True
-                return node
-            if not isinstance(node, ast.Name | ast.Dot | ast.Index):
-                return None
-            steps = steps_of(node)
-            if steps is None:
-                return None
-            default = self.default_at(steps)
-            if default is not None:
-                defaults.add(default)
-                column = named(self.schema.columns, str(steps[0]))
-                assert column is not None  # noqa: S101 - it has a default
-                return expression_of(column.path, node)
-            path = self.stored(steps)
-            if not path:
-                failed = True
-                return node
-            return expression_of(path, node)
-
-        moved = visitor.rewrite(part, stop=stored)
-        if failed or len(defaults) > 1:
+        names = _StoredNames(self)
+        moved = visitor.rewrite(part, stop=names.stored)
+        if names.has_failed or len(names.defaults) > 1:
             return None
-        if defaults and not self._fails(part, defaults.pop()):
+        if names.defaults and not self._fails(part, names.defaults.pop()):
             return None
         return moved
 
@@ -210,6 +192,45 @@ class SchemaRows:
             return False
         folded = fold(visitor.rewrite(part, stop=put))
         return folded in (_FALSE, ast.Literal(None), ast.Missing())
+
+
+class _StoredNames:
+    """Replaces the columns of a condition by the fields that have their values."""
+
+    def __init__(self, rows: SchemaRows) -> None:
+        self._rows = rows
+        self.has_failed = False  # whether a column has no field of its own
+        self.defaults: set[ast.Literal] = set()  # what columns show of rows without the field
+
+    def stored(self, node: ast.Node) -> ast.Node | None:
+        """Return what stands for a node as a whole, if it does."""
+        if isinstance(node, ast.Subquery | ast.Exists | ast.Aggregate):
+            self.has_failed = True
+            return node
+        if isinstance(node, ast.Among):  # of whose path no visitor knows
+            path = self._rows.stored(steps_of(node.path) or ())
+            self.has_failed |= not path
+            return replace(node, path=expression_of(path, node.path)) if path else node
+        steps = steps_of(node) if isinstance(node, ast.Name | ast.Dot | ast.Index) else None
+        return None if steps is None else self._field(steps, node)
+
+    def _field(self, steps: ValuePath, node: ast.Node) -> ast.Node:
+        default = self._rows.default_at(steps)
+        column = named(self._rows.schema.columns, str(steps[0]))
+        if default is not None and column is not None:
+            self.defaults.add(default)
+            return expression_of(column.path, node)
+        path = self._rows.stored(steps)
+        self.has_failed |= not path
+        return expression_of(path, node) if path else node
+
+
+class NamedPacks(list["Packfile"]):
+    """Packfiles of which queries name columns: fields of rows have other names."""
+
+    def __init__(self, packs: Iterable[Packfile], rows: SchemaRows) -> None:
+        super().__init__(packs)
+        self.rows = rows
 
 
 def is_plain(schema: TableSchema) -> bool:

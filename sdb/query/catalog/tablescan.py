@@ -45,6 +45,8 @@ _BITS = {
 }
 _INTEGERS = 1 << 2 | 1 << 3
 _WHOLE = (-(1 << 63), (1 << 64) - 1)
+_MANY_FILES = 1000
+"""Of so many packfiles that are read whole, trailers are read for all names in them."""
 _FEW_FILES = 64
 """Of so many packfiles statistics are read only to know what values a path has."""
 
@@ -311,21 +313,21 @@ class TableScan:
         from sdb.query.catalog.schemarows import SchemaRows
 
         rows = SchemaRows(schema, {_era(part.pack) for part in self.read} if schema.eras else {0})
-        rows.fields = self._field_paths() if self._has_few else None
+        rows.find_fields = self._field_paths
         return rows
 
     def _field_paths(self) -> frozenset[FieldPath] | None:
         """Return the paths of all fields that rows have; None: metadata does not tell all."""
-        paths: set[FieldPath] = set()
-        for part in self.read:
-            try:
-                presence = part.pack.trailer.sparse.presence()
-            except CorruptError:
-                return None
-            if presence is None or not presence.complete:
-                return None
-            paths |= presence.fields.keys()
-        return frozenset(paths)
+        parts = self.read
+        most = _FEW_FILES if self.is_remote else _MANY_FILES
+        if not self._prune or len(parts) > most:
+            return None
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(_OPENERS if self.is_remote else 1) as pool:
+            listed = list(pool.map(_paths, parts))
+        paths = [each for each in listed if each is not None]
+        return frozenset().union(*paths) if len(paths) == len(listed) else None
 
     def by_columns(self) -> list[TableScan]:
         """Return the rows in parts: those of packfiles that have values of the same columns."""
@@ -432,6 +434,15 @@ class TableScan:
     def reasons(self, part: PackfileScan) -> list[Reason]:
         """Report why the blocks of a packfile have to be read, and others not."""
         return part.pack.reasons(self.test)
+
+
+def _paths(part: PackfileScan) -> frozenset[FieldPath] | None:
+    """Return the paths of all fields of a packfile; None: its trailer does not tell all."""
+    try:
+        presence = part.pack.whole_trailer().sparse.presence()
+    except CorruptError:
+        return None
+    return frozenset(presence.fields) if presence is not None and presence.complete else None
 
 
 def _era(pack: Packfile) -> int:

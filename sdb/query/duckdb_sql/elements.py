@@ -32,6 +32,11 @@ def elements(
     else:
         listed, kind = _series(table, scope, context)
         value = Typed(kind, f"{alias}.k", absent=absent, integer=kind == NUMBER)
+        if table.ordinal is None and _is_constant(table):
+            # A function of tables yields numbers one by one, where a list would hold all of them,
+            # and no interrupt would stop it from being made.
+            source = f"(SELECT {table.name.lower()} AS k FROM {listed}) AS {alias}"
+            return source, Names({table.value: value}, is_first=True)
     columns = f"unnest({listed}) AS k"
     values = {table.value: value}
     for number, (name, arg) in enumerate(zip(table.more, table.args[1:], strict=False)):
@@ -47,6 +52,12 @@ def elements(
         values[table.ordinal] = Typed(NUMBER, f"{alias}.o::BIGINT", absent=absent, integer=True)
     lateral = "LATERAL " if scope.sources else ""
     return f"{lateral}(SELECT {columns}) AS {alias}", Names(values, is_first=True)
+
+
+def _is_constant(table: ast.ListTable) -> bool:
+    """Return whether a series is of numbers that the query writes."""
+    values = [arg.value if isinstance(arg, ast.Literal) else None for arg in table.args]
+    return all(type(value) is int for value in values)
 
 
 def _list(arg: ast.Expr, scope: Scope, context: SqlContext) -> str:

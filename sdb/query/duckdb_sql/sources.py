@@ -287,7 +287,7 @@ class From:
         env = self.scope.parent
         part_nodes = nodes(part, into_selects=False)
         names = [node for node in part_nodes if isinstance(node, ast.Name)]
-        return all(env is None or not env.lends(name) or scan.holds((name.name,)) for name in names)
+        return all(env is None or not env.lends(name) or scan.has(name.name) for name in names)
 
     def _narrowed(self, inner: ast.Select, alias: str | None) -> ast.Select:
         """Move conditions into a sub-query, where names cannot mean anything else."""

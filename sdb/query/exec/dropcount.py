@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     import duckdb
 
     from sdb import _core
+    from sdb.query.catalog.schemarows import SchemaRows
     from sdb.query.plan.hints.dropped_rows import Fields
     from sdb.query.plan.scans import Lane, ScanNode
 
 
-def places(lanes: Iterable[Lane], paths: Sequence[Fields]) -> dict[Fields, int]:
+def places(
+    lanes: Iterable[Lane], paths: Sequence[Fields], under: SchemaRows | None = None
+) -> dict[Fields, int]:
     """Find lanes of rows that are about paths.
+
+    * ``under``: The schema of the rows, by whose names the paths are.
 
     Returns: The number of a lane for each path that has one.
     """
@@ -27,7 +32,8 @@ def places(lanes: Iterable[Lane], paths: Sequence[Fields]) -> dict[Fields, int]:
         for at, (level, path, letter) in enumerate(lanes)
         if not level and letter not in {"file", "row"}
     }
-    return {path: lane_of[path] for path in paths if path in lane_of}
+    stored = {path: path if under is None else under.stored(path) for path in paths}
+    return {path: lane_of[at] for path, at in stored.items() if at is not None and at in lane_of}
 
 
 class DropCount:

@@ -205,7 +205,8 @@ def _executed(
         connection.execute("SET enable_progress_bar = false")
         scans = []
         is_watched = len(plan.scans) == 1 and plan.scans[0].is_decisive
-        at = places(plan.scans[0].lanes, keys) if is_watched else {}
+        scans_under = plan.scans[0].under if is_watched else None
+        at = places(plan.scans[0].lanes, keys, scans_under) if is_watched else {}
         unjoined = Unjoined(plan.join_keys)
         for scan in plan.scans:
             lanes = _lane_scan(scan, threads, list(at.values()) or unjoined.lanes(scan))

@@ -85,7 +85,7 @@ def run(
         return _ordered(operation, engine, threads, most_bytes, watched)
     # A shape is about whole rows.
     lanes = ((0, (), "v"),) if isinstance(operation, DataShape) else operation.lanes
-    at = places(lanes, watched)
+    at = places(lanes, watched, operation.scan.under)
     scan = _core.LaneScan(
         list(operation.scan.dataset.sources),
         [(level, list(path), letter) for level, path, letter in lanes],
@@ -115,7 +115,7 @@ def _ordered(
     if not is_worth_it(first, known):
         return engine()
     result = Execution(first.columns, None, note=note(first, known))
-    at = places(first.keys, watched)
+    at = places(first.keys, watched, first.scan.under)
     instead = _instead(result, engine)
     reader = Ordered(first, known, threads, most_bytes, instead, list(at.values()))
     result.seen = DropCount(reader.scans[0], list(at), first.scan)

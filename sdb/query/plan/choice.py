@@ -233,10 +233,6 @@ class _Rows:
         field = self.field(expr)
         if self.keeps_missing and (field.types & ~(types | MISSING) or not is_always_there(field)):
             raise Unsuited
-        under = self.under
-        if under is not None and not under.is_plain and not is_always_there(field):
-            # Rows without it are told of by the name of the column, which the engine knows.
-            raise Unsuited
         return field
 
     def outputs(self) -> list[tuple[str, FieldRef]]:

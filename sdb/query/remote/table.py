@@ -18,7 +18,7 @@ from sdb.table.history.merge import MergeConflictError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, Unpack
+    from typing import Any, NoReturn, Unpack
 
     import polars as pl
     import pyarrow as pa
@@ -340,6 +340,10 @@ class RemoteTable(Table):
     def compact(self, **_: Unpack[CompactOptions]) -> Compacted:
         """Refuse: packfiles are where the root is."""
         raise refused(f"compacting {self._name}")
+
+    def export(self, fmt: str, to: Location, **_: Any) -> NoReturn:  # noqa: ANN401 - as of a folder
+        """Refuse: packfiles are where the root is."""
+        raise refused(f"exporting {self._name} as {fmt} to {to}")
 
     def maintain(self, **_: Any) -> Maintained:  # noqa: ANN401 - as of the table of a folder
         """Refuse: objects are where the root is."""

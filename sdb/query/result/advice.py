@@ -1,15 +1,20 @@
 """Advice on queries that read most blocks: statistics or clustering, as commands to type.
 
 Nothing is advised unless the figures support it: there are several blocks, most of them are read,
-and a condition that few rows satisfy leaves none of them out.
+and a condition that few rows satisfy leaves none of them out. Clustering is advised where sorted
+rows would be in several blocks; of less, small packfiles are merged or left as they are.
 """
 
 from __future__ import annotations
 
 import shlex
 
-from sdb.packfile.prune.ngrams import pieces
+from sdb import sizes
+from sdb.packfile.build.newstats import SMALL_BYTES
+from sdb.packfile.prune.ngrams import filters, pieces
 from sdb.packfile.prune.predicate import AddressRange, Both, Compare, Either, OneOf, TextWords
+from sdb.packfile.rewrite.cluster import block_bytes_of
+from sdb.packfile.trailer.blockstats import JOINTS
 from sdb.packfile.trailer.fieldcounts import field_name
 
 TYPE_CHECKING = False
@@ -23,6 +28,12 @@ if TYPE_CHECKING:
     from sdb.query.result.result import Result
 
 LEAST_BLOCKS = 8
+_LEAST_SORTED = 4
+"""Sorted rows have so many blocks, of which a query reads one or two."""
+_MOST_EXPANDED = 16
+"""So much larger rows are decompressed at most; a small packfile fills only a part of its chunk."""
+_LEAST_MERGED = 8
+"""So many packfiles of a size are merged, see `sdb.table.maintenance.compact`."""
 _MOST_LOOKED_AT = 16
 _MOST_LINES = 3
 _FEW = 20
@@ -44,7 +55,9 @@ def advice(tables: list[TableScan], *, root: str = "") -> list[str]:
         packs = [part.pack for part in table.read][:_MOST_LOOKED_AT]
         for test in _selective(table.test):
             if all(_leaves_all(pack, test) for pack in packs):
-                lines[_line(table, test, packs, f"{read:,} of {every:,} blocks", root)] = None
+                size = sizes.human(sum(part.compressed_bytes for part in table.parts))
+                seen = f"{read:,} of {every:,} blocks, {size}, are read"
+                lines[_line(table, test, packs, seen, root)] = None
     return [line for line in lines if line][:_MOST_LINES]
 
 
@@ -72,7 +85,7 @@ def _selective(test: Predicate) -> Iterator[PathTest]:
 
 def _is_of_few_rows(test: Predicate) -> TypeGuard[PathTest]:
     if isinstance(test, TextWords):
-        return bool(test.path) and bool(pieces(test.texts))
+        return bool(test.path) and bool(pieces(test.texts) or pieces(test.texts, JOINTS))
     if isinstance(test, OneOf | AddressRange):
         return True
     return isinstance(test, Compare) and test.op == "=" and isinstance(test.value, str | int)
@@ -87,22 +100,39 @@ def _line(table: TableScan, test: PathTest, packs: list[Packfile], read: str, ro
     """Return a line with a command; empty: no command helps."""
     name = field_name(test.path)
     kind = {TextWords: "words:", AddressRange: "prefixes:"}.get(type(test), "")
-    begin = f"{read} are read, since nothing tells which may have {test}"
-    is_told = _has_statistics(packs, test)
-    if is_told:
-        begin = f"{read} are read, since rows with {test} may be in all of them"
+    begin = f"{read}, since nothing tells which may have {test}"
+    has_statistics = _has_statistics(packs, test)
+    if has_statistics:
+        begin = f"{read}, since rows with {test} may be in all of them"
+    where = f" --root {shlex.quote(root)}" if root else ""
+    stored = shlex.quote(table.name.replace("/", "."))
     if table.steps and not kind:
-        stored = table.name.replace("/", ".")
-        where = f" --root {shlex.quote(root)}" if root else ""
-        return f"{begin}: sdb compact --cluster-by {shlex.quote(name)}{where} {shlex.quote(stored)}"
-    if is_told:
+        size_bytes = sum(part.compressed_bytes for part in table.parts)
+        if size_bytes > SMALL_BYTES and _sorted_blocks(table) >= _LEAST_SORTED:
+            return f"{begin}: sdb compact --cluster-by {shlex.quote(name)}{where} {stored}"
+        if len(table.read) >= _LEAST_MERGED:
+            return f"{read}, in {len(table.read):,} small packfiles: sdb compact{where} {stored}"
         return ""
-    stats = f"auto,{kind}{name}"
+    if has_statistics:
+        return ""
+    stats = shlex.quote(f"auto,{kind}{name}")
     if table.steps:
-        stored = table.name.replace("/", ".")
-        return f'{begin}: "stats": "{stats}" in the definition of {stored}, for new rows'
+        change = shlex.quote(f'.stats = "auto,{kind}{name}"')
+        made = (
+            f"sdb def{where} {stored} | jq {change} | sdb create --force{where} {stored} /dev/stdin"
+        )
+        return f"{begin}: for new rows, insert with --stats {stats}, or {made}"
     path = shlex.quote(packs[0].path)
-    return f"{begin}: sdb pack --stats {shlex.quote(stats)} -o NEW.zion {path}"
+    return f"{begin}: sdb pack --stats {stats} -o NEW.zion {path}"
+
+
+def _sorted_blocks(table: TableScan) -> int:
+    """Return about how many blocks the rows of a table have when they are sorted."""
+    packs = [part.pack for part in table.read]
+    size_bytes = sum(
+        min(pack.decompressed_bytes, pack.stored_bytes * _MOST_EXPANDED) for pack in packs
+    )
+    return size_bytes // block_bytes_of(packs)
 
 
 def _has_statistics(packs: list[Packfile], test: PathTest) -> bool:
@@ -112,7 +142,7 @@ def _has_statistics(packs: list[Packfile], test: PathTest) -> bool:
         if statistics is None or not pack.block_count:
             return False
         if isinstance(test, TextWords):
-            has = statistics.words(test.path) is not None
+            has = bool([*filters(statistics, test)])
         elif isinstance(test, AddressRange):
             has = statistics.prefixes(test.path) is not None
         else:

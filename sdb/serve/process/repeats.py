@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sdb.serve.access import Rights
 
     Header = tuple[bytes, bytes]
+    RequestKey = tuple[bytes, str | None, tuple[Header, ...]]
 
 _ENTRIES = 10_000
 _TOTAL_BYTES = 32 << 20
@@ -65,23 +66,28 @@ class Repeats:
 
     def __init__(self, rights_of: Callable[[str], Rights | None]) -> None:
         self._rights_of = rights_of
-        self._known: LruCache[object, RepeatedAnswer] = LruCache(
-            most_entries=_ENTRIES, most_bytes=_TOTAL_BYTES, size_of=_size
+        # Each with the bytes that it takes together with its key
+        self._known: LruCache[RequestKey, tuple[RepeatedAnswer, int]] = LruCache(
+            most_entries=_ENTRIES, most_bytes=_TOTAL_BYTES, size_of=lambda entry: entry[1]
         )
 
-    def put(self, key: object, answer: RepeatedAnswer) -> None:
-        """Remember the answer to a request, if it is small."""
-        if _size(answer) <= _ENTRY_BYTES:
-            self._known.put(key, answer)
+    def put(self, key: RequestKey, answer: RepeatedAnswer) -> None:
+        """Remember the answer to a request, if both are small."""
+        url, _, headers = key
+        size_bytes = len(url) + sum(len(name) + len(value) for name, value in headers)
+        size_bytes += len(answer.head) + len(answer.body) + len(answer.line)
+        if size_bytes <= _ENTRY_BYTES:
+            self._known.put(key, (answer, size_bytes))
 
-    def answer(self, key: object, default_headers: Iterable[Header]) -> bytes | None:
+    def answer(self, key: RequestKey, default_headers: Iterable[Header]) -> bytes | None:
         """Return the bytes of the answer to a request; None: it has to be looked at.
 
         * ``default_headers``: Headers that all answers have at this moment.
         """
-        known = self._known.get(key)
-        if known is None:
+        entry = self._known.get(key)
+        if entry is None:
             return None
+        known, _ = entry
         began = time.perf_counter()
         try:
             if self._rights_of(known.secret) != known.rights or not known.is_current():
@@ -101,7 +107,7 @@ class Repeats:
         return b"".join(pieces)
 
 
-def key_of(url: bytes, client: object, headers: Sequence[Header]) -> object | None:
+def key_of(url: bytes, client: str | None, headers: Sequence[Header]) -> RequestKey | None:
     """Return what a GET request is known again by; None: by nothing."""
     counted = []
     for pair in headers:
@@ -122,7 +128,3 @@ def head_of(status: int, headers: Iterable[Header]) -> bytes:
 def line_of(members: dict[str, Any]) -> str:
     """Return the line of the log for a request, up to how long it took."""
     return dumps({name: value for name, value in members.items() if name != "ms"})[:-1]
-
-
-def _size(answer: RepeatedAnswer) -> int:
-    return len(answer.head) + len(answer.body)

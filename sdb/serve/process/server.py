@@ -26,7 +26,12 @@ if TYPE_CHECKING:
     from sdb.serve.app import Gate
     from sdb.serve.settings import ServerSettings
 
-_PACKAGES = ("starlette", "msgspec", "prometheus_client")  # which are loaded later
+_PACKAGES = (
+    "starlette",
+    "msgspec",
+    "prometheus_client",
+    "python_multipart",
+)  # which are loaded later
 _BACKLOG = 2048
 _FILES = 65_536
 _IDLE_SECONDS = 75

@@ -9,6 +9,7 @@ from functools import partial
 
 from sdb import notes
 from sdb.errors import ConflictError, InputError, SdbError
+from sdb.packfile.inputs.folders import defaults_of, with_folder_fields
 from sdb.packfile.inputs.inputs import Input, recognise
 from sdb.packfile.read.manifest import attempt_name
 from sdb.packfile.write.pack import (
@@ -49,6 +50,7 @@ class Options:
     on_error: str = "fail"
     verify: bool = True
     stats: str = "auto"
+    hive: bool = True  # whether folders like day=2026-11-01 are fields of the rows below
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +165,16 @@ def located(error: SdbError, task: Task) -> SdbError:
 
 
 def _input(piece: Piece, options: Options) -> Input:
+    path = piece.file.path
     if piece.is_whole:
-        return recognise(
-            piece.file.path, options.format, hints=options.hints, verify=options.verify
-        )
+        whole = recognise(path, options.format, hints=options.hints, verify=options.verify)
+        return with_folder_fields(whole) if options.hive else whole
     size = piece.stop - piece.start
     source = partial(_range, piece)
-    return Input(_name(piece), "json", "none", options.hints, size, source=source)
+    defaults = defaults_of(path) if options.hive else None
+    return Input(
+        _name(piece), "json", "none", options.hints, size, source=source, defaults=defaults
+    )
 
 
 def _name(piece: Piece) -> str:

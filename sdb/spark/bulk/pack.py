@@ -10,6 +10,7 @@ from functools import partial
 
 from sdb import bounds, formats, notes
 from sdb.errors import ConflictError, ExistsError, SdbError, UsageError, text_of
+from sdb.packfile.inputs.folders import say_folder_fields
 from sdb.packfile.inputs.inputs import Input, recognise
 from sdb.packfile.read import manifest
 from sdb.progress import silent
@@ -91,6 +92,8 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
         formats.check_packfile(prefix)
     files = measure(inputs)
     _try(options, files[0].path)
+    if options.hive:
+        say_folder_fields(file.path for file in files)
     manifest.prepare(folder, mode)
     work = Work(folder, uuid.uuid4().hex, options)
     context = spark.sparkContext if spark is not None else session.running()

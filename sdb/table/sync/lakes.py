@@ -207,7 +207,7 @@ class LakeSource:
         if taken is None:
             note = f"{self._rule.pattern}: the first sync takes version {state.version} as a whole"
         if self._is_foreseen:
-            note = f"{self._rule.pattern}: up to version {state.version}"
+            note = ""
         return self._step(table, plan, state.version, before, position, message, note)
 
     def _step(

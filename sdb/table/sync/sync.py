@@ -15,7 +15,7 @@ from functools import partial, reduce
 from itertools import chain
 
 from sdb import notes
-from sdb.errors import ConflictError, InputError, UnsupportedError, UsageError
+from sdb.errors import ConflictError, InputError, SdbError, UnsupportedError, UsageError
 from sdb.lake.names import is_lake_input
 from sdb.progress import silent
 from sdb.records import replace
@@ -203,7 +203,7 @@ def _compare_lake(request: SyncRequest, source: LakeSource) -> SyncWork:
     tree = None if table is None else table.inputs
     try:
         step = source.next_step(tree)
-    except OutsideError as error:
+    except SdbError as error:
         raise error.within(request.name) from None
     if step is None:
         return SyncWork(SyncPlan((), (), ()), table, tree)

@@ -235,9 +235,11 @@ class _Examination:
         from sdb.table.sync.sync import sync_table
 
         waiting = sync_table(self.root, self.keys.database, self.keys.table, dry_run=True)
-        self.facts["inputs_waiting"] = len(waiting.taken)
-        if waiting.taken:
-            self._need("sync", f"{len(waiting.taken):,} inputs wait", "sync")
+        # Files that a Delta or Iceberg table does not have any more wait to go.
+        count = len({*waiting.taken, *waiting.deleted})
+        self.facts["inputs_waiting"] = count
+        if count:
+            self._need("sync", f"{count:,} input{'s' if count > 1 else ''} wait", "sync")
 
     def _objects(
         self,

@@ -176,9 +176,12 @@ class TableUpkeep:
             dry_run=request.is_dry,
             author=request.author,
         )
-        if not synced.taken and not synced.rejected:
+        if not (synced.taken or synced.rejected or synced.deleted):
             return None
         text = f"{self._verb('took', 'would take')} {_counted(len(synced.taken), 'input')}"
+        if synced.deleted:
+            gone = f"removed rows of {_counted(len(synced.deleted), 'input')}"
+            text = f"{text}, {gone}" if synced.taken else self._verb(gone, f"would have {gone}")
         if synced.rejected:
             text += f"; {_counted(len(synced.rejected), 'input')} cannot be read (sdb inputs)"
         numbers = {"inputs": len(synced.taken), "failed": len(synced.rejected)}

@@ -93,7 +93,7 @@ class RowWorld:
         self.known[self.key(self.head(branch))] = rows
 
     def pack(self, rows: list[Row]) -> Descriptor:
-        packed = pack_rows(self.root, KEYS, rows, commit_id=self.name()).descriptor
+        packed = pack_rows(self.root, KEYS, rows, rules=None, commit_id=self.name()).descriptor
         assert packed is not None
         return packed
 

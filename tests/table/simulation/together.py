@@ -84,7 +84,8 @@ def played(world: World) -> Iterator[None]:
             ("commit", world.on_time(committing.commit)),
             ("packing_options", lambda *_: {}),
             ("encoded_rows", _encoded),
-            ("pack_rows", lambda *item, commit_id: _packed(world, *item, commit_id)),
+            ("pack_rows", lambda *item, commit_id, **_: _packed(world, *item, commit_id)),
+            ("row_rules", lambda *_: None),
         ):
             stack.enter_context(mock.patch.object(groupcommit, name, instead))
         yield

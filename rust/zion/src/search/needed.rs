@@ -4,6 +4,7 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::pattern::translated;
+use crate::index::statistics::joints::joints;
 use crate::index::statistics::ngrams::pieces;
 
 /// A pattern that needs more texts is not worth the look.
@@ -106,6 +107,7 @@ impl Found {
         let text = std::mem::take(&mut self.text);
         let mut is_of_use = false;
         pieces(&text, |_| is_of_use = true);
+        joints(&text, |_| is_of_use = true);
         if is_of_use {
             self.parts.push(Needed::Text(text));
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use zion::block::BlockReader;
 use zion::block::rows::Rows;
 use zion::codec::Algorithm;
-use zion::index::statistics::ngrams::NgramPath;
+use zion::index::statistics::ngrams::{Gathered, NgramPath};
 use zion::json::print::Printer;
 use zion::json::sink::Sink;
 use zion::pack::inflate::Compression;
@@ -33,7 +33,10 @@ pub fn options(algorithm: Algorithm, threads: usize, part_bytes: usize) -> Optio
         on_error: OnError::Fail,
         time_paths: Arc::default(),
         statistics: zion::index::statistics::Choice::Auto(Arc::default()),
-        ngrams: std::sync::Arc::from([NgramPath { path: vec![], is_prefixes: false }]),
+        ngrams: [Gathered::Pieces, Gathered::Joints]
+            .map(|kind| NgramPath { path: vec![], kind })
+            .into_iter()
+            .collect(),
     }
 }
 

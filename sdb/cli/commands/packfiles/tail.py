@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 from sdb import bounds
@@ -71,6 +70,8 @@ def command(
             choice.pop("strict")
             columns, last = last_selected(sources.schemas, references, rows, **choice)
             if form != "ion-text":
+                import json
+
                 from sdb.packfile.inspect.describe import plain
 
                 lines = [json.dumps(plain(row), ensure_ascii=False) for row in last]

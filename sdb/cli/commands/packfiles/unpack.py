@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 
 from sdb import formats
 from sdb.cli import output
@@ -94,24 +93,26 @@ def command(
     safety = output.csv_safety(fmt, target, wanted=safe_csv, refused=no_safe_csv)
     output.prepare(verbose=verbose, unverified=no_verify)
     since, until = period(since, until)
-    select = partial(
-        _write_selected,
-        packfiles,
-        where,
-        (fmt, compression, target),
-        force=force,
-        safety=safety,
-        verbose=verbose,
-        progress=progress,
-        root=root or context.obj or "",
-        fields=names(fields),
-        strict=strict,
-        since=since,
-        until=until,
-        time_field=time_field,
-        limit=limit,
-        threads=threads,
-    )
+
+    def select() -> None:
+        _write_selected(
+            packfiles,
+            where,
+            (fmt, compression, target),
+            force=force,
+            safety=safety,
+            verbose=verbose,
+            progress=progress,
+            root=root or context.obj or "",
+            fields=names(fields),
+            strict=strict,
+            since=since,
+            until=until,
+            time_field=time_field,
+            limit=limit,
+            threads=threads,
+        )
+
     if where is not None:
         if blocks is not None or no_verify:
             raise UsageError("with --where neither --blocks nor --no-verify is possible")
@@ -166,6 +167,7 @@ def _write_selected(
     * ``where``: The condition; None: all rows.
     """
     import time
+    from functools import partial
 
     from sdb.cli.following import Following
     from sdb.cli.interrupts import Interruptible

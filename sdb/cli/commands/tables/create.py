@@ -68,7 +68,11 @@ def command(
         what = "a definition is needed" if definition is None else "there are two definitions"
         hint = "a file, or --input PATTERN"
         if definition is None and is_one_word:
-            hint += f'; for rows of insert alone, sdb exec "CREATE TABLE {database}.{table}"'
+            from sdb.query.syntax.printer import name as quoted
+
+            named = f"--root {shlex.quote(root)} " if root else ""
+            statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
+            hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
     if definition is None:
         chosen = definition_of(patterns or [], is_remote=location.store.is_remote)

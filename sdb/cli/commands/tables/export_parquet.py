@@ -24,7 +24,7 @@ from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb export parquet --root lake web.gha gha/",
-    "sdb export parquet --root lake web.gha@-1 days/ --partition-by 'day(created_at)'",
+    "sdb export parquet --root lake web.gha d --partition-by 'day(created_at)'",
 )
 
 

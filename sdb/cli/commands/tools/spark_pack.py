@@ -11,6 +11,7 @@ from sdb.cli.options import (
     Hints,
     InputFormat,
     Level,
+    NoHive,
     NoVerify,
     OnError,
     ProgressMode,
@@ -54,6 +55,7 @@ def command(
     hints: Hints = None,
     time_field: TimeFields = None,
     stats: Stats = "auto",
+    no_hive: NoHive = False,
     on_error: OnError = "fail",
     force: Annotated[bool, Option("--force", help="Replace the packfiles of the folder.")] = False,
     no_verify: NoVerify = False,
@@ -69,7 +71,7 @@ def command(
     options = packing(
         algorithm, level, block_size, constant, hints, fmt, time_field, verify=not no_verify
     )
-    options["stats"] = stats
+    options |= {"stats": stats, "hive": not no_hive}
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
     form = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)

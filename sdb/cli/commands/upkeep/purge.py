@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from sdb import bounds
@@ -62,13 +62,21 @@ def command(
 
     Versions that had such rows leave the history of each branch, with their tags. Tables that share
     packfiles lose the rows, too. Run a purge that was interrupted again: it continues. At the end
-    all that is left is searched; exit code 1 if such rows are still there.
+    all that is left is searched; exit code 1 if such rows are still there. A field that no row has
+    is reported with --quiet, too, if nothing went.
     """
+    from sdb import notes
     from sdb.cli.render.purged import lines_of
     from sdb.query.writes.purge import purge
 
     output.prepare(verbose=verbose, quiet=quiet)
-    with Interruptible() as signals, Meter("purging", progress, quiet=quiet) as meter:
+    nothing: list[str] = []
+    heard = notes.heard() if quiet else nullcontext(nothing)
+    with (
+        heard as warnings,
+        Interruptible() as signals,
+        Meter("purging", progress, quiet=quiet) as meter,
+    ):
 
         @contextmanager
         def follow(result: Result) -> Iterator[None]:
@@ -90,6 +98,9 @@ def command(
             progress=meter,
             follow=follow,
         )
+    if not outcome.packfiles:
+        for warning in warnings:
+            output.complain(f"nothing was purged: {warning}")
     if as_json:
         output.say_json(outcome.as_dict())
     for line in lines_of(outcome, verbose=verbose) if not (as_json or quiet) else ():

@@ -75,8 +75,8 @@ def _lines(status: TableStatus) -> Iterator[str]:
         yield f"{status.table}:"
     else:
         at = str(facts["at"]).partition(".")[0].rstrip("Z")
-        well = "" if status.needs else "; well"
-        yield f"{status.table}: version {facts['version']:,} of {at}Z{well}"
+        end = "" if status.needs else "; nothing to do"
+        yield f"{status.table}: version {facts['version']:,} of {at}Z{end}"
         size, stored = (sizes.human(_number(facts[name])) for name in ("bytes", "stored_bytes"))
         counts = _counted(facts["packfiles"], "packfile"), _counted(facts["versions"], "version")
         yield f"  {counts[0]} of {size}, {counts[1]}; {stored} with all versions"

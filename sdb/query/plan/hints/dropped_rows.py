@@ -47,21 +47,23 @@ def left_out(
         if path is None:
             continue
         text = printer.text(expr)
-        if path_of(expr, select) is None and _has_others(opened, path):
+        stored = stored_path(opened, path)
+        if path_of(expr, select) is None and (stored is None or _has_others(opened, stored)):
             # Those that have something else than a time are not counted.
             if not _is_named(select.where, _operand(expr)):
                 lines.append(_without(text, keeps))
             continue
         dropped = seen(path)
-        if dropped is None and not is_cut:
-            dropped = counted(opened, path)
+        if dropped is None and not is_cut and stored is not None:
+            dropped = counted(opened, stored)
         if dropped is not None:
             verb = "has" if dropped[0] == 1 else "have"
             who = f"{dropped[0]:,} of {dropped[1]:,} rows {verb}"
             is_told = 0 < dropped[0] < dropped[1] + is_cut
         else:
             # Of a condition that names the path nobody knows whether such rows satisfy it.
-            counts = None if _is_named(select.where, expr) else counted(opened, path)
+            is_unknown = stored is None or _is_named(select.where, expr)
+            counts = None if is_unknown or stored is None else counted(opened, stored)
             who = "rows that have"
             is_told = counts is not None and 0 < counts[0] < counts[1]
         if is_told:
@@ -101,7 +103,12 @@ def table_packs(select: ast.Select, packs: Packs, withs: AbstractSet[str]) -> li
 def _packs_of(source: ast.Source, packs: Packs) -> list[Packfile]:
     parts = source.table.tables if isinstance(source.table, ast.ConcatTable) else (source.table,)
     names = [None if isinstance(p, ast.UnpivotTable) else table_name(p) for p in parts]
-    opened = [pack for name in names if name is not None for pack in packs(name)]
+    opened: list[Packfile] = []
+    for name in names:
+        more = packs(name) if name is not None else []
+        if hasattr(more, "rows"):  # packfiles of columns with other names
+            return list(more[:0]) if len(names) > 1 or len(more) > _MOST_PACKFILES else more  # type: ignore[return-value]
+        opened += more
     return [] if None in names or len(opened) > _MOST_PACKFILES else opened
 
 
@@ -226,6 +233,18 @@ def _operand(expr: ast.Expr) -> ast.Expr:
 def _watched_path(expr: ast.Expr, select: ast.Select) -> Fields | None:
     """Return the path that a key is, or that a key of times is made of by a scan."""
     return path_of(_operand(expr), select)
+
+
+def stored_path(opened: Sequence[Packfile], path: Fields) -> Fields | None:
+    """Return the path of a column in the rows of packfiles; None: it is no stored field alone.
+
+    * ``opened``: What :func:`only_table` or :func:`table_packs` returned.
+    """
+    rows = getattr(opened, "rows", None)
+    if rows is None:
+        return path
+    stored: Fields | None = rows.stored(path)
+    return stored
 
 
 def _has_others(opened: Sequence[Packfile], path: Fields) -> bool:

@@ -8,7 +8,7 @@ from operator import or_
 from sdb.query.analyze.signatures import FUNCTIONS
 from sdb.query.analyze.types import BOOL, NULL, NUMBER, STRING, TIME, loose
 from sdb.query.catalog.tablescan import PackfileScan
-from sdb.query.plan.hints.dropped_rows import counted, path_of, table_packs
+from sdb.query.plan.hints.dropped_rows import counted, path_of, stored_path, table_packs
 from sdb.query.plan.hints.type_mismatch import kinds, told
 from sdb.query.syntax import ast, printer, visitor
 
@@ -60,7 +60,8 @@ def losses(
     for select in (node for node in visitor.nodes(statement) if isinstance(node, ast.Select)):
         opened = table_packs(select, packs, withs)
         if opened and _is_of_interest(select):
-            lines |= dict.fromkeys(_Losses(select, whole(opened)).lines(select is statement.select))
+            losses_of = _Losses(select, whole(opened), opened)
+            lines |= dict.fromkeys(losses_of.lines(select is statement.select))
     return list(lines)[:_MOST]
 
 
@@ -76,9 +77,12 @@ def _is_of_interest(select: ast.Select) -> bool:
 class _Losses:
     """Finds what one select over packfiles loses."""
 
-    def __init__(self, select: ast.Select, opened: Sequence[Packfile]) -> None:
+    def __init__(
+        self, select: ast.Select, opened: Sequence[Packfile], named: Sequence[Packfile]
+    ) -> None:
         self._select = select
         self._opened = opened
+        self._named = named
         self._scans = [PackfileScan(pack, ()) for pack in opened]
 
     def types(self, operand: ast.Expr) -> int:
@@ -94,6 +98,7 @@ class _Losses:
     def of_path(self, operand: ast.Expr) -> int:
         """Return the types of a path in all rows; 0 when they are not known."""
         path = path_of(operand, self._select)
+        path = None if path is None else stored_path(self._named, path)
         known = [] if path is None else [scan.types(path) for scan in self._scans]
         return (
             0
@@ -118,6 +123,7 @@ class _Losses:
 
     def _of_null(self, null: ast.Expr, *, is_main: bool, is_negated: bool) -> Iterator[str]:
         path = path_of(null, self._select)
+        path = None if path is None else stored_path(self._named, path)
         lacking = None if path is None else counted(self._opened, path)
         if lacking is None or not lacking[0]:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.plan.hints.dropped_rows import counted, path_of, table_packs
+from sdb.query.plan.hints.dropped_rows import counted, path_of, stored_path, table_packs
 from sdb.query.plan.rewrite import conjuncts
 from sdb.query.syntax import ast, printer, visitor
 
@@ -35,7 +35,8 @@ def denied(statement: ast.Statement, packs: Packs) -> list[str]:
         opened = table_packs(select, packs, withs) if negative else []
         for path, condition in negative if opened else ():
             names = path_of(path, select)
-            lacking = None if names is None else counted(opened, names)
+            stored = None if names is None else stored_path(opened, names)
+            lacking = None if stored is None else counted(opened, stored)
             if lacking is not None and 0 < lacking[0] < lacking[1]:
                 text = printer.text(path)
                 by = _shown(condition, statement.text)

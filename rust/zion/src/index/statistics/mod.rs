@@ -5,6 +5,7 @@
 //! these alone.
 
 mod gather;
+pub mod joints;
 pub mod ngrams;
 pub mod prefixes;
 mod slot;

@@ -4,13 +4,15 @@
 //! alone and not on what stands beside them, so a text has all n-grams of each of its parts: a filter answers for
 //! any part of a text, not for whole words only.
 //!
-//! At some paths the prefixes of IP addresses are gathered instead of n-grams, for filters by subnet.
+//! Beside them the joints of the same texts are gathered (see `joints`), and at some paths the prefixes of IP
+//! addresses, for filters by subnet.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use super::StatPath;
+use super::joints::{joint_at, joints};
 use super::prefixes::prefixes;
 use crate::block::BlockReader;
 use crate::block::rows::Rows;
@@ -32,7 +34,13 @@ const RECENT_BITS: u32 = 13;
 
 /// Calls `take` for each n-gram of a text, with its bytes as a number, the first one the most significant.
 #[inline]
-pub fn pieces(text: &[u8], mut take: impl FnMut(u64)) {
+pub fn pieces(text: &[u8], take: impl FnMut(u64)) {
+    pieces_and_signs(text, take, |_| {});
+}
+
+/// The same, and calls `sign` with the place of each byte that is neither a letter nor a digit.
+#[inline]
+fn pieces_and_signs(text: &[u8], mut take: impl FnMut(u64), mut sign: impl FnMut(usize)) {
     let (mut key, mut letters, mut mixed, mut behind_digit) = (0_u64, 0_u32, 0_u32, MIXED);
     let mut rest = text;
     while let Some((&first, behind)) = rest.split_first() {
@@ -53,8 +61,12 @@ pub fn pieces(text: &[u8], mut take: impl FnMut(u64)) {
         match byte {
             b'a'..=b'z' | 0x80.. => (letters, behind_digit) = (letters + 1, behind_digit + 1),
             b'0'..=b'9' => (letters, behind_digit) = (0, 0),
-            b'-' => (letters, behind_digit) = (0, behind_digit + 1),
+            b'-' => {
+                (letters, behind_digit) = (0, behind_digit + 1);
+                sign(text.len() - rest.len() - 1);
+            }
             _ => {
+                sign(text.len() - rest.len() - 1);
                 (letters, mixed, behind_digit) = (0, 0, MIXED);
                 continue;
             }
@@ -120,9 +132,37 @@ impl Pieces {
 pub struct NgramPath {
     /// The path; that without a name is the whole row.
     pub path: StatPath,
-    /// Whether it is the prefixes of those that are addresses, and not the pieces of all texts there and inside
-    /// of the values there.
-    pub is_prefixes: bool,
+    /// Which pieces.
+    pub kind: Gathered,
+}
+
+/// What is gathered of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Gathered {
+    /// The n-grams of all texts at the path, and inside of the values there.
+    Pieces,
+    /// Their joints.
+    Joints,
+    /// The prefixes of those texts at the path that are addresses.
+    Prefixes,
+}
+
+impl Gathered {
+    const ALL: [Self; 3] = [Self::Pieces, Self::Joints, Self::Prefixes];
+
+    /// The kind of the section that stores it.
+    pub const fn section(self) -> u8 {
+        match self {
+            Self::Pieces => 7,
+            Self::Prefixes => 8,
+            Self::Joints => 9,
+        }
+    }
+
+    /// What is in sections of a kind.
+    pub fn of_section(kind: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.section() == kind)
+    }
 }
 
 /// Paths of which the words are wanted.
@@ -152,9 +192,15 @@ impl Ngrams {
         let labels = |name: &[u8]| {
             if self.is_foreign { symbols.ids(name) } else { symbols.id(name).into_iter().collect() }
         };
-        for (NgramPath { path, is_prefixes }, found) in self.paths.iter().zip(&mut self.found) {
+        let mut founds = self.found.as_mut_slice();
+        // What is gathered of the same texts is gathered in one walk.
+        for paths in self.paths.chunk_by(are_of_same_texts) {
+            let (found, others) = std::mem::take(&mut founds).split_at_mut(paths.len());
+            founds = others;
+            let Some(NgramPath { path, kind }) = paths.first() else { continue };
             let path: Vec<_> = path.iter().map(|name| name.as_deref().map(labels)).collect();
-            let mut walk = Walk { data: rows, found, symbols, seen: vec![], is_prefixes: *is_prefixes };
+            let is_prefixes = *kind == Gathered::Prefixes;
+            let mut walk = Walk { data: rows, paths, found, symbols, seen: vec![], is_prefixes };
             for row in Rows::new(rows, 0) {
                 let row = row?.1;
                 walk.follow(row, row.body, &path)?;
@@ -171,10 +217,17 @@ impl Ngrams {
     }
 }
 
+fn are_of_same_texts(one: &NgramPath, other: &NgramPath) -> bool {
+    let is_prefixes = |path: &NgramPath| path.kind == Gathered::Prefixes;
+    one.path == other.path && is_prefixes(one) == is_prefixes(other)
+}
+
 /// Goes through the rows of a chunk for one path.
 struct Walk<'a> {
     data: &'a [u8],
-    found: &'a mut Option<Pieces>,
+    /// What is gathered at the path.
+    paths: &'a [NgramPath],
+    found: &'a mut [Option<Pieces>],
     symbols: &'a SymbolTable,
     /// For each symbol whether it was a value here.
     seen: Vec<bool>,
@@ -253,7 +306,7 @@ impl Walk<'_> {
     fn symbol(&mut self, id: usize) {
         let Some(text) = u32::try_from(id).ok().and_then(|id| self.symbols.name(id)) else {
             // A text that nobody knows.
-            *self.found = None;
+            self.found.fill_with(|| None);
             return;
         };
         if self.seen.len() <= id {
@@ -267,15 +320,32 @@ impl Walk<'_> {
 
     #[inline]
     fn text(&mut self, text: &[u8]) {
-        let Some(found) = self.found else { return };
-        if self.is_prefixes {
-            prefixes(text, |prefix| found.add(prefix));
-        } else {
-            pieces(text, |piece| found.add(piece));
+        if let [NgramPath { kind: Gathered::Pieces, .. }, NgramPath { kind: Gathered::Joints, .. }] =
+            self.paths
+            && let [Some(ngrams), Some(found)] = &mut *self.found
+        {
+            // The usual case, in one pass.
+            let mut add = |joint| found.add(joint);
+            pieces_and_signs(text, |piece| ngrams.add(piece), |at| joint_at(text, at, &mut add));
+            self.found.iter_mut().for_each(limit);
+            return;
         }
-        if found.all.len() > MAX_PIECES {
-            *self.found = None;
+        for (path, known) in self.paths.iter().zip(&mut *self.found) {
+            let Some(found) = known else { continue };
+            match path.kind {
+                Gathered::Pieces => pieces(text, |piece| found.add(piece)),
+                Gathered::Joints => joints(text, |joint| found.add(joint)),
+                Gathered::Prefixes => prefixes(text, |prefix| found.add(prefix)),
+            }
+            limit(known);
         }
+    }
+}
+
+/// Lets go of what is too much.
+fn limit(known: &mut Option<Pieces>) {
+    if known.as_ref().is_some_and(|found| found.all.len() > MAX_PIECES) {
+        *known = None;
     }
 }
 

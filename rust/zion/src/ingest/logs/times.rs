@@ -1,12 +1,16 @@
 //! Instants as logs write them.
 
-use crate::ion::timestamp::{Civil, days_from_civil};
+use crate::ion::timestamp::{Civil, days_from_civil, recognise};
 
 pub(super) use crate::ion::timestamp::SECOND;
 
 const DAY: i64 = 86_400 * SECOND;
 /// Between leap days there are eight years at most.
 const YEARS: i64 = 8;
+/// No time with a comma is longer.
+const MAX_BYTES: usize = "2026-11-27 20:00:01,123456789 +01:00".len();
+/// Where a time has its comma.
+const COMMA: usize = "2026-11-27 20:00:01".len();
 
 /// The number of a month by its English name of three letters.
 fn month(name: &[u8]) -> Option<u32> {
@@ -59,6 +63,17 @@ pub(super) fn access(text: &[u8]) -> Option<i64> {
     (is_day(year, month, day) && Civil::from_micros(us).year >= 0).then_some(us)
 }
 
+/// The instant of a field of a log: that of an access log, or `2026-11-27 20:00:01,234`, as programs in Java and
+/// Python write it with a comma.
+pub(super) fn of_field(text: &[u8]) -> Option<i64> {
+    if text.len() > MAX_BYTES || text.get(COMMA) != Some(&b',') {
+        return access(text);
+    }
+    let mut pointed = text.to_vec();
+    pointed[COMMA] = b'.';
+    recognise(&pointed)
+}
+
 /// Microseconds of a fraction behind a point or comma, if there is one, and what is behind it.
 fn fraction(text: &[u8]) -> Option<(u32, &[u8])> {
     let [b'.' | b',', rest @ ..] = text else { return Some((0, text)) };
@@ -103,7 +118,6 @@ pub(super) fn bsd(text: &[u8], reference: i64) -> Option<Bsd<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ion::timestamp::recognise;
 
     fn instant(text: &str) -> i64 {
         recognise(text.as_bytes()).unwrap_or_default()
@@ -127,6 +141,18 @@ mod tests {
         ] {
             assert_eq!(shown(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_fraction_may_follow_a_comma() {
+        for text in ["2026-11-27 20:00:01,234", "2026-11-27T20:00:01,234Z", "2026-11-27 21:00:01,234 +01:00"]
+        {
+            assert_eq!(of_field(text.as_bytes()), Some(instant("2026-11-27T20:00:01.234Z")), "{text}");
+        }
+        for text in ["2026-11-27 20:00:01,", "2026-11-27 20:00:01,2,3", "2026-11-27 20:00:01,234 x", ","] {
+            assert_eq!(of_field(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(of_field(b"10/Oct/2000:13:55:36"), access(b"10/Oct/2000:13:55:36"));
     }
 
     #[test]

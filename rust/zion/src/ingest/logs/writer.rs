@@ -86,7 +86,7 @@ impl<'w, 'r> Writer<'w, 'r> {
 
     /// A field with a text that may be an instant.
     pub(super) fn text_or_time(&mut self, name: &[u8], text: &[u8]) {
-        match timestamp::recognise(text).or_else(|| times::access(text)) {
+        match timestamp::recognise(text).or_else(|| times::of_field(text)) {
             Some(us) => self.time(name, us),
             None => self.text(name, text),
         }
@@ -94,7 +94,7 @@ impl<'w, 'r> Writer<'w, 'r> {
 
     /// A field with what a text looks like: a number, a truth value, an instant, or a text.
     pub(super) fn guess(&mut self, name: &[u8], text: &[u8]) {
-        if let Some(us) = times::access(text) {
+        if let Some(us) = times::of_field(text) {
             self.time(name, us);
         } else if let Some(node) = self.field(name) {
             Convert::Infer.put(text, self.row, node, true);
