@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import random
 import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import deltalake
 import polars as pl
@@ -15,7 +19,7 @@ import pyarrow as pa
 import pytest
 
 import sdb
-from sdb.errors import SdbWarning
+from sdb.errors import SdbError, SdbWarning
 from sdb.query.columnrows import packfile_columns
 from sdb.table.catalog.root import table_root
 from sdb.table.maintenance.compact import compact_table
@@ -29,8 +33,7 @@ from tests.exchange.mirrors import (
     versions,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
+TESTDATA = Path(__file__).parents[2] / "testdata"
 
 _SCHEMA = {
     "columns": [
@@ -340,3 +343,97 @@ def test_the_command_and_upkeep_take_the_schema(lake: Lake) -> None:
         table.to_pyarrow_table().schema.names
         == lake.rows(lake.db.table("web.t").version).schema.names
     )
+
+
+def _random_change(chance: random.Random, number: int) -> str:
+    names = ["a", "b", "c", "s.x", "s.y", "s.z", "n"]
+    name, other = chance.choice(names), chance.choice("abcn")
+    kind = chance.choice(["INTEGER", "STRING", "DOUBLE", "VARIANT", "STRING[]", "DATE"])
+    default = {"INTEGER": " DEFAULT 7", "STRING": " DEFAULT 'd'", "DOUBLE": " DEFAULT 0.5"}
+    filled = default.get(kind, "") if chance.random() < 0.4 else ""
+    return chance.choice(
+        [
+            f"ADD COLUMN {name} {kind}{filled}",
+            f"DROP COLUMN {name}",
+            f"RENAME COLUMN {name} TO {other if '.' not in name else f'r{number}'}",
+            f"ALTER COLUMN {name} FIRST",
+            f"ALTER COLUMN {name} TYPE VARIANT",
+            f"ALTER COLUMN {name} TYPE DOUBLE",
+        ]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sdb.errors.SdbWarning")
+@pytest.mark.parametrize("seed", range(int(os.environ.get("SDB_MIRRORS", "6"))))
+def test_random_changes(lake: Lake, seed: int) -> None:
+    chance = random.Random(seed)
+    values = [None, 1, 2.5, "t", "2026-11-01T00:00:00Z", ["x", None], {"q": 1}]
+    lake.set(
+        {
+            "columns": [
+                {"name": "a", "type": "integer"},
+                {
+                    "name": "s",
+                    "type": {"type": "struct", "columns": [{"name": "x", "type": "integer"}]},
+                },
+            ]
+        }
+    )
+    for number in range(25):
+        if chance.random() < 0.6:
+            with contextlib.suppress(SdbError):
+                lake.execute(f"ALTER TABLE web.t {_random_change(chance, number)}")
+        else:
+            row = {name: chance.choice(values) for name in "abcn" if chance.random() < 0.6}
+            inner = {name: chance.choice(values) for name in "xyz" if chance.random() < 0.6}
+            lake.insert(row | {"id": number}, {"s": inner}, {"a": number})
+        if chance.random() < 0.3:
+            lake.mirror()
+    lake.mirror()
+    lake.check()
+    lake.mirror("all")
+    lake.check("all", READERS[:1])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*JSON text:sdb.errors.SdbWarning")
+@pytest.mark.filterwarnings("ignore:the column .* becomes:sdb.errors.SdbWarning")
+@pytest.mark.filterwarnings("ignore:.*tell cases apart:sdb.errors.SdbWarning")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gh2021_800.json.zst",
+        "cloudtrail_stratus.json.zst",
+        "winevents_sample.json.zst",
+        "nginxplus.json.zst",
+    ],
+)
+def test_real_rows_under_their_own_schema(lake: Lake, name: str) -> None:
+    lake.db.append("web.t", [TESTDATA / name])
+    table = lake.db.table("web.t")
+    table.set_schema(table.infer_schema())
+    lake.mirror()
+    expected = lake.db.sql("SELECT * FROM web.t").to_arrow()
+    mirror = deltalake.DeltaTable(str(lake.folder / "m"))
+    fields = mirror.schema().fields
+    columns = [field.metadata.get("sdb.field", field.name) for field in fields]
+    assert columns == expected.schema.names
+    read = mirror.to_pyarrow_table().rename_columns(columns)
+    # What lies deeper than 5 names is text there.
+    alike = [
+        column
+        for column in columns
+        if _plain(read.schema.field(column).type) == _plain(expected.schema.field(column).type)
+    ]
+    assert len(alike) >= len(columns) - 2
+    assert _counted(read.select(alike).to_pylist()) == _counted(expected.select(alike).to_pylist())
+
+
+def test_other_formats_say_that_they_have_fields_of_rows(lake: Lake) -> None:
+    lake.set(_SCHEMA)
+    lake.insert({"id": 1})
+    with pytest.warns(SdbWarning, match="has a schema: the dataset has the fields of its rows"):
+        lake.db.table("web.t").export("parquet", lake.folder / "d")
+    lake.db.table("web.t").export("delta", lake.folder / "m")
+    lake.check(engines=READERS[:1])
