@@ -397,9 +397,7 @@ def test_random_changes(lake: Lake, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*JSON text:sdb.errors.SdbWarning")
-@pytest.mark.filterwarnings("ignore:the column .* becomes:sdb.errors.SdbWarning")
-@pytest.mark.filterwarnings("ignore:.*tell cases apart:sdb.errors.SdbWarning")
+@pytest.mark.filterwarnings("ignore::sdb.errors.SdbWarning")
 @pytest.mark.parametrize(
     "name",
     [
