@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+from contextlib import closing
 
-from sdb import notes
 from sdb.packfile.prune.predicate import Anywhere, Both, Compare, Either, Instant, OneOf
 from sdb.query.api import run
 from sdb.query.catalog.period import period
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from sdb.packfile.prune.predicate import Constant, Predicate
     from sdb.table.catalog.handle import TableHandle
-    from sdb.table.format.descriptor import Descriptor
     from sdb.table.schema.columns import TableSchema
 
 _NAME = "the rows of a table"
@@ -81,44 +79,6 @@ class ColumnRows:
         ):
             self.blocks_read = result.reading.blocks
             yield from result.arrow_batches()[1]
-
-
-@contextmanager
-def packfile_columns(
-    handle: TableHandle,
-    descriptor: Descriptor,
-    names: Sequence[str],
-    threads: int | None = None,
-) -> Iterator[tuple[Iterator[pa.RecordBatch], dict[str, int]]]:
-    """Read columns of one packfile of a version whose table has a schema.
-
-    * ``names``: Names of the columns.
-
-    Yields: The rows, and for each column how many values are NULL since they are not of its type.
-    """
-    from sdb.query.selected import OpenedSource
-    from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
-
-    items = tuple([ast.Item(ast.Name(name)) for name in names])
-    source = ast.Source(ast.PathTable(ast.Name(_NAME)), None)
-    objects = OpenObjects(1)
-    try:
-        pack = TablePackfile(handle.root, descriptor.checked(), objects)
-        opened = OpenedSource(handle.name, [pack], handle.schema)
-        # Misfits are counted over all packfiles, and told once.
-        with (
-            notes.collected(),
-            run(
-                ast.Statement(ast.Select(items, sources=(source,))),
-                root=handle.root.location,
-                threads=threads,
-                known={(_NAME,): opened},
-            ) as result,
-        ):
-            frame = result._framed()  # noqa: SLF001 - of the same kind
-            yield frame.batches(), frame.misfits
-    finally:
-        objects.close()
 
 
 def _where(test: Predicate) -> ast.Expr | None:

@@ -288,7 +288,7 @@ class Connection:
         ...     print(action.table, action.action, action.text)
         """
         from sdb.exchange.policies import Exporter
-        from sdb.query.columnrows import packfile_columns
+        from sdb.query.mirrorcolumns import packfile_columns
         from sdb.table.upkeep.maintain import TableChoice, maintain_tables
 
         database, _, pattern = (name or "").partition(".")

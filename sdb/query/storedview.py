@@ -294,7 +294,7 @@ class Table(TableRows):
         1000
         """
         from sdb.exchange.exports import export_table
-        from sdb.query.columnrows import packfile_columns
+        from sdb.query.mirrorcolumns import packfile_columns
 
         return export_table(
             self._handle,
@@ -312,7 +312,7 @@ class Table(TableRows):
     def maintain(self, **options: Unpack[MaintainOptions]) -> Maintained:
         """Keep the table small; options as in :meth:`sdb.Connection.maintain`."""
         from sdb.exchange.policies import Exporter
-        from sdb.query.columnrows import packfile_columns
+        from sdb.query.mirrorcolumns import packfile_columns
         from sdb.table.upkeep.maintain import TableChoice, maintain_tables
 
         self._check_main()
