@@ -19,6 +19,7 @@ from sdb.spark.bulk.sync import SparkSyncs
 from sdb.spark.options.namedtable import NamedTable
 from sdb.spark.write.tablewriter import TableWriter
 from sdb.table.catalog.root import table_root
+from sdb.table.packfiles.rules import DepartingRowsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -192,7 +193,7 @@ def test_a_frame_with_names_of_renamed_columns_is_rejected(
     with_mode(db, "reject")
     db.execute(RENAME)
     frame = spark.range(2).selectExpr("id", "'x' AS login", "NAMED_STRUCT('mark', 'x') AS user")
-    with pytest.raises(Exception, match="row 1: login: no column has the field") as caught:
+    with pytest.raises(Exception, match="login: no column has the field, as") as caught:
         save(frame, tmp_path)
     assert f"hint: {'; '.join(TOLD)}" in str(caught.value)
     assert last(db)[2] == 1
@@ -208,6 +209,18 @@ def job(tmp_path: Path, *tasks: dict[str, object]) -> list[str]:
         warnings.simplefilter("always")
         writer.commit([replace(result, task=number) for number, result in enumerate(results)])
     return [str(each.message) for each in caught]
+
+
+def test_departing_rows_of_many_tasks_are_one_error(db: Connection, tmp_path: Path) -> None:
+    with_mode(db, "reject")
+    bad: dict[str, object] = {"id": "x"}
+    with pytest.raises(DepartingRowsError) as caught:
+        job(tmp_path, bad, STORED, bad, bad, bad)
+    reason = 'row 1: id: expected integer, got string, as "x"'
+    listed = "; ".join(f"task {number}: {reason}" for number in (0, 2, 3))
+    expected = f"web.t: rows depart from its schema: {listed}; and some of 1 more task"
+    assert caught.value.message == expected
+    assert last(db) == (2, "schema", 1)
 
 
 def test_names_of_renamed_columns_are_told(db: Connection, tmp_path: Path) -> None:

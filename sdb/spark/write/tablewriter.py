@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from sdb import ion, notes
+from sdb import ion, notes, sizes
 from sdb.errors import ExistsError, NotFoundError, UncertainError, UnsupportedError, UsageError
 from sdb.spark.bulk.rowpacking import RowPacking
 from sdb.spark.session.hinted import hinted
@@ -186,7 +186,9 @@ class TableWriter(DataSourceArrowWriter):
         tasks.sort(key=lambda message: message.task)
         if departing := [outcome for outcome in tasks if outcome.departing]:
             texts = [f"task {outcome.task}: {outcome.departing}" for outcome in departing]
-            raise refused(self._named.name, "; ".join(texts[:_MOST_TASKS]), departing[0].hint)
+            if (more := len(texts) - _MOST_TASKS) > 0:
+                texts[_MOST_TASKS:] = [f"and some of {sizes.counted(more, 'more task')}"]
+            raise refused(self._named.name, "; ".join(texts), departing[0].hint)
         for text in dict.fromkeys(text for outcome in tasks for text in outcome.warnings):
             notes.warn(text)
         added = tuple(
