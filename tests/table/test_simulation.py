@@ -650,6 +650,18 @@ def nodes_that_strangers_collect_are_needed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(overwritten._Recovery, "_inputs", inputs)
 
 
+def schemas_that_are_replayed_replace_others(patch: pytest.MonkeyPatch) -> None:
+    def schema(_: Any, lost: Any, parent: Any) -> bytes | None:
+        before = b"" if parent is None else parent.state.schema
+        return None if lost.state.schema == before else lost.state.schema
+
+    patch.setattr(overwritten, "_schema", schema)
+
+
+def schemas_are_replayed_by_nobody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(overwritten, "_schema", lambda *_: None)
+
+
 def what_slow_writers_miss_is_damage(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(commit._Attempts, "_is_replaced", lambda *_: False)
 
@@ -802,6 +814,8 @@ def test_29_08_each_precaution_of_purges_is_needed(
             ("line", clocks_of_collectors_are_right),
         ],
         ("make", tables_are_made_whatever_is_there),
+        ("alter", schemas_that_are_replayed_replace_others),
+        ("alter", schemas_are_replayed_by_nobody),
         ("maintain", tags_of_versions_do_not_keep_them),
         ("maintain", transactions_of_thinned_versions_are_forgotten),
         ("maintain", nobody_stands_for_thinned_versions),

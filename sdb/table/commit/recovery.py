@@ -238,6 +238,7 @@ class _Recovery:
                 return chain
         try:
             change = self._without_known(chain, self._change(lost, parent))
+            change = replace(change, schema=_schema(chain, lost, parent))
             boundary_us = 0 if chain.state is None else chain.state.boundary_us
             change = self._freshness.fresh(change, boundary_us)
             if change.is_nothing:
@@ -287,7 +288,6 @@ class _Recovery:
             merged=_merged(lost.state),
             ids=lost.state.ids,
             since_us=lost.state.boundary_us,
-            schema=None if lost.state.schema == _schema(parent) else lost.state.schema,
         )
 
     def _inputs(
@@ -317,8 +317,22 @@ class _Recovery:
         return replace(change, added=tuple(added))
 
 
-def _schema(parent: ReadVersion | None) -> bytes:
-    return b"" if parent is None else parent.state.schema
+def _schema(chain: VersionChain, lost: ReadVersion, parent: ReadVersion | None) -> bytes | None:
+    """Merge the schema of a version that is replayed into that of the chain; None: it stays."""
+    base = None if parent is None else parent.state
+    if lost.state.schema == (b"" if base is None else base.schema):
+        return None
+    from sdb.table.schema.merge import SchemaConflictError
+    from sdb.table.schema.versions import merged_schema  # few tables have one
+
+    try:
+        return merged_schema(base, chain.state, lost.state)
+    except SchemaConflictError as error:
+        notes.warn(
+            f"{lost.key} was overwritten by another program; its schema is not replayed: "
+            f"{error.message}"
+        )
+        return None
 
 
 def _merged(state: VersionState) -> tuple[str, VersionPointer] | None:

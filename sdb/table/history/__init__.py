@@ -16,7 +16,6 @@
 ``overlaps``     parts of a merge that both sides have changed
 ``mergeresult``  what a merge adds to an index, and removes
 ``merge``        three-way merge of a branch
-``schemas``      schemas of versions, merged and restored
 ``transfer``     packfiles copied to another table or root
 ``holds``        branches that keep packfiles for other tables
 ``sharing``      packfiles that two tables refer to

@@ -14,7 +14,7 @@ from sdb.table.commit.change import packfiles_between
 from sdb.table.format.state import RowCounts
 from sdb.table.history.log import packfile_dict
 from sdb.table.history.rowtrace import are_traced, counts_between
-from sdb.table.history.schemas import schema_changes
+from sdb.table.schema.versions import schema_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

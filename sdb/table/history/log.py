@@ -14,7 +14,7 @@ from sdb.table.format import ionstruct
 from sdb.table.format.history import VersionPointer, any_struct, required_instant
 from sdb.table.format.index import TableIndex
 from sdb.table.format.state import MEMBER, VersionChanges
-from sdb.table.history.schemas import schema_changes
+from sdb.table.schema.versions import schema_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

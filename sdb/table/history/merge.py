@@ -34,8 +34,8 @@ from sdb.table.history.overlaps import (
     packfiles_of_base,
 )
 from sdb.table.history.rowtrace import counts_between, is_traced
-from sdb.table.history.schemas import merged_schema
 from sdb.table.schema.merge import SchemaConflictError
+from sdb.table.schema.versions import merged_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sdb.table.commit.commit import commit
 from sdb.table.format.inputtree import InputsTree
 from sdb.table.format.state import state_of
 from sdb.table.history.diff import row_counts
-from sdb.table.history.schemas import restored_schema
+from sdb.table.schema.versions import restored_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

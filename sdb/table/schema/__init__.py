@@ -10,6 +10,7 @@
 ``adopt``       a schema as a user has written it, in the place of another
 ``merge``       three-way merge of the schemas of branches
 ``difference``  differences between the schemas of two versions
+``versions``    schemas of versions: merged, restored, compared
 ``fieldmarks``  what a schema says of the fields of stored rows
 ``arrowtypes``  types of columns for Arrow
 ``fitting``     columns of Arrow in these types; what does not fit is null

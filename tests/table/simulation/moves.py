@@ -9,6 +9,7 @@ from unittest import mock
 
 from sdb.table.format import keys
 from tests.table.simulation import (
+    altering,
     branching,
     lines,
     maintaining,
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from tests.table.simulation.actors import World
 
 SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12, "make": 0.06, lines.PREFIX: 0.06}
-SHARES |= {maintaining.PREFIX: 0.12}
+SHARES |= {maintaining.PREFIX: 0.12, altering.PREFIX: 0.12}
 """So many of the seeds sort, replace inputs that have changed, append in threads, make a table that
-others make, too, have several branches, or programs that maintain the table."""
+others make, too, have several branches, programs that maintain the table, or change its schema."""
 
 UNBRANCHING_SHARE = 0.12
 """In so many of the others a branch is taken away, and begun anew."""
@@ -39,8 +40,9 @@ _WORK = {
     "make": making.maker,
     lines.PREFIX: lines.liner,
     maintaining.PREFIX: maintaining.maintainer,
+    altering.PREFIX: altering.alterer,
 }
-_MORE = {together.PREFIX: 1, "make": 2, maintaining.PREFIX: 1}
+_MORE = {together.PREFIX: 1, "make": 2, maintaining.PREFIX: 1, altering.PREFIX: 1}
 """So many more of them there are."""
 
 
@@ -59,9 +61,8 @@ class Moves:
         self._world, self._seed = world, seed
         self._dice = Random(f"moves {seed}")
         # Those that came later have dice of their own.
-        later = {
-            name: Random(f"{name} {seed}") for name in ("make", lines.PREFIX, maintaining.PREFIX)
-        }
+        names = ("make", lines.PREFIX, maintaining.PREFIX, altering.PREFIX)
+        later = {name: Random(f"{name} {seed}") for name in names}
         dice = dict.fromkeys(SHARES, self._dice) | later
         self.chosen = [name for name, share in SHARES.items() if dice[name].random() < share]
         if maintaining.PREFIX in self.chosen:

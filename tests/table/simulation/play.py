@@ -38,6 +38,7 @@ from sdb.table.history.transfer import Transfer
 from sdb.table.maintenance import compact
 from tests.table.simulation import (
     actors,
+    altering,
     branching,
     decoding,
     forking,
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
 
 JOINT_SHARE = 0.3
 """So many of the seeds have transactions over several tables."""
+
+_SAME_ROWS = {"compact", "expire", "gc", "adopt", "update", "purge", altering.OPERATION}
 
 
 @contextmanager
@@ -436,7 +439,7 @@ def _check_replay(world: World, chain: list[Version]) -> None:
             assert set(map(input_of, gone)) <= set(map(input_of, added)), f"it lost {gone}"
         elif state.operation == "merge":
             branching.merged_rows(world, added, gone)
-        elif state.operation in {"compact", "expire", "gc", "adopt", "update", "purge"}:
+        elif state.operation in _SAME_ROWS:
             assert not added
             assert not gone
             if state.operation == "update" and not world.has_foreign:
@@ -488,6 +491,7 @@ def _check_answers(world: World, chain: list[Version]) -> None:
         ids = {version.state.commit for version in chain}
         assert not ids & (world.refused - world.unknown - world.acknowledged.keys())
     assert set(filter(None, map(input_of, rows))) == set(INPUTS), "an input is missing"
+    altering.check_altered(world, [version.state for version in chain])
     together.check_together(world, [(version.state, version.rows(world)) for version in chain])
     ids = {version.state.commit for version in chain}
     branching.check_branching(world, rows, ids, chain[-1].state)

@@ -1,0 +1,91 @@
+"""Programs that change the schema of the table, and what must hold of the schemas of versions."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from sdb.errors import CorruptError, SdbError, UncertainError
+from sdb.store.faults import CrashError
+from sdb.table.commit.schemas import OPERATION, change_schema
+from sdb.table.schema.columns import TableColumn, TableSchema
+from sdb.table.schema.evolve import add
+from sdb.table.schema.stored import schema_of
+from sdb.table.schema.types import STRING
+from tests.table.simulation.actors import SLOW_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sdb.table.format.index import TableIndex
+    from sdb.table.format.state import VersionState
+    from tests.table.simulation.actors import World
+    from tests.table.simulation.scheduler import Actor
+
+PREFIX = "alter"
+
+
+def alterer(world: World, count: int) -> Callable[[Actor], None]:
+    """Add a column named as its commit, each under an id, again where the answer was lost."""
+
+    def work(actor: Actor) -> None:
+        for number in range(count):
+            commit_id = f"{actor.name}-{number}"
+            world.intended[commit_id] = ()
+            for _ in range(3):
+                if _altered(world, actor, commit_id):
+                    world.acknowledged[commit_id] = ()
+                    break
+                if world.is_hasty:
+                    break
+
+    return work
+
+
+def _altered(world: World, actor: Actor, commit_id: str) -> bool:
+    def evolve(before: TableSchema | None, _: TableIndex) -> TableSchema:
+        column = TableColumn(0, commit_id, STRING, (commit_id,))
+        return add(before or TableSchema(()), (), column)
+
+    began = world.schedule.seconds
+    try:
+        change_schema(world.root, "d", "t", evolve, commit_id=commit_id, env=actor.env())
+    except UncertainError:
+        world.unknown.add(commit_id)
+        return False
+    except CorruptError:
+        if world.schedule.seconds - began <= SLOW_SECONDS:
+            raise
+        world.refused.add(commit_id)
+        return False
+    except SdbError:
+        world.refused.add(commit_id)
+        return False
+    except CrashError:
+        world.unknown.add(commit_id)
+        raise
+    world.refused.discard(commit_id)
+    return True
+
+
+def check_altered(world: World, chain: Sequence[VersionState]) -> None:
+    """Schemas change in versions of their own, by one column, and no column is lost."""
+    columns = [_columns(state) for state in chain]
+    for (before, after), state in zip(pairwise([{}, *columns]), chain, strict=True):
+        if state.operation == OPERATION:
+            new = after.items() - before.items()
+            assert len(new) == 1, f"{state.commit} made {len(new)} columns"
+            assert before.items() < after.items(), f"{state.commit} lost a column"
+        else:
+            assert after == before, f"{state.operation} changed the schema"
+    last = columns[-1]
+    assert len(set(last.values())) == len(last), f"columns have one id: {last}"
+    for commit_id in world.acknowledged:
+        if commit_id.startswith(PREFIX):
+            assert commit_id in last, f"the column of {commit_id} was lost"
+
+
+def _columns(state: VersionState) -> dict[str, int]:
+    """Return the ids of the columns of a version, by their names."""
+    schema = schema_of(state)
+    return {} if schema is None else {column.name: column.id for column in schema.columns}
