@@ -8,6 +8,7 @@
 ``mirrorlog``     the protocol of the log of a mirror
 ``iceberglog``    an Iceberg table in the part of that log
 ``pending``       the versions of a table that a mirror does not have yet
+``schemacolumns`` the columns that a version with a schema has in a mirror
 ``mirror``        a mirror of a table
 ``checkpoints``   checkpoints of the log, by `deltalake`
 ``dataset``       a version as a plain folder of Parquet files

@@ -17,6 +17,8 @@ values of kinds that do not go together  ``json``, the text of each value
 
 from __future__ import annotations
 
+import re
+
 from sdb.packfile.read.arrow import Scan
 
 TYPE_CHECKING = False
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 BOOLEAN, LONG, BIG, DOUBLE = "boolean", "long", "decimal(20,0)", "double"
 TIMESTAMP, STRING, BINARY, JSON = "timestamp", "string", "binary", "json"
+DATE = "date"
+"""Type of columns that a schema calls so; of decimals it has any precision and scale."""
 MOST_FIELDS = 1000
 """Structs that have more become JSON texts, and so do the widest ones where all have more."""
 MOST_DEPTH = 5
@@ -49,6 +53,7 @@ _KINDS = (
     (0b11 << 7, STRING),
     (0b11 << 9, BINARY),
 )
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)\Z")
 _LIST, _STRUCT = 1 << 11, 1 << 13
 
 
@@ -262,10 +267,12 @@ def _field(name: str, kind: ColumnType) -> pa.Field:
     simple = {
         BOOLEAN: pa.bool_(),
         LONG: pa.int64(),
-        BIG: pa.decimal128(20, 0),
         DOUBLE: pa.float64(),
         TIMESTAMP: pa.timestamp("us", "UTC"),
         STRING: pa.string(),
         BINARY: pa.binary(),
+        DATE: pa.date32(),
     }
+    if isinstance(kind, str) and (digits := _DECIMAL.match(kind)):
+        return pa.field(name, pa.decimal128(int(digits[1]), int(digits[2])))
     return pa.field(name, simple[str(kind)])

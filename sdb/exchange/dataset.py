@@ -169,6 +169,7 @@ def write_dataset(
     path = os.path.abspath(path)  # noqa: PTH100 - a string
     if not overwrite:
         _check_free(path)
+    _note_schema(handle)
     descriptors = list(handle.descriptors())
     columns = _joined(handle, descriptors, columns_of)
     if not columns:
@@ -205,6 +206,14 @@ def write_dataset(
     state = handle.state
     version = None if state is None else state.version
     return WrittenDataset(handle.name, location, version, len(files), rows, size)
+
+
+def _note_schema(handle: TableHandle) -> None:
+    if handle.schema_data:
+        notes.warn(
+            f"{handle.name} has a schema: the dataset has the fields of its rows, by the names and "
+            "types that they are stored with"
+        )
 
 
 def _check_free(path: str) -> None:

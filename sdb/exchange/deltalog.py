@@ -111,6 +111,10 @@ class DeltaLog:
         """Return why a column cannot get another type: it can, if its files are written again."""
         return ""
 
+    def takes_schemas(self) -> bool:
+        """Return whether commits may have the columns of schemas: they may."""
+        return True
+
     def put(self, actions: list[LogAction]) -> bool:
         """Put the next commit, if its number is free, and apply it.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from sdb.exchange.columntypes import BINARY, JSON, chosen, published
@@ -25,12 +25,17 @@ _SURROGATES = range(0xD800, 0xE000)
 
 def schema_text(columns: Columns) -> str:
     """Return the text of a schema; columns with another name than their field say so."""
+    return json.dumps(schema_of(columns), ensure_ascii=False, separators=(",", ":"))
+
+
+def schema_of(columns: Columns) -> dict[str, Any]:
+    """Return a schema as plain values; columns with another name than their field say so."""
     schema = _struct(columns)
     for entry, (field, name) in zip(schema["fields"], published(columns).items(), strict=True):
         if field != name:
             entry["name"] = name
             entry["metadata"] |= {"sdb.field": field}
-    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    return schema
 
 
 def _struct(columns: Columns) -> dict[str, Any]:
@@ -104,7 +109,9 @@ def _bound(value: Any) -> Any:  # noqa: ANN401 - of any type
         at = value.astimezone(UTC) if value.tzinfo else value
         return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if at.year >= 1000 else None  # noqa: PLR2004
     if isinstance(value, Decimal):
-        return int(value)
+        return int(value) if value == value.to_integral_value() else None
+    if isinstance(value, date):
+        return value.isoformat() if value.year >= 1000 else None  # noqa: PLR2004
     if isinstance(value, str):
         return value[:MOST_TEXT]
     if isinstance(value, float) and value in {float("inf"), float("-inf")}:

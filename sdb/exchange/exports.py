@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sdb.exchange.dataset import WrittenDataset
-    from sdb.exchange.mirror import MirrorReport
+    from sdb.exchange.mirror import MirrorReport, ReadColumns
     from sdb.exchange.mirrorlog import MirrorLog
     from sdb.table.catalog.handle import TableHandle
 
@@ -27,8 +27,11 @@ def export_table(  # noqa: PLR0913 - the options of a method, by name
     overwrite: bool = False,
     properties: Mapping[str, str] | None = None,
     threads: int | None = None,
+    read: ReadColumns | None = None,
 ) -> MirrorReport | WrittenDataset:
     """Mirror a table, or write a version of it as Parquet; see :meth:`sdb.Table.export`.
+
+    * ``read``: Reads packfiles of tables with a schema, see :class:`TableMirror`.
 
     Raises
     ------
@@ -67,5 +70,6 @@ def export_table(  # noqa: PLR0913 - the options of a method, by name
         restart=restart,
         threads=threads,
         log=log,
+        read=read,
     )
     return mirror.update()

@@ -116,6 +116,10 @@ class IcebergLog:
         location = self._table.location().removeprefix("file://")
         return child(child(location, "data"), path)
 
+    def takes_schemas(self) -> bool:
+        """Return whether commits may have the columns of schemas: they have fields of rows."""
+        return False
+
     def put(self, actions: list[LogAction]) -> bool:
         """Commit a version as one snapshot; False: another commit came first, or may have."""
         from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException

@@ -15,6 +15,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import blake2b
+from itertools import groupby
 
 from sdb import instants, notes
 from sdb.errors import ConflictError, ExistsError, UncertainError, UnsupportedError
@@ -30,8 +31,9 @@ from sdb.exchange.columntypes import (
 )
 from sdb.exchange.deltalog import PROTOCOL, DeltaLog
 from sdb.exchange.deltaschema import chosen_columns, schema_text, statistics_text
-from sdb.exchange.parquetfile import write_packfile
+from sdb.exchange.parquetfile import read_layout, write_columns, write_packfile
 from sdb.exchange.pending import opened, pending
+from sdb.exchange.schemacolumns import SchemaColumns
 from sdb.log import Logger
 from sdb.records import changing_record, field, record
 from sdb.retry import Backoff
@@ -40,18 +42,23 @@ from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.leases import hold
 from sdb.table.commit.change import COLLECT, EXPIRE, packfiles_between
 from sdb.table.commit.environment import REAL
+from sdb.table.format.keys import era_of
 from sdb.table.maintenance.compact import COMPACT
 from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from threading import Event
-    from typing import Any
+    from typing import Any, TypeAlias, TypeVar
+
+    import pyarrow as pa
 
     from sdb.exchange.columntypes import Columns, ColumnType
     from sdb.exchange.mirrorlog import LogAction, MirrorLog
-    from sdb.exchange.parquetfile import ParquetFile
+    from sdb.exchange.parquetfile import ParquetFile, RowsToWrite
+    from sdb.exchange.schemacolumns import Layout
     from sdb.packfile.read.reader import Packfile
     from sdb.progress import Progress
     from sdb.table.catalog.handle import TableHandle
@@ -60,8 +67,16 @@ if TYPE_CHECKING:
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.history import PastVersion
     from sdb.table.format.state import VersionState
+    from sdb.table.schema.columns import TableSchema
+
+    _Result = TypeVar("_Result")
+    ReadColumns: TypeAlias = Callable[
+        [TableHandle, Descriptor, Sequence[str], "int | None"],
+        AbstractContextManager[tuple[Iterator[pa.RecordBatch], dict[str, int]]],
+    ]
 
 _COLUMNS = "sdb.columns"
+_SCHEMA = "sdb.schema"
 _SAME_ROWS = frozenset({COMPACT, EXPIRE, COLLECT})
 _BATCH = 512  # so many versions are planned at once: their columns are joined
 _FILE = re.compile(r"[^/]+-[a-z2-7]{16}-[a-z2-7]{16}\.parquet")
@@ -140,6 +155,8 @@ class TableMirror:
     * ``squash``: Whether all new versions together become one commit.
     * ``restart``: Whether what is there is replaced by the newest version, once.
     * ``stop``: When it is set, no further version is begun.
+    * ``read``: Reads columns of a packfile by the schema of its version, and counts the values that
+      are NULL since they are not of their type. Without it a mirror has the fields of rows.
     """
 
     root: TableRoot
@@ -153,6 +170,7 @@ class TableMirror:
     progress: Progress | None = None
     env: Environment = REAL
     log: MirrorLog | None = None  # None: that of a Delta table
+    read: ReadColumns | None = None
     _columns: dict[str, Columns] = field(default_factory=dict, repr=False)
     _done_bytes: int = 0
     _total_bytes: int = 0
@@ -224,7 +242,7 @@ class TableMirror:
                 "its rows are mirrored with the next version of sdb"
             )
         versions = list(todo.versions)
-        if versions and handle.schema_data:
+        if versions and handle.schema_data and not self._has_columns(handle):
             notes.warn(
                 f"{self.name} has a schema: the mirror has the fields of its rows, by the names "
                 "and types that they are stored with"
@@ -338,26 +356,56 @@ class TableMirror:
                 f"their changes come with version {state.version:,}"
             )
 
+    def _has_columns(self, handle: TableHandle) -> bool:
+        """Return whether the mirror has the columns of the schema of a version."""
+        return bool(handle.schema_data) and self.read is not None and self._log.takes_schemas()
+
     def _commit_steps(self, steps: list[_Step], application: str) -> None:
         """Write the files of versions, and commit one version after the other."""
-        columns = self._joined_columns(steps)
-        table_columns = chosen_columns(columns)
-        self._note_texts(table_columns)
-        self._log.prepare(table_columns)
         self._done_bytes = 0
         self._total_bytes = sum(
             descriptor.size_bytes for step in steps for descriptor in step.added.values()
         )
+        for has_columns, group in groupby(steps, lambda step: self._has_columns(step.handle)):
+            if self._is_stopped:
+                return
+            if has_columns:
+                self._commit_columns(list(group), application)
+            else:
+                self._commit_fields(list(group), application)
+
+    def _commit_columns(self, steps: list[_Step], application: str) -> None:
+        """Commit versions with a schema, each in the columns of its own."""
+        import os
+
+        self._log.prepare({})
+        with ThreadPoolExecutor(self.threads or os.cpu_count() or 1) as pool:
+            for step in steps:
+                if self._is_stopped:
+                    return
+                with held(step.handle):
+                    actions = self._column_actions(step, application, pool)
+                self._put(actions)
+
+    def _commit_fields(self, steps: list[_Step], application: str) -> None:
+        """Commit versions in columns that are the fields of their rows."""
+        columns = self._joined_columns(steps)
+        table_columns = chosen_columns(columns)
+        self._note_texts(table_columns)
+        self._log.prepare(table_columns)
         with ThreadPoolExecutor(self._workers(steps)) as pool:
             for step in steps:
                 if self._is_stopped:
                     return
                 with held(step.handle):
                     actions = self._actions(step, columns, table_columns, application, pool)
-                if not self._log.put(actions):
-                    raise _OvertakenError
-                self._counts["versions"] += 1
-                self._log.tend()
+                self._put(actions)
+
+    def _put(self, actions: list[LogAction]) -> None:
+        if not self._log.put(actions):
+            raise _OvertakenError
+        self._counts["versions"] += 1
+        self._log.tend()
 
     def _workers(self, steps: list[_Step]) -> int:
         import os
@@ -371,7 +419,7 @@ class TableMirror:
         known = json.dumps(columns)
         for step in steps:
             packs = step.added
-            if self.restart:
+            if self.restart or self._had_schema:
                 packs = {_mark(packfile): packfile for packfile in step.handle.descriptors()}
             for mark, present in self._present(step.handle, packs):
                 self._columns[mark] = present
@@ -384,6 +432,11 @@ class TableMirror:
             return {}
         columns: Columns = json.loads(text)
         return columns
+
+    @property
+    def _had_schema(self) -> bool:
+        """True if the newest commit of the mirror has the columns of a schema."""
+        return _SCHEMA in self._log.metadata.get("configuration", {})
 
     def _present(
         self, handle: TableHandle, packs: dict[str, Descriptor]
@@ -409,26 +462,172 @@ class TableMirror:
         configuration = self._log.metadata.get("configuration", {})
         is_wider = configuration.get(_COLUMNS) != stored
         added = dict(step.added)
-        removed = [path for path in self._log.files if _mark_of(path) in step.removed]
-        if self.restart:
-            strange = [path for path in self._log.files if not _is_ours(path)]
-            removed = list(dict.fromkeys(strange + removed))
         replaced: list[str] = []
         changed = self._changed_types(table_columns) if is_wider and not self.restart else {}
         if changed and (refusal := self._log.refusal()):
             text = ", ".join(changed.values())
             raise UnsupportedError(f"{self.location}: {text}: {refusal}")
-        if changed or self.restart:
+        if changed or self.restart or self._had_schema:
             renewed, replaced = self._renewed(step, table_columns, changed)
             added |= renewed
         files = self._written(step, added, table_columns, pool)
+        metadata = None
+        if is_wider or self.restart:
+            schema = schema_text(table_columns)
+            metadata = self._metadata(schema, {_COLUMNS: stored}, application)
+        return self._joined_actions(step, files, replaced, table_columns, metadata, application)
+
+    def _column_actions(
+        self, step: _Step, application: str, pool: ThreadPoolExecutor
+    ) -> list[LogAction]:
+        """Write the files of a version in the columns of its schema; return the actions."""
+        schema = step.handle.schema
+        assert schema is not None  # noqa: S101 - other versions go another way
+        columns = SchemaColumns(schema)
+        shape = _digest(columns.shape)
+        before = self._log.metadata
+        is_other = self.restart or before.get("configuration", {}).get(_SCHEMA) != shape
+        added = dict(step.added)
+        replaced: list[str] = []
+        if is_other:
+            renewed, replaced = self._laid_anew(step, columns, pool)
+            added |= renewed
+            self._note_columns(columns)
+        layouts = self._layouts(step.handle, added, columns)
+
+        def write(mark: str) -> tuple[str, ParquetFile, dict[str, int]]:
+            return self._write_columns(step.handle, mark, added[mark], layouts[mark], columns)
+
+        written = list(self._counted(added, pool.map(write, added)))
+        self._note_misfits(schema, [misfits for _, _, misfits in written])
+        metadata = None
+        if is_other or before.get("schemaString") != columns.schema_text:
+            metadata = self._metadata(columns.schema_text, {_SCHEMA: shape}, application)
+        return self._joined_actions(
+            step,
+            [(path, file) for path, file, _ in written],
+            replaced,
+            {columns.names[name]: kind for name, kind in columns.columns.items()},
+            metadata,
+            application,
+        )
+
+    def _layouts(
+        self, handle: TableHandle, packs: dict[str, Descriptor], columns: SchemaColumns
+    ) -> dict[str, Layout]:
+        self._columns |= dict(self._present(handle, packs))
+        return {
+            mark: columns.layout(self._columns[mark], era_of(descriptor.key))
+            for mark, descriptor in packs.items()
+        }
+
+    def _laid_anew(
+        self, step: _Step, columns: SchemaColumns, pool: ThreadPoolExecutor
+    ) -> tuple[dict[str, Descriptor], list[str]]:
+        """Find the files of the mirror that read otherwise under the schema of a version.
+
+        Returns: Their packfiles, and their paths.
+        """
+        wanted = {_mark(descriptor): descriptor for descriptor in step.handle.descriptors()}
+        paths = {_mark_of(path): path for path in self._log.files if _is_ours(path)}
+        staying = {mark: wanted[mark] for mark in paths if mark in wanted}
+        layouts = self._layouts(step.handle, staying, columns)
+
+        def is_right(mark: str) -> bool:
+            if paths[mark] == _layout_path(mark, layouts[mark]):
+                return True
+            had = None if self.restart else read_layout(self._log.place(paths[mark]))
+            return had is not None and columns.has_rows_of(
+                had, layouts[mark], self._columns[mark], era_of(staying[mark].key)
+            )
+
+        is_kept = dict(zip(staying, pool.map(is_right, staying), strict=True))
+        renewed = {mark: packfile for mark, packfile in staying.items() if not is_kept[mark]}
+        if renewed and not self.restart:
+            files = f"{len(renewed):,} file{' is' if len(renewed) == 1 else 's are'}"
+            notes.warn(
+                f"{self.location}: the schema of version {step.state.version:,} has other columns: "
+                f"{files} written again with these, in one commit"
+            )
+        return renewed, [paths[mark] for mark in renewed]
+
+    def _write_columns(
+        self,
+        handle: TableHandle,
+        mark: str,
+        descriptor: Descriptor,
+        layout: Layout,
+        columns: SchemaColumns,
+    ) -> tuple[str, ParquetFile, dict[str, int]]:
+        names = [name for name, shown in columns.names.items() if shown in layout]
+        if not names:
+            what = f"the schema of {self.name} has no column, and no file can be made without one"
+            raise UnsupportedError(what)
+        counts: dict[str, int] = {}
+
+        @contextmanager
+        def rows() -> Iterator[RowsToWrite]:
+            assert self.read is not None  # noqa: S101 - looked at for each version
+            with opened_packfile(handle, descriptor) as pack:
+                expected = pack.trailer.rows
+            with self.read(handle, descriptor, names, self.threads) as (batches, misfits):
+                counts.update(misfits)
+                yield map(columns.fitted, batches), expected, descriptor.key
+
+        path = _layout_path(mark, layout)
+        file = write_columns(rows, columns.arrow(names), layout, self._log.place(path))
+        self._count(file)
+        return path, file, counts
+
+    def _note_columns(self, columns: SchemaColumns) -> None:
+        """Say which columns are not what the schema says."""
+        for column, name in columns.names.items():
+            if column != name:
+                notes.warn(
+                    f"{self.name}: the column {column!r} becomes {name!r}: other engines do not "
+                    "tell cases apart"
+                )
+        for path in columns.texts:
+            notes.warn(f"{self.name}: {'.'.join(path)} becomes JSON text: it lies too deep")
+
+    def _note_misfits(self, schema: TableSchema, counts: Iterable[dict[str, int]]) -> None:
+        """Say how many values of files that were written now are not of their type."""
+        total: Counter[str] = Counter()
+        for each in counts:
+            total.update(each)
+        for column in schema.columns:
+            if count := total[column.name]:
+                values = "value is" if count == 1 else "values are"
+                notes.warn(
+                    f"{self.name}: {count:,} {values} no {column.type}, as the schema says of "
+                    f"{column.name}: NULL in the mirror (sdb schema check)"
+                )
+
+    def _joined_actions(
+        self,
+        step: _Step,
+        files: list[tuple[str, ParquetFile]],
+        replaced: list[str],
+        table_columns: Columns,
+        metadata: LogAction | None,
+        application: str,
+    ) -> list[LogAction]:
+        """Return the actions of the commit of a version.
+
+        * ``replaced``: Files of packfiles that stay, instead of which there are others.
+        """
+        removed = [path for path in self._log.files if _mark_of(path) in step.removed]
+        if self.restart:
+            strange = [path for path in self._log.files if not _is_ours(path)]
+            removed = list(dict.fromkeys(strange + removed))
         is_change = not step.has_same_rows or bool(replaced)
         now_ms = self.env.now_us() // 1000
-        actions: list[LogAction] = [self._commit_info(step, added, [*removed, *replaced])]
+        is_append = bool(files) and not (removed or replaced)
+        actions: list[LogAction] = [self._commit_info(step, is_append=is_append)]
         if self._log.version < 0:
             actions.append({"protocol": PROTOCOL})
-        if is_wider or self.restart:
-            actions.append({"metaData": self._metadata(table_columns, stored, application, now_ms)})
+        if metadata is not None:
+            actions.append({"metaData": metadata})
         transaction = {"appId": application, "version": step.state.version, "lastUpdated": now_ms}
         actions.append({"txn": transaction})
         paths = {path for path, _ in files}
@@ -468,13 +667,17 @@ class TableMirror:
         def write(mark: str) -> tuple[str, ParquetFile]:
             return self._write(step.handle, mark, added[mark], layouts[mark], names)
 
-        files: list[tuple[str, ParquetFile]] = []
-        for mark, written in zip(added, pool.map(write, added), strict=True):
-            files.append(written)
-            self._done_bytes += added[mark].size_bytes
+        return list(self._counted(added, pool.map(write, added)))
+
+    def _counted(
+        self, packs: dict[str, Descriptor], results: Iterable[_Result]
+    ) -> Iterator[_Result]:
+        """Yield what was made of packfiles, and show how far it is."""
+        for descriptor, result in zip(packs.values(), results, strict=True):
+            self._done_bytes += descriptor.size_bytes
             if self.progress is not None:
                 self.progress(self._done_bytes, max(self._total_bytes, self._done_bytes))
-        return files
+            yield result
 
     def _changed_types(self, table_columns: Columns) -> dict[str, str]:
         """Return the columns of the mirror that get another type, and how."""
@@ -501,11 +704,13 @@ class TableMirror:
         renewed: dict[str, Descriptor] = {}
         for mark, descriptor in staying.items():
             layout = layout_of(table_columns, self._columns[mark])
-            is_other = self.restart and paths[mark] != _path(mark, layout, names)
+            is_other = (self.restart or self._had_schema) and paths[mark] != _path(
+                mark, layout, names
+            )
             if is_other or not changed.keys().isdisjoint(layout):
                 renewed[mark] = descriptor
         if renewed and not self.restart:
-            text = ", ".join(changed.values())
+            text = ", ".join(changed.values()) or "the table has no schema any more"
             files = f"{len(renewed):,} file{' is' if len(renewed) == 1 else 's are'}"
             notes.warn(
                 f"{self.location}: {text}: {files} written again with the new types, in one commit"
@@ -536,17 +741,17 @@ class TableMirror:
                     raise
                 self._columns[mark] = seen
                 raise _WiderError from None
+        self._count(file)
+        return path, file
+
+    def _count(self, file: ParquetFile) -> None:
         if file.is_new:
             self._counts["files"] += 1
             self._counts["rows"] += file.rows
             self._counts["bytes"] += file.size_bytes
-        return path, file
 
-    def _commit_info(
-        self, step: _Step, added: dict[str, Descriptor], removed: list[str]
-    ) -> LogAction:
+    def _commit_info(self, step: _Step, *, is_append: bool) -> LogAction:
         state = step.state
-        is_append = bool(added) and not removed
         info: dict[str, Any] = {
             "timestamp": state.at_us // 1000,
             "operation": "OPTIMIZE" if step.has_same_rows else "WRITE",
@@ -564,23 +769,17 @@ class TableMirror:
             info["sdb.first-version"] = step.first
         return {"commitInfo": info}
 
-    def _metadata(
-        self, table_columns: Columns, stored: str, application: str, now_ms: int
-    ) -> LogAction:
+    def _metadata(self, schema: str, configuration: dict[str, str], application: str) -> LogAction:
         before = self._log.metadata
         return {
             "id": before.get("id") or str(uuid.uuid4()),
             "name": self.name,
             "description": f"a mirror of {self.name} by sdb",
             "format": {"provider": "parquet", "options": {}},
-            "schemaString": schema_text(table_columns),
+            "schemaString": schema,
             "partitionColumns": [],
-            "configuration": {
-                "sdb.table": self.name,
-                "sdb.id": application,
-                _COLUMNS: stored,
-            },
-            "createdTime": before.get("createdTime") or now_ms,
+            "configuration": {"sdb.table": self.name, "sdb.id": application, **configuration},
+            "createdTime": before.get("createdTime") or self.env.now_us() // 1000,
         }
 
     def _removal(self, path: str, now_ms: int, *, is_change: bool) -> LogAction:
@@ -625,6 +824,11 @@ def _path(mark: str, layout: Columns, names: dict[str, str]) -> str:
     columns = {names[name]: kind for name, kind in layout.items()}
     renamed = [name for name in layout if names[name] != name]
     return f"{mark}-{_digest(json.dumps([columns, renamed]))}.parquet"
+
+
+def _layout_path(mark: str, layout: Layout) -> str:
+    """Return the name of a file with the columns of a schema, in whatever order they are."""
+    return f"{mark}-{_digest(json.dumps(['schema', sorted(layout.items())]))}.parquet"
 
 
 def _digest(text: str) -> str:

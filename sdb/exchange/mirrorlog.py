@@ -41,6 +41,9 @@ class MirrorLog(Protocol):
     def place(self, path: str) -> str:
         """Return where a file is."""
 
+    def takes_schemas(self) -> bool:
+        """Return whether commits may have the columns of schemas, also other ones than before."""
+
     def put(self, actions: list[LogAction]) -> bool:
         """Commit, if nothing was committed since; False: something was, or may have been."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sdb.errors import CorruptError, ExistsError
+from sdb.errors import CorruptError, ExistsError, NotFoundError
 from sdb.exchange import columntypes
 from sdb.packfile.export.arrowfiles import grouped
 from sdb.packfile.read.arrow import FittedScan
@@ -13,8 +13,9 @@ from sdb.store.url import store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any, BinaryIO, TypeAlias
 
     import pyarrow as pa
 
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
     from sdb.packfile.read.reader import Packfile
     from sdb.store.base import Reader
 
+    RowsToWrite: TypeAlias = "tuple[Iterator[pa.RecordBatch], int | None, str]"
+    OpenedRows: TypeAlias = "Callable[[], AbstractContextManager[RowsToWrite]]"
+
 MOST_TEXT = 32
 """Bounds of texts are cut to so many characters."""
 
 _NAN = b"sdb.nan"
+_LAYOUT = "sdb.layout"
 
 
 @record
@@ -92,40 +97,94 @@ def write_packfile(
     UnsupportedError
         A value does not fit its column.
     """
+    scan = FittedScan(pack, columntypes.arrow_schema(columns), threads)
+    named = [field.with_name(names[name]) for field, name in zip(scan.schema, columns, strict=True)]
+
+    def write(output: BinaryIO) -> None:
+        rows = _write(scan.batches(), named, output)
+        _check_rows(rows, pack.trailer.rows, pack.path)
+
+    return _created(location, write)
+
+
+def write_columns(
+    opened: OpenedRows, schema: pa.Schema, layout: object, location: str
+) -> ParquetFile:
+    """Write columns of a packfile as a Parquet file, unless it is there.
+
+    * ``opened``: Called once, for the rows and how many there must be.
+    * ``layout``: Kept in the file: what :func:`read_layout` returns.
+
+    Raises
+    ------
+    CorruptError
+        A block cannot be decoded; or the packfile has another number of rows than its trailer says.
+    """
+
+    def write(output: BinaryIO) -> None:
+        with opened() as (batches, expected, path):
+            rows = _write(batches, list(schema), output, {_LAYOUT: json.dumps(layout)})
+            _check_rows(rows, expected, path)
+
+    return _created(location, write)
+
+
+def read_layout(location: str) -> Any:  # noqa: ANN401 - as it was given
+    """Return the layout that a file keeps; None: it has none, or is not there."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        reader = store_of(location).open(location)
+    except NotFoundError:
+        return None
+    try:
+        metadata = parquet.read_metadata(pa.PythonFile(_File(reader), mode="r")).metadata or {}
+    except pa.ArrowInvalid:
+        return None
+    finally:
+        reader.close()
+    text = metadata.get(_LAYOUT.encode())
+    return None if text is None else json.loads(text)
+
+
+def _created(location: str, write: Callable[[BinaryIO], None]) -> ParquetFile:
     store = store_of(location)
     if store.head(location) is None:
-        scan = FittedScan(pack, columntypes.arrow_schema(columns), threads)
         try:
             with store.create(location) as output:
-                rows = _write(scan, output, [names[name] for name in columns])
-                expected = pack.trailer.rows
-                if expected is not None and rows != expected:
-                    what = f"{rows:,} rows, its trailer says {expected:,}"
-                    raise CorruptError(f"{pack.path}: {what}", path=pack.path)
+                write(output)
         except ExistsError:
             return _described(location, is_new=False)
         return _described(location, is_new=True)
     return _described(location, is_new=False)
 
 
+def _check_rows(rows: int, expected: int | None, path: str) -> None:
+    if expected is not None and rows != expected:
+        what = f"{rows:,} rows, its trailer says {expected:,}"
+        raise CorruptError(f"{path}: {what}", path=path)
+
+
 def _write(
-    scan: FittedScan,
-    output: Any,  # noqa: ANN401 - a binary file
-    names: list[str],
+    rows_of: Iterable[pa.RecordBatch],
+    fields: list[pa.Field],
+    output: BinaryIO,
+    metadata: Mapping[str, str] | None = None,
 ) -> int:
     import pyarrow as pa
     from pyarrow import parquet
 
-    fields = [field.with_name(name) for field, name in zip(scan.schema, names, strict=True)]
     schema = pa.schema(fields)
     nan = _NanColumns(schema)
     rows = 0
-    batches = (pa.record_batch(batch.columns, schema=schema) for batch in scan.batches())
+    batches = (pa.record_batch(batch.columns, schema=schema) for batch in rows_of)
     with parquet.ParquetWriter(output, schema, compression="zstd") as writer:
         for group in grouped(nan.seen(batches)):
             rows += sum(batch.num_rows for batch in group)
             writer.write_table(pa.Table.from_batches(group, schema), row_group_size=None)
         writer.add_key_value_metadata({_NAN: json.dumps(sorted(nan.names))})
+        writer.add_key_value_metadata(metadata or {})
     return rows
 
 

@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from threading import Event
 
+    from sdb.exchange.mirror import ReadColumns
     from sdb.exchange.mirrorlog import MirrorLog
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
@@ -105,10 +106,12 @@ class Exporter:
     """Keeps the mirrors of definitions up, for `sdb maintain`; logs that were read stay in memory.
 
     * ``stop``: When it is set, no further version is begun.
+    * ``read``: Reads packfiles of tables with a schema, see :class:`TableMirror`.
     """
 
-    def __init__(self, stop: Event | None = None) -> None:
+    def __init__(self, stop: Event | None = None, read: ReadColumns | None = None) -> None:
         self._stop = stop
+        self._read = read
         self._mirrors: dict[tuple[str, str], TableMirror] = {}
 
     def __call__(
@@ -133,6 +136,7 @@ class Exporter:
                 squash=policy.squash,
                 threads=1,
                 log=_log(policy, location),
+                read=self._read,
             )
             self._mirrors[name] = mirror
         mirror.stop, mirror.squash = self._stop, policy.squash

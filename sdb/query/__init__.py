@@ -21,6 +21,7 @@ module             holds
 `awaited`          calls in threads, for asyncio
 `writes`           `sdb.execute`: statements that change tables
 `selected`         rows for which a condition is true
+`mirrorcolumns`    columns of a packfile of a table with a schema, for mirrors
 `unpacking`        `sdb.unpack`: such rows, or all, in a file
 `tableinspection`  system tables of a table
 `tablerows`        rows of tables in Python

@@ -288,13 +288,14 @@ class Connection:
         ...     print(action.table, action.action, action.text)
         """
         from sdb.exchange.policies import Exporter
+        from sdb.query.mirrorcolumns import packfile_columns
         from sdb.table.upkeep.maintain import TableChoice, maintain_tables
 
         database, _, pattern = (name or "").partition(".")
         return maintain_tables(
             self._root,
             TableChoice(database, pattern or "*"),
-            export=Exporter(options.get("stop")),
+            export=Exporter(options.get("stop"), packfile_columns),
             **options,
         )
 

@@ -294,6 +294,7 @@ class Table(TableRows):
         1000
         """
         from sdb.exchange.exports import export_table
+        from sdb.query.mirrorcolumns import packfile_columns
 
         return export_table(
             self._handle,
@@ -305,18 +306,23 @@ class Table(TableRows):
             overwrite=overwrite,
             properties=properties,
             threads=threads,
+            read=packfile_columns,
         )
 
     def maintain(self, **options: Unpack[MaintainOptions]) -> Maintained:
         """Keep the table small; options as in :meth:`sdb.Connection.maintain`."""
         from sdb.exchange.policies import Exporter
+        from sdb.query.mirrorcolumns import packfile_columns
         from sdb.table.upkeep.maintain import TableChoice, maintain_tables
 
         self._check_main()
         keys = self._handle.keys
         chosen = TableChoice(keys.database, keys.table)
         maintained = maintain_tables(
-            self._handle.root, chosen, export=Exporter(options.get("stop")), **options
+            self._handle.root,
+            chosen,
+            export=Exporter(options.get("stop"), packfile_columns),
+            **options,
         )
         self._reopen()
         return maintained

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import sdb
@@ -320,3 +323,50 @@ def test_lines_of_a_pipe_and_of_logs_keep_to_the_rules(db: Connection, tmp_path:
     assert tailed.returncode == 0, tailed.stderr
     assert stored(db) == [{"id": 0}, GOOD, {"id": 3}, GOOD, {"id": 3}]
     assert len(stored(db, "web.rejected")) == 2
+
+
+def named_again(db: Connection) -> None:
+    """Rename a column, and add another of its name."""
+    db.execute("ALTER TABLE web.t RENAME COLUMN any TO other, RENAME COLUMN user.name TO login")
+    with pytest.warns(SdbWarning, match="any is stored in the field any_2"):
+        db.execute("ALTER TABLE web.t ADD COLUMN any VARIANT")
+
+
+@pytest.mark.parametrize("of", [list, pa.Table.from_pylist, pd.DataFrame, "polars"])
+def test_names_of_renamed_columns_are_told(db: Connection, of: Any) -> None:
+    made = pytest.importorskip("polars").DataFrame if of == "polars" else of
+    with_mode(db, "observe")
+    named_again(db)
+    with pytest.warns(SdbWarning) as caught:
+        db.append("web.t", made([{"id": 1, "user": {"login": "ann"}, "other": 1}]))
+    assert [str(each.message) for each in caught] == [
+        (
+            "web.t: no column has the field user.login of the new rows: "
+            "the column login lies in the field user.name of rows"
+        ),
+        (
+            "web.t: no column has the field other of the new rows: "
+            "the column other lies in the field any of rows"
+        ),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        db.append("web.t", made([{"id": 2, "user": {"name": "ann"}, "any": 1, "any_2": 2}]))
+    # Of a frame the name alone may mean either column; other rows are as they are stored.
+    with warnings.catch_warnings(record=True) as listed:
+        warnings.simplefilter("always")
+        db.append("web.t", made([{"id": 3, "any": 1}]))
+    assert [str(each.message) for each in listed] == (
+        []
+        if of is list
+        else [
+            (
+                "web.t: the field any of the new rows is the column other: "
+                "the column any lies in the field any_2 of rows"
+            )
+        ]
+    )
+    db.table("web.t").set_schema(db.table("web.t").schema, mode="reject")
+    with pytest.raises(DepartingRowsError, match="row 1: other: no column has") as error:
+        db.append("web.t", made([{"id": 4, "other": 1}]))
+    assert "the column other lies in the field any of rows" in str(error.value.hint)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from sdb import ion
+from sdb import ion, notes, sizes
 from sdb.errors import ExistsError, NotFoundError, UncertainError, UnsupportedError, UsageError
 from sdb.spark.bulk.rowpacking import RowPacking
 from sdb.spark.session.hinted import hinted
@@ -23,7 +23,7 @@ from sdb.table.format.state import state_of
 from sdb.table.format.versionref import MAIN, parse_reference
 from sdb.table.insert.insert import packing_options
 from sdb.table.packfiles.pack import pack_rows
-from sdb.table.packfiles.rules import check_spark, rules_of
+from sdb.table.packfiles.rules import DepartingRowsError, check_spark, refused, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.index import TableIndex
 
+_MOST_WARNINGS = 20
+_MOST_TASKS = 3
 _log = logging.getLogger("sdb.spark")
 
 
@@ -46,6 +48,9 @@ class PackedTask(WriterCommitMessage):
     task: int  # number of the task
     # What an index says of it, as Ion; empty: there were no rows
     descriptor: bytes = field(default=b"", repr=False)
+    warnings: tuple[str, ...] = ()  # for the driver to print
+    departing: str = ""  # which rows depart from the schema, which rejects them
+    hint: str = ""  # what can be done about these
 
 
 class TableWriter(DataSourceArrowWriter):
@@ -131,6 +136,8 @@ class TableWriter(DataSourceArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PackedTask:
         """Pack the rows of a task.
 
+        Rows that depart from the schema are no error of the task, which would be tried again.
+
         The name of the packfile has its content, job and task: what an attempt packs again is
         the same object, or one that no index lists.
         """
@@ -145,17 +152,22 @@ class TableWriter(DataSourceArrowWriter):
         # Executors need no key: they read and write no index.
         root = table_root(self._named.location, keyring=Keyring())
         mark = f"{self._job}-{task}"
-        packed = pack_rows(
-            root,
-            self._named.keys,
-            [rows],
-            rules=self._rules,
-            commit_id=mark,
-            **(self._place | self._packing.arguments),
-        )
+        with notes.heard() as warnings:
+            try:
+                packed = pack_rows(
+                    root,
+                    self._named.keys,
+                    [rows],
+                    rules=self._rules,
+                    commit_id=mark,
+                    **(self._place | self._packing.arguments),
+                )
+            except DepartingRowsError as error:
+                return PackedTask(task, departing=error.shown, hint=error.hint or "")
         if packed.descriptor is None:
             return PackedTask(task)
-        return PackedTask(task, ion.dumps(packed.descriptor.struct()))
+        descriptor = ion.dumps(packed.descriptor.struct())
+        return PackedTask(task, descriptor, tuple(warnings[:_MOST_WARNINGS]))
 
     @hinted
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
@@ -163,6 +175,8 @@ class TableWriter(DataSourceArrowWriter):
 
         Raises
         ------
+        DepartingRowsError
+            Rows depart from the schema, which rejects them. Nothing has changed.
         ConflictError
             Others were faster all the time. Nothing has changed.
         UncertainError
@@ -170,6 +184,13 @@ class TableWriter(DataSourceArrowWriter):
         """
         tasks = [message for message in messages if isinstance(message, PackedTask)]
         tasks.sort(key=lambda message: message.task)
+        if departing := [outcome for outcome in tasks if outcome.departing]:
+            texts = [f"task {outcome.task}: {outcome.departing}" for outcome in departing]
+            if (more := len(texts) - _MOST_TASKS) > 0:
+                texts[_MOST_TASKS:] = [f"and some of {sizes.counted(more, 'more task')}"]
+            raise refused(self._named.name, "; ".join(texts), departing[0].hint)
+        for text in dict.fromkeys(text for outcome in tasks for text in outcome.warnings):
+            notes.warn(text)
         added = tuple(
             [
                 Descriptor.from_struct(ion.loads(outcome.descriptor))

@@ -13,6 +13,7 @@
 ``pack``         rows to packfiles of a table
 ``rules``        rows that depart from a schema, and what becomes of them
 ``checkedrows``  new packfiles without these
+``misnamed``     new rows with names of renamed columns
 ``merge``        one packfile with the rows of several
 ``rewrite``      packfiles in which rows change
 ===============  =======================================================

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from sdb.errors import CorruptError, ExistsError
+from sdb.packfile.inputs.rowvalues import is_frame, is_row
 from sdb.packfile.write.pack import pack
 from sdb.progress import silent
 from sdb.records import record
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _SMALL_BYTES = 8 << 20
 _PIECE_BYTES = 1 << 20
+BATCHES = "rows"
+"""The format of an input that was made of record batches."""
 
 
 @record
@@ -76,13 +79,18 @@ def pack_rows(
         result = pack(inputs, spool, constants=constants, progress=progress, **options)
         if not result.rows:
             return PackedRows(result, None)
+        trailer = result.trailer
         if rules is not None and is_checked:
             from sdb.table.packfiles.checkedrows import conforming
 
             spool.flush()
             result, spool = conforming(root, keys, rules, (result, spool), commit_id, stack)
-            if not result.rows:
-                return PackedRows(result, None)
+        if rules is not None:
+            from sdb.table.packfiles.misnamed import warn_misnamed
+
+            warn_misnamed(rules.name, rules.schema, trailer, is_frame=_has_frame(inputs))
+        if not result.rows:
+            return PackedRows(result, None)
         content_id = contentid.of_trailer(result.trailer)
         if content_id is None:
             raise CorruptError("a packfile has no digests of its blocks")
@@ -91,6 +99,15 @@ def pack_rows(
         etag = _store(root, key, spool, result.output_bytes)
     descriptor = Descriptor(key, etag, result.output_bytes, slim(result.trailer))
     return PackedRows(result, descriptor)
+
+
+def _has_frame(inputs: Inputs) -> bool:
+    """Return whether inputs are a data frame, or a list with some."""
+    if not isinstance(inputs, list | tuple):
+        return is_frame(inputs)
+    if not inputs or is_row(inputs[0]):
+        return False
+    return any(is_frame(each) or getattr(each, "format", "") == BATCHES for each in inputs)
 
 
 def _store(root: TableRoot, key: str, spool: BinaryIO, size_bytes: int) -> str:

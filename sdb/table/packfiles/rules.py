@@ -15,6 +15,7 @@ from sdb.table.commit.commit import commit
 from sdb.table.format.keys import TableKeys, short_digest
 from sdb.table.format.versionref import MAIN
 from sdb.table.packfiles.conformance import departing_rows, is_checked, numbered_rows
+from sdb.table.packfiles.misnamed import misnamed
 from sdb.table.packfiles.schemas import shown_value
 from sdb.table.schema.columns import QUARANTINE, REJECT, TableSchema
 
@@ -37,6 +38,7 @@ class DepartingRowsError(InputError):
     """Rows that a table does not take, since they depart from its schema."""
 
     rows: tuple[DepartingRow, ...] = ()  # the first of them
+    shown: str = ""  # their numbers, and how they depart
     reasons: Mapping[str, str] = {}  # for each input that has some, the first
 
 
@@ -78,6 +80,8 @@ class RowRules:
         if listed and self.schema.mode == REJECT:
             error = departed(self.name, listed)
             error.reasons = dict(_first_reasons(pack, listed))
+            if names := list(misnamed(self.schema, pack.trailer)):
+                error.hint = "; ".join(names[:_MOST_TOLD])
             raise error
         if len(listed) > _MOST_QUARANTINED:
             raise InputError(
@@ -102,11 +106,20 @@ def _first_reasons(pack: Packfile, rows: Sequence[DepartingRow]) -> Iterator[tup
 
 def departed(name: str, rows: Sequence[DepartingRow]) -> DepartingRowsError:
     """Make the error for rows that a table does not take."""
-    error = DepartingRowsError(
-        f"{name}: rows depart from its schema: {_shown(rows)}",
-        hint=f"sdb schema show {name}; sdb schema set {name} --mode observe takes any rows",
-    )
+    error = refused(name, _shown(rows))
     error.rows = tuple(rows[:_MOST_TOLD])
+    return error
+
+
+def refused(name: str, shown: str, hint: str = "") -> DepartingRowsError:
+    """Make the error for rows that a table does not take, and that others have looked at.
+
+    * ``shown``: The first of them, and how they depart.
+    * ``hint``: What can be done about it, if not what always can.
+    """
+    usual = f"sdb schema show {name}; sdb schema set {name} --mode observe takes any rows"
+    error = DepartingRowsError(f"{name}: rows depart from its schema: {shown}", hint=hint or usual)
+    error.shown = shown
     return error
 
 

@@ -55,6 +55,7 @@ def command(
     files; those that are there already are not written again.
     """
     from sdb.exchange.mirror import TableMirror
+    from sdb.query.mirrorcolumns import packfile_columns
 
     if variant != "text":
         raise UsageError(
@@ -71,6 +72,7 @@ def command(
         squash=squash,
         restart=restart,
         threads=threads,
+        read=packfile_columns,
     )
     reporting = Reporting(as_json=as_json, quiet=quiet)
     return run_mirror(mirror, reporting, progress, is_followed=follow, interval=interval)

@@ -85,6 +85,7 @@ def command(
     from sdb.cli.syncing import seconds_of
     from sdb.errors import UsageError
     from sdb.exchange.policies import Exporter
+    from sdb.query.mirrorcolumns import packfile_columns
     from sdb.table.upkeep.actions import Request
     from sdb.table.upkeep.budget import Budget
     from sdb.table.upkeep.maintain import INTERVAL_SECONDS, maintainer
@@ -104,7 +105,7 @@ def command(
         is_once=is_once,
         interval_seconds=INTERVAL_SECONDS if interval is None else seconds_of(interval),
         grace_seconds=None if grace is None else durations.seconds(grace),
-        export=Exporter(stop),
+        export=Exporter(stop, packfile_columns),
     )
     upkeep = maintainer(location, chosen, request, telling.trouble)
     if is_once:
