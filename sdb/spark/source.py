@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter
 
-from sdb.errors import UsageError
+from sdb.errors import UnsupportedError, UsageError
 from sdb.spark.options.namedtable import LoadedTable, NamedTable
 from sdb.spark.options.settings import read_options
 from sdb.spark.read.columnreader import ColumnReader, spark_schema
@@ -12,6 +12,7 @@ from sdb.spark.read.listing import listed, looked_at
 from sdb.spark.read.reader import PushedReader, ZionReader
 from sdb.spark.read.schema import schema_of
 from sdb.spark.read.tablelisting import described
+from sdb.spark.read.viewreader import ViewReader, opened_rows, view_rows
 from sdb.spark.session.hinted import hinted
 from sdb.spark.stream.stream import ZionStreamReader
 from sdb.spark.stream.versionstream import TableStreamReader
@@ -29,7 +30,7 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 class ZionSource(DataSource):
-    """Packfiles and tables as a data source of Spark, see docs/spark.md.
+    """Packfiles, tables and views as a data source of Spark, see docs/spark.md.
 
     Parameters
     ----------
@@ -42,7 +43,11 @@ class ZionSource(DataSource):
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
         named = NamedTable.of(options)
-        self._loaded = None if named is None else LoadedTable.of(named)
+        self._rows, self._loaded = None, None
+        if named is not None:
+            self._rows = view_rows(named)
+            if self._rows is None:
+                self._loaded = LoadedTable.of(named)
 
     @classmethod
     def name(cls) -> str:
@@ -53,6 +58,9 @@ class ZionSource(DataSource):
     def schema(self) -> StructType:
         """Find out what columns the packfiles have."""
         options = read_options(self.options)
+        if self._rows is not None:
+            with opened_rows(self._rows) as packs:
+                return schema_of(packs, options.fields, from_rows=options.from_rows)
         if self._loaded is None:
             packs = looked_at(listed(options.paths))
         else:
@@ -63,9 +71,11 @@ class ZionSource(DataSource):
         return schema_of(packs, options.fields, from_rows=options.from_rows)
 
     @hinted
-    def reader(self, schema: StructType) -> ZionReader | ColumnReader:
+    def reader(self, schema: StructType) -> ZionReader | ColumnReader | ViewReader:
         """Return the reader of a query."""
         options = read_options(self.options)
+        if self._rows is not None:
+            return ViewReader(schema, options, self._rows)
         if self._loaded is not None and not self._is_plain():
             return ColumnReader(schema, options, self._loaded)
         return (PushedReader if options.pushdown else ZionReader)(schema, options, self._loaded)
@@ -73,6 +83,7 @@ class ZionSource(DataSource):
     @hinted
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: ARG002, FBT001 - Spark's
         """Return the writer of a job."""
+        self._check_table()
         if self._loaded is not None:
             return TableWriter(self._loaded.named, self.options, overwrite=overwrite)
         return ZionWriter(self.options, overwrite=overwrite)
@@ -80,6 +91,7 @@ class ZionSource(DataSource):
     @hinted
     def streamReader(self, schema: StructType) -> ZionStreamReader | TableStreamReader:  # noqa: N802 - Spark's name
         """Return the reader of a stream."""
+        self._check_table()
         options = read_options(self.options)
         if self._loaded is not None and self._loaded.data and not self._is_plain():
             raise UsageError(
@@ -89,6 +101,14 @@ class ZionSource(DataSource):
         if options.table is not None:
             return TableStreamReader(schema, options, options.table)
         return ZionStreamReader(schema, options)
+
+    def _check_table(self) -> None:
+        """Require a table: a view can be read, as a whole."""
+        if self._rows is not None:
+            raise UnsupportedError(
+                f"{self.options['path']} is a view: it takes no rows, and no stream follows it",
+                hint="name the tables below it",
+            )
 
     def _is_plain(self) -> bool:
         """Return whether all columns are the fields of their names."""

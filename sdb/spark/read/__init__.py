@@ -11,6 +11,7 @@
 ``cache``         blocks on the disk of an executor
 ``scan``          blocks to Arrow batches, on an executor
 ``columnreader``  tables with a schema, by its columns
+``viewreader``    views, whose rows the driver computes
 ``planned``       what a query is going to read
 ``reader``        from filters and packfiles to partitions
 ================  ================================================
