@@ -290,7 +290,6 @@ def sdb_replace(record: Any, **members: Any) -> Any:
         without_params,
         without_format,
         without_packfiles,
-        without_notes,
         without_second_table,
         without_period,
     ],
@@ -303,3 +302,22 @@ def test_a_tag_that_leaves_something_out_is_caught(
         if lies(tmp_path, range(first, first + 4), mutation)[0]:
             return
     pytest.fail("no answer of another one's tag")
+
+
+@pytest.mark.filterwarnings("ignore::sdb.errors.SdbWarning")
+def test_notes_are_in_the_tag(tmp_path: Path) -> None:
+    """A note may tell of packfiles that are left out: without it in the tag an answer is stale."""
+    db = sdb.connect(tmp_path)
+    db.create("d.x", "in/*.json")
+    text = "SELECT a FROM d.x WHERE a = 1 AND t < TIMESTAMP '2020-01-01T05:00:00Z'"
+    query = made(Body(text, format="json"))
+    actual = []
+    for hour, value in ((0, "x"), (10, 1)):
+        db.append("d.x", [{"t": datetime(2020, 1, 1, hour, tzinfo=UTC), "a": value}])
+        planned = plan(tmp_path, query)
+        assert planned is not None
+        actual.append((digest(query, planned), without_notes(query, planned)))
+        assert bool(answer(tmp_path, query)["notes"]) == (hour == 0)
+    (first, first_without), (second, second_without) = actual
+    assert first != second
+    assert first_without == second_without
