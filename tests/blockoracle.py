@@ -76,6 +76,10 @@ class Oracle:
         """Return the words at a path: none."""
         return None
 
+    def joints(self, _: FieldPath) -> Filter | None:
+        """Return the joints at a path: none."""
+        return None
+
     def prefixes(self, path: FieldPath) -> Filter | None:
         """Return the prefixes of the addresses at a path; none where there are bytes."""
         actual = self.texts(path)
