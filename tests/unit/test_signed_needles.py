@@ -45,5 +45,4 @@ def test_needles_are_found(packfile: Path, name: str) -> None:
             assert [row["text"] for row in rows] == [f"x={needle};"]
             asked = search(text, fixed=True, ignore_case=True, fields=["text"])
             blocks = asked.selection(pack).blocks
-            # Addresses of IPv4 have no run of letters and digits that is long enough for a piece.
-            assert len(blocks) == len(pack.blocks) if name == "ip" else len(blocks) <= 2
+            assert len(blocks) <= 2
