@@ -43,6 +43,8 @@ RUNS = 12  # parts that several processors can share
 USUAL = 2  # of them in `make test`; the others take two minutes more
 
 Patch = Callable[[pytest.MonkeyPatch], None]
+RARE = [pytest.mark.slow, pytest.mark.timeout(1200)]
+"""Marks of mutations that few seeds notice."""
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,16 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 )
 def test_what_is_promised_holds(part: int) -> None:
     for seed in range(part, SEEDS, RUNS):
+        try:
+            play.run(seed)
+        except BaseException as error:
+            raise AssertionError(play.replay(seed)) from error
+
+
+def test_schemas_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns that were added are in all later versions, whatever programs of the original do."""
+    monkeypatch.setitem(moves.SHARES, "alter", 1)
+    for seed in range(40):
         try:
             play.run(seed)
         except BaseException as error:
@@ -711,7 +723,7 @@ def usual(mutations: list[Any], *quick: Any) -> list[Any]:
             inputs_are_taken_twice,
             times_are_those_of_the_clock,
             lists_are_shortened,
-            nobody_looks_at_the_boundary,
+            pytest.param(nobody_looks_at_the_boundary, marks=RARE),
             nobody_gets_time_to_read,
             what_was_replaced_lately_is_collected,
             histories_lead_nowhere,
@@ -816,7 +828,7 @@ def test_29_08_each_precaution_of_purges_is_needed(
         ("make", tables_are_made_whatever_is_there),
         ("alter", schemas_that_are_replayed_replace_others),
         ("alter", schemas_are_replayed_by_nobody),
-        ("maintain", tags_of_versions_do_not_keep_them),
+        pytest.param("maintain", tags_of_versions_do_not_keep_them, marks=RARE),
         ("maintain", transactions_of_thinned_versions_are_forgotten),
         ("maintain", nobody_stands_for_thinned_versions),
         ("maintain", who_holds_the_lock_writes_blindly),
