@@ -28,7 +28,7 @@ def numbers(chosen: list[bool]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=4),
-    st.lists(st.lists(st.sampled_from(" .DC"), min_size=30, max_size=30), max_size=4),
+    st.lists(st.lists(st.sampled_from(" .DC"), min_size=36, max_size=36), max_size=4),
 )
 def test_rows_are_known_again(sizes: list[int], edits: list[list[str]]) -> None:
     parts = [RowIdentities.whole(f"p{number}", size) for number, size in enumerate(sizes)]
