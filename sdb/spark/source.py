@@ -43,11 +43,11 @@ class ZionSource(DataSource):
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
         named = NamedTable.of(options)
-        self._rows, self._loaded = None, None
+        self._loaded, self._rows = None, None
         if named is not None:
-            self._rows = view_rows(named)
-            if self._rows is None:
-                self._loaded = LoadedTable.of(named)
+            self._loaded = LoadedTable.of(named)
+            if not self._loaded.data:
+                self._rows = view_rows(named)
 
     @classmethod
     def name(cls) -> str:
