@@ -9,6 +9,7 @@ from sdb.exchange import columntypes
 from sdb.packfile.export.arrowfiles import grouped
 from sdb.packfile.read.arrow import FittedScan
 from sdb.records import record
+from sdb.store.readerfile import ReaderFile
 from sdb.store.url import store_of
 
 TYPE_CHECKING = False
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from sdb.exchange.columntypes import Columns
     from sdb.packfile.read.reader import Packfile
-    from sdb.store.base import Reader
 
     RowsToWrite: TypeAlias = "tuple[Iterator[pa.RecordBatch], int | None, str]"
     OpenedRows: TypeAlias = "Callable[[], AbstractContextManager[RowsToWrite]]"
@@ -139,7 +139,7 @@ def read_layout(location: str) -> Any:  # noqa: ANN401 - as it was given
     except NotFoundError:
         return None
     try:
-        metadata = parquet.read_metadata(pa.PythonFile(_File(reader), mode="r")).metadata or {}
+        metadata = parquet.read_metadata(ReaderFile(reader)).metadata or {}
     except pa.ArrowInvalid:
         return None
     finally:
@@ -220,42 +220,6 @@ def _has_nan(array: pa.Array) -> bool:
     return bool(pc.any(pc.is_nan(array)).as_py())
 
 
-class _File:
-    """An object as Python's file, for the reader of footers."""
-
-    closed = False
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._at = 0
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        self._at = offset + (0, self._at, self._reader.size_bytes)[whence]
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        stop = self._reader.size_bytes if size < 0 else self._at + size
-        stop = min(stop, self._reader.size_bytes)
-        data = self._reader.read(self._at, stop) if stop > self._at else b""
-        self._at = stop
-        return data
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self.closed = True
-
-
 def _described(location: str, *, is_new: bool) -> ParquetFile:
     """Describe a Parquet file by its footer."""
     import pyarrow as pa
@@ -263,7 +227,7 @@ def _described(location: str, *, is_new: bool) -> ParquetFile:
 
     reader = store_of(location).open(location)
     try:
-        metadata = parquet.read_metadata(pa.PythonFile(_File(reader), mode="r"))
+        metadata = parquet.read_metadata(ReaderFile(reader))
         size = reader.size_bytes
     except pa.ArrowInvalid as error:
         hint = "delete it, and run it again"

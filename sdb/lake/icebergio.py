@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from pyiceberg.io import FileIO, InputFile
 
+from sdb.errors import UnsupportedError
 from sdb.lake.access import location_of
 from sdb.store.readerfile import ReaderFile
 
@@ -75,8 +76,8 @@ class StoreIO(FileIO):
 
     def new_output(self, location: str) -> NoReturn:
         """Refuse to write."""
-        raise NotImplementedError(location)
+        raise UnsupportedError(f"{location}: tables of Iceberg are only read")
 
     def delete(self, location: object) -> NoReturn:
         """Refuse to delete."""
-        raise NotImplementedError(location)
+        raise UnsupportedError(f"{location}: tables of Iceberg are only read")
