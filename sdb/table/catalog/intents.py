@@ -65,11 +65,7 @@ class TransactionIntent:
         UnsupportedError
             It is of a later format.
         """
-        value, _, _ = ion.decode(keyring.open(data))
-        if not isinstance(value, dict):
-            raise CorruptError("it is not a struct")
-        if (number := ionstruct.count(value, "format")) != FORMAT:
-            raise UnsupportedError(f"a transaction of format {number}, this build knows {FORMAT}")
+        value = ionstruct.signed(data, keyring, FORMAT, "a transaction")
         step = ionstruct.text(value, "step")
         if step not in _STEPS:
             raise CorruptError(f"invalid step of a transaction: {step!r}")

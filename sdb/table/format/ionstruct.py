@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from sdb import ion
-from sdb.errors import CorruptError
+from sdb.errors import CorruptError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from sdb.table.format.signature import Keyring
+
 MOST = 2**63 - 1
 _MOST_SHOWN = 40
+
+
+def signed(data: bytes, keyring: Keyring, newest: int, what: str) -> dict[str, Any]:
+    """Read a signed object that is a struct with the number of its format.
+
+    * ``newest``: The number of the format that this build knows.
+    * ``what``: What the object is, as messages say it: ``a view``.
+
+    Raises
+    ------
+    CorruptError
+        It is not signed with one of the keys, or no struct.
+    UnsupportedError
+        It is of a later format.
+    """
+    value, _, _ = ion.decode(keyring.open(data))
+    if not isinstance(value, dict):
+        raise CorruptError("it is not a struct")
+    if (number := count(value, "format")) != newest:
+        raise UnsupportedError(f"{what} of format {number}, this build knows {newest}")
+    return value
 
 
 def known(value: object, names: Collection[str], what: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import json
 
 from sdb.errors import CorruptError
 from sdb.records import record
+from sdb.table.format.positions import typed_members
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,12 +42,7 @@ class LakePosition:
         CorruptError
             It is malformed.
         """
-        try:
-            members = json.loads(text)
-            values = [members[name] for name in _TYPES]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            values = []
-        typed = zip(values, _TYPES.values(), strict=False)
-        if not values or any(type(value) is not kind for value, kind in typed):
+        values = typed_members(text, _TYPES)
+        if values is None:
             raise CorruptError(f"the version of a table that was taken is malformed: {text[:80]!r}")
         return cls(*values)

@@ -16,7 +16,8 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Self
+    from collections.abc import Mapping
+    from typing import Any, Self
 
 SCHEME = "tail://"
 SAMPLE_BYTES = 1024
@@ -75,15 +76,21 @@ class LogPosition:
         CorruptError
             It is malformed.
         """
-        try:
-            members = json.loads(text)
-            values = [members[name] for name in _TYPES]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            values = []
-        typed = zip(values, _TYPES.values(), strict=False)
-        if not values or any(type(value) is not kind for value, kind in typed) or values[0] < 0:
+        values = typed_members(text, _TYPES)
+        if values is None or values[0] < 0:
             raise CorruptError(f"the position in a log file is malformed: {text[:80]!r}")
         return cls(*values)
+
+
+def typed_members(text: str, types: Mapping[str, type]) -> list[Any] | None:
+    """Return the members of a JSON object in an order; None: one is missing, or of another type."""
+    try:
+        members = json.loads(text)
+        values = [members[name] for name in types]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    typed = zip(values, types.values(), strict=True)
+    return values if all(type(value) is kind for value, kind in typed) else None
 
 
 def is_position(path: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from sdb import ion
-from sdb.errors import CorruptError, UnsupportedError
+from sdb.errors import CorruptError
 from sdb.records import record
 from sdb.table.format import ionstruct
 from sdb.table.format.codec import COUNT, INSTANT, TEXT, Stored, list_of, member, stored, struct_of
@@ -123,12 +123,7 @@ class ViewObject:
         UnsupportedError
             It is of a later format.
         """
-        value, _, _ = ion.decode(keyring.open(data))
-        if not isinstance(value, dict):
-            raise CorruptError("it is not a struct")
-        if (number := ionstruct.count(value, "format")) != FORMAT:
-            raise UnsupportedError(f"a view of format {number}, this build knows {FORMAT}")
-        read = StoredView.from_struct(value)
+        read = StoredView.from_struct(ionstruct.signed(data, keyring, FORMAT, "a view"))
         for before, after in pairwise(read.versions):
             if before.version + 1 != after.version or before.at_us > after.at_us:
                 raise CorruptError("the versions of a view do not follow each other")
