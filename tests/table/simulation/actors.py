@@ -232,9 +232,9 @@ class World:
         commit_id: str,
     ) -> bool | None:
         """Commit, and note the answer; None: it is not known."""
-        began = self.schedule.seconds
         patience = self.random.choice((60.0, 60.0, 60.0, 0.0))
-        try:
+
+        def work() -> None:
             committing.commit(
                 self.root,
                 KEYS,
@@ -243,6 +243,14 @@ class World:
                 env=actor.env(),
                 patience_seconds=patience,
             )
+
+        return self.answered(commit_id, work)
+
+    def answered(self, commit_id: str, work: Callable[[], object]) -> bool | None:
+        """Do what makes a commit, and note the answer; None: it is not known."""
+        began = self.schedule.seconds
+        try:
+            work()
         except UncertainError:
             self.unknown.add(commit_id)
             return None

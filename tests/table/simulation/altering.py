@@ -5,14 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sdb.errors import CorruptError, SdbError, UncertainError
-from sdb.store.faults import CrashError
 from sdb.table.commit.schemas import OPERATION, change_schema
 from sdb.table.schema.columns import TableColumn, TableSchema
 from sdb.table.schema.evolve import add
 from sdb.table.schema.stored import schema_of
 from sdb.table.schema.types import STRING
-from tests.table.simulation.actors import SLOW_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,30 +39,15 @@ def alterer(world: World, count: int) -> Callable[[Actor], None]:
     return work
 
 
-def _altered(world: World, actor: Actor, commit_id: str) -> bool:
+def _altered(world: World, actor: Actor, commit_id: str) -> bool | None:
     def evolve(before: TableSchema | None, _: TableIndex) -> TableSchema:
         column = TableColumn(0, commit_id, STRING, (commit_id,))
         return add(before or TableSchema(()), (), column)
 
-    began = world.schedule.seconds
-    try:
+    def work() -> None:
         change_schema(world.root, "d", "t", evolve, commit_id=commit_id, env=actor.env())
-    except UncertainError:
-        world.unknown.add(commit_id)
-        return False
-    except CorruptError:
-        if world.schedule.seconds - began <= SLOW_SECONDS:
-            raise
-        world.refused.add(commit_id)
-        return False
-    except SdbError:
-        world.refused.add(commit_id)
-        return False
-    except CrashError:
-        world.unknown.add(commit_id)
-        raise
-    world.refused.discard(commit_id)
-    return True
+
+    return world.answered(commit_id, work)
 
 
 def check_altered(world: World, chain: Sequence[VersionState]) -> None:
