@@ -27,7 +27,7 @@ from sdb.exchange.columntypes import (
     texts,
 )
 from sdb.exchange.deltaschema import chosen_columns
-from sdb.exchange.mirror import held, opened_packfile
+from sdb.exchange.mirrorfiles import held, opened_packfile
 from sdb.packfile.read.arrow import FittedScan
 from sdb.records import record
 from sdb.store.url import check_scheme, store_of

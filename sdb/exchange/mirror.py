@@ -8,16 +8,12 @@ action: two exporters of one mirror write each version once.
 from __future__ import annotations
 
 import json
-import re
-import uuid
-from base64 import b32encode
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from hashlib import blake2b
 from itertools import groupby
 
-from sdb import instants, notes
+from sdb import notes
 from sdb.errors import ConflictError, ExistsError, UncertainError, UnsupportedError
 from sdb.exchange.columntypes import (
     bounded,
@@ -29,44 +25,50 @@ from sdb.exchange.columntypes import (
     published,
     texts,
 )
-from sdb.exchange.deltalog import PROTOCOL, DeltaLog
-from sdb.exchange.deltaschema import chosen_columns, schema_text, statistics_text
+from sdb.exchange.deltalog import DeltaLog
+from sdb.exchange.deltaschema import chosen_columns, schema_text
+from sdb.exchange.mirrorcommit import MirrorCommits
+from sdb.exchange.mirrorfiles import (
+    columns_path,
+    digest_of,
+    fields_path,
+    held,
+    is_ours,
+    mark_in,
+    marked,
+    opened_packfile,
+)
+from sdb.exchange.mirrorplan import MirrorPlan
 from sdb.exchange.parquetfile import read_layout, write_columns, write_packfile
-from sdb.exchange.pending import opened, pending
+from sdb.exchange.pending import pending
 from sdb.exchange.schemacolumns import SchemaColumns
 from sdb.log import Logger
 from sdb.records import changing_record, field, record
 from sdb.retry import Backoff
 from sdb.store.url import check_scheme
 from sdb.table.catalog.handle import open_table
-from sdb.table.catalog.leases import hold
-from sdb.table.commit.change import COLLECT, EXPIRE, packfiles_between
 from sdb.table.commit.environment import REAL
 from sdb.table.format.keys import era_of
-from sdb.table.maintenance.compact import COMPACT
-from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from threading import Event
-    from typing import Any, TypeAlias, TypeVar
+    from typing import TypeAlias, TypeVar
 
     import pyarrow as pa
 
     from sdb.exchange.columntypes import Columns, ColumnType
     from sdb.exchange.mirrorlog import LogAction, MirrorLog
+    from sdb.exchange.mirrorplan import MirrorStep
     from sdb.exchange.parquetfile import ParquetFile, RowsToWrite
     from sdb.exchange.schemacolumns import Layout
-    from sdb.packfile.read.reader import Packfile
     from sdb.progress import Progress
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.commit.environment import Environment
     from sdb.table.format.descriptor import Descriptor
-    from sdb.table.format.history import PastVersion
-    from sdb.table.format.state import VersionState
     from sdb.table.schema.columns import TableSchema
 
     _Result = TypeVar("_Result")
@@ -77,9 +79,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = "sdb.columns"
 _SCHEMA = "sdb.schema"
-_SAME_ROWS = frozenset({COMPACT, EXPIRE, COLLECT})
 _BATCH = 512  # so many versions are planned at once: their columns are joined
-_FILE = re.compile(r"[^/]+-[a-z2-7]{16}-[a-z2-7]{16}\.parquet")
 _logger = Logger("sdb.exchange")
 
 
@@ -128,23 +128,6 @@ class _OvertakenError(Exception):
 
 class _WiderError(Exception):
     """A packfile has values that its trailer does not tell of."""
-
-
-@record
-class _Step:
-    """A version, or several at once, that become one commit."""
-
-    handle: TableHandle
-    state: VersionState
-    first: int  # number of the first of the versions
-    operations: frozenset[str]
-    added: dict[str, Descriptor] = field(repr=False)  # by their marks
-    removed: frozenset[str] = field(repr=False)  # marks
-
-    @property
-    def has_same_rows(self) -> bool:
-        """True if it changes where rows are, and no row."""
-        return bool(self.operations) and self.operations <= _SAME_ROWS
 
 
 @changing_record
@@ -242,17 +225,20 @@ class TableMirror:
                 "its rows are mirrored with the next version of sdb"
             )
         versions = list(todo.versions)
+        commits = MirrorCommits(self.name, application, self._log, self.env, self.restart)
         if versions and handle.schema_data and not self._has_columns(handle):
             notes.warn(
                 f"{self.name} has a schema: the mirror has the fields of its rows, by the names "
                 "and types that they are stored with"
             )
         if (self.squash or self.restart) and versions:
-            self._commit_steps([self._joint_step(handle, versions, mirrored)], application)
+            step = MirrorPlan(self.name, self._log.files, mirrored).joint(handle, versions)
+            self._commit_steps([step], commits)
         else:
             for at in range(0, len(versions), _BATCH):
-                steps = self._steps(handle, versions[at : at + _BATCH], mirrored)
-                self._commit_steps(steps, application)
+                mirrored = self._log.transactions.get(application, 0)
+                plan = MirrorPlan(self.name, self._log.files, mirrored)
+                self._commit_steps(plan.each(handle, versions[at : at + _BATCH]), commits)
                 if self._is_stopped:
                     break
         self.restart = False
@@ -288,7 +274,7 @@ class TableMirror:
                 path=self.location,
                 hint=f"export to another place, or with --restart to replace it by {self.name}",
             )
-        if strange := next((path for path in log.files if not _is_ours(path)), None):
+        if strange := next((path for path in log.files if not is_ours(path)), None):
             raise ConflictError(
                 f"another program has changed the mirror {self.location}: {strange} is no file of "
                 "sdb",
@@ -296,71 +282,11 @@ class TableMirror:
                 hint="--restart replaces its rows by those of the newest version",
             )
 
-    def _steps(
-        self, handle: TableHandle, versions: Iterable[PastVersion], mirrored: int
-    ) -> list[_Step]:
-        """Plan a commit for each version."""
-        steps: list[_Step] = []
-        before: TableHandle | None = None
-        number = mirrored
-        for past in versions:
-            after = opened(handle, past)
-            state = after.state
-            if state is None:
-                continue
-            self._note_gap(state, number, is_first=mirrored == 0 and before is None)
-            if before is None:
-                added, removed = self._difference(after)
-            else:
-                came, went = packfiles_between(before.index, after.index, after.root.fetch)
-                added = {_mark(descriptor): descriptor for descriptor in came}
-                removed = frozenset(map(_mark, went))
-            operations = frozenset({state.operation})
-            steps.append(_Step(after, state, state.version, operations, added, removed))
-            before, number = after, state.version
-        return steps
-
-    def _joint_step(self, handle: TableHandle, versions: list[PastVersion], mirrored: int) -> _Step:
-        """Plan one commit for several versions."""
-        after = opened(handle, versions[-1])
-        state = after.state
-        if state is None:
-            raise UnsupportedError(f"{versions[-1].key} is no version")
-        added, removed = self._difference(after)
-        operations = frozenset(past.operation for past in versions)
-        if self.restart or mirrored == 0:
-            operations = frozenset({"restart"})
-        return _Step(after, state, versions[0].version, operations, added, removed)
-
-    def _difference(self, after: TableHandle) -> tuple[dict[str, Descriptor], frozenset[str]]:
-        """Compare a version with the files of the mirror."""
-        present = {_mark_of(path) for path in self._log.files}
-        wanted = {_mark(descriptor): descriptor for descriptor in after.descriptors()}
-        added = {mark: packfile for mark, packfile in wanted.items() if mark not in present}
-        return added, frozenset(present - wanted.keys())
-
-    def _note_gap(self, state: VersionState, before: int, *, is_first: bool) -> None:
-        """Say which versions had expired before they could be mirrored."""
-        parent = state.parent
-        if parent is None or parent.version <= before:
-            return
-        if is_first:
-            at = instants.text(state.at_us)
-            notes.warn(
-                f"{self.name}: the mirror begins with version {state.version:,}, of {at}: those "
-                "before it have expired"
-            )
-        else:
-            notes.warn(
-                f"{self.name}: versions {before + 1:,} to {state.version - 1:,} have expired: "
-                f"their changes come with version {state.version:,}"
-            )
-
     def _has_columns(self, handle: TableHandle) -> bool:
         """Return whether the mirror has the columns of the schema of a version."""
         return bool(handle.schema_data) and self.read is not None and self._log.takes_schemas()
 
-    def _commit_steps(self, steps: list[_Step], application: str) -> None:
+    def _commit_steps(self, steps: list[MirrorStep], commits: MirrorCommits) -> None:
         """Write the files of versions, and commit one version after the other."""
         self._done_bytes = 0
         self._total_bytes = sum(
@@ -370,11 +296,11 @@ class TableMirror:
             if self._is_stopped:
                 return
             if has_columns:
-                self._commit_columns(list(group), application)
+                self._commit_columns(list(group), commits)
             else:
-                self._commit_fields(list(group), application)
+                self._commit_fields(list(group), commits)
 
-    def _commit_columns(self, steps: list[_Step], application: str) -> None:
+    def _commit_columns(self, steps: list[MirrorStep], commits: MirrorCommits) -> None:
         """Commit versions with a schema, each in the columns of its own."""
         import os
 
@@ -384,10 +310,10 @@ class TableMirror:
                 if self._is_stopped:
                     return
                 with held(step.handle):
-                    actions = self._column_actions(step, application, pool)
+                    actions = self._column_actions(step, commits, pool)
                 self._put(actions)
 
-    def _commit_fields(self, steps: list[_Step], application: str) -> None:
+    def _commit_fields(self, steps: list[MirrorStep], commits: MirrorCommits) -> None:
         """Commit versions in columns that are the fields of their rows."""
         columns = self._joined_columns(steps)
         table_columns = chosen_columns(columns)
@@ -398,7 +324,7 @@ class TableMirror:
                 if self._is_stopped:
                     return
                 with held(step.handle):
-                    actions = self._actions(step, columns, table_columns, application, pool)
+                    actions = self._actions(step, columns, table_columns, commits, pool)
                 self._put(actions)
 
     def _put(self, actions: list[LogAction]) -> None:
@@ -407,20 +333,20 @@ class TableMirror:
         self._counts["versions"] += 1
         self._log.tend()
 
-    def _workers(self, steps: list[_Step]) -> int:
+    def _workers(self, steps: list[MirrorStep]) -> int:
         import os
 
         most = self.threads or os.cpu_count() or 1
         return max(1, min(most, max((len(step.added) for step in steps), default=1)))
 
-    def _joined_columns(self, steps: list[_Step]) -> Columns:
+    def _joined_columns(self, steps: list[MirrorStep]) -> Columns:
         """Return the columns of what is mirrored and of what comes."""
         columns: Columns = {} if self.restart else self._mirrored_columns()
         known = json.dumps(columns)
         for step in steps:
             packs = step.added
             if self.restart or self._had_schema:
-                packs = {_mark(packfile): packfile for packfile in step.handle.descriptors()}
+                packs = marked(step.handle.descriptors())
             for mark, present in self._present(step.handle, packs):
                 self._columns[mark] = present
                 columns = joined_columns(columns, present)
@@ -451,10 +377,10 @@ class TableMirror:
 
     def _actions(
         self,
-        step: _Step,
+        step: MirrorStep,
         columns: Columns,
         table_columns: Columns,
-        application: str,
+        commits: MirrorCommits,
         pool: ThreadPoolExecutor,
     ) -> list[LogAction]:
         """Write the files of a version, and return the actions of its commit."""
@@ -474,17 +400,17 @@ class TableMirror:
         metadata = None
         if is_wider or self.restart:
             schema = schema_text(table_columns)
-            metadata = self._metadata(schema, {_COLUMNS: stored}, application)
-        return self._joined_actions(step, files, replaced, table_columns, metadata, application)
+            metadata = commits.metadata(schema, {_COLUMNS: stored})
+        return commits.actions(step, files, replaced, table_columns, metadata)
 
     def _column_actions(
-        self, step: _Step, application: str, pool: ThreadPoolExecutor
+        self, step: MirrorStep, commits: MirrorCommits, pool: ThreadPoolExecutor
     ) -> list[LogAction]:
         """Write the files of a version in the columns of its schema; return the actions."""
         schema = step.handle.schema
         assert schema is not None  # noqa: S101 - other versions go another way
         columns = SchemaColumns(schema)
-        shape = _digest(columns.shape)
+        shape = digest_of(columns.shape)
         before = self._log.metadata
         is_other = self.restart or before.get("configuration", {}).get(_SCHEMA) != shape
         added = dict(step.added)
@@ -502,14 +428,13 @@ class TableMirror:
         self._note_misfits(schema, [misfits for _, _, misfits in written])
         metadata = None
         if is_other or before.get("schemaString") != columns.schema_text:
-            metadata = self._metadata(columns.schema_text, {_SCHEMA: shape}, application)
-        return self._joined_actions(
+            metadata = commits.metadata(columns.schema_text, {_SCHEMA: shape})
+        return commits.actions(
             step,
             [(path, file) for path, file, _ in written],
             replaced,
             {columns.names[name]: kind for name, kind in columns.columns.items()},
             metadata,
-            application,
         )
 
     def _layouts(
@@ -521,20 +446,24 @@ class TableMirror:
             for mark, descriptor in packs.items()
         }
 
+    def _staying(self, step: MirrorStep) -> tuple[dict[str, str], dict[str, Descriptor]]:
+        """Return the files of the mirror by their marks, and the packfiles of those that stay."""
+        wanted = marked(step.handle.descriptors())
+        paths = {mark_in(path): path for path in self._log.files if is_ours(path)}
+        return paths, {mark: wanted[mark] for mark in paths if mark in wanted}
+
     def _laid_anew(
-        self, step: _Step, columns: SchemaColumns, pool: ThreadPoolExecutor
+        self, step: MirrorStep, columns: SchemaColumns, pool: ThreadPoolExecutor
     ) -> tuple[dict[str, Descriptor], list[str]]:
         """Find the files of the mirror that read otherwise under the schema of a version.
 
         Returns: Their packfiles, and their paths.
         """
-        wanted = {_mark(descriptor): descriptor for descriptor in step.handle.descriptors()}
-        paths = {_mark_of(path): path for path in self._log.files if _is_ours(path)}
-        staying = {mark: wanted[mark] for mark in paths if mark in wanted}
+        paths, staying = self._staying(step)
         layouts = self._layouts(step.handle, staying, columns)
 
         def is_right(mark: str) -> bool:
-            if paths[mark] == _layout_path(mark, layouts[mark]):
+            if paths[mark] == columns_path(mark, layouts[mark]):
                 return True
             had = None if self.restart else read_layout(self._log.place(paths[mark]))
             return had is not None and columns.has_rows_of(
@@ -574,7 +503,7 @@ class TableMirror:
                 counts.update(misfits)
                 yield map(columns.fitted, batches), expected, descriptor.key
 
-        path = _layout_path(mark, layout)
+        path = columns_path(mark, layout)
         file = write_columns(rows, columns.arrow(names), layout, self._log.place(path))
         self._count(file)
         return path, file, counts
@@ -603,59 +532,9 @@ class TableMirror:
                     f"{column.name}: NULL in the mirror (sdb schema check)"
                 )
 
-    def _joined_actions(
-        self,
-        step: _Step,
-        files: list[tuple[str, ParquetFile]],
-        replaced: list[str],
-        table_columns: Columns,
-        metadata: LogAction | None,
-        application: str,
-    ) -> list[LogAction]:
-        """Return the actions of the commit of a version.
-
-        * ``replaced``: Files of packfiles that stay, instead of which there are others.
-        """
-        removed = [path for path in self._log.files if _mark_of(path) in step.removed]
-        if self.restart:
-            strange = [path for path in self._log.files if not _is_ours(path)]
-            removed = list(dict.fromkeys(strange + removed))
-        is_change = not step.has_same_rows or bool(replaced)
-        now_ms = self.env.now_us() // 1000
-        is_append = bool(files) and not (removed or replaced)
-        actions: list[LogAction] = [self._commit_info(step, is_append=is_append)]
-        if self._log.version < 0:
-            actions.append({"protocol": PROTOCOL})
-        if metadata is not None:
-            actions.append({"metaData": metadata})
-        transaction = {"appId": application, "version": step.state.version, "lastUpdated": now_ms}
-        actions.append({"txn": transaction})
-        paths = {path for path, _ in files}
-        actions += [
-            {"remove": self._removal(path, now_ms, is_change=is_change)}
-            for path in [*removed, *replaced]
-            if path not in paths
-        ]
-        for path, file in files:
-            if path in self._log.files:
-                continue
-            actions.append(
-                {
-                    "add": {
-                        "path": path,
-                        "partitionValues": {},
-                        "size": file.size_bytes,
-                        "modificationTime": step.state.at_us // 1000,
-                        "dataChange": is_change,
-                        "stats": statistics_text(file, table_columns),
-                    }
-                }
-            )
-        return actions
-
     def _written(
         self,
-        step: _Step,
+        step: MirrorStep,
         added: dict[str, Descriptor],
         table_columns: Columns,
         pool: ThreadPoolExecutor,
@@ -689,22 +568,20 @@ class TableMirror:
         }
 
     def _renewed(
-        self, step: _Step, table_columns: Columns, changed: dict[str, str]
+        self, step: MirrorStep, table_columns: Columns, changed: dict[str, str]
     ) -> tuple[dict[str, Descriptor], list[str]]:
         """Find the files of the mirror that have columns whose types change, in one commit.
 
         Returns: Their packfiles, and their paths.
         """
-        wanted = {_mark(descriptor): descriptor for descriptor in step.handle.descriptors()}
-        paths = {_mark_of(path): path for path in self._log.files if _is_ours(path)}
-        staying = {mark: wanted[mark] for mark in paths if mark in wanted}
+        paths, staying = self._staying(step)
         for mark, present in self._present(step.handle, staying):
             self._columns[mark] = present
         names = published(table_columns)
         renewed: dict[str, Descriptor] = {}
         for mark, descriptor in staying.items():
             layout = layout_of(table_columns, self._columns[mark])
-            is_other = (self.restart or self._had_schema) and paths[mark] != _path(
+            is_other = (self.restart or self._had_schema) and paths[mark] != fields_path(
                 mark, layout, names
             )
             if is_other or not changed.keys().isdisjoint(layout):
@@ -725,7 +602,7 @@ class TableMirror:
         layout: Columns,
         names: dict[str, str],
     ) -> tuple[str, ParquetFile]:
-        path = _path(mark, layout, names)
+        path = fields_path(mark, layout, names)
         with opened_packfile(handle, descriptor) as pack:
             if not layout:
                 what = f"{descriptor.key} has rows without any field, of which no file can be made"
@@ -750,49 +627,6 @@ class TableMirror:
             self._counts["rows"] += file.rows
             self._counts["bytes"] += file.size_bytes
 
-    def _commit_info(self, step: _Step, *, is_append: bool) -> LogAction:
-        state = step.state
-        info: dict[str, Any] = {
-            "timestamp": state.at_us // 1000,
-            "operation": "OPTIMIZE" if step.has_same_rows else "WRITE",
-            "operationParameters": {"mode": "Append" if is_append else "Overwrite"},
-            "isBlindAppend": is_append,
-            "engineInfo": "sdb",
-            "userName": state.author,
-            "userMetadata": state.message,
-            "sdb.table": self.name,
-            "sdb.version": state.version,
-            "sdb.id": state.commit,
-            "sdb.operation": state.operation,
-        }
-        if step.first != state.version:
-            info["sdb.first-version"] = step.first
-        return {"commitInfo": info}
-
-    def _metadata(self, schema: str, configuration: dict[str, str], application: str) -> LogAction:
-        before = self._log.metadata
-        return {
-            "id": before.get("id") or str(uuid.uuid4()),
-            "name": self.name,
-            "description": f"a mirror of {self.name} by sdb",
-            "format": {"provider": "parquet", "options": {}},
-            "schemaString": schema,
-            "partitionColumns": [],
-            "configuration": {"sdb.table": self.name, "sdb.id": application, **configuration},
-            "createdTime": before.get("createdTime") or self.env.now_us() // 1000,
-        }
-
-    def _removal(self, path: str, now_ms: int, *, is_change: bool) -> LogAction:
-        size = self._log.files[path].get("size")
-        return {
-            "path": path,
-            "deletionTimestamp": now_ms,
-            "dataChange": is_change,
-            "extendedFileMetadata": True,
-            "partitionValues": {},
-            "size": size,
-        }
-
     def _note_texts(self, table_columns: Columns) -> None:
         """Say which columns are no more what the fields are, unless they were before."""
         before = {} if self.restart else chosen_columns(self._mirrored_columns())
@@ -814,57 +648,7 @@ class TableMirror:
             )
 
 
-def _mark(descriptor: Descriptor) -> str:
-    """Return the part of a file's name that stands for a packfile: its content id, and its key."""
-    stem = descriptor.name.rpartition(".")[0] or descriptor.name
-    return f"{stem}-{_digest(f'{descriptor.key} {descriptor.etag}')}"
-
-
-def _path(mark: str, layout: Columns, names: dict[str, str]) -> str:
-    columns = {names[name]: kind for name, kind in layout.items()}
-    renamed = [name for name in layout if names[name] != name]
-    return f"{mark}-{_digest(json.dumps([columns, renamed]))}.parquet"
-
-
-def _layout_path(mark: str, layout: Layout) -> str:
-    """Return the name of a file with the columns of a schema, in whatever order they are."""
-    return f"{mark}-{_digest(json.dumps(['schema', sorted(layout.items())]))}.parquet"
-
-
-def _digest(text: str) -> str:
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).digest()
-    return b32encode(digest).decode().lower()
-
-
-def _mark_of(path: str) -> str:
-    return path.rpartition("-")[0]
-
-
-def _is_ours(path: str) -> bool:
-    return _FILE.fullmatch(path) is not None
-
-
 def _change(name: str, before: ColumnType, after: ColumnType) -> str:
     if isinstance(before, str) and isinstance(after, str):
         return f"{name} was {before} and becomes {after}"
     return f"the type of {name} changes"
-
-
-@contextmanager
-def opened_packfile(handle: TableHandle, descriptor: Descriptor) -> Iterator[Packfile]:
-    """Open a packfile of a version with its whole trailer."""
-    objects = OpenObjects(1)
-    try:
-        yield whole_packfile(handle.root, descriptor.checked(), objects)
-    finally:
-        objects.close()
-
-
-@contextmanager
-def held(handle: TableHandle) -> Iterator[None]:
-    """Keep the packfiles of a version from being collected while they are read."""
-    lease = hold(handle)
-    try:
-        yield
-    finally:
-        lease.release()

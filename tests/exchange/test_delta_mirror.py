@@ -69,6 +69,18 @@ def test_a_second_export_writes_nothing(lake: Path, tmp_path: Path) -> None:
     check(lake, tmp_path / "m")
 
 
+def test_versions_of_several_batches_have_no_gaps(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setattr("sdb.exchange.mirror._BATCH", 2)
+    for number in range(5):
+        insert(lake, [{"id": number}])
+    mirrored(lake, tmp_path / "m")
+    assert versions(tmp_path / "m") == {1: 0, 2: 1, 3: 2, 4: 3, 5: 4}
+    assert not [str(warning.message) for warning in recwarn if "expired" in str(warning.message)]
+    check(lake, tmp_path / "m")
+
+
 def test_a_commit_says_which_version_it_is(lake: Path, tmp_path: Path) -> None:
     sdb.connect(lake).append("web.t", [{"id": 1}], author="eve", message="first")
     mirrored(lake, tmp_path / "m")
