@@ -1,4 +1,4 @@
-"""ServerSettings of the server."""
+"""Settings of the server."""
 
 from __future__ import annotations
 

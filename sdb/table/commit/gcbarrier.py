@@ -1,4 +1,4 @@
-"""GcBarrier: packfiles that a commit adds must not be ones that a collector may be deleting.
+"""The barrier in front of a commit: no packfile that it adds may be one that a collector deletes.
 
 `gc` deletes objects that are older than its boundary and unreachable. Each version has the boundary
 of the last `gc`, so that commits after it know it: they copy new packfiles that are older, and add

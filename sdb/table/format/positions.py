@@ -41,7 +41,7 @@ _FIELDS = {"done": "is_done"}
 
 @record
 class LogPosition:
-    """LogPosition up to which a log file was taken."""
+    """How far a log file was ingested."""
 
     offset: int  # so many bytes of it, decompressed, are in the table
     # Digests of the first of these bytes and of the last of them, `SAMPLE_BYTES` at most

@@ -1,4 +1,4 @@
-"""RetainedPrefix versions: whether all that they lead to is there, each object looked at once."""
+"""Check that every object of a kept version exists; each object is looked at once."""
 
 from __future__ import annotations
 

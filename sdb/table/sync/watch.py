@@ -1,4 +1,4 @@
-"""DropCount folders for new inputs, with few requests and little memory.
+"""Watch folders for new inputs, with few requests and little memory.
 
 Most of what is in a folder was there when it was listed last. Local folders are listed again when
 they have changed. On S3 those in which objects appear under ascending names are listed from the
