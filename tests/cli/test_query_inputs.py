@@ -205,6 +205,80 @@ def test_a_file_that_grows_while_it_is_packed(tmp_path: Path, cache: Path) -> No
         assert next(iter(result))["n"] == 400_001
 
 
+def many(folder: Path, files: int = 40) -> str:
+    """Write small files, and return the pattern that finds them."""
+    (folder / "in").mkdir()
+    for number in range(files):
+        (folder / "in" / f"{number:02}.json").write_text(f'{{"n": {number}}}\n')
+    return f"{folder}/in/*.json"
+
+
+def rows_of(text: str) -> list[dict[str, Any]]:
+    with sdb.sql(text) as result:
+        return list(result)
+
+
+def test_many_small_files_are_packed_as_one(tmp_path: Path) -> None:
+    pattern = many(tmp_path)
+    total = f"SELECT SUM(n) AS total, COUNT(*) AS rows FROM '{pattern}'"
+    assert rows_of(total) == [{"total": 780, "rows": 40}]
+    (entry,) = sdb.cached().entries
+    assert entry.input_name == "00.json_and_39_more"
+    assert rows_of(total) == [{"total": 780, "rows": 40}]
+    assert [again.name for again in sdb.cached().entries] == [entry.name]
+
+
+def test_a_change_of_one_of_many_small_files_shows(tmp_path: Path) -> None:
+    total = f"SELECT SUM(n) AS total FROM '{many(tmp_path)}'"
+    assert rows_of(total) == [{"total": 780}]
+    changed = tmp_path / "in" / "07.json"
+    times = changed.stat()
+    changed.write_text('{"n": 9}\n')
+    os.utime(changed, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert rows_of(total) == [{"total": 782}]
+    changed.rename(tmp_path / "in" / "99.json")  # the content stays, the name does not
+    changed.write_text('{"n": 1}\n')
+    assert rows_of(total) == [{"total": 783}]
+
+
+def test_rows_of_many_small_files_tell_their_file(tmp_path: Path) -> None:
+    pattern = many(tmp_path)
+    assert rows_of(f"SELECT COUNT(*) AS n FROM '{pattern}'") == [{"n": 40}]
+    rows = rows_of(f"SELECT t._file AS file, _row AS row, n FROM '{pattern}' AS t ORDER BY n")
+    assert [(row["file"], row["row"]) for row in rows] == [
+        (f"{tmp_path}/in/{number:02}.json", 0) for number in range(40)
+    ]
+
+
+def test_a_malformed_one_of_many_small_files_is_named(tmp_path: Path) -> None:
+    pattern = many(tmp_path)
+    (tmp_path / "in" / "21.json").write_text('{"n": 1}\n{"n"\n')
+    with pytest.raises(sdb.errors.InputError, match=r"in/21\.json: line 3"):
+        rows_of(f"SELECT COUNT(*) AS n FROM '{pattern}'")
+
+
+def test_folders_of_many_small_files_are_fields(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"day={number}").mkdir()
+        (tmp_path / f"day={number}" / "x.json").write_text('{"n": 1}\n')
+    rows = rows_of(f"SELECT SUM(day) AS days, SUM(n) AS n FROM '{tmp_path}/day=*/x.json'")
+    assert rows == [{"days": 190, "n": 20}]
+
+
+def test_the_cache_is_not_looked_through_for_each_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = []
+    scandir, listdir = os.scandir, os.listdir
+    monkeypatch.setattr(os, "scandir", lambda path: [listed.append(path), scandir(path)][1])
+    monkeypatch.setattr(os, "listdir", lambda path: [listed.append(path), listdir(path)][1])
+    by_file = f"SELECT _file, SUM(n) AS n FROM '{many(tmp_path)}' GROUP BY _file"
+    for _ in range(2):  # packed one by one, and then there
+        assert len(rows_of(by_file)) == 40
+        looks = sum(str(path).endswith("/cache") for path in listed)
+        assert looks <= 2
+
+
 def test_the_oldest_goes_first(run: Any, tmp_path: Path, cache: Path) -> None:
     for name in ("a.json", "b.json", "c.json"):
         written(tmp_path, name)

@@ -14,6 +14,7 @@ module          holds
 `together`      tables that are opened together, so that they are of one moment
 `systemtables`  tables about tables
 `ondemand`      what is no packfile yet: packed, and kept in a cache
+`smallinputs`   many small ones: packed as one
 `period`        times that the rows of all tables must have
 `reduction`     conditions as far as metadata can answer them
 `prefixes`      texts that whatever matches a pattern begins with

@@ -14,9 +14,10 @@ from sdb.query.analyze.folding import fold
 from sdb.query.catalog.dataset import MixedSchemasError
 from sdb.query.catalog.locations import candidates
 from sdb.query.catalog.namedtables import NamedTables
-from sdb.query.catalog.ondemand import open_table
-from sdb.query.catalog.pseudo import is_pseudo
+from sdb.query.catalog.ondemand import open_runs
+from sdb.query.catalog.pseudo import is_pseudo, names_origins
 from sdb.query.catalog.reduction import reduce
+from sdb.query.catalog.smallinputs import runs_of
 from sdb.query.catalog.tables import table_name
 from sdb.query.catalog.tablescan import PackfileScan, TableScan
 
@@ -95,7 +96,8 @@ class Catalog:
         self._progress = progress
         self._period = period
         self._named = NamedTables(root, at, self._pinned, known or {}, visible, opened)
-        self._open: dict[str, Packfile] = {}
+        self._open: dict[tuple[str, ...], Packfile] = {}  # by the inputs that each is made of
+        self._names_origins = False
         self._found: dict[TableName, list[Packfile]] = {}
         self.tables: list[TableScan] = []
         self.views: list[UsedView] = []
@@ -187,6 +189,7 @@ class Catalog:
 
     def with_views(self, statement: ast.Statement) -> ast.Statement:
         """Return a statement whose views are written out; see :mod:`sdb.query.catalog.views`."""
+        self._names_origins = names_origins(statement)
         if not self._named.any_view(statement):
             return statement
         from sdb.query.catalog.views import ViewExpansion
@@ -273,15 +276,15 @@ class Catalog:
 
     def _system(self, parts: tuple[str, ...]) -> list[Packfile]:
         """Return a table about tables, which is made once."""
-        path = f"sdb.{parts}"
-        if path not in self._open:
+        run = (f"sdb.{parts}",)
+        if run not in self._open:
             from sdb.query.catalog.systemtables import system_table
 
             packfile = system_table(
                 self._root, parts, at=self._at, pinned=self._pinned, visible=self._visible
             )
-            self._open[path] = packfile
-        return [self._open[path]]
+            self._open[run] = packfile
+        return [self._open[run]]
 
     def _files(self, name: TableName) -> list[Packfile]:
         if name.kind == "system":
@@ -289,26 +292,26 @@ class Catalog:
         if name.at is not None:
             message = f"{name.text}: files have no versions"
             raise self._named.unknown(name) or UsageError(message, hint="tables do: FROM db.t@12")
-        paths = candidates(name, self._root)
+        runs = runs_of(candidates(name, self._root), apart=self._names_origins)
         # What is packed for the query is so by all threads, one after the other, and in the thread
         # that Ctrl-C stops.
-        for path in paths:
-            if path not in self._open and not path.endswith(_SUFFIX):
-                self._open[path] = open_table(path, threads=self._threads, progress=self._progress)
-        new = [path for path in paths if path not in self._open]
+        loose = [run for run in runs if run not in self._open and not run[0].endswith(_SUFFIX)]
+        for run, packfile in open_runs(loose, threads=self._threads, progress=self._progress):
+            self._open[run] = packfile
+        new = [run for run in runs if run not in self._open]
         if len(new) > 1:
             from concurrent.futures import ThreadPoolExecutor
 
             with ThreadPoolExecutor(min(_OPENERS, len(new))) as pool:
-                opened = [(path, pool.submit(open_packfile, path)) for path in new]
-                for path, future in opened:
+                opened = [(run, pool.submit(open_packfile, run[0])) for run in new]
+                for run, future in opened:
                     if future.exception() is None:
-                        self._open[path] = future.result()
+                        self._open[run] = future.result()
                 for _, future in opened:
                     future.result()
         elif new:
-            self._open[new[0]] = open_packfile(new[0])
-        return [self._open[path] for path in paths]
+            self._open[new[0]] = open_packfile(*new[0])
+        return [self._open[run] for run in runs]
 
     def _trailers(self, name: TableName) -> list[tuple[str, Trailer]]:
         """Return names and whole trailers of the packfiles of a table."""

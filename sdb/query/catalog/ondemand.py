@@ -19,6 +19,7 @@ from sdb.packfile.inputs.streams import is_stream
 from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.packfile.trailer.read import read_trailer
 from sdb.progress import silent
+from sdb.query.catalog import smallinputs
 from sdb.records import record, replace
 from sdb.store.local import cachefolder
 from sdb.store.url import open_read, store_of
@@ -26,6 +27,8 @@ from sdb.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
     from sdb.lake.names import LakeName
     from sdb.packfile.inputs.inputs import Input
     from sdb.progress import Progress
@@ -40,6 +43,7 @@ _LEVEL = 1
 _SETTLED_NS = 60 * 10**9
 _NAME_LENGTH = 80
 _LEAST_HUMAN = 1024
+_BETWEEN_LOOKS = 64  # the part of its bound that the cache may grow by in between
 
 
 def open_table(
@@ -56,24 +60,58 @@ def open_table(
     CorruptError, InputError
         It is damaged or malformed.
     """
-    if os.fspath(location).endswith(".zion"):
-        return open_packfile(location)
-    if (lake := lake_name(os.fspath(location))) is not None:
+    ((_, packfile),) = open_runs([(os.fspath(location),)], threads=threads, progress=progress)
+    return packfile
+
+
+def open_runs(
+    runs: Iterable[tuple[str, ...]], *, threads: int | None = None, progress: Progress = silent
+) -> Generator[tuple[tuple[str, ...], Packfile]]:
+    """Yield inputs with the packfiles that they are or make; of a run of several it is one.
+
+    * ``runs``: Paths or URLs, see :func:`sdb.query.catalog.smallinputs.runs_of`.
+
+    Raises
+    ------
+    SdbError
+        As :func:`open_table`.
+    """
+    kept_bytes, most_bytes = 0, _most_bytes()
+    try:
+        for run in runs:
+            packfile, made_bytes = _opened(run, threads, progress)
+            yield run, packfile
+            # To look how large the cache is means to look at all that lies there.
+            kept_bytes += made_bytes
+            if kept_bytes > most_bytes // _BETWEEN_LOOKS:
+                cachefolder.bound(most_bytes)
+                kept_bytes = 0
+    finally:
+        if kept_bytes:
+            cachefolder.bound(most_bytes)
+
+
+def _opened(run: tuple[str, ...], threads: int | None, progress: Progress) -> tuple[Packfile, int]:
+    """Open inputs as one packfile; and return by how much the cache grew."""
+    location = run[0]
+    if location.endswith(".zion"):
+        return open_packfile(location), 0
+    if (lake := lake_name(location)) is not None:
         return _open_lake(lake, threads, progress)
     path = store_of(location).path_of(location)
     if path is not None and is_stream(path):
-        return _apart([_recognised(location)], threads, progress, "")
-    state = _state(location)
+        return _apart([_recognised(location)], threads, progress, ""), 0
     folder, obstacle = _folder()
-    if folder is None:
-        source = _recognised(location)
-        if source.is_packfile:
-            return open_packfile(location)
-        return _apart([source], threads, progress, obstacle)
-    return _Cached(location, state, folder).open(threads, progress)
+    if folder is not None:
+        cached = _Cached(location, _state(location), folder) if len(run) == 1 else _run(run, folder)
+        return cached.open(threads, progress), cached.made_bytes
+    sources = [_recognised(each) for each in run]
+    if sources[0].is_packfile and len(run) == 1:
+        return open_packfile(location), 0
+    return _apart(sources, threads, progress, obstacle), 0
 
 
-def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> Packfile:
+def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple[Packfile, int]:
     """Open a version of a Delta or Iceberg table as the packfile that its rows make."""
     from sdb.packfile.inputs.lake import inputs_of_version, version_of
 
@@ -82,13 +120,22 @@ def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> Packf
     sources = inputs_of_version(pinned, table, version)
     folder, obstacle = _folder()
     if folder is None:
-        return _apart(sources, threads, progress, obstacle)
+        return _apart(sources, threads, progress, obstacle), 0
     size = sum(file.size_bytes for file in version.files.values())
     # A version stays what it is; what is deleted of a file has a name of its own.
     identities = sorted((path, file.identity) for path, file in version.files.items())
     facts = (str(pinned), version.table_id, _digest((identities, version.columns)))
     state = _State(facts, size, is_settled=True)
-    return _CachedVersion(str(pinned), state, folder, sources).open(threads, progress)
+    cached = _CachedVersion(str(pinned), state, folder, sources)
+    return cached.open(threads, progress), cached.made_bytes
+
+
+def _run(run: tuple[str, ...], folder: str) -> _CachedRun:
+    contents = smallinputs.contents(run)
+    facts = (contents.digest, *(_folder_fields(location) for location in run))
+    # Contents are compared each time, so there is nothing that times have to tell.
+    state = _State(facts, contents.size_bytes, is_settled=True)
+    return _CachedRun(smallinputs.name_of(run), state, folder, run)
 
 
 def _recognised(location: Location) -> Input:
@@ -232,6 +279,7 @@ class _Cached:
         self._named = _folder_fields(location)
         self._ending = f"-{state.size_bytes}-{base}{cachefolder.SUFFIX}"
         self._settled = f"s{_digest((*state.facts, *self._named))}{self._ending}"
+        self.made_bytes = 0  # by how much the cache has grown
 
     def open(self, threads: int | None, progress: Progress) -> Packfile:
         packfile = self._find()
@@ -244,7 +292,6 @@ class _Cached:
             packfile = self._find()  # another process may have been faster
             if packfile is None:
                 packfile = self._make(sources, threads, progress)
-        cachefolder.bound(_most_bytes())
         return packfile
 
     def _sources(self) -> list[Input]:
@@ -259,12 +306,12 @@ class _Cached:
         """Open the packfile that is there, if there is one."""
         if self._state.is_settled and (packfile := self._opened(self._settled)) is not None:
             return packfile
-        # Reading the input to no purpose would take time.
-        names = {entry.name for entry in cachefolder.entries()}
-        if not any(name.startswith("c") and name.endswith(self._ending) for name in names):
+        # Reading a large input to no purpose would take time.
+        is_large = self._state.size_bytes > smallinputs.SMALL_BYTES
+        if is_large and not cachefolder.has("c", self._ending):
             return None
         name = self._by_content()
-        if name not in names:
+        if not os.path.lexists(self._path(name)):
             return None
         if self._state.is_settled and self._is_same():
             # From now on its times tell, so that its content need not be read again.
@@ -313,6 +360,7 @@ class _Cached:
             packfile = _named(making, self._name)
             if self._is_same():
                 os.replace(making, self._path(name))  # noqa: PTH105
+                self.made_bytes = packfile.size_bytes
                 notes.tell(f"{text}, and kept for the next query (sdb cache)", is_detail=False)
             else:
                 changed = "it changed meanwhile, and the answer is of what was read"
@@ -335,6 +383,23 @@ class _CachedVersion(_Cached):
 
     def _is_same(self) -> bool:
         return True
+
+
+class _CachedRun(_Cached):
+    """Small inputs, and where the packfile of all of them is or shall be."""
+
+    def __init__(self, name: str, state: _State, folder: str, run: tuple[str, ...]) -> None:
+        super().__init__(name, state, folder)
+        self._run = run
+
+    def _find(self) -> Packfile | None:
+        return self._opened(self._settled)
+
+    def _sources(self) -> list[Input]:
+        return [_recognised(location) for location in self._run]
+
+    def _is_same(self) -> bool:
+        return smallinputs.contents(self._run).digest == self._state.facts[0]
 
 
 def _named(path: str, name: str) -> Packfile:
@@ -376,7 +441,8 @@ def _pack(
         raise
     seconds = time.monotonic() - began
     stored = [source.stored()[0] for source in sources if lake_name(name) and source.stored]
-    size = sum(stored) or sources[0].size_bytes or result.text_bytes
+    known = sum(source.size_bytes or 0 for source in sources)
+    size = sum(stored) or known or result.text_bytes
     shown_size = sizes.human(size) if size >= _LEAST_HUMAN else f"{size} bytes"
     return f"packed {name} ({shown_size}) in {seconds:.1f} s"
 

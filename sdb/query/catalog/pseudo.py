@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from sdb.query.analyze.types import NUMBER, STRING
+from sdb.query.syntax import ast, visitor
+from sdb.records import field_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,3 +24,18 @@ class Certain(str):
 def is_pseudo(path: Sequence[object]) -> bool:
     """Check whether a path from the row names a pseudo-column that no field hides."""
     return len(path) == 1 and path[0] in PSEUDO
+
+
+def names_origins(statement: ast.Statement) -> bool:
+    """Check whether an answer may depend on which file a row is in; samples take rows by that."""
+    return any(
+        isinstance(node, ast.Sample)
+        or any(_names_pseudo(getattr(node, name)) for name in field_names(type(node)))
+        for node in visitor.nodes(statement)
+    )
+
+
+def _names_pseudo(value: object) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_names_pseudo, value))
+    return isinstance(value, str) and value in PSEUDO

@@ -94,6 +94,13 @@ def entries() -> list[CacheEntry]:
     return sorted(_listed(SUFFIX), key=lambda entry: (entry.used_us, entry.path))
 
 
+def has(start: str, end: str) -> bool:
+    """Check whether a file of the cache has a name with this start and end."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return any(name.startswith(start) and name.endswith(end) for name in os.listdir(place()))  # noqa: PTH208
+    return False
+
+
 def _listed(suffix: str) -> Iterator[CacheEntry]:
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place()) as listing:
         for entry in listing:
