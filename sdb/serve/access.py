@@ -44,6 +44,7 @@ class Rights:
     # Verbs, and patterns of ``db.table``, or of names of stored queries
     grants: tuple[tuple[str, str], ...]
     limits: TokenLimits = TokenLimits()
+    asker: Rights | None = None  # whose rights decide what answers name, if others do
 
     def may(self, verb: str, database: str, table: str) -> bool:
         """Return whether something may be done with a table; who may write may do the rest too."""
@@ -57,6 +58,10 @@ class Rights:
     def reads(self, database: str, table: str) -> bool:
         """Return whether a table may be read."""
         return self.may("read", database, table)
+
+    def knows(self, database: str, table: str) -> bool:
+        """Return whether answers may name a table."""
+        return (self.asker or self).reads(database, table)
 
     def asks(self, query: str) -> bool:
         """Return whether a stored query may be asked by a right of its own."""

@@ -19,7 +19,7 @@ from sdb.serve.admission import Slots
 from sdb.serve.conditional import header_text, is_known
 from sdb.serve.forms import write
 from sdb.serve.pipe import CODINGS, Output, Pipe
-from sdb.serve.problems import HttpError, hide, problem_line
+from sdb.serve.problems import HttpError, problem_line
 from sdb.serve.running import GoneError, RunningQueries
 from sdb.serve.streams import CutError, pieces, sent
 from sdb.serve.tags import Tag, TagCache, is_current, tag_of
@@ -103,9 +103,10 @@ class Engine:
             self._tags.put(key, tag)
         most = running.limits.scan_bytes
         if most is not None and tag.scan_bytes > most and query.statement.explain is None:
+            would = "more" if tag.hiding.tables else f"{tag.scan_bytes:,}"
             raise HttpError(
                 422,
-                f"the query would read {tag.scan_bytes:,} bytes, and may read {most:,}",
+                f"the query would read {would} bytes, and may read {most:,}",
                 code="scan_too_large",
                 hint="ask for a shorter time with since and until, or WHERE",
             )
@@ -150,6 +151,7 @@ class Engine:
             with notes.collected():
                 result = self._opened(running, query, tag)
                 result.kept_memory_bytes = _KEPT_BYTES
+                result._tell_as(tag.hiding.text)  # noqa: SLF001 - for this
                 with result, running.cancellation.interrupting(result.interrupt):
                     rows = running.limits.rows or self.settings.rows
                     written = write(
@@ -250,6 +252,7 @@ class Answer:
         limits = self._engine.settings.limits(self._rights.limits, self._query.timeout_seconds)
         async with self._engine.running.run(self._request, self._rights, limits) as running:
             tag = await self._engine.tag(running, self._query, self._key)
+            scope["sdb.hiding"] = tag.hiding
             response = self._at_hand(tag)
             if (
                 response is None
@@ -381,7 +384,7 @@ class Answer:
                 last = b""
                 if query.form.name == "ndjson":
                     shown = told(running, error)
-                    hide(shown, engine.settings.root)
+                    tag.hiding.error(shown)
                     last = output.last(problem_line(shown))
                 pipe.end(error, last)
                 raise

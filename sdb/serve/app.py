@@ -24,8 +24,9 @@ from sdb.serve import metrics as metrics_module
 from sdb.serve.access import Rights
 from sdb.serve.answers import Answer, Engine
 from sdb.serve.conditional import answered, header_text
+from sdb.serve.hiding import Hiding
 from sdb.serve.operations import OPERATIONS
-from sdb.serve.problems import HttpError, hide, response, status_of
+from sdb.serve.problems import HttpError, response, status_of
 from sdb.serve.process.repeats import RepeatedAnswer, head_of, line_of
 from sdb.serve.queries import query_of
 from sdb.serve.routes import routes
@@ -208,8 +209,9 @@ class Service:
             "cache-control": self._caching(query, tag) if is_safe else "no-store",
             "vary": self._vary,
             "sdb-versions": ", ".join(tag.versions),
-            "sdb-blocks": f"{tag.blocks}/{tag.all_blocks}",
         }
+        if not tag.hiding.tables:  # which blocks can have a value tells of rows that a view hides
+            headers["sdb-blocks"] = f"{tag.blocks}/{tag.all_blocks}"
         if tag.text and is_safe:
             headers["etag"] = tag.text
         if tag.why:
@@ -432,7 +434,8 @@ def _secret(header: str) -> str:
 def _key(request: Request, rights: Rights, about: str) -> str:
     """Return the text that a request is known again by."""
     form = request.query_params.get("format") or request.headers.get("accept", "")
-    asked = [request.url.path, str(request.url.query), form, rights.name, rights.grants, about]
+    grants = (rights.asker or rights).grants
+    asked = [request.url.path, str(request.url.query), form, rights.name, grants, about]
     text = json.dumps(asked)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -441,7 +444,8 @@ async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, SdbError)  # noqa: S101 - the handler is for these
     if status_of(error) >= 500 and not isinstance(error, HttpError):  # noqa: PLR2004
         print(f"sdb serve: {error.message}", file=sys.stderr, flush=True)  # noqa: T201
-    hide(error, request.app.state.root)
+    hiding: Hiding = request.scope.get("sdb.hiding") or Hiding(request.app.state.root)
+    hiding.error(error)
     if request.scope.get("sdb.plain"):
         return plain(error, status_of(error))
     return response(error)

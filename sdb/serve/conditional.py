@@ -8,6 +8,7 @@ import re
 import msgspec
 from starlette.responses import Response
 
+from sdb.serve.hiding import Hiding
 from sdb.serve.problems import HttpError
 
 TYPE_CHECKING = False
@@ -75,10 +76,11 @@ def check_match(request: Request, tag: str, *, needed: bool) -> bool:
     return "*" in listed
 
 
-def with_warnings(response: Response, warnings: list[str]) -> Response:
+def with_warnings(response: Response, warnings: list[str], root: str) -> Response:
     """Return an answer with the lines that the command line would write to standard error."""
     if warnings:
-        response.headers["sdb-warnings"] = header_text("; ".join(warnings))
+        lines = Hiding(root).texts(warnings)
+        response.headers["sdb-warnings"] = header_text("; ".join(lines))
     return response
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from http import HTTPStatus
 
 import msgspec
@@ -66,15 +65,6 @@ def exit_code_of(error: errors.SdbError) -> int:
     if isinstance(error, HttpError):
         return _EXIT_CODES.get(error.status, error.exit_code)
     return error.exit_code
-
-
-def hide(error: errors.SdbError, root: str) -> None:
-    """Take the place of the root out of an error's texts: it is no client's concern."""
-    for form in {root, os.path.abspath(root)}:  # noqa: PTH100 - it may be a URL
-        folder = form.rstrip("/")
-        for text in (f" below {folder}", f"{folder}/"):
-            error.message = error.message.replace(text, "")
-            error.hint = error.hint and error.hint.replace(text, "")
 
 
 def problem(error: errors.SdbError, *, status: int | None = None) -> dict[str, object]:

@@ -9,11 +9,14 @@ import msgspec
 from sdb import instants
 from sdb.errors import UsageError
 from sdb.query.storedquery import RESERVED, values
+from sdb.query.syntax import visitor
 from sdb.records import replace
 from sdb.serve.access import Rights
 from sdb.serve.conditional import answered
+from sdb.serve.hiding import Hiding
 from sdb.serve.problems import HttpError
 from sdb.serve.queries import Body, made
+from sdb.serve.tables.writes import named_tables
 from sdb.table.catalog.storedqueries import find, queries
 
 TYPE_CHECKING = False
@@ -67,8 +70,21 @@ class StoredResources:
             raise HttpError(404, f"there is no query {name[:80]!r}", code="not_found", hint=hint)
         asked = _asked(request, query, suffix)
         # What it reads is no concern of its reader's.
-        may_read = Rights(rights.name, (("read", "*"),), rights.limits)
+        may_read = Rights(rights.name, (("read", "*"),), rights.limits, rights)
+        hiding = request.scope["sdb.hiding"] = self._hiding(query, asked, rights)
+        if hiding.tables and asked.period is not None and asked.period.field is not None:
+            what = "time_field: the token may ask the query, and read no columns of its tables"
+            raise HttpError(403, what, code="forbidden", hint="since and until take their time")
         return await self._answer(request, asked, rights=may_read, about=query.data.decode())
+
+    def _hiding(self, query: StoredQuery, asked: AskedQuery, rights: Rights) -> Hiding:
+        """Return what errors do not tell of a query that its reader may only ask."""
+        if not rights.name or rights.is_admin:
+            return Hiding(self._root.location)
+        named = (name.parts for name in named_tables(list(visitor.nodes(asked.statement))))
+        hidden = {(parts[0], parts[1]) for parts in named if len(parts) > 1}
+        tables = tuple(sorted(pair for pair in hidden if not rights.reads(*pair)))
+        return Hiding(self._root.location, tables, f"what {query.name} reads", hides_query=True)
 
 
 def _may(rights: Rights, name: str) -> bool:

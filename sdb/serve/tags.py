@@ -19,6 +19,7 @@ from sdb.query.api import planned
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.versions import THROUGH
 from sdb.records import record, replace
+from sdb.serve.hiding import Hiding
 from sdb.serve.problems import HttpError
 from sdb.store.url import store_of
 from sdb.table.packfiles.lazy import TablePackfile
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
 
 _LETTERS = 32
-_FORMAT = 2
+_FORMAT = 3
 """Another number when answers of the same rows become other bytes."""
 
 
@@ -54,6 +55,7 @@ class Tag:
     blocks: int  # to read
     all_blocks: int
     scan_bytes: int  # of these blocks, decompressed
+    hiding: Hiding  # what answers do not tell
     # The versions of the indexes that it stays with, by location; None: it depends on more
     indexes: dict[str, str | None] | None
     opened: OpenedTables  # the tables as the plan has opened them; none where a tag was kept
@@ -90,20 +92,34 @@ def tag_of(query: AskedQuery, settings: ServerSettings, running: Running) -> Tag
     parts = [part for table in plan.tables for part in table.parts]
     _check_explained(query, plan, running.rights)
     why = _reason(query, plan, parts)
-    text = "" if why else f'W/"{digest(query, plan, running.limits.rows or settings.rows)}"'
+    hiding = _hiding(plan, settings.root, running.rights)
+    rows = running.limits.rows or settings.rows
+    text = "" if why else f'W/"{digest(query, plan, rows, hiding)}"'
     return Tag(
         text,
         why,
         _versions(plan, running.rights),
         _is_pinned(query, plan),
-        plan.warnings,
+        hiding.texts(plan.warnings),
         sum(part.block_count for part in parts),
         sum(part.pack.block_count for part in parts),
         sum(part.decompressed_bytes for part in parts),
+        hiding,
         _indexes(query, plan),
         plan.opened,
         plan.statement,
     )
+
+
+def _hiding(plan: QueryPlan, root: str, rights: Rights) -> Hiding:
+    """Return what an answer does not tell: tables that only a view or a stored query may read."""
+    views = [(used.view.database, used.view.view) for used in plan.views]
+    pairs = {*views, *((database, table) for database, table, _ in plan.opened)}
+    hidden = tuple(sorted(pair for pair in pairs if not rights.knows(*pair)))
+    known = [f"{database}.{view}" for database, view in views if rights.knows(database, view)]
+    is_stored = rights.asker is not None and not rights.asker.is_admin and bool(rights.asker.name)
+    instead = known[0] if known else "what the query reads"
+    return Hiding(root, hidden, instead, hides_query=is_stored)
 
 
 def _check_explained(query: AskedQuery, plan: QueryPlan, rights: Rights) -> None:
@@ -126,12 +142,12 @@ def _versions(plan: QueryPlan, rights: Rights) -> tuple[str, ...]:
     names = {
         _version(handle)
         for (database, table, _), handle in plan.opened.items()
-        if handle and rights.reads(database, table)
+        if handle and rights.knows(database, table)
     }
     names |= {
         f"{used.view.name}@{used.version.version}"
         for used in plan.views
-        if rights.reads(used.view.database, used.view.view)
+        if rights.knows(used.view.database, used.view.view)
     }
     return tuple(sorted(names - {""}))
 
@@ -143,17 +159,18 @@ def _is_pinned(query: AskedQuery, plan: QueryPlan) -> bool:
     return all(_is_number(at or query.at) for _, _, at in plan.opened)
 
 
-def digest(query: AskedQuery, plan: QueryPlan, rows: int) -> str:
+def digest(query: AskedQuery, plan: QueryPlan, rows: int, hiding: Hiding) -> str:
     """Return the letters of a tag.
 
     * ``rows``: So many rows at most are in answers that are bounded.
+    * ``hiding``: What notes in the answer do not tell.
     """
     import duckdb
 
     hasher = hashlib.sha256()
     form = [query.form.name, query.wants_end, rows if query.form.is_bounded else None]
     engine = [_FORMAT, VERSION, duckdb.__version__]
-    head = [*engine, *form, plan.text, query.at, plan.warnings, plan.notes]
+    head = [*engine, *form, plan.text, query.at, plan.warnings, plan.notes, *hiding.tables]
     hasher.update(json.dumps(head).encode("utf-8", "surrogatepass"))
     for table in plan.tables:
         hasher.update(b"\0table\0" + repr((table.name, table.times)).encode("utf-8", "replace"))

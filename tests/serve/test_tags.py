@@ -19,6 +19,7 @@ from sdb.errors import SdbError
 from sdb.query import api
 from sdb.serve import tags
 from sdb.serve.forms import FORMS, write
+from sdb.serve.hiding import Hiding
 from sdb.serve.queries import Body, made
 from sdb.table.catalog.root import table_root
 from sdb.table.history.setrefs import branch, tag
@@ -233,7 +234,7 @@ def test_equal_tags_are_of_equal_answers_in_many_lakes(tmp_path: Path) -> None:
 
 
 def digest(query: AskedQuery, planned: QueryPlan) -> str:
-    return tags.digest(query, planned, 10_000)
+    return tags.digest(query, planned, 10_000, Hiding("."))
 
 
 def without_text(query: AskedQuery, planned: QueryPlan) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import sdb
+from sdb.table.catalog.root import table_root
+from sdb.table.catalog.storedqueries import StoredQuery, param, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,3 +149,65 @@ def test_a_view_shows_no_more_than_its_maker_may_read(
     assert exec_("INSERT INTO web.pushes VALUES ({'a': 1})", "maker").status_code == 501
     assert exec_("CREATE TABLE web.pushes", "maker").status_code == 409
     assert exec_("DROP VIEW web.pushes", "maker").status_code == 200
+
+
+def test_a_right_to_a_view_or_query_tells_nothing_of_what_is_below(
+    serve: Callable[..., Server], lake: Path, run: Callable[..., Any]
+) -> None:
+    db = sdb.connect(lake)
+    times = [{"n": n, "t": datetime(2026, 1, 1 + n, tzinfo=UTC), "s": "x"} for n in range(9)]
+    db.append("logs.app", times)
+    db.execute(
+        "CREATE VIEW web.shown AS SELECT n, LOWER(s) AS s FROM logs.app WHERE n > 'a' OR n < 5"
+    )
+    db.execute("CREATE VIEW web.timed AS SELECT t, n FROM logs.app")
+    asked = StoredQuery("asked", "SELECT n + $x AS n FROM logs.app", (param("x:integer"),))
+    put(table_root(str(lake)), asked)
+    tokens_ = tokens(lake, run, some="read:web.shown read:web.timed query:asked", all="admin")
+    server = serve("--tokens", str(lake.parent / "tokens"))
+    reader, everything = tokens_["some"], tokens_["all"]
+    # A period is of the columns that the view has.
+    for more in ({}, {"time_field": "t"}, {"time_field": "absent"}):
+        answer = server.query("SELECT * FROM web.shown", reader, since="2026-01-03", **more)
+        assert answer.status_code == 400, answer.text
+        assert "logs" not in answer.text
+    timed = server.query("SELECT n FROM web.timed", reader, since="2026-01-08")
+    assert [row["n"] for row in rows(timed)] == [7, 8]
+    # Which blocks can have a value is a fact of all rows below, and so are notes on their types.
+    answered = {}
+    for who, headers in (("some", reader), ("all", everything)):
+        answers = [
+            server.query("SELECT * FROM web.shown WHERE n = 8", headers, format="json"),
+            server.query("SELECT x FROM web.timed", headers, since="2026-01-01"),
+            server.query("SELECT s + 1 AS s FROM web.shown", headers, format="json"),
+            server.get("/v1/queries/asked.json", params={"x": 1}, headers=headers),
+        ]
+        answered[who] = "".join(f"{each.text} {each.headers}" for each in answers)
+        assert str(lake) not in answered[who]
+    assert "logs" not in answered["some"]
+    assert "sdb-blocks" not in answered["some"]
+    assert "logs.app@2" in answered["all"]
+    assert "sdb-blocks" in answered["all"]
+    period = {"x": 1, "since": "2026-01-01", "time_field": "s"}
+    assert server.get("/v1/queries/asked", params=period, headers=reader).status_code == 403
+    assert server.get("/v1/queries/asked", params=period, headers=everything).status_code == 200
+    # Nor do errors name it, or show the text of a query that its reader cannot read.
+    db.execute("DROP TABLE logs.app")
+    for path in ("/v1/query?sql=SELECT+n+FROM+web.shown", "/v1/queries/asked?x=1"):
+        gone = server.get(path, headers=reader)
+        assert (gone.status_code, "logs" in gone.text, "SELECT" in gone.text) == (404, False, False)
+
+
+def test_headers_do_not_tell_where_the_root_is(serve: Callable[..., Server], lake: Path) -> None:
+    (lake / "db/web/linked").symlink_to(lake.parent)
+    server = serve("--write")
+    misspelt = server.query("SELECT n FROM logs.app", since="2015-01-01", time_field="absent")
+    assert "absent" in misspelt.headers["sdb-warnings"]
+    answers = [
+        misspelt,
+        server.query('SELECT COUNT(*) AS n FROM TABLE_GLOB("web.*")'),
+        server.query("SELECT * FROM sdb.tables"),
+        server.post("/v1/exec", json={"sql": "DELETE FROM web.gha WHERE absent = 1"}),
+        server.query("SELECT * FROM web.linked"),
+    ]
+    assert not [each for each in answers if str(lake) in f"{each.text} {each.headers}"]

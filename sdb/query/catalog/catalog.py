@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext, suppress
 from itertools import chain
 
-from sdb.errors import NotFoundError, UnsupportedError, UsageError
+from sdb.errors import NotFoundError, SdbError, UnsupportedError, UsageError
 from sdb.packfile.prune.predicate import Anywhere, Both, Instant, Nowhere
 from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.read.reader import open_packfile
@@ -124,10 +124,11 @@ class Catalog:
         schema = self.schema(tables)
         if schema is not None:
             condition = self._stored(condition, schema)
-        test, times = self._within_period(tables, self._reduced(condition), schema)
+        period = self._period_of(tables, schema)
+        test, times = self._within_period(tables, self._reduced(condition), period)
         packs = self._packs(tables, test)
-        if self._period is not None:  # the same in those that were not looked at before
-            (self._period if schema is None else self._period.under(schema)).path(packs)
+        if period is not None:  # the same in those that were not looked at before
+            period.path(packs)
         name = " ++ ".join(name.text for name in tables)
         stored = chain.from_iterable(map(self._named.find, tables))
         steps = tuple([source.steps(test) for source in stored])
@@ -135,7 +136,8 @@ class Catalog:
             name, test, packs, prune=self._prune, times=times, steps=steps, schema=schema
         )
         self.tables.append(table)
-        if all(map(self._named.is_whole, tables)) and not self._is_renamed(schema):
+        is_told = not any(map(self._is_below_a_view, tables)) and not self._is_renamed(schema)
+        if is_told and all(map(self._named.is_whole, tables)):
             self.tested.append((test, table.parts))
         return table
 
@@ -197,7 +199,12 @@ class Catalog:
         if statement.described is not None:
             hint = "write SELECT * FROM the view; DESCRIBE the tables that it reads"
             raise UnsupportedError("DESCRIBE and SUMMARIZE take tables, and no views", hint=hint)
-        expansion = ViewExpansion(self._named.view, self._root, self._at)
+        times = None
+        if self._period is not None:
+            from sdb.query.catalog.viewperiod import ViewPeriod
+
+            times = ViewPeriod(self._period, self._named.times_below)
+        expansion = ViewExpansion(self._named.view, self._root, self._at, times)
         statement = expansion.statement(statement)
         self.views = expansion.used
         return statement
@@ -221,15 +228,21 @@ class Catalog:
             else self._cancellation.interrupting(interrupt)
         )
 
+    def _period_of(
+        self, tables: tuple[TableName, ...], schema: TableSchema | None
+    ) -> Period | None:
+        """Return the times that rows of tables must have; of those in views the view's rows do."""
+        period = self._period
+        if period is None or any(name.through for name in tables):
+            return None
+        return period if schema is None else period.under(schema)
+
     def _within_period(
-        self, tables: tuple[TableName, ...], test: Predicate, schema: TableSchema | None
+        self, tables: tuple[TableName, ...], test: Predicate, period: Period | None
     ) -> tuple[Predicate, tuple[Any, ...] | None]:
         """Add the times that rows must have to a condition, and give what scans decide of them."""
-        period = self._period
         if period is None:
             return test, None
-        if schema is not None:
-            period = period.under(schema)
         path = period.path(self._packs(tables, Nowhere())) or period.path(self._packs(tables, test))
         if path is None:
             return test, None
@@ -248,7 +261,10 @@ class Catalog:
         """Return the packfiles of a table; below a root those that the test does not rule out."""
         stored = self._named.find(name)
         if stored:
-            packs = list(chain.from_iterable(source.packs(test) for source in stored))
+            try:
+                packs = list(chain.from_iterable(source.packs(test) for source in stored))
+            except SdbError as error:
+                raise self._named.within(error, name) from None
             before = self._found.get(name)
             self._found[name] = list(dict.fromkeys([*before, *packs])) if before else packs
             return packs
@@ -350,6 +366,10 @@ class Catalog:
         """Return whether rows count by their times, whatever the condition of the query is."""
         return self._period is not None
 
+    def told_of(self, name: TableName) -> Sequence[Packfile]:
+        """Return the packfiles that were looked at, of a table of which notes may tell."""
+        return [] if self._is_below_a_view(name) else self.looked_at(name)
+
     def looked_at(self, name: TableName) -> Sequence[Packfile]:
         """Return the packfiles of a table; none where some of them were not looked at."""
         packs = self._found.get(name, []) if self._named.is_whole(name) else []
@@ -409,9 +429,12 @@ class Catalog:
 
     def _is_hidden(self, tables: Sequence[ast.Table]) -> bool:
         """Return whether a view reads tables that the query itself may not name."""
+        return any(name and self._is_below_a_view(name) for name in map(table_name, tables))
+
+    def _is_below_a_view(self, name: TableName) -> bool:
+        """Return whether a view reads a table that the query itself may not name."""
         visible = self._visible
-        names = [name for name in map(table_name, tables) if name is not None and name.through]
-        return visible is not None and not all(visible(*name.parts[:2]) for name in names)
+        return visible is not None and bool(name.through) and not visible(*name.parts[:2])
 
     def _tell_absent_time(self, period: Period, *, strict: bool) -> None:
         if not self.tables:
@@ -421,7 +444,7 @@ class Catalog:
         if not all(map(self._named.is_whole, self._found)):
             return
         for table in self.tables:
-            if table.under is not None:
+            if table.under is not None or table.times is None:
                 continue
             packs = [part.pack for part in table.parts]
             if (path := period.path(packs)) is not None:

@@ -110,16 +110,20 @@ class NamedTables:
             try:
                 sources = [self._table(names, name) for names in self._candidates(name)]
             except SdbError as error:
-                raise self._within(error, name) from None
+                raise self.within(error, name) from None
             self._meant[name] = tuple([source for source in sources if source is not None])
         return self._meant[name]
 
-    def _within(self, error: SdbError, name: TableName) -> SdbError:
+    def within(self, error: SdbError, name: TableName) -> SdbError:
         """Return the error of a table, with the view that names it; tables may be of no concern."""
         if not name.through:
             return error
         if self._visible is not None and not self._visible(name.parts[0], name.parts[1]):
-            return NotFoundError(f"the view {name.through} reads what is not there")
+            if isinstance(error, NotFoundError):
+                return NotFoundError(f"the view {name.through} reads what is not there")
+            error.message = f"the view {name.through} cannot read its tables"
+            error.hint = error.path = error.expected = None
+            return error
         return error.within(f"the view {name.through}")
 
     def gone(self, name: TableName) -> SdbError:
@@ -127,7 +131,24 @@ class NamedTables:
         text, view = ".".join(name.parts), name.through
         message = f"there is no table {text} below {self._root or '.'}"
         hint = f"sdb views shows the query of {view}; CREATE OR REPLACE VIEW gives it another"
-        return self._within(NotFoundError(message, hint=hint), name)
+        return self.within(NotFoundError(message, hint=hint), name)
+
+    def times_below(self, table: ast.Table) -> set[tuple[str, ...]]:
+        """Return the columns of a table below a view that have times."""
+        from sdb.query.catalog.tables import table_name
+        from sdb.table.catalog.handle import time_paths
+
+        name = table_name(table)
+        if name is None:
+            return set()
+        try:
+            handle = self._handle((name.parts[0], name.parts[1]), _version_of(name))
+        except SdbError as error:
+            raise self.within(error, name) from None
+        paths = set() if handle is None else time_paths(handle)
+        if handle is None or handle.schema is None:
+            return paths
+        return {(each.name,) for each in handle.schema.columns if each.path in paths}
 
     def is_whole(self, name: TableName) -> bool:
         """Return whether all packfiles of what a name means were looked at."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     _AnyNode = TypeVar("_AnyNode", bound=ast.Node)
 
     from sdb.query.catalog.dataset import TableName
+    from sdb.query.catalog.viewperiod import ViewPeriod
     from sdb.table.catalog.views import View
     from sdb.table.format.view import ViewVersion
 
@@ -93,13 +94,14 @@ class ViewExpansion:
     * ``look``: See `Look`.
     * ``root``: Folder or URL that relative paths start at; the current folder when empty.
     * ``at``: The version of tables and views of which the query does not name one.
+    * ``times``: Chooses the rows of views that the query names, by time; None: all of them.
     """
 
-    def __init__(self, look: Look, root: str, at: str) -> None:
+    def __init__(self, look: Look, root: str, at: str, times: ViewPeriod | None = None) -> None:
         self.used: list[UsedView] = []
         self._look = look
         self.root = root
-        self._at = at
+        self._at, self._times = at, times
         self.entries: list[tuple[str, ast.Select]] = []
         self._recursive: list[str] = []
 
@@ -166,7 +168,10 @@ class ViewExpansion:
         level = _Level(self, around, moment_us, name.span, withs)
         for entry, entry_select in entries:
             self.entries.append((entry, level.select(entry_select, _NOTHING, is_free=True)))
-        return level.select(select, _NOTHING, is_free=True)
+        written = level.select(select, _NOTHING, is_free=True)
+        if self._times is None or chain:
+            return written
+        return merged(self._times.chosen(written, view.name))
 
     def _version(
         self, view: View, name: TableName, moment_us: int | None

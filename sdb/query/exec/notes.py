@@ -38,8 +38,8 @@ def notes_on(
         return [
             *compared,
             *([] if execution.rows_found() else _later_mismatches(catalog)),
-            *losses(statement, catalog.looked_at, complete),
-            *denied(statement, catalog.looked_at),
+            *losses(statement, catalog.told_of, complete),
+            *denied(statement, catalog.told_of),
             *unexpected(statement),
             *added(counted, execution.left_out()),
         ]

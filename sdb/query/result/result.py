@@ -152,6 +152,11 @@ class Result:
         """
         return list(dict.fromkeys(self._result.notes()))
 
+    def _tell_as(self, change: Callable[[str], str]) -> None:
+        """Change the lines of the notes before anybody reads them."""
+        lines = self._result.notes
+        self._result.notes = lambda: [change(line) for line in lines()]
+
     @property
     def missing(self) -> str:
         """``keep`` if rows without a key were kept, or ``drop``; see :func:`sdb.sql`."""

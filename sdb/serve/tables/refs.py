@@ -178,7 +178,7 @@ class RefResources:
         headers = {"cache-control": "no-store", "etag": _tag_of(made)}
         body = msgspec.json.encode(made.as_dict() | {"new": is_new})
         response = Response(body, 201 if is_new else 200, headers, "application/json")
-        return with_warnings(response, warnings)
+        return with_warnings(response, warnings, self._root.location)
 
     async def _deleted(self, request: Request, kind: str, delete: Callable[..., None]) -> Response:
         name = request.path_params["ref"]
@@ -222,7 +222,8 @@ class RefResources:
             self._metrics.commits.inc()
         headers = {"cache-control": "no-store", "etag": f'"{members["version"]}"'}
         body = msgspec.json.encode({"table": request.path_params["name"], **members})
-        return with_warnings(Response(body, 200, headers, "application/json"), warnings)
+        response = Response(body, 200, headers, "application/json")
+        return with_warnings(response, warnings, self._root.location)
 
     def _table(self, request: Request, verb: str = "write") -> tuple[TableHandle, TableKeys]:
         """Open the table whose names are meant: those of main."""

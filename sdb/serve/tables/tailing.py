@@ -21,8 +21,9 @@ from sdb.query.api import run
 from sdb.query.syntax.parser import parse
 from sdb.records import record, replace
 from sdb.serve.admission import BusyError
+from sdb.serve.hiding import Hiding
 from sdb.serve.pipe import Pipe
-from sdb.serve.problems import hide, problem
+from sdb.serve.problems import problem
 from sdb.serve.running import disconnected
 from sdb.serve.tables.conditions import condition, field, table_text
 from sdb.serve.tables.following import version_of, watched
@@ -173,7 +174,7 @@ class Tail(Response):
             async for piece in self._events():
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         except SdbError as error:
-            hide(error, self._services.root.location)
+            Hiding(self._services.root.location).error(error)
             text = msgspec.json.encode(problem(error))
             event = b"event: problem\ndata: " + text + b"\n\n"
             await send({"type": "http.response.body", "body": event, "more_body": True})

@@ -135,7 +135,7 @@ class Writes:
             headers["etag"] = f'"{members["version"]}"'
         status = 201 if members["new"] else 200
         response = Response(msgspec.json.encode(members), status, headers, "application/json")
-        return with_warnings(response, warnings)
+        return with_warnings(response, warnings, self._root.location)
 
     async def statements(self, request: Request, _: NoMembers) -> Response:
         """Run statements that change tables: one, or one transaction."""
@@ -195,7 +195,8 @@ class Writes:
         if is_replayed:
             results = [each | {"new": True} for each in results]
         body = msgspec.json.encode({"transactions": results})
-        return with_warnings(Response(body, 200, headers, "application/json"), warnings)
+        response = Response(body, 200, headers, "application/json")
+        return with_warnings(response, warnings, self._root.location)
 
     async def executed(
         self, request: Request, sql: str, read: Callable[[str], writes.WriteStatement]

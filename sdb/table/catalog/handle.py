@@ -322,11 +322,21 @@ def dropped(
 
 
 def time_path(handle: TableHandle) -> Path | None:
-    """Return the obvious path of times: the only indexed one, or the only one at the top."""
+    """Return the obvious path of times; see :func:`obvious`."""
+    return obvious(time_paths(handle))
+
+
+def time_paths(handle: TableHandle) -> set[Path]:
+    """Return the indexed paths of times."""
     paths = set(handle.index.indirect.indices)
     for descriptor in handle.index.inline:
         indices = descriptor.trailer.sparse.indices
         paths.update(path for path, index in indices.items() if not index.is_empty)
+    return paths
+
+
+def obvious(paths: set[Path]) -> Path | None:
+    """Return the only one of several paths, or the only one at the top; None: none is obvious."""
     at_top = [path for path in paths if len(path) == 1]
     if len(at_top) == 1:
         return at_top[0]
