@@ -50,6 +50,27 @@ SAME = [
     "SELECT STRUCT_EXTRACT({'k': n}, 'k') AS a, LIST_VALUE(n, id) AS b FROM t ORDER BY id",
     "SELECT XOR(5, 3) AS a, UCASE(s) AS b, ORD(s) AS c, PREFIX(s, 'A') AS d FROM t ORDER BY id",
     "SELECT TRIM(BOTH FROM ' a ') AS a, TRIM(LEADING 'x' FROM 'xax') AS b",
+    "SELECT ALL g FROM t ORDER BY id",
+    "SELECT MAX(DISTINCT n) AS a, MIN(DISTINCT s) AS b, BOOL_AND(DISTINCT n > 0) AS c FROM t",
+    "SELECT * FROM (VALUES ((SELECT 42), 2), ((SELECT MAX(n) FROM t), 3)) AS v(a, b)",
+    "SELECT x FROM UNNEST([(SELECT 1), 2]) AS u(x)",
+    "SELECT x FROM GENERATE_SERIES(1, (SELECT MAX(n) FROM t)) AS u(x)",
+    "SELECT * FROM (SELECT id, n FROM t) AS q ORDER BY 2, 1 DESC",
+    "SELECT * FROM (SELECT n, id FROM t) AS q ORDER BY ALL DESC",
+    "SELECT *, n * 2 AS m FROM (SELECT id, n FROM t) AS q ORDER BY 3 DESC, 1",
+    "SELECT * EXCLUDE (id) FROM (SELECT id, n, s FROM t) AS q ORDER BY 2",
+    "SELECT * FROM (SELECT n FROM t) UNION SELECT * FROM (SELECT id AS n FROM t) ORDER BY 1",
+    "SELECT DISTINCT * FROM (SELECT g, n > 3 AS m FROM t) AS q ORDER BY g, m",
+    "SELECT DISTINCT ON (1) g, id FROM t ORDER BY g, id DESC",
+    "SELECT DISTINCT ON (2) * FROM (SELECT id, g FROM t) AS q ORDER BY g, id DESC",
+    "SELECT id FROM t ORDER BY n DESC, id LIMIT (SELECT 2) OFFSET (SELECT 1)",
+    "SELECT g, COUNT(*) AS c FROM t GROUP BY g ORDER BY g DESC LIMIT (SELECT COUNT(*) - 3 FROM t)",
+    "SELECT a, b FROM (SELECT id, g FROM t) AS q(a, b) ORDER BY a",
+    "SELECT x.a, x.b, x.n FROM t AS x(a, b) ORDER BY a",
+    "SELECT x.a, y.c FROM t AS x(a) JOIN t AS y(c) ON x.a = y.c ORDER BY 1",
+    "WITH w(a, b) AS (SELECT * FROM t) SELECT a, b, n FROM w AS v(a) ORDER BY a",
+    r"SELECT 'a_b' LIKE 'a\_b' ESCAPE '\' AS a, 'axb' LIKE 'a\_b' ESCAPE '\' AS b",
+    r"SELECT 'C:\x' ILIKE '%\\X' ESCAPE '\' AS a, 'a%' NOT LIKE 'a\%' ESCAPE '\' AS b",
 ]
 # Each with what DuckDB writes for it, behind "=".
 _PAIRS = """
@@ -101,6 +122,9 @@ SELECT OVERLAY('abcdef' PLACING 'XX' FROM 2 FOR 3) AS a, OVERLAY('abcdef' PLACIN
 
 SELECT '{"a": {"b": [1, 5]}}' #>> '{a,b,1}' AS x, JSON_ARRAY_LENGTH('[1, 2]') AS y
 = SELECT '5' AS x, 2 AS y
+
+SELECT id FROM t UNION SELECT 9 AS id ORDER BY id DESC LIMIT (SELECT 2)
+= SELECT UNNEST([9, 4]) AS id
 """
 OTHERS = [
     tuple(" ".join(text.split()) for text in pair.split("\n= ")) for pair in _PAIRS.split("\n\n")
@@ -181,6 +205,10 @@ def test_texts_and_times_of_seconds(folder: Path) -> None:
         ("SELECT MODE() FROM t", "WITHIN GROUP with one ascending key"),
         ("SELECT OVERLAY('a', 'b', 1)", "PLACING is expected"),
         ("SELECT QUANTILE(n, [0.5, 2]) FROM t", "range"),
+        ("SELECT DISTINCT n FROM t LIMIT (SELECT 1)", "LIMIT by a query does not go with DISTINCT"),
+        ("SELECT * FROM (SELECT n FROM t) AS q(a, b)", "the query has 1 columns, 2 have a name"),
+        ("SELECT * FROM t AS q(n)", "two columns are named n"),
+        ("SELECT * FROM m AS q(a, b)", "the table has 1 columns, 2 have a name"),
     ],
 )
 def test_errors(folder: Path, query: str, message: str) -> None:

@@ -227,11 +227,14 @@ class _Binder:
                 for part in (node.left, node.right)
             )
             return replace(node, left=left, right=right)
+        around = self.outer
+        if isinstance(node, ast.Select) or (isinstance(node, ast.QueryTable) and node.lateral):
+            around = scope_of(self.before, self.outer, self.withs)
+        if isinstance(node, ast.Select):
+            # One of a value: an argument of UNNEST, or a value of VALUES.
+            return _Binder(node, around, self.withs, self.reads).select()
         if not isinstance(node, ast.QueryTable):
             return None
-        around = self.outer
-        if node.lateral:
-            around = scope_of(self.before, self.outer, self.withs)
         inner = _Binder(node.select, around, self.withs, self.reads)
         return replace(node, select=inner.select())
 

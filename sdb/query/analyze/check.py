@@ -110,7 +110,6 @@ def _clauses(select: ast.Select) -> None:
         for wrong, why in (
             (not select.sources, "without FROM"),
             (select.group_by is not None, "with GROUP BY"),
-            (select.distinct and not select.distinct_on, "with DISTINCT"),
         ):
             if wrong:
                 refuse(f"'*' {why} is not allowed", select)

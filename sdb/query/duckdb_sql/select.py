@@ -14,6 +14,7 @@ from sdb.query.duckdb_sql.samples import take_sample
 from sdb.query.duckdb_sql.scope import Scope
 from sdb.query.duckdb_sql.sources import From
 from sdb.query.duckdb_sql.values.case_values import passed
+from sdb.query.duckdb_sql.values.constructors import whole_row
 from sdb.query.duckdb_sql.values.fields import FieldValue
 from sdb.query.duckdb_sql.values.lanes import (
     Constant,
@@ -28,13 +29,13 @@ from sdb.query.duckdb_sql.values.operators import sort_keys
 from sdb.query.duckdb_sql.values.ordering import kept_keys
 from sdb.query.plan.hints import dropped_rows
 from sdb.query.plan.pushdown import pushed
+from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sdb.query.duckdb_sql.context import SqlContext
-    from sdb.query.syntax import ast
 
 
 _TRUTHS = {"true", "false"}
@@ -207,11 +208,15 @@ class _Select:
     def _distinct(self, outputs: list[tuple[str, Value]], scope: Scope) -> list[tuple[str, Value]]:
         """Keep one row for each combination of items, or the first of each key of DISTINCT ON."""
         values = [value for _, value in outputs]
+        if self.node.star:
+            values = [whole_row(outputs)]
         if self.node.distinct_on:
             values = [translate(expr, scope, self.context) for expr in self.node.distinct_on]
         sorts = [(translate(sort.expr, scope, self.context), sort) for sort in self.node.order_by]
         inner = self.level
-        exprs = self.node.distinct_on or tuple(columns(self.node).values())
+        exprs = self.node.distinct_on or (
+            (ast.Star(),) if self.node.star else tuple(columns(self.node).values())
+        )
         self._late.extend(
             self._drop(value.missing(), dropped_rows.key(expr))
             for value, expr in zip(values, exprs, strict=True)

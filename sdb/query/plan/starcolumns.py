@@ -37,6 +37,11 @@ def changed(star: ast.Star, columns: Mapping[str, ast.Expr]) -> list[ast.Item]:
         if new in columns:
             refuse(f'RENAME: there is a column "{new}" already', star, "choose another name")
     _check_replaced(star, replaced)
+    if len(star.named) > len(columns):
+        refuse(f"the table has {len(columns)} columns, {len(star.named)} have a name", star)
+    renamed |= dict(zip(columns, star.named, strict=False))
+    if twice := set(star.named) & set(list(columns)[len(star.named) :]):
+        refuse(f"two columns are named {min(twice)}", star, "name all columns, or other ones")
     items = []
     for name, expr in columns.items():
         if name in star.excluded:

@@ -7,7 +7,7 @@ from sdb.errors import QueryError
 from sdb.query.analyze.refusals import refuse
 from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.plan.starcolumns import changed, matching, pattern_in
-from sdb.query.syntax import ast, visitor
+from sdb.query.syntax import ast, places, visitor
 from sdb.query.syntax.clauses import pivots
 from sdb.query.syntax.clauses.joins import HIDDEN
 from sdb.query.syntax.clauses.listtables import is_hidden, labels
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def _has_excluded(statement: ast.Statement) -> bool:
-    """Return whether there is such a star, or such a join."""
+    """Return whether there is such a star, such a join, or a number of a column of a star."""
     return any(
-        (isinstance(node, ast.Select) and (bool(node.excluded) or any_in(node.items)))
+        (isinstance(node, ast.Select) and (_is_listed(node) or any_in(node.items)))
         or (isinstance(node, ast.Source) and node.natural)
         or isinstance(node, ast.PivotTable)
         for node in visitor.nodes(statement)
@@ -55,7 +55,7 @@ def expanded(statement: ast.Statement, fields: TopFields) -> ast.Statement:
         withs[name] = withs[name] if first is None else first.left
     stars = _Stars(withs, fields)
     try:
-        return visitor.rewrite(statement, stars.change)
+        return visitor.rewrite(stars.ordered(statement), stars.change)
     except QueryError as error:
         raise error.inside(statement.text) from None
 
@@ -88,6 +88,11 @@ def warn_hidden(statement: ast.Statement, fields: TopFields) -> None:
         )
 
 
+def _is_listed(select: ast.Select) -> bool:
+    """Return whether the columns of a plain star have to be known."""
+    return bool(select.excluded) or (select.star and places.numbers_in(select))
+
+
 def _is_unfolded(source: ast.Source, sources: Sequence[ast.Source]) -> bool:
     """Return whether a source is a list in the rows of another one."""
     if not isinstance(source.table, ast.PathTable):
@@ -112,6 +117,14 @@ class _Stars:
         self._withs = withs
         self._fields = fields
 
+    def ordered(self, statement: ast.Statement) -> ast.Statement:
+        """Return a statement whose rows of a UNION are sorted by columns of the first SELECT."""
+        if not statement.unions or not places.numbers_in(statement.unions[-1][1]):
+            return statement
+        *others, (every, last) = statement.unions
+        columns = [ast.Name(name) for name in self._outputs(statement.select)]
+        return replace(statement, unions=(*others, (every, places.counted(last, columns))))
+
     def change(self, node: ast.Node) -> ast.Node:
         """Return what stands for a node."""
         if isinstance(node, ast.PivotTable):
@@ -122,10 +135,13 @@ class _Stars:
             node = self._joined(node)
         if any_in(node.items):
             items = [new for item in node.items for new in self._expanded(item, node)]
-            return replace(node, items=tuple(items))
-        if not node.excluded:
+            node = replace(node, items=tuple(items))
+            return places.counted(node, [item.expr for item in items])
+        if not _is_listed(node):
             return node
         columns = self._columns(node)
+        if not node.excluded:
+            return places.counted(node, list(columns.values()))
         for name in node.excluded:
             if name not in columns:
                 known = _listed(columns)
@@ -138,7 +154,8 @@ class _Stars:
         ]
         if not items:
             refuse("EXCLUDE leaves no column", node)
-        return replace(node, items=tuple(items), star=False, excluded=())
+        node = replace(node, items=tuple(items), star=False, excluded=())
+        return places.counted(node, [item.expr for item in items])
 
     def _grouped(self, pivot: ast.PivotTable) -> ast.QueryTable:
         """Return PIVOT with its keys: the columns that it does not name."""

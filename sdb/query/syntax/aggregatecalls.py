@@ -16,6 +16,8 @@ _SHARES = 2  # where they stand among the arguments of a percentile
 _PRECISION = range(4, 17)
 _STAR = "'*'"
 _COLLECTING = words("ARRAY_AGG STRING_AGG GROUP_CONCAT LISTAGG")
+_IDEMPOTENT = words("MAX MIN ANY_VALUE BOOL_AND BOOL_OR BIT_AND BIT_OR EARLIEST LATEST")
+"""Aggregates to which it is the same how often a value comes."""
 _ENDS = frozenset({"FIRST", "LAST"})
 WITHIN = {"PERCENTILE_CONT": "QUANTILE", "PERCENTILE_DISC": "QUANTILE_DISC"}
 _OF_TWO = words(
@@ -72,6 +74,7 @@ def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
         over = windows.over(parser)
         end = parser.last.stop
     span = (token.start, parser.last.stop)
+    distinct = distinct and name not in _IDEMPOTENT
     call = ast.Aggregate(name, args, star, distinct, where, over, order, ignores_nulls, span=span)
     if name in _PERCENTILES and len(args) == _SHARES and isinstance(args[1], ast.MakeList):
         return _several(parser, call, args[1], end)

@@ -303,6 +303,7 @@ class Star(Node):
     excluded: tuple[str, ...] = ()  # the names of EXCLUDE
     replaced: tuple[tuple[str, Expr], ...] = ()  # columns of REPLACE, and what they are
     renamed: tuple[tuple[str, str], ...] = ()  # columns of RENAME, and their names
+    named: tuple[str, ...] = ()  # names of the first columns, as `t AS u(a, b)` gives them
 
 
 @record

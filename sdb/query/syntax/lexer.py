@@ -88,6 +88,8 @@ _TOKEN = re.compile(
 _REFERENCE = re.compile(
     rb"""@(?:'[^'\\]*'|"[^"\\]*"|(?:[A-Za-z0-9_@.:\x80-\xff]|-(?!-)|\+(?=[0-9]))*)"""
 )
+# The backslash of ESCAPE, as standard SQL writes it.
+_BACKSLASH = re.compile(rb"'\\'(?!')")
 # What may come after a keyword; before anything else the word is a name.
 _KEYWORD_ENDS = re.compile(rb"[ \t\n\r\f\v(),=<>!~;'\"`{]|::|--|\#|/\*|\Z")
 _CONSTANT_IS_NAME = re.compile(rb"[.\[]")
@@ -145,6 +147,11 @@ class Lexer:
     def has_star(self, at: int) -> bool:
         """Return whether a star stands at a place, in bytes."""
         return self._data.startswith(b"*", at)
+
+    def raw(self, token: Token) -> str:
+        """Return the text of a constant as standard SQL reads it: without escapes."""
+        text = self._data[token.start : token.stop].decode()
+        return text[text.index("'") + 1 : -1].replace("''", "'")
 
     def shown(self, token: Token) -> str:
         """Return a token as messages name it."""
@@ -212,6 +219,8 @@ class Lexer:
         raise self.fault("unterminated comment", start)
 
     def _token(self, at: int, previous: str) -> Token:
+        if previous == "ESCAPE" and _BACKSLASH.match(self._data, at):
+            return Token("STRING", "\\", at, at + 3)
         matched = _TOKEN.match(self._data, at)
         if matched is None or not matched.lastgroup:
             return self._odd(at)

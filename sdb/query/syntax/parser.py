@@ -135,6 +135,7 @@ class Parser(TableParser):
             distinct, keys = self._distinct()
             items, excluded = self._select_list()
             numbered = () if stars.any_in(items) else items
+            keys = tuple([places.of_item(self, key, numbered) for key in keys])
         else:
             distinct, keys, items, excluded, numbered = False, (), (), (), ()
         if into is not None and self.accept("INTO"):
@@ -175,6 +176,7 @@ class Parser(TableParser):
 
     def _distinct(self) -> tuple[bool, tuple[ast.Expr, ...]]:
         if not self.accept("DISTINCT"):
+            self.accept("ALL")
             return False, ()
         if not self.accept("ON"):
             return True, ()
@@ -232,10 +234,9 @@ class Parser(TableParser):
         if not self.accept("ORDER"):
             return ()
         self.expect("BY")
-        if items and self.at("ALL"):
-            token = self.advance()
+        if items is not None and (token := self.accept("ALL")):
             span = (token.start, token.stop)
-            return places.all_sorts(items, self._sort(ast.Missing(span=span)))
+            return places.all_sorts(items, self._sort(ast.Position(places.ALL, span=span)))
         keys = [self._sort(self.expression())]
         while self.accept(","):
             keys.append(self._sort(self.expression()))
@@ -289,7 +290,13 @@ class Parser(TableParser):
         return None if self.accept("ALL") else self._count()
 
     def _count(self) -> int:
-        """Parse a number of rows, or a parameter, which stands there until it is bound."""
+        """Parse a number of rows; a parameter or a query stands there for a while."""
+        if self.accept("("):
+            if setqueries.begins(self):
+                return self._subquery(self.last.start)  # type: ignore[return-value]
+            count = self._count()
+            self.expect(")")
+            return count
         if token := self.accept("PARAM"):
             return ast.Param(str(token.value), span=(token.start, token.stop))  # type: ignore[return-value]
         value = self.expect("NUMBER").value

@@ -216,6 +216,8 @@ def _star_item(node: ast.Star) -> str:
     if node.renamed:
         names = [f"{name(old)} AS {name(new)}" for old, new in node.renamed]
         words.append(f"RENAME ({', '.join(names)})")
+    if node.named:
+        words.append(f"AS ({', '.join(map(name, node.named))})")
     return " ".join(words)
 
 

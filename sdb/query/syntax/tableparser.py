@@ -70,7 +70,7 @@ class TableParser(ExpressionParser):
             table, name = listtables.named(self, table)
             return ast.Source(table, name, join, span=(start, self.last.stop))
         alias = None if joins.ends(self) else self.alias()
-        if alias and isinstance(table, ast.QueryTable):
+        if alias and self.at("("):
             table = columnnames.behind(self, table)
         while pivots.coming(self) or (samples.coming(self) and not self.at_word("USING")):
             is_sample = not pivots.coming(self)

@@ -7,6 +7,7 @@ module           holds
 `columnnames`    names of the columns of a query
 `grouping`       GROUP BY, its sets, and FILL
 `joins`          joins and their conditions
+`limits`         LIMIT and OFFSET by a query
 `listtables`     UNNEST, GENERATE_SERIES, RANGE and VALUES in FROM
 `patterns`       LIKE, GLOB and their patterns
 `pivots`         PIVOT and UNPIVOT behind a table

@@ -1,4 +1,4 @@
-"""Names of the columns of a query: ``(SELECT ...) AS q (a, b)`` and ``WITH q (a, b) AS (...)``."""
+"""Names of columns: ``t AS u (a, b)``, ``(SELECT ...) AS q (a, b)``, ``WITH q (a, b) AS (...)``."""
 
 from __future__ import annotations
 
@@ -27,10 +27,21 @@ def listed(parser: ExpressionParser) -> tuple[str, ...]:
     return tuple(names)
 
 
-def behind(parser: ExpressionParser, table: ast.QueryTable) -> ast.QueryTable:
-    """Parse names behind the alias of a query and return the query with them."""
+def behind(parser: ExpressionParser, table: ast.Table) -> ast.Table:
+    """Parse names behind the alias of a table and return the table with them."""
     names = listed(parser)
-    return replace(table, select=named(parser, table.select, names)) if names else table
+    if not names:
+        return table
+    if isinstance(table, ast.QueryTable):
+        return replace(table, select=named(parser, table.select, names))
+    return ast.QueryTable(_of_star(table, names), span=table.span)
+
+
+def _of_star(table: ast.Table, names: tuple[str, ...]) -> ast.Select:
+    """Return the rows of a table whose columns are known when its star is written out."""
+    star = ast.Star(named=names, span=table.span)
+    source = ast.Source(table, None, span=table.span)
+    return ast.Select((ast.Item(star, span=star.span),), sources=(source,), span=table.span)
 
 
 def named(parser: ExpressionParser, select: ast.Select, names: tuple[str, ...]) -> ast.Select:
@@ -45,8 +56,7 @@ def named(parser: ExpressionParser, select: ast.Select, names: tuple[str, ...]) 
     while (table := printer.set_table(first)) is not None:
         first = table.left
     if first.star or any(isinstance(item.expr, ast.Star) for item in first.items):
-        hint = "name the columns in the select list"
-        raise parser.fault("names of columns do not go with *", parser.last, hint=hint)
+        return _of_star(ast.QueryTable(select, span=select.span), names)
     if len(names) > len(first.items):
         fault = f"the query has {len(first.items)} columns, {len(names)} have a name"
         raise parser.fault(fault, parser.last)

@@ -19,8 +19,13 @@ _CONCAT = "||"
 def pattern(parser: ExpressionParser, left: ast.Expr, op: str, *, negated: bool) -> ast.Expr:
     """Parse what follows the operator and return the match."""
     if parser.at("STRING") and parser.ahead() != _CONCAT:
-        text = str(parser.advance().value)
-        return ast.Match(op, left, text, _escape(parser, op), negated, span=parser.since(left))
+        token = parser.advance()
+        text = str(token.value)
+        escape = _escape(parser, op)
+        if escape == "\\" and parser.lexer.raw(parser.last) == escape:
+            # Who writes ESCAPE '\' means texts of standard SQL, in which '\\' is two of them.
+            text = parser.lexer.raw(token)
+        return ast.Match(op, left, text, escape, negated, span=parser.since(left))
     if not parser.at("STRING", "PARAM", "ID", "(", *_FUNCTIONS):
         raise parser.unexpected("STRING")
     made = parser.expression(operators.BIT_OR)

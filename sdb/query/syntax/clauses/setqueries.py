@@ -7,6 +7,7 @@ the rows of both.
 from __future__ import annotations
 
 from sdb.query.syntax import ast, printer
+from sdb.query.syntax.clauses import limits
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -64,16 +65,16 @@ def compound(
     else:
         whole, operands[-1] = operands[-1], _unordered(operands[-1])
     if not operators and not is_closed:
-        return whole
+        return limits.put_in(parser, whole)
     select = _folded(operands, operators)
     if not _is_ordered(whole):
         return select
-    if _is_ordered(select):
+    if _is_ordered(select) or isinstance(whole.limit, ast.Subquery):
         source = ast.Source(ast.QueryTable(select, span=select.span), None, span=select.span)
         select = ast.Select((), star=True, sources=(source,))
     span = (start, parser.last.stop)
     order = _ordered_as(select, whole)
-    return replace(order, span=span)
+    return limits.put_in(parser, replace(order, span=span))
 
 
 def chain(whole: ast.Select) -> tuple[ast.Select, tuple[tuple[bool, ast.Select], ...]]:
