@@ -63,7 +63,7 @@ class TableRows:
         text = f"SELECT {columns} FROM {quoted(keys.database)}.{quoted(keys.table)}"  # noqa: S608
         text += "" if limit is None else f" LIMIT {limit}"
         if self._at:
-            choice["tables"] = {f"{keys.database}.{keys.table}": self._handle}
+            choice["tables"] = {keys.name: self._handle}
         return sql(text, root=self._handle.root.location, **choice)
 
     def rows(

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 
 from sdb.errors import UsageError
 from sdb.records import record
+from sdb.table.format.keys import joined, split_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ VERBS = ("read", "write", "ingest")
 QUERY = "query"
 """The right that names stored queries: to ask them, whatever they read."""
 ADMIN = "admin"
+EVERY = "*"
+"""The pattern of all tables, which no token has."""
 _HOW = "as in read:web.*, write:web.gha, ingest:logs.*, query:daily or admin"
 
 
@@ -48,10 +51,9 @@ class Rights:
 
     def may(self, verb: str, database: str, table: str) -> bool:
         """Return whether something may be done with a table; who may write may do the rest too."""
-        name = f"{database}.{table}"
         verbs = {verb, "write", ADMIN}
         return any(
-            granted in verbs and (granted == ADMIN or fnmatchcase(name, pattern))
+            granted in verbs and (granted == ADMIN or is_meant(pattern, database, table))
             for granted, pattern in self.grants
         )
 
@@ -78,6 +80,20 @@ class Rights:
         return any(verb in {"write", "ingest", ADMIN} for verb, _ in self.grants)
 
 
+def is_meant(pattern: str, database: str, table: str) -> bool:
+    """Return whether a pattern means a table: each of its two parts fits the name of that part.
+
+    Examples
+    --------
+    >>> is_meant("web.*", "web", "gha"), is_meant("web.*", "web.private", "gha")
+    (True, False)
+    """
+    if pattern == EVERY:
+        return True
+    of_database, of_table = split_name(pattern)
+    return fnmatchcase(database, of_database) and fnmatchcase(table, of_table)
+
+
 def rights(name: str, texts: Iterable[str], limits: TokenLimits | None = None) -> Rights:
     """Read rights as `sdb token create --can` takes them.
 
@@ -94,18 +110,35 @@ def rights(name: str, texts: Iterable[str], limits: TokenLimits | None = None) -
     return Rights(name, tuple([_grant(text) for text in texts]), limits or TokenLimits())
 
 
+def check_new(text: str) -> None:
+    """Check a right that a new token gets.
+
+    Raises
+    ------
+    UsageError
+        It is no right, or does not tell the database from the table.
+    """
+    verb, pattern = _grant(text)
+    database, table = split_name(pattern)
+    if verb in VERBS and pattern not in {f"{database}.{table}", joined(database, table)}:
+        raise UsageError(f"{text!r} is no right", expected=_HOW)
+    if verb in VERBS and '"' not in pattern and "." in table:
+        hint = f"as in {verb}:{joined(*pattern.rsplit('.', 1))} for a database with a dot"
+        raise UsageError(f"{text!r} has more than a database and a table", hint=hint)
+
+
 def _grant(text: str) -> tuple[str, str]:
     if text == ADMIN:
         return ADMIN, ""
     verb, colon, pattern = text.partition(":")
     if verb == QUERY and pattern:
         return verb, pattern
-    if verb not in VERBS or not colon or "." not in pattern:
+    if verb not in VERBS or not colon or not split_name(pattern)[1]:
         raise UsageError(f"{text!r} is no right", expected=_HOW)
     return verb, pattern
 
 
 EVERYTHING = Rights("", ((ADMIN, ""),))
 """Rights of a server without tokens that takes writes, which only this machine can reach."""
-READING = Rights("", (("read", "*"),))
+READING = Rights("", (("read", EVERY),))
 """Rights of a server without tokens."""

@@ -11,7 +11,7 @@ from sdb.errors import UsageError
 from sdb.query.storedquery import RESERVED, values
 from sdb.query.syntax import visitor
 from sdb.records import replace
-from sdb.serve.access import Rights
+from sdb.serve.access import EVERY, Rights
 from sdb.serve.conditional import answered
 from sdb.serve.hiding import Hiding
 from sdb.serve.problems import HttpError
@@ -70,7 +70,7 @@ class StoredResources:
             raise HttpError(404, f"there is no query {name[:80]!r}", code="not_found", hint=hint)
         asked = _asked(request, query, suffix)
         # What it reads is no concern of its reader's.
-        may_read = Rights(rights.name, (("read", "*"),), rights.limits, rights)
+        may_read = Rights(rights.name, (("read", EVERY),), rights.limits, rights)
         hiding = request.scope["sdb.hiding"] = self._hiding(query, asked, rights)
         if hiding.tables and asked.period is not None and asked.period.field is not None:
             what = "time_field: the token may ask the query, and read no columns of its tables"

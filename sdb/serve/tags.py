@@ -22,6 +22,7 @@ from sdb.records import record, replace
 from sdb.serve.hiding import Hiding
 from sdb.serve.problems import HttpError
 from sdb.store.url import store_of
+from sdb.table.format.keys import joined
 from sdb.table.packfiles.lazy import TablePackfile
 from sdb.version import VERSION
 
@@ -116,7 +117,7 @@ def _hiding(plan: QueryPlan, root: str, rights: Rights) -> Hiding:
     views = [(used.view.database, used.view.view) for used in plan.views]
     pairs = {*views, *((database, table) for database, table, _ in plan.opened)}
     hidden = tuple(sorted(pair for pair in pairs if not rights.knows(*pair)))
-    known = [f"{database}.{view}" for database, view in views if rights.knows(database, view)]
+    known = [joined(database, view) for database, view in views if rights.knows(database, view)]
     is_stored = rights.asker is not None and not rights.asker.is_admin and bool(rights.asker.name)
     instead = known[0] if known else "what the query reads"
     return Hiding(root, hidden, instead, hides_query=is_stored)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from sdb import instants
 from sdb.errors import CorruptError, ExistsError, NotFoundError, UsageError, from_os
 from sdb.records import record
-from sdb.serve.access import Rights, TokenLimits, rights
+from sdb.serve.access import Rights, TokenLimits, check_new, rights
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def create(
         raise UsageError(f"{name!r} cannot be the name of a token")
     if not can:
         raise UsageError("a token without rights is of no use", hint="--can read:web.*")
-    rights(name, can)
+    for text in can:
+        check_new(text)
     secret = _PREFIX + secrets.token_urlsafe(_BYTES)
     with _changed(path) as tokens:
         if any(token.name == name for token in tokens):

@@ -111,17 +111,39 @@ def test_errors_say_what_was_understood(run: Any, lake: Path, line: str, expecte
     assert sorted(lake.rglob("*")) == before
 
 
-def test_databases_with_dots(run: Any, tmp_path: Path) -> None:
+def test_databases_with_dots_are_read_and_no_longer_made(run: Any, tmp_path: Path) -> None:
     (tmp_path / "lake").mkdir()
-    words = ["create", "--root", "lake", "my.db", "gha", "definition.json"]
     (tmp_path / "definition.json").write_text('{"input": [{"pattern": "file://in/*.json"}]}')
-    assert run(*words).returncode == 0
+    refused = run("create", "--root", "lake", "my.db", "gha", "definition.json")
+    assert (refused.returncode, b"'my.db' has a dot" in refused.stderr) == (2, True)
+    assert run("create", "--root", "lake", "my_db", "gha", "definition.json").returncode == 0
+    (tmp_path / "lake/db/my_db").rename(tmp_path / "lake/db/my.db")
     assert run("def", "--root", "lake", "my.db", "gha").returncode == 0
     assert run("sync", "--root", "lake", "my.db").returncode == 0
     (tmp_path / "lake/in").mkdir()
     (tmp_path / "lake/in/a.json").write_text('{"a": 1}')
     assert run("sync", "--root", "lake", "my.db").returncode == 0
     assert run("describe", "--root", "lake", "my.db", "gha").stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'CREATE TABLE "web.private".t',
+        'CREATE TABLE web."private.t"',
+        'CREATE TABLE "web.private".t AS SELECT * FROM web.gha',
+        'CREATE VIEW "web.private".v AS SELECT * FROM web.gha',
+        'BEGIN; CREATE TABLE "web.private".t; DELETE FROM web.gha WHERE id = 0; COMMIT',
+    ],
+)
+def test_names_with_dots_are_not_made(lake: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="has a dot"):
+        sdb.execute(text, root=lake)
+    db = sdb.connect(lake)
+    for make in (lambda name: db.table("web.gha").fork(name), lambda name: db.create(name, "in/*")):
+        with pytest.raises(UsageError, match="has a dot"):
+            make("web.private.t")
+    assert [(table.database, table.table) for table in db.tables()] == [("web", "gha")]
 
 
 def test_forms() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
+from sdb.table.commit import naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -537,3 +538,48 @@ def test_tables_have_descriptions(serve: Callable[..., Server], lake: Path) -> N
     ]
     assert (app["description"], app["steward"]) == ("Lines of the app", "eve")
     assert {facts.name for facts in sdb.connect(server.url).tables()} == {"logs.app", "web.gha"}
+
+
+def test_names_with_dots_are_told_apart(
+    serve: Callable[..., Server], lake: Path, run: Callable[..., Any], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(naming, "check_new", lambda *_: None)  # as older versions did
+    sdb.execute('CREATE TABLE "web.private".t AS SELECT 1 AS n FROM logs.app LIMIT 1', root=lake)
+    sdb.execute('CREATE TABLE web."private.t" AS SELECT 2 AS n FROM logs.app LIMIT 1', root=lake)
+    tokens = lake.parent / "tokens"
+    headers = {}
+    rights = {"web": "read:web.*", "private": 'read:"web.private".*', "all": "read:*.*"}
+    for name, right in rights.items():
+        done = run("token", "create", name, "--can", right, "--tokens", str(tokens))
+        headers[name] = {"authorization": f"Bearer {done.stdout.decode().strip()}"}
+    refused = run("token", "create", "x", "--can", "read:web.private.t", "--tokens", str(tokens))
+    assert (refused.returncode, b'read:"web.private".t' in refused.stderr) == (2, True)
+    server = serve("--tokens", str(tokens))
+    first, second = '"web.private".t', 'web."private.t"'
+    seen = {
+        who: {
+            name
+            for name, n in ((first, 1), (second, 2))
+            if server.query(f"SELECT n FROM {name}", headers[who]).content == b'{"n": %d}\n' % n
+            and server.get(f"/v1/tables/{name}", headers=headers[who]).json()["name"] == name
+        }
+        for who in rights
+    }
+    assert seen == {"web": {second}, "private": {first}, "all": {first, second}}
+    listed: dict[str, list[str]] = {}
+    for who in rights:
+        page = server.get("/v1/tables?limit=1", headers=headers[who]).json()
+        listed[who] = [page["tables"][0]["name"]]
+        while "next" in page:
+            page = server.get(page["next"], headers=headers[who]).json()
+            listed[who] += [each["name"] for each in page["tables"]]
+    assert listed["private"] == [first]
+    assert listed["web"] == ["web.gha", second]
+    assert sorted(listed["all"]) == sorted(["logs.app", "web.gha", first, second])
+    changes = server.get(
+        "/v1/changes", params={"after": "0", "table": first}, headers=headers["all"]
+    )
+    assert [each["table"] for each in changes.json()["changes"]] == [first]
+    assert server.get(f"/v1/tables/{first}", headers=headers["web"]).status_code == 404
+    answer = server.query(f"SELECT n FROM {first}", headers["all"])
+    assert answer.headers["sdb-versions"] == f"{first}@1"

@@ -13,6 +13,7 @@ from sdb.query.catalog.locations import (
 from sdb.query.catalog.together import named_tables, read_tables, settle
 from sdb.records import replace
 from sdb.store.url import is_pattern
+from sdb.table.format.keys import joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class NamedTables:
         * ``is_inner``: Whether a view names it, which may name any.
         """
         visible = self._visible
-        if self._known.get(_with_branch(name)) or ".".join(names) in self._pinned:
+        if self._known.get(_with_branch(name)) or joined(*names) in self._pinned:
             return None
         if visible is not None and not is_inner and not visible(*names):
             return None

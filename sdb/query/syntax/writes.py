@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb.query.syntax.ast import Expr, Node, Statement, Table
 from sdb.records import field, record
+from sdb.table.format.keys import joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class WrittenTable(Node):
     def name(self) -> str:
         """All names."""
         branch = f"@{self.branch}" if self.branch else ""
-        return f"{self.database}.{self.table}{branch}"
+        return f"{joined(self.database, self.table)}{branch}"
 
 
 @record

@@ -122,7 +122,7 @@ class OverlaySource(TableSource):
     @property
     def name(self) -> str:
         """Its name with that of the database."""
-        return f"{self._view.keys.database}.{self._view.keys.table}"
+        return self._view.keys.name
 
     @property
     def schema(self) -> TableSchema | None:

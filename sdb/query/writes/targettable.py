@@ -63,7 +63,7 @@ class TargetTable:
     @property
     def name(self) -> str:
         """Its name, for people."""
-        name = f"{self.keys.database}.{self.keys.table}"
+        name = self.keys.name
         return name if self.branch == MAIN else f"{name}@{self.branch}"
 
     @property

@@ -195,7 +195,7 @@ def _alone(transaction: Transaction, write: writes.UndropTable | writes.Vacuum) 
     if len(transaction.statements) > 1 or transaction.txn_id:
         raise UnsupportedError(f"{word} is a transaction of its own, without an ID")
     (table,) = tables_of(transaction.root, transaction.statements)
-    name, keys = f"{table.keys.database}.{table.keys.table}", table.keys
+    name, keys = table.keys.name, table.keys
     if table.branch != MAIN:
         raise UnsupportedError(f"{name}@{table.branch} is a branch, and no table")
     root, labels = transaction.root, {"author": transaction.author, "message": transaction.message}

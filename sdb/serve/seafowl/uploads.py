@@ -16,13 +16,13 @@ from sdb.serve.seafowl.multipart import UploadForm
 from sdb.serve.seafowl.names import placed
 from sdb.serve.seafowl.schemas import hints_of
 from sdb.serve.tables.following import version_of
-from sdb.serve.tables.opening import absent, check_right, named
+from sdb.serve.tables.opening import absent, check_right
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.views import find_view
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.definition.create import CREATE
-from sdb.table.format.keys import new_uid
+from sdb.table.format.keys import TableKeys, flaw_of_new_name, new_uid
 from sdb.table.insert import groupcommit
 from sdb.table.packfiles.pack import pack_rows
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from sdb.serve.access import Rights
     from sdb.serve.metrics import Metrics
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.format.keys import TableKeys
 
 _UPLOADS = 8
 _HEAD_BYTES = 64 << 10
@@ -62,9 +61,10 @@ class UploadResources:
         rights: Rights = request.state.rights
         schema, table = request.path_params["schema"], request.path_params["table"]
         database = placed(schema, request.path_params.get("database", ""))
-        keys, at = named(f"{database}.{table}")
-        if at or "." in table:
-            raise HttpError(400, f"{table[:80]!r} is no name of a table")
+        for name in (database, table):
+            if flaw_of_new_name(name) or "@" in name:
+                raise HttpError(400, f"{name[:80]!r} is no name of a table")
+        keys = TableKeys(database, table)
         # All that can be refused is, before the file comes in.
         await self._in_thread(self._check, keys, rights)
         async with self._uploads:
@@ -86,7 +86,7 @@ class UploadResources:
         """Check that rows may come in, and that the table is there or may be made."""
         check_right(keys, rights, "ingest")
         if self._is_new(keys) and not rights.may("write", keys.database, keys.table):
-            raise absent(f"{keys.database}.{keys.table}")
+            raise absent(keys.name)
 
     def _is_new(self, keys: TableKeys) -> bool:
         is_defined = self._root.has(keys.definition)
@@ -107,7 +107,7 @@ class UploadResources:
     def _made(self, keys: TableKeys, inputs: Input, rights: Rights) -> tuple[int, int]:
         """Make a table with the rows, in one version."""
         if find_view(self._root, keys.database, keys.table) is not None:
-            name = f"{keys.database}.{keys.table}"
+            name = keys.name
             raise HttpError(409, f"{name} is a view, and rows go into tables", code="exists")
         commit_id = new_uid()
         packed = pack_rows(self._root, keys, inputs, rules=None, commit_id=commit_id)

@@ -13,6 +13,7 @@ from sdb.serve.forms import valid
 from sdb.serve.tables.opening import index_tag, named, opened, version_tag
 from sdb.serve.tables.paging import cursor_of, name_of, next_link, pinned, start_of
 from sdb.table.catalog.handle import find_table, open_table, time_path
+from sdb.table.format.keys import joined, split_name
 from sdb.table.history.diff import compare
 from sdb.table.history.log import log, show
 from sdb.table.inspect.describe import facts
@@ -64,9 +65,9 @@ class TableResources:
                 (database, table)
                 for database in self._root.databases()
                 for table in self._root.tables(database)
-                if rights.reads(database, table) and wanted in f"{database}.{table}".lower()
+                if rights.reads(database, table) and wanted in joined(database, table).lower()
             ]
-            left = (name for name in names if ".".join(name) > after)
+            left = (name for name in names if name > split_name(after))
             summaries: list[dict[str, object]] = []
             for database, table in left:
                 if len(summaries) == asked.limit:
@@ -88,7 +89,7 @@ class TableResources:
             own = labels(self._root, handle.keys)
             return {"name": handle.name, **facts(handle).as_dict(), **own}
         except SdbError as error:
-            return {"name": f"{database}.{table}", "error": error.message}
+            return {"name": joined(database, table), "error": error.message}
 
     async def table(self, request: Request, _: NoMembers) -> Response:
         """Describe a table; what is in the answer changes with its version only."""

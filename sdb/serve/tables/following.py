@@ -6,17 +6,17 @@ import base64
 import binascii
 import zlib
 from collections import deque
-from fnmatch import fnmatchcase
 
 import msgspec
 from starlette.responses import Response
 
 from sdb.errors import UsageError
+from sdb.serve.access import is_meant
 from sdb.serve.tables.catalog import seconds_of
 from sdb.serve.tables.opening import absent, check_right, named, opened
 from sdb.serve.tables.watching import unless_gone
 from sdb.table.catalog.handle import find_table
-from sdb.table.format.keys import TableKeys
+from sdb.table.format.keys import joined, split_name
 from sdb.table.history.log import log
 
 TYPE_CHECKING = False
@@ -118,7 +118,7 @@ class ChangeResources:
             keys, at = named(asked.table[0])
             if at:
                 raise UsageError("table: changes are those of main, without @")
-            known: dict[str, int] | None = {f"{keys.database}.{keys.table}": int(asked.after)}
+            known: dict[str, int] | None = {keys.name: int(asked.after)}
         else:
             known = _known(asked.after) if asked.after else None
         while True:
@@ -145,8 +145,7 @@ class ChangeResources:
         """Open the tables that patterns mean, and that the token may read."""
         handles = {}
         for name in self._names(patterns, rights):
-            database, _, table = name.partition(".")
-            handle = find_table(self._root, database, table)
+            handle = find_table(self._root, *split_name(name))
             if handle is not None and (name in known or not handle.is_dropped):
                 handles[name] = handle
         if len(handles) > _MOST_TABLES:
@@ -156,25 +155,25 @@ class ChangeResources:
         return handles
 
     def _names(self, patterns: tuple[str, ...], rights: Rights) -> list[str]:
-        plain = [pattern for pattern in patterns if not set("*?[") & set(pattern)]
-        for name in plain:
+        plain = []
+        for name in patterns:
+            if set("*?[") & set(name):
+                continue
             keys, at = named(name)
             if at:
                 raise UsageError("table: changes are those of main, without @")
             check_right(keys, rights, "read")
-            if not self._root.has(TableKeys(keys.database, keys.table).index):
+            if not self._root.has(keys.index):
                 raise absent(name)
+            plain.append(keys.name)
         if patterns and len(plain) == len(patterns):
             return plain
         return [
-            f"{database}.{table}"
+            joined(database, table)
             for database in self._root.databases()
             for table in self._root.tables(database)
             if rights.reads(database, table)
-            and (
-                not patterns
-                or any(fnmatchcase(f"{database}.{table}", pattern) for pattern in patterns)
-            )
+            and (not patterns or any(is_meant(each, database, table) for each in patterns))
         ]
 
     def _listed(

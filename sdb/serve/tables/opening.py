@@ -7,7 +7,7 @@ import hashlib
 from sdb.errors import NotFoundError
 from sdb.serve.problems import HttpError
 from sdb.table.catalog.handle import find_table
-from sdb.table.format.keys import TableKeys, flaw_of_name
+from sdb.table.format.keys import TableKeys, flaw_of_name, split_name
 from sdb.table.format.versionref import MAIN, split_reference
 from sdb.version import VERSION
 
@@ -27,7 +27,7 @@ def named(name: str) -> tuple[TableKeys, str]:
         No table can have the name.
     """
     text, at = split_reference(name)
-    database, _, table = text.partition(".")
+    database, table = split_name(text)
     if flaw_of_name(database) or flaw_of_name(table):
         raise absent(text)
     return TableKeys(database, table), at
@@ -50,7 +50,7 @@ def check_right(keys: TableKeys, rights: Rights, verb: str) -> None:
     """
     if rights.may(verb, keys.database, keys.table):
         return
-    name = f"{keys.database}.{keys.table}"
+    name = keys.name
     if rights.reads(keys.database, keys.table):
         raise HttpError(403, f"the token may not change {name}", code="forbidden")
     raise absent(name)
@@ -68,7 +68,7 @@ def opened(root: TableRoot, name: str, rights: Rights, verb: str = "read") -> Ta
     check_right(keys, rights, verb)
     handle = find_table(root, keys.database, keys.table)
     if handle is None or handle.is_dropped:
-        raise absent(f"{keys.database}.{keys.table}")
+        raise absent(keys.name)
     return handle.at(at) if at else handle
 
 

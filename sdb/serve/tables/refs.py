@@ -208,7 +208,7 @@ class RefResources:
             check_right(keys, request.state.rights, "write")
             head = find_table(self._root, keys.database, keys.table)
             if head is None:
-                raise absent(f"{keys.database}.{keys.table}")
+                raise absent(keys.name)
             target = find_table(self._root, keys.database, keys.table, branch=branch)
             if target is None:
                 raise NotFoundError(f"{head.name} has no branch {branch[:200]!r}")
@@ -229,7 +229,7 @@ class RefResources:
         """Open the table whose names are meant: those of main."""
         name = request.path_params["name"]
         keys, at = named(name)
-        handle = opened(self._root, f"{keys.database}.{keys.table}", request.state.rights, verb)
+        handle = opened(self._root, keys.name, request.state.rights, verb)
         if at:
             raise NotFoundError(
                 f"{name[:200]} is a version, and has no tags and branches of its own",

@@ -61,7 +61,7 @@ class ViewResources:
         def described() -> dict[str, object]:
             view = find_view(self._root, keys.database, keys.table)
             if view is None or not rights.reads(keys.database, keys.table):
-                text = f"{keys.database}.{keys.table}"
+                text = keys.name
                 hint = "GET /v1/views lists them"
                 raise NotFoundError(f"there is no view {text[:200]}", hint=hint)
             version = view.at(at)[0] if at else view.newest

@@ -240,7 +240,7 @@ class Writes:
             # A table that is only defined has no version yet.
             return None if check_match(request, '"0"', needed=False) else 0
         if handle is None or handle.is_dropped:
-            raise absent(f"{keys.database}.{keys.table}" + (f"@{branch}" if branch != MAIN else ""))
+            raise absent(keys.name + (f"@{branch}" if branch != MAIN else ""))
         if check_match(request, version_tag(handle) or '"0"', needed=False):
             return None
         return version_of(handle)
@@ -260,7 +260,7 @@ class Writes:
         tag = '"0"' if handle is None else version_tag(handle)
         if check_match(request, tag or '"0"', needed=False):
             return {}
-        name = f"{keys.database}.{keys.table}" + (f"@{branch}" if branch != MAIN else "")
+        name = keys.name + (f"@{branch}" if branch != MAIN else "")
         return {name: 0 if handle is None else version_of(handle)}
 
     def _check_statement(self, statement: writes.WriteStatement, rights: Rights) -> None:

@@ -72,7 +72,7 @@ class TableHandle:
     @property
     def name(self) -> str:
         """Its name with that of the database: ``db.table``."""
-        return f"{self.keys.database}.{self.keys.table}"
+        return self.keys.name
 
     @property
     def state(self) -> VersionState | None:

@@ -6,7 +6,7 @@ from sdb import notes
 from sdb.errors import CorruptError, NotFoundError, SdbError, UnsupportedError
 from sdb.records import field, record
 from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, UnknownReferenceError
-from sdb.table.format.keys import TableKeys, flaw_of_name
+from sdb.table.format.keys import TableKeys, flaw_of_name, joined
 from sdb.table.format.versionref import MAIN, parse_reference
 from sdb.table.format.view import MAX_BYTES, ViewObject
 
@@ -56,7 +56,7 @@ class View:
     @property
     def name(self) -> str:
         """Its name with that of the database: ``db.view``."""
-        return f"{self.database}.{self.view}"
+        return joined(self.database, self.view)
 
     def at(self, reference: Given) -> tuple[ViewVersion, int]:
         """Return the version that a reference means, and the moment as of which it reads.

@@ -24,13 +24,14 @@ from sdb.errors import (
     NotFoundError,
     SdbError,
     UncertainError,
+    UsageError,
 )
 from sdb.records import record, replace
 from sdb.table.catalog.handle import find_head
 from sdb.table.catalog.views import FoundName, find_name, find_view
 from sdb.table.commit.environment import REAL, Environment, backoff_of
 from sdb.table.commit.objects import store_now_us
-from sdb.table.format.keys import TableKeys, new_uid
+from sdb.table.format.keys import TableKeys, flaw_of_new_name, new_uid
 from sdb.table.format.view import TABLE, NameClaim, ViewObject
 
 TYPE_CHECKING = False
@@ -162,6 +163,22 @@ class ClaimedName:
             swap_name(self.root, self.keys, released, self.env)
 
 
+def check_new(root: TableRoot, keys: TableKeys) -> None:
+    """Check that a name may be one of a table or view that is made; those that are there have it.
+
+    Raises
+    ------
+    UsageError
+        It has a dot.
+    """
+    flaw = flaw_of_new_name(keys.database) or flaw_of_new_name(keys.table)
+    if flaw and find_head(root, keys) is None and not root.has(keys.definition):
+        raise UsageError(
+            f"{keys.name} cannot be made: {flaw}, and would be taken for another name",
+            expected="DB.TABLE, with one dot",
+        )
+
+
 def claim_name(root: TableRoot, keys: TableKeys, env: Environment = REAL) -> ClaimedName:
     """Claim a name for a table that is about to be made.
 
@@ -175,6 +192,7 @@ def claim_name(root: TableRoot, keys: TableKeys, env: Environment = REAL) -> Cla
     ConflictError, UncertainError
         See :func:`swap_name`.
     """
+    check_new(root, keys)
     uid = new_uid(env.random_bytes)
 
     def claimed(view: ViewObject) -> ViewObject | None:

@@ -15,7 +15,7 @@ from sdb.records import record, replace
 from sdb.table.catalog.handle import find_head
 from sdb.table.catalog.views import find_name
 from sdb.table.commit.environment import REAL, Environment
-from sdb.table.commit.naming import ClaimedName, is_fresh, is_table_there, swap_name
+from sdb.table.commit.naming import ClaimedName, check_new, is_fresh, is_table_there, swap_name
 from sdb.table.format.keys import TableKeys, flaw_of_name, new_uid
 from sdb.table.format.view import MOST_TEXT_BYTES, TABLE, VIEW, NameClaim, ViewObject, ViewVersion
 
@@ -70,6 +70,8 @@ def create_view(
     _check(keys, text)
     work = _NewText(root, keys, env, author, message)
     read = find_name(root, keys)
+    if read is None:
+        check_new(root, keys)
     newest = None if read is None else read.view.newest
     if newest is not None and not or_replace:
         if if_not_exists:

@@ -85,6 +85,56 @@ def check_name(name: str, what: str) -> str:
     return name
 
 
+def flaw_of_new_name(name: str) -> str:
+    """Report why a text cannot name a new database, table or view; empty: it can.
+
+    With a dot in it ``a.b.c`` would be two tables, and a right to one of them that to both.
+    """
+    return flaw_of_name(name) or (f"{name!r} has a dot" if "." in name else "")
+
+
+def joined(database: str, table: str) -> str:
+    """Return the name of a table with that of its database; what has a dot is in quotes.
+
+    Examples
+    --------
+    >>> joined("web", "gha"), joined("a.b", "c")
+    ('web.gha', '"a.b".c')
+    """
+    return f"{_in_quotes(database)}.{_in_quotes(table)}"
+
+
+def _in_quotes(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if {".", '"'} & set(name) else name
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Return the database and the table of a name; the table is empty where it has one part only.
+
+    Without quotes the first dot counts.
+
+    Examples
+    --------
+    >>> split_name("web.gha"), split_name('"a.b".c'), split_name("a.b.c")
+    (('web', 'gha'), ('a.b', 'c'), ('a', 'b.c'))
+    """
+    database, rest = _first_name(text)
+    table, behind = _first_name(rest[1:]) if rest[1:2] == '"' else (rest[1:], "")
+    return (text, "") if behind else (database, table)
+
+
+def _first_name(text: str) -> tuple[str, str]:
+    """Split a text behind its first name, which may be in quotes."""
+    if text[:1] != '"':
+        end = text.find(".")
+        return (text, "") if end < 0 else (text[:end], text[end:])
+    end = 1
+    while (end := text.find('"', end)) >= 0 and text[end + 1 : end + 2] == '"':
+        end += 2
+    is_name = end > 0 and text[end + 1 : end + 2] in {"", "."}
+    return (text[1:end].replace('""', '"'), text[end + 1 :]) if is_name else (text, "")
+
+
 def check_key(key: object) -> str:
     """Require the key of an object, as it was read from another object.
 
@@ -250,6 +300,11 @@ class TableKeys:
     # Their names
     database: str
     table: str
+
+    @property
+    def name(self) -> str:
+        """Its name with that of the database; see :func:`joined`."""
+        return joined(self.database, self.table)
 
     @property
     def folder(self) -> str:
