@@ -52,6 +52,12 @@ def warnings_go_to_python() -> Iterator[None]:
     notes._hearers.clear()
 
 
+@pytest.fixture
+def sneller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take queries that do not say their dialect for those of the original."""
+    monkeypatch.setenv("SDB_DIALECT", "sneller")
+
+
 # The original prints an empty name as "$" and its number, which is the name of another field and
 # reads back as that one. Ours is "". These packfiles have an empty name, of this number.
 EMPTY_NAMES = {"d14-text": 13, "s25-csv-missing-fields": 11}

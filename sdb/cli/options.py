@@ -99,12 +99,12 @@ Memory = Annotated[
         help="Memory limit of groups, joins and sorts, as 2GiB; the rest goes to disk.",
     ),
 ]
-Missing = Annotated[
+Dialect = Annotated[
     str | None,
     Option(
-        "--missing",
-        metavar="drop|keep",
-        help="Rows without a key of GROUP BY, ORDER BY or DISTINCT: leave them out, or keep them.",
+        "--dialect",
+        metavar="standard|sneller",
+        help="What SQL means: standard SQL, or what the original tool takes it for.",
     ),
 ]
 ShowStats = Annotated[

@@ -57,7 +57,7 @@ SETTINGS = (
     Setting("format", FORMAT, f"one of {', '.join(FORMATS)}", "", in_projects=True),
     Setting("color", "NO_COLOR", "auto or never", "auto", in_projects=True),
     Setting("patience", "SDB_PATIENCE", "a time like 90s or 5m", "60s", in_projects=True),
-    Setting("missing", "SDB_MISSING", "drop or keep", "drop", in_projects=True),
+    Setting("dialect", "SDB_DIALECT", "standard or sneller", "standard", in_projects=True),
     Setting("cache.folder", "SDB_CACHE", "a path from / or ~ on", "", in_projects=False),
     Setting("cache.size", "SDB_CACHE_SIZE", "a size like 10GiB", "10GiB", in_projects=False),
     Setting("allow-inputs", "SDB_ALLOW_INPUTS", "a list of folders or URLs", "", in_projects=False),
@@ -281,7 +281,7 @@ def _text(setting: Setting, value: object, path: str) -> str:
     is_fine = {
         "format": value in FORMATS,
         "color": value in {"auto", "never"},
-        "missing": value in {"drop", "keep"},
+        "dialect": value in {"standard", "sneller"},
         "patience": re.fullmatch(_DURATION, value) is not None,
     }
     if not is_fine.get(setting.name, True):

@@ -28,7 +28,7 @@ import time
 from sdb import bounds, notes
 from sdb.errors import UsageError
 from sdb.progress import silent
-from sdb.query.analyze import missingrows
+from sdb.query.analyze import dialects
 from sdb.query.analyze.check import check
 from sdb.query.analyze.fills import between
 from sdb.query.analyze.params import bind
@@ -78,7 +78,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     until: str | datetime | None = None,
     time_field: str | Sequence[str] | None = None,
     at: str = "",
-    missing: str | None = None,
+    dialect: str | None = None,
     tables: Mapping[str, TableHandle] | None = None,
     progress: Progress = silent,
 ) -> Result:
@@ -116,10 +116,10 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     at : str
         The version of tables for which the query names none, as after the @ of ``db.t@-1d``; the
         newest if not given.
-    missing : str, optional
-        What becomes of rows without a key of GROUP BY, ORDER BY or DISTINCT: ``drop`` leaves them
-        out, ``keep`` keeps them, as standard SQL does. SET in the query goes before it; if not
-        given it is what the environment variable ``SDB_MISSING`` says, or else ``drop``.
+    dialect : str, optional
+        ``standard``, or ``sneller`` for the original's meaning: docs/sneller-dialect.md. SET in the
+        query goes before it; if not given it is what the environment variable ``SDB_DIALECT``
+        says, or else ``standard``.
     tables : mapping, optional
         Open tables, by ``db.table``: the query reads these versions.
 
@@ -133,7 +133,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     QueryError
         The query cannot be parsed, or has no meaning.
     UsageError
-        An invalid time, or no obvious path for it; or `missing` is something else.
+        An invalid time, or no obvious path for it; or `dialect` is something else.
     NotFoundError, AccessError, CorruptError
         A packfile cannot be opened.
     InputError
@@ -158,7 +158,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
         strict=strict,
         period=period(since, until, time_field),
         at=at,
-        missing=missing,
+        dialect=dialect,
         tables=tables,
         progress=progress,
     )
@@ -175,7 +175,7 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
     strict: bool = False,
     period: Period | None = None,
     at: str = "",
-    missing: str | None = None,
+    dialect: str | None = None,
     tables: Mapping[str, TableHandle] | None = None,
     known: Mapping[tuple[str, ...], TableSource] | None = None,
     now_us: int | None = None,
@@ -186,7 +186,7 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
 ) -> Result:
     """Run a query that was parsed, see :func:`sql`.
 
-    * ``root, threads, memory_bytes, prune, typed, strict, at, missing, tables, progress``: See
+    * ``root, threads, memory_bytes, prune, typed, strict, at, dialect, tables, progress``: See
       :func:`sql`.
     * ``known``: Tables that have a meaning of their own here, by the parts of their names.
     * ``now_us``: The instant of UTCNOW(), in microseconds since 1970; the present if not given.
@@ -195,8 +195,8 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
     * ``opened``: Tables as :func:`planned` has opened them: the query reads these versions.
     """
     now_us = time.time_ns() // 1000 if now_us is None else now_us
-    is_by_setting = missingrows.is_by_setting(statement, missing)
-    statement = missingrows.settled(statement, missing)
+    is_by_setting = dialects.is_by_setting(statement, dialect)
+    statement = dialects.settled(statement, dialect)
     if statement.described is not None and period is not None:
         raise UsageError("DESCRIBE and SUMMARIZE take all rows: leave out since and until")
     catalog = Catalog(
@@ -229,8 +229,8 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
             if prune:
                 statement = _with_join_keys(statement, catalog, threads, memory_bytes)
             execution = _executed(statement, catalog, threads, memory_bytes, typed=typed)
-            if is_by_setting and execution.has_kept:
-                execution.say(missingrows.note())
+            if is_by_setting:
+                execution.say(dialects.note())
             catalog.warn_absent_paths(statement, strict=strict)
         catalog.check_cancelled()
     except BaseException:
@@ -239,7 +239,7 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
         catalog.close()
         raise
     execution.on_close(catalog.close)
-    execution.missing = statement.missing
+    execution.dialect = statement.dialect
     return Result(statement.text, execution, catalog.tables)
 
 
@@ -275,7 +275,7 @@ def planned(  # noqa: PLR0913 - those of `run`
 
     * ``with_notes``: Whether the notes on the answer are wanted, as far as metadata has them.
     """
-    statement = missingrows.settled(statement, None)
+    statement = dialects.settled(statement, None)
     catalog = Catalog(
         root,
         now_us=now_us,

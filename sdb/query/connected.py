@@ -55,9 +55,9 @@ class Connection:
     [{'n': 1000}]
     """
 
-    def __init__(self, root: TableRoot, *, missing: str | None = None) -> None:
+    def __init__(self, root: TableRoot, *, dialect: str | None = None) -> None:
         self._root = root
-        self._defaults = {} if missing is None else {"missing": missing}
+        self._defaults = {} if dialect is None else {"dialect": dialect}
 
     @property
     def root(self) -> TableRoot:
@@ -330,7 +330,7 @@ class Connection:
         ----------
         text : str
             The query, see docs/sql.md.
-        params, threads, memory_bytes, prune, typed, strict, missing, since, until, time_field
+        params, threads, memory_bytes, prune, typed, strict, dialect, since, until, time_field
             As in :func:`sdb.sql`; values of `params` may be lists, as in ``type IN ($types)``.
         at, tables
             As in :func:`sdb.sql`: versions of tables.
@@ -464,7 +464,7 @@ class Connection:
         if query is None:
             raise NotFoundError(f"there is no query {name!r}", hint="sdb query-store list")
         bound, _ = values(query, texts_of(params or {}), time.time_ns() // 1000)
-        return self.sql(query.text, params=bound)
+        return self.sql(query.text, params=bound, dialect="standard")
 
     def execute(self, text: str, **options: Unpack[ExecuteOptions]) -> list[Executed]:
         """Run statements that change tables.
@@ -473,7 +473,7 @@ class Connection:
         ----------
         text : str
             The statements, separated by semicolons.
-        params, author, message, txn_id, dry_run, missing, threads, memory_bytes, progress
+        params, author, message, txn_id, dry_run, dialect, threads, memory_bytes, progress
             As in :func:`sdb.execute`.
 
         Returns
@@ -567,7 +567,7 @@ def connect(
     root: Location = "",
     *,
     allow_inputs: Location | Iterable[Location] = (),
-    missing: str | None = None,
+    dialect: str | None = None,
     token: str = "",
 ) -> Connection:
     """Connect to the tables below a root, or to those of a server.
@@ -580,8 +580,8 @@ def connect(
     allow_inputs : iterable of path or str
         Folders and URLs out of the root below which the patterns of tables may find inputs, besides
         those of the environment variable ``SDB_ALLOW_INPUTS``.
-    missing : str, optional
-        What becomes of rows without a key in its queries and statements, see :func:`sdb.sql`.
+    dialect : str, optional
+        The dialect of its queries and statements, see :func:`sdb.sql`.
     token : str, optional
         The token that a server asks for; ``SDB_TOKEN`` of the environment if not given.
 
@@ -593,7 +593,7 @@ def connect(
     Raises
     ------
     UsageError
-        A key in the environment is invalid, or an allowed prefix or `missing` is.
+        A key in the environment is invalid, or an allowed prefix or `dialect` is.
 
     Examples
     --------
@@ -607,11 +607,11 @@ def connect(
         from sdb.query.remote.connection import RemoteConnection
         from sdb.query.remote.transport import Transport
 
-        return RemoteConnection(Transport(str(root), token), missing=missing)
-    if missing is not None:
-        from sdb.query.analyze.missingrows import check
+        return RemoteConnection(Transport(str(root), token), dialect=dialect)
+    if dialect is not None:
+        from sdb.query.analyze.dialects import check
 
-        check(missing)
+        check(dialect)
     check_scheme(root)
     # Programs and notebooks change their folder; threads renew leases long after that.
-    return Connection(table_root(absolute(root or "."), allow_inputs=allow_inputs), missing=missing)
+    return Connection(table_root(absolute(root or "."), allow_inputs=allow_inputs), dialect=dialect)

@@ -33,7 +33,7 @@ class SqlOptions(TypedDict, total=False):
     until: str | datetime | None
     time_field: str | Sequence[str] | None
     at: str
-    missing: str | None
+    dialect: str | None
     tables: Mapping[str, TableHandle] | None
     progress: Progress
 
@@ -46,7 +46,7 @@ class ExecuteOptions(TypedDict, total=False):
     message: str
     txn_id: str
     dry_run: bool
-    missing: str | None
+    dialect: str | None
     threads: int | None
     memory_bytes: int | None
     progress: Progress

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.storedqueries import QueryParam, StoredQuery
 
 RESERVED = frozenset(
-    {"format", "since", "until", "time_field", "at", "now", "timeout", "max_age", "end"}
+    {"format", "since", "until", "time_field", "at", "now", "timeout", "max_age", "end", "dialect"}
 )
 """Members of each request, which no parameter is called by."""
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}

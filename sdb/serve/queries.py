@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from typing import Literal
 
 import msgspec
 from starlette.requests import ClientDisconnect
@@ -14,7 +15,7 @@ from sdb.errors import UsageError
 from sdb.query.analyze.params import bind
 from sdb.query.catalog.period import Period
 from sdb.query.syntax.parser import parse
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.serve.forms import FORMS, form_of
 from sdb.serve.problems import HttpError
 
@@ -32,7 +33,19 @@ MOST_BODY_BYTES = 1 << 20
 _BODY_SECONDS = 300.0
 _PARAM = "p."
 _MEMBERS = frozenset(
-    {"sql", "format", "since", "until", "time_field", "at", "now", "timeout", "max_age", "end"}
+    {
+        "sql",
+        "format",
+        "since",
+        "until",
+        "time_field",
+        "at",
+        "now",
+        "timeout",
+        "max_age",
+        "end",
+        "dialect",
+    }
 )
 _RELATIVE_NOW = "now={} depends on when it is asked"
 
@@ -51,6 +64,7 @@ class Body(msgspec.Struct, forbid_unknown_fields=True):
     timeout: str = ""
     max_age: int = 0
     end: bool = False
+    dialect: Literal["", "standard", "sneller"] = ""
 
 
 @record
@@ -92,6 +106,7 @@ async def query_of(request: Request) -> AskedQuery:
 def made(body: Body, *, accept: str = "") -> AskedQuery:
     """Make the query of a body; see :func:`query_of`."""
     statement = bind(parse(body.sql), body.params)
+    statement = replace(statement, dialect=statement.dialect or body.dialect)
     if statement.into is not None:
         raise UsageError("INTO writes a file, which the service does not: leave it out")
     if _counts(body.now):

@@ -114,7 +114,9 @@ def _asked(request: Request, query: StoredQuery, suffix: str) -> AskedQuery:
     if suffix and members.setdefault("format", suffix) != suffix:
         raise UsageError(f"the name ends in .{suffix[:20]}, and format is another one")
     try:
-        body = msgspec.convert({"sql": query.text, **members}, Body, strict=False)
+        body = msgspec.convert(
+            {"sql": query.text, "dialect": "standard", **members}, Body, strict=False
+        )
     except msgspec.ValidationError as error:
         raise UsageError(f"the query: {error}") from None
     now_us = instants.parse(body.now) if body.now else time.time_ns() // 1000

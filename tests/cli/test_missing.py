@@ -1,4 +1,4 @@
-"""Rows without a key on the command line: --missing, SET, SDB_MISSING and settings."""
+"""Rows without a key on the command line: --dialect, SET, SDB_DIALECT and settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 QUERY = "SELECT k, COUNT(*) AS n FROM rows GROUP BY k ORDER BY k"
 LEFT_OUT = "note: 2 of 4 rows have no k and are left out (the key COALESCE(k, '-') keeps them)\n"
-BY_SETTING = "note: rows without a key are kept: SDB_MISSING is keep (see sdb config)\n"
+BY_SETTING = "note: the dialect is sneller: SDB_DIALECT says so (see sdb config)\n"
 FEWER = [{"k": "a", "n": 1}, {"k": "b", "n": 1}]
 KEPT = [*FEWER, {"n": 2}]
 
@@ -60,40 +60,40 @@ def test_31_5_the_first_of_set_flag_environment_project_and_user_counts(project:
         return len(rows(done.stdout)), done.stderr
 
     left_out, remaining = (2, LEFT_OUT), (3, "")
-    assert asked() == left_out
-    own(project, 'missing = "keep"')
-    assert asked() == (3, BY_SETTING)
-    (project / "sdb.toml").write_text('missing = "drop"')
-    assert asked() == left_out
-    assert asked(SDB_MISSING="keep") == (3, BY_SETTING)
-    assert asked("--missing", "keep", SDB_MISSING="drop") == remaining
-    assert asked("--missing", "drop", SDB_MISSING="keep") == left_out
-    assert asked("--missing", "drop", text=f"SET missing = keep; {QUERY}") == remaining
-    assert asked("--missing", "keep", text=f"SET missing = drop; {QUERY}") == left_out
+    assert asked() == remaining
+    own(project, 'dialect = "standard"')
+    assert asked() == remaining
+    (project / "sdb.toml").write_text('dialect = "sneller"')
+    assert asked() == (2, BY_SETTING + LEFT_OUT)
+    assert asked(SDB_DIALECT="standard") == remaining
+    assert asked("--dialect", "standard", SDB_DIALECT="sneller") == remaining
+    assert asked("--dialect", "sneller", SDB_DIALECT="standard") == left_out
+    assert asked("--dialect", "sneller", text=f"SET dialect = standard; {QUERY}") == remaining
+    assert asked("--dialect", "standard", text=f"SET dialect = sneller; {QUERY}") == left_out
     shown = json.loads(command(project, "config", "--json").stdout)["settings"]
-    (setting,) = [entry for entry in shown if entry["name"] == "missing"]
-    assert (setting["value"], setting["from"]) == ("drop", "project")
+    (setting,) = [entry for entry in shown if entry["name"] == "dialect"]
+    assert (setting["value"], setting["from"]) == ("sneller", "project")
 
 
 def test_31_5_what_is_no_mode_is_refused(project: Path) -> None:
-    for words, more in ((["--missing", "all"], {}), ([], {"SDB_MISSING": "all"})):
+    for words, more in ((["--dialect", "all"], {}), ([], {"SDB_DIALECT": "all"})):
         done = command(project, "query", *words, QUERY, **more)
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.endswith("hint: expected drop or keep\n")
-    (project / "sdb.toml").write_text('missing = "all"')
+        assert done.stderr.endswith("hint: expected standard or sneller\n")
+    (project / "sdb.toml").write_text('dialect = "all"')
     done = command(project, "query", QUERY)
     assert (done.returncode, done.stdout) == (2, "")
-    assert 'sdb.toml: missing is "all"' in done.stderr
-    done = command(project, "query", "SET missing = all; SELECT 1", SDB_MISSING="drop")
+    assert 'sdb.toml: dialect is "all"' in done.stderr
+    done = command(project, "query", "SET dialect = all; SELECT 1", SDB_DIALECT="sneller")
     assert done.returncode == 2
 
 
-def test_31_5_explain_says_that_rows_are_kept(project: Path) -> None:
-    line = "missing = keep: rows without a key are kept\n"
-    assert line in command(project, "query", "--explain", "--missing", "keep", QUERY).stdout
+def test_31_5_explain_says_the_dialect(project: Path) -> None:
+    line = "the dialect is sneller\n"
+    assert line in command(project, "query", "--explain", "--dialect", "sneller", QUERY).stdout
     assert line not in command(project, "query", "--explain", QUERY).stdout
-    facts = command(project, "query", "--explain", "--json", "--missing", "keep", QUERY).stdout
-    assert json.loads(facts)["missing"] == "keep"
+    facts = command(project, "query", "--explain", "--json", "--dialect", "standard", QUERY).stdout
+    assert json.loads(facts)["dialect"] == "standard"
 
 
 def test_31_5_set_holds_for_a_session(project: Path) -> None:
@@ -102,19 +102,18 @@ def test_31_5_set_holds_for_a_session(project: Path) -> None:
         assert done.returncode == 0, done.stderr
         return rows(done.stdout), done.stderr
 
-    remaining = f"SET missing = keep; {QUERY}; {QUERY}"
-    actual, reported = said(f"{QUERY}; {remaining}; SET missing = drop; {QUERY}")
-    assert actual == FEWER + KEPT + KEPT + FEWER
-    middle = "rows without a key are kept\nrows without a key are left out\n"
-    assert reported == LEFT_OUT + middle + LEFT_OUT
-    assert said(QUERY, "--missing", "keep") == (KEPT, "")
+    fewer = f"SET dialect = sneller; {QUERY}; {QUERY}"
+    actual, reported = said(f"{QUERY}; {fewer}; SET dialect = standard; {QUERY}")
+    assert actual == KEPT + FEWER + FEWER + KEPT
+    assert reported == f"the dialect is sneller\n{LEFT_OUT * 2}the dialect is standard\n"
+    assert said(QUERY, "--dialect", "sneller") == (FEWER, LEFT_OUT)
 
 
 def test_31_5_set_holds_for_the_statements_behind_it(project: Path) -> None:
     copy = "CREATE TABLE db.{} AS SELECT DISTINCT k FROM read_file('rows.zion')"
-    text = f"{copy.format('a')}; SET missing = keep; {copy.format('b')}; {copy.format('c')}"
+    text = f"{copy.format('a')}; SET dialect = sneller; {copy.format('b')}; {copy.format('c')}"
     assert command(project, "exec", text).returncode == 0
-    assert command(project, "exec", "--missing", "keep", copy.format("d")).returncode == 0
-    for name, count in (("a", 2), ("b", 3), ("c", 3), ("d", 3)):
+    assert command(project, "exec", "--dialect", "sneller", copy.format("d")).returncode == 0
+    for name, count in (("a", 3), ("b", 2), ("c", 2), ("d", 2)):
         done = command(project, "query", f"SELECT COUNT(*) AS n FROM db.{name}")
         assert rows(done.stdout) == [{"n": count}]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from sdb.query.result.result import Result
 
+pytestmark = pytest.mark.usefixtures("sneller")
+
 COUNT = 4000
 LATEST = "SELECT * FROM 't.zion' ORDER BY at DESC LIMIT 10"
 

@@ -78,8 +78,8 @@ def engine(folder: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _ask(folder: Path, query: str, missing: str | None = "keep") -> tuple[list[Row], list[str]]:
-    with sdb.sql(query, root=str(folder), missing=missing) as result:
+def _ask(folder: Path, query: str, dialect: str | None = "standard") -> tuple[list[Row], list[str]]:
+    with sdb.sql(query, root=str(folder), dialect=dialect) as result:
         return [dict(row) for row in result], result.notes
 
 
@@ -116,7 +116,7 @@ def test_31_5_kept_rows_are_those_of_duckdb(
         if " LIMIT " in query or " OVER " in query:
             continue
         # What is left out is reported.
-        fewer, notes = _ask(folder, query, "drop")
+        fewer, notes = _ask(folder, query, "sneller")
         if _sorted(_tuples(fewer, relation.columns)) != _sorted(actual):
             assert any("left out" in note for note in notes), query
 
@@ -329,34 +329,33 @@ def test_31_5_what_is_nearest_to_the_statement_counts(
 
     def count(text: str = query, **options: Any) -> tuple[int, str]:
         with sdb.sql(text, root=str(few), **options) as result:
-            return len(list(result)), result.missing
+            return len(list(result)), result.dialect
 
-    assert count() == (3, "drop")
-    assert count(missing="keep") == (4, "keep")
-    assert count(f"set MISSING to 'keep';\n{query};") == (4, "keep")
-    assert count(f"SET missing = drop; {query}", missing="keep") == (3, "drop")
-    monkeypatch.setenv("SDB_MISSING", "keep")
-    assert count() == (4, "keep")
-    assert count(missing="drop") == (3, "drop")
-    note = "note: rows without a key are kept: SDB_MISSING is keep (see sdb config)"
-    assert _ask(few, query, None)[1] == [note]
-    assert _ask(few, "SELECT i FROM few", None)[1] == []
-    assert _ask(few, f"SET missing = keep; {query}", None)[1] == []
-    monkeypatch.setenv("SDB_MISSING", "all")
-    with pytest.raises(UsageError, match="SDB_MISSING=all"):
+    assert count() == (4, "standard")
+    assert count(dialect="sneller") == (3, "sneller")
+    assert count(f"set DIALECT to 'Sneller';\n{query};") == (3, "sneller")
+    assert count(f"SET dialect = standard; {query}", dialect="sneller") == (4, "standard")
+    monkeypatch.setenv("SDB_DIALECT", "sneller")
+    assert count() == (3, "sneller")
+    assert count(dialect="standard") == (4, "standard")
+    note = "note: the dialect is sneller: SDB_DIALECT says so (see sdb config)"
+    assert _ask(few, query, None)[1][0] == note
+    assert _ask(few, f"SET dialect = standard; {query}", None)[1] == []
+    monkeypatch.setenv("SDB_DIALECT", "all")
+    with pytest.raises(UsageError, match="SDB_DIALECT=all"):
         count()
-    with pytest.raises(UsageError, match="missing is 'never'"):
-        count(missing="never")
+    with pytest.raises(UsageError, match="dialect is 'never'"):
+        count(dialect="never")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("SET missing = keep", "SET needs a query behind it"),
-        ("SET missing = some; SELECT 1", "missing is keep or drop"),
+        ("SET dialect = standard", "SET needs a query behind it"),
+        ("SET dialect = some; SELECT 1", "dialect is standard or sneller"),
         ("SET threads = 1; SELECT 1", "there is no setting threads"),
-        ("SET missing keep; SELECT 1", "'=' is expected, not 'keep'"),
-        ("SET missing = keep SELECT 1", "';' is expected, not SELECT"),
+        ("SET dialect sneller; SELECT 1", "'=' is expected, not 'sneller'"),
+        ("SET dialect = standard SELECT 1", "';' is expected, not SELECT"),
     ],
 )
 def test_31_5_what_set_refuses(text: str, message: str) -> None:
@@ -366,9 +365,8 @@ def test_31_5_what_set_refuses(text: str, message: str) -> None:
 
 
 def test_31_5_a_setting_is_part_of_the_statement() -> None:
-    text = (
-        "SET missing = keep; SELECT a FROM t ORDER BY a ASC NULLS FIRST, b DESC, c ASC NULLS LAST"
-    )
+    order = "ORDER BY a ASC NULLS FIRST, b DESC, c ASC NULLS LAST"
+    text = f"SET dialect = standard; SELECT a FROM t {order}"
     statement = parse(text)
     assert printer.statement(statement) == text
     assert [(key.nulls_first, key.nulls_last) for key in statement.select.order_by] == [
@@ -376,14 +374,18 @@ def test_31_5_a_setting_is_part_of_the_statement() -> None:
         (False, False),
         (False, True),
     ]
-    assert (alone("SET missing = keep;"), alone(text), alone("SELECT 1")) == ("keep", None, None)
+    assert (alone("SET dialect = standard;"), alone(text), alone("SELECT 1")) == (
+        "standard",
+        None,
+        None,
+    )
 
 
 def test_31_5_explain_tells(few: Path) -> None:
     query = "EXPLAIN SELECT DISTINCT k FROM few"
-    ((row,), _), ((other,), _) = _ask(few, query, "keep"), _ask(few, query, "drop")
-    assert row["plan"].startswith("MISSING keep\n")
-    assert not other["plan"].startswith("MISSING")
+    ((row,), _), ((other,), _) = _ask(few, query, "sneller"), _ask(few, query, "standard")
+    assert row["plan"].startswith("DIALECT sneller\n")
+    assert not other["plan"].startswith("DIALECT")
 
 
 def test_31_5_scans_answer_where_all_rows_have_the_keys(few: Path) -> None:
@@ -395,10 +397,10 @@ def test_31_5_scans_answer_where_all_rows_have_the_keys(few: Path) -> None:
         ("SELECT DATE_TRUNC(DAY, t) AS d, COUNT(*) AS c FROM few GROUP BY d", False),
         ("SELECT DATE_TRUNC(DAY, i) AS d, COUNT(*) AS c FROM few GROUP BY d", False),
     ):
-        answers = Answers(few, f"SET missing = keep; {query}")
+        answers = Answers(few, f"SET dialect = standard; {query}")
         assert answers.by_scans() is is_native, query
-        assert Answers(few, query).by_scans(), query
-        assert not Answers(few, f"SET missing = keep; {query}", blind=True).by_scans(), query
+        assert Answers(few, f"SET dialect = sneller; {query}").by_scans(), query
+        assert not Answers(few, f"SET dialect = standard; {query}", blind=True).by_scans(), query
 
 
 def test_31_5_statements_that_change_tables(few: Path, tmp_path: Path) -> None:
@@ -413,22 +415,22 @@ def test_31_5_statements_that_change_tables(few: Path, tmp_path: Path) -> None:
         with sdb.sql(f"SELECT COUNT(*) AS n FROM db.{name}", root=str(tmp_path)) as result:
             return next(iter(result))["n"], len(reported)
 
-    assert copied("a", "{0}") == (3, 1)
-    assert copied("b", "SET missing = keep; {0}; SET missing = drop") == (4, 0)
-    assert copied("c", "SET missing = keep; SET missing = drop; {0}") == (3, 1)
-    assert copied("d", "{0}", missing="keep") == (4, 0)
+    assert copied("a", "{0}") == (4, 0)
+    assert copied("b", "SET dialect = standard; {0}; SET dialect = sneller") == (4, 0)
+    assert copied("c", "SET dialect = standard; SET dialect = sneller; {0}") == (3, 1)
+    assert copied("d", "{0}", dialect="standard") == (4, 0)
     with pytest.raises(UsageError):
-        copied("e", "{0}", missing="no")
-    db = sdb.connect(tmp_path, missing="keep")
+        copied("e", "{0}", dialect="no")
+    db = sdb.connect(tmp_path, dialect="standard")
     with db.sql(source) as result:
         assert len(list(result)) == 4
-    with db.sql(source, missing="drop") as result:
+    with db.sql(source, dialect="sneller") as result:
         assert len(list(result)) == 3
     db.execute(f"INSERT INTO db.a {source}")
     with db.sql("SELECT COUNT(*) AS n FROM db.a") as result:
-        assert next(iter(result)) == {"n": 7}
+        assert next(iter(result)) == {"n": 8}
     with pytest.raises(UsageError):
-        sdb.connect(tmp_path, missing="no")
+        sdb.connect(tmp_path, dialect="no")
 
 
 @pytest.mark.parametrize(
@@ -478,11 +480,11 @@ def test_31_5_statements_that_change_tables(few: Path, tmp_path: Path) -> None:
     ],
 )
 def test_31_5_what_is_left_out_is_told(few: Path, query: str, notes: list[str]) -> None:
-    _, reported = _ask(few, query, "drop")
+    _, reported = _ask(few, query, "sneller")
     assert len(reported) == len(notes), reported
     for line, part in zip(reported, notes, strict=True):
         assert part in line
-    assert _ask(few, query, "keep")[1] == []
+    assert _ask(few, query, "standard")[1] == []
 
 
 def test_rows_of_a_path_that_all_have_are_not_tested(tmp_path: Path) -> None:
@@ -494,7 +496,7 @@ def test_rows_of_a_path_that_all_have_are_not_tested(tmp_path: Path) -> None:
 
     def tests(key: str, **options: bool) -> bool:
         query = f"EXPLAIN SELECT {key}, MAX(k || '') AS m FROM t GROUP BY {key}"
-        with sdb.sql(query, root=str(tmp_path), **options) as result:
+        with sdb.sql(query, root=str(tmp_path), dialect="sneller", **options) as result:
             return "nextval" in str(list(result))
 
     assert [tests(key) for key in ("i", "k", "n", "n.x", "i + 1", "k || '!'")] == [
@@ -503,7 +505,7 @@ def test_rows_of_a_path_that_all_have_are_not_tested(tmp_path: Path) -> None:
     # Metadata that is not trusted to leave out rows is not trusted here either.
     assert tests("i", prune=False)
     query = "SELECT a.i, b.i AS j FROM t a LEFT JOIN t b ON a.i + 4 = b.i ORDER BY j IS NULL, a.i"
-    with sdb.sql(query, root=str(tmp_path)) as result:
+    with sdb.sql(query, root=str(tmp_path), dialect="sneller") as result:
         assert list(result)[:3] == [{"i": 0, "j": 4}, {"i": 1, "j": 5}, {"i": 2}]
         assert result.notes == []
 

@@ -97,7 +97,8 @@ def test_neither_engine_nor_arrow_is_imported(tmp_path: Path, query: str, fmt: s
         "atexit.register(lambda: print('loaded:', *(heavy & set(sys.modules)), file=sys.stderr))\n"
         "main()"
     )
-    args = [sys.executable, "-c", code, "query", "--root", str(tmp_path), "--fmt", fmt, query]
+    args = [sys.executable, "-c", code, "query", "--dialect", "sneller"]
+    args += ["--root", str(tmp_path), "--fmt", fmt, query]
     done = subprocess.run(args, capture_output=True, check=True)
     assert done.stdout
     # Rows without a key may be told of in front.

@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _rows(folder: Path, query: str) -> list[dict[str, Any]]:
     for name in TABLES:
         query = query.replace(f"@{name}", f"read_file('{name}.zion')")
-    with sdb.sql(query, root=str(folder), threads=1, typed=False) as result:
+    with sdb.sql(query, root=str(folder), threads=1, typed=False, dialect="sneller") as result:
         return [json.loads(line) for line in b"".join(result.lines()).splitlines()]
 
 

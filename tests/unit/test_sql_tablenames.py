@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _rows(folder: Path, query: str) -> list[dict[str, Any]]:
-    with sdb.sql(query, root=str(folder), threads=1, missing="keep") as result:
+    with sdb.sql(query, root=str(folder), threads=1, dialect="standard") as result:
         return [dict(row) for row in result]
 
 

@@ -307,7 +307,7 @@ def test_31_1_missing_null_and_mixed_types(folder: Path, item: str, expected: li
         query = f"SELECT i, y.b AS x FROM ({inner}) ORDER BY i"
     else:
         query = f"SELECT i, {item} AS x FROM mixed ORDER BY i"
-    with sdb.sql(query, root=str(folder), typed=False) as result:
+    with sdb.sql(query, root=str(folder), typed=False, dialect="sneller") as result:
         rows = [json.loads(line) for line in b"".join(result.lines()).splitlines()]
     assert [row.get("x", _NO) for row in rows] == expected
 

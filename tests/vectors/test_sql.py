@@ -57,7 +57,9 @@ def packed(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("vector", vectors_of_queries(), ids=lambda vector: vector["id"])
 def test_answer(vector: dict[str, Any], packed: Path) -> None:
-    with sdb.sql(vector["sql"], root=str(packed), threads=1, typed=False) as result:
+    with sdb.sql(
+        vector["sql"], root=str(packed), threads=1, typed=False, dialect="sneller"
+    ) as result:
         lines = b"".join(result.lines()).decode().splitlines()
     rows, expected = rows_of(lines), vector.get("clean", vector["rows"])
     same = is_answer(rows, vector)

@@ -30,7 +30,7 @@ OPENED = {"error-192"}
 
 def _run(folder: Path, query: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [*COMMAND, "query", query],
+        [*COMMAND, "query", "--dialect", "sneller", query],
         cwd=folder,
         env=environment(),
         capture_output=True,

@@ -34,7 +34,7 @@ def lake(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rows(text: str, root: Path) -> Counter[str]:
     """Return the rows of a query with their types, whatever their order."""
     stream = io.BytesIO()
-    with sdb.sql(text, root=str(root), threads=1) as result:
+    with sdb.sql(text, root=str(root), threads=1, dialect="sneller") as result:
         result.write(stream, "ion-text")
     return Counter(stream.getvalue().decode().splitlines())
 

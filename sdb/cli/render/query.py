@@ -166,8 +166,8 @@ def explain(result: Result, *, as_json: bool, root: str = "") -> None:
     )
     if explained["order"]:
         output.say(f"they are read {explained['order']}")
-    if explained["missing"] == "keep":
-        output.say("missing = keep: rows without a key are kept")
+    if explained["dialect"] != "standard":
+        output.say(f"the dialect is {explained['dialect']}")
     for note in explained["notes"]:
         output.say(output.plain(note))
 

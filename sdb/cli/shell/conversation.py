@@ -30,7 +30,7 @@ class Settings:
     root: str  # folder or URL that paths of tables start at
     threads: int | None = None  # threads of each query
     memory_bytes: int | None = None  # memory of each query
-    missing: str | None = None  # what becomes of rows without a key
+    dialect: str | None = None  # what its SQL means
 
 
 class Session:
@@ -68,9 +68,8 @@ class Session:
         mode = alone(text)
         if mode is None:
             return False
-        self._settings = replace(self._settings, missing=mode)
-        what = "kept" if mode == "keep" else "left out"
-        output.say(f"rows without a key are {what}", to=sys.stderr)
+        self._settings = replace(self._settings, dialect=mode)
+        output.say(f"the dialect is {mode}", to=sys.stderr)
         return True
 
     def _query(self, text: str) -> None:
@@ -85,7 +84,7 @@ class Session:
                 root=settings.root,
                 threads=settings.threads,
                 memory_bytes=settings.memory_bytes,
-                missing=settings.missing,
+                dialect=settings.dialect,
                 typed=False,
                 progress=meter,
             )

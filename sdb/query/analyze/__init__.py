@@ -18,7 +18,7 @@ module           holds
 `calendar`       time functions of constants
 `folding`        constants in the place of what they decide
 `windows`        window functions: arguments, orders, frames, QUALIFY
-`missingrows`    rows without a key: left out, or kept
+`dialects`       which dialect a statement is in
 `fills`          times between which FILL makes buckets
 `check`          all checks of a statement, in order
 ===============  ==========================================================

@@ -57,7 +57,6 @@ class SqlContext:
     # Keys of joins: the scan, the path and the note on rows without it, should there be any
     join_keys: list[tuple[ScanNode, Fields, str]] = field(default_factory=list)
     keeps_missing: bool = False  # whether rows without a key stay, as in standard SQL
-    has_kept: bool = False  # whether a key has been met without which rows stay
     _names: int = 0
 
     def name(self, prefix: str) -> str:
@@ -85,9 +84,7 @@ class SqlContext:
 
     def leaves_out(self, key: Value) -> bool:
         """Return whether rows without a key are left out."""
-        is_optional = bool(key.mask & MISSING)
-        self.has_kept |= is_optional and self.keeps_missing
-        return is_optional and not self.keeps_missing
+        return bool(key.mask & MISSING) and not self.keeps_missing
 
     def reason(self, note: str) -> int:
         """Return the number of a note on rows without a key."""

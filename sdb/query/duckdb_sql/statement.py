@@ -39,7 +39,6 @@ class Translation:
     columns: tuple[Column, ...]  # what the columns of the result mean
     # Notes on rows without a key, should there be any, by number
     left_out: tuple[str, ...] = ()
-    has_kept: bool = False  # whether rows without a key stay, should there be any
     # Keys of joins: the scan, the path and the note on rows without it, should there be any
     join_keys: tuple[tuple[ScanNode, Fields, str], ...] = ()
 
@@ -61,7 +60,7 @@ def translate(
     def plan(node: ast.Select, scope: Scope | None) -> Query:
         return select(node, scope, context)
 
-    context = SqlContext(datasets, holds, plan, keeps_missing=statement.missing == "keep")
+    context = SqlContext(datasets, holds, plan, keeps_missing=statement.dialect != "sneller")
     uses = Counter(
         node.expr.name
         for node in nodes(statement)
@@ -90,7 +89,6 @@ def translate(
         frozenset(_NATIVE.findall(sql)),
         columns,
         tuple(context.left_out),
-        context.has_kept,
         tuple(context.join_keys),
     )
 

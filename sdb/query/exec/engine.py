@@ -176,7 +176,7 @@ def _counted(count: Count) -> Execution:
 
 
 def _explained(statement: ast.Statement, plan: Translation, chosen: Operation | None) -> Execution:
-    lines = ["MISSING keep"] if statement.missing == "keep" else []
+    lines = [f"DIALECT {statement.dialect}"] if statement.dialect == "sneller" else []
     text = "\n".join([*lines, *steps(plan.scans, chosen, plan.sql)])
     name = {"list": "plan-lines", "gv": "graphviz"}.get(str(statement.explain), "plan")
     columns = (Column("query", {"s": 0}, STRING), Column(name, {"s": 1}, STRING))
@@ -233,7 +233,6 @@ def _executed(
             connection.interrupt()
 
     result = Execution(columns or plan.columns, relation, None, tuple(scans), interrupt)
-    result.has_kept = plan.has_kept
     result.left_out = lambda: [*left_out.notes(), *unjoined.notes()]
     if at:
         result.seen = DropCount(scans[0], list(at), plan.scans[0])

@@ -35,8 +35,7 @@ class Execution:
     left_out: Callable[[], list[str]] = list
     # Returns what readers of the rows should know of them, as far as it is known by then
     notes: Callable[[], list[str]] = list
-    missing: str = "drop"  # what becomes of rows without a key
-    has_kept: bool = False  # whether such rows stay, should there be any
+    dialect: str = "standard"
     # What readers of the plan should know besides
     remarks: list[str] = field(default_factory=list)
     # Finds out the rows themselves when they are first asked for; `reader` and `values` are

@@ -98,7 +98,7 @@ def _chosen(
     node = statement.select
     if statement.with_ or statement.unions or node.distinct or not node.sources:
         raise Unsuited
-    rows = _Rows(node, datasets, schema_of, keeps_missing=statement.missing == "keep")
+    rows = _Rows(node, datasets, schema_of, keeps_missing=statement.dialect != "sneller")
     is_group = is_grouped(node)
     is_other = node.grouping_sets or node.fill is not None or node.ties
     if is_other or node.having is not None or (is_group and node.star) or has_windows(node):

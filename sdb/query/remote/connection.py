@@ -69,11 +69,9 @@ class RemoteConnection(Connection):
     * ``transport``: The connections to the server.
     """
 
-    def __init__(self, transport: Transport, *, missing: str | None = None) -> None:
-        if missing is not None:
-            raise refused("missing=", "the server has no such member", "SET missing = keep; ...")
+    def __init__(self, transport: Transport, *, dialect: str | None = None) -> None:
         self.transport = transport
-        self._defaults = {}
+        self._defaults = {} if dialect is None else {"dialect": dialect}
 
     @property
     def root(self) -> TableRoot:
@@ -279,14 +277,14 @@ class RemoteConnection(Connection):
         for statements in transactions:
             texts = [statement.text.strip().rstrip(";") for statement in statements]
             joined = texts[0] if len(texts) == 1 else f"BEGIN; {'; '.join(texts)}; COMMIT;"
-            missing = {statement.missing for statement in statements} - {""}
+            dialects = {statement.dialect for statement in statements} - {""}
             members = {
                 "sql": joined,
                 "params": _params_of(texts, params),
                 "author": options.get("author", ""),
                 "message": options.get("message", ""),
                 "dry_run": options.get("dry_run", False),
-                "missing": next(iter(missing), options.get("missing") or ""),
+                "dialect": next(iter(dialects), options.get("dialect") or ""),
             }
             is_alone = isinstance(statements[0].write, _WITHOUT_ID)
             key = {} if is_alone else {"idempotency-key": txn_id or new_uid()}
@@ -359,8 +357,8 @@ def _query_members(text: str, options: Mapping[str, Any]) -> dict[str, object]:
         is_default = value is None or value is False
         if name == "prune" and value is not True:
             raise refused("prune=False", "the server decides what it reads")
-        if name in {"strict", "missing", "tables"} and not is_default:
-            raise refused(f"{name}=", "the server has no such member", "SET missing = keep; ...")
+        if name in {"strict", "tables"} and not is_default:
+            raise refused(f"{name}=", "the server has no such member")
     params = dict(options.get("params") or {})
     if any(not _is_plain(value) for value in params.values()):
         # JSON has no times: these are written into the statement.
@@ -378,6 +376,7 @@ def _query_members(text: str, options: Mapping[str, Any]) -> dict[str, object]:
         "until": _time(options.get("until")),
         "time_field": field or "",
         "at": options.get("at") or "",
+        "dialect": options.get("dialect") or "",
     }
     return {name: value for name, value in members.items() if value not in ("", {})}
 

@@ -23,8 +23,8 @@ def facts(result: Result, root: str = "") -> dict[str, Any]:
 
     Returns: JSON values: for each table of the query its packfiles, for each of them the blocks to
     read, as half-open ranges, and what each comparison of the condition says. `order` tells how it
-    is that not all of them will be; it is empty when they will. `missing` tells what becomes of
-    rows without a key.
+    is that not all of them will be; it is empty when they will. `dialect` is that of the
+    query.
     """
     reading = result.reading
     return {
@@ -51,7 +51,7 @@ def facts(result: Result, root: str = "") -> dict[str, Any]:
             for table in result.tables
         ],
         "order": result.note,
-        "missing": result.missing,
+        "dialect": result.dialect,
         "notes": [*result.notes, *result.remarks, *advice(result.tables, root=root)],
         "files": reading.files,
         "all_files": reading.all_files,

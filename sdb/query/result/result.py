@@ -158,9 +158,9 @@ class Result:
         self._result.notes = lambda: [change(line) for line in lines()]
 
     @property
-    def missing(self) -> str:
-        """``keep`` if rows without a key were kept, or ``drop``; see :func:`sdb.sql`."""
-        return self._result.missing
+    def dialect(self) -> str:
+        """What the query was taken for: ``standard`` or ``sneller``, see :func:`sdb.sql`."""
+        return self._result.dialect
 
     @property
     def remarks(self) -> list[str]:

@@ -42,7 +42,7 @@ def pieces(stream: object, execution: Execution, notes: Callable[[], list[str]])
             [column.name, dict(column.lanes), column.types] for column in execution.columns
         ],
         "is_plan": execution.is_plan,
-        "missing": execution.missing,
+        "dialect": execution.dialect,
     }
     if any(column.declared is not None for column in execution.columns):
         head["declared"] = _declared(execution.columns)
@@ -110,7 +110,7 @@ def execution_of(file: BinaryIO, close: Callable[[], None]) -> Execution:
         interrupt=close,
         is_plan=lanes.head["is_plan"],
         notes=lambda: lanes.notes,
-        missing=lanes.head["missing"],
+        dialect=lanes.head["dialect"],
     )
     execution.on_close(close)
     return execution

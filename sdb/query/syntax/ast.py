@@ -292,5 +292,5 @@ class Statement(Node):
     described: Table | None = None  # the table of DESCRIBE or SUMMARIZE, which are no queries
     is_summary: bool = False  # whether it is SUMMARIZE
     recursive: tuple[str, ...] = ()  # names of entries of WITH that read their own rows
-    # What becomes of rows without a key: ``drop`` or ``keep``; empty where nothing was said
-    missing: str = ""
+    # ``standard`` or ``sneller``; empty where nothing was said
+    dialect: str = ""

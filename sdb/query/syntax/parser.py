@@ -66,7 +66,7 @@ class Parser(TableParser):
     def statement(self) -> ast.Statement:
         """Parse the whole text."""
         mode = settings.leading(self)
-        return replace(self._statement(), missing=mode) if mode else self._statement()
+        return replace(self._statement(), dialect=mode) if mode else self._statement()
 
     def _statement(self) -> ast.Statement:
         if shows.coming(self):

@@ -371,7 +371,7 @@ def _called(node: ast.CallTable) -> str:
 
 def statement(node: ast.Statement) -> str:
     """Write a whole query."""
-    words = [f"SET missing = {node.missing};"] if node.missing else []
+    words = [f"SET dialect = {node.dialect};"] if node.dialect else []
     if node.explain is not None:
         words.append(f"EXPLAIN AS {node.explain}")
     if node.with_:

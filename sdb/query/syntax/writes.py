@@ -285,7 +285,7 @@ class WriteStatement(Node):
     write: Write | Control  # what it does
     is_explained: bool = False  # whether EXPLAIN stands in front of it
     text: str = field(default="", compare=False, repr=False)  # the statement as it was written
-    missing: str = ""  # what becomes of rows without a key, where SET says so
+    dialect: str = ""  # where SET says so
 
 
 __all__ = [

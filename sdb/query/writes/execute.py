@@ -8,7 +8,7 @@ from typing import cast
 from sdb import bounds
 from sdb.errors import QueryError, UsageError
 from sdb.progress import silent
-from sdb.query.analyze import missingrows
+from sdb.query.analyze import dialects
 from sdb.query.analyze.params import bind
 from sdb.query.syntax import ast, visitor, writes
 from sdb.query.syntax.clauses import settings
@@ -42,7 +42,7 @@ def execute(  # noqa: PLR0913 - the command's options, by name
     dry_run: bool = False,
     threads: int | None = None,
     memory_bytes: int | None = None,
-    missing: str | None = None,
+    dialect: str | None = None,
     progress: Progress = silent,
     follow: Follow = nullcontext,
 ) -> list[Executed]:
@@ -72,9 +72,9 @@ def execute(  # noqa: PLR0913 - the command's options, by name
         Whether to count rows only, and write nothing.
     threads, memory_bytes : int, optional
         See :func:`sdb.sql`.
-    missing : str, optional
-        ``drop`` or ``keep``, see :func:`sdb.sql`; ``SET missing = keep;`` is for all statements
-        behind it.
+    dialect : str, optional
+        ``standard`` or ``sneller``, see :func:`sdb.sql`; ``SET dialect = sneller;`` is for all
+        statements behind it.
     progress : Progress
         Called with the number of bytes that were packed or rewritten.
     follow : callable
@@ -104,7 +104,7 @@ def execute(  # noqa: PLR0913 - the command's options, by name
     """
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)
-    missingrows.check(missing)
+    dialects.check(dialect)
     tables_root = root if isinstance(root, TableRoot) else table_root(root)
     transactions = [
         Transaction(
@@ -118,7 +118,7 @@ def execute(  # noqa: PLR0913 - the command's options, by name
             is_dry=_is_dry(group, dry_run),
             threads=threads,
             memory_bytes=memory_bytes,
-            missing=missing,
+            dialect=dialect,
             progress=progress,
             follow=follow,
         )
@@ -139,13 +139,13 @@ def execute_together(
     dry_run: bool = False,
     threads: int | None = None,
     memory_bytes: int | None = None,
-    missing: str | None = None,
+    dialect: str | None = None,
     **options: Any,  # noqa: ANN401 - others of a transaction
 ) -> Executed:
     """Carry out statements as one transaction; see :func:`execute`."""
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)
-    missingrows.check(missing)
+    dialects.check(dialect)
     if any(isinstance(statement.write, writes.Control) for statement in statements):
         raise UsageError("BEGIN and COMMIT inside a transaction")
     is_dry = _is_dry(statements, dry_run)
@@ -156,7 +156,7 @@ def execute_together(
             is_dry=is_dry,
             threads=threads,
             memory_bytes=memory_bytes,
-            missing=missing,
+            dialect=dialect,
             **options,
         )
     )
@@ -193,7 +193,7 @@ def _parsed(
     for text in texts:
         said = settings.alone(text)
         if said is None:
-            statements.append(replace(read(text), missing=mode))
+            statements.append(replace(read(text), dialect=mode))
         else:
             mode = said
     return statements

@@ -50,7 +50,7 @@ class QueryContext:
     # See :func:`sdb.query.writes.execute.execute`
     progress: Progress = silent
     follow: Follow = nullcontext
-    missing: str | None = None  # what becomes of rows without a key
+    dialect: str | None = None
 
     @contextmanager
     def run(
@@ -65,7 +65,7 @@ class QueryContext:
                 root=self.root,
                 threads=self.threads,
                 memory_bytes=self.memory_bytes,
-                missing=self.missing,
+                dialect=self.dialect,
                 known={**self.known, **(more or {})},
                 now_us=self.now_us,
             ) as result,

@@ -85,7 +85,7 @@ class Transaction:
     # See :func:`sdb.sql`
     threads: int | None = None
     memory_bytes: int | None = None
-    missing: str | None = None
+    dialect: str | None = None
     # See :func:`sdb.query.writes.execute.execute`
     progress: Progress = silent
     follow: Follow = nullcontext
@@ -433,7 +433,7 @@ class _Attempts:
             self._all.memory_bytes,
             self._all.progress,
             self._all.follow,
-            statement.missing or self._all.missing,
+            statement.dialect or self._all.dialect,
         )
         view = views[table.head]
         return StatementRunner(statement, view, context, self._id, self._all.is_dry, only)

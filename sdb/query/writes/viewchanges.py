@@ -66,7 +66,7 @@ def _check_alone(transaction: Transaction, statement: writes.WriteStatement) -> 
         raise UnsupportedError(f"{write.table.name}: a view has no branches")
     if write.table.database == versions.SYSTEM:
         raise UsageError(f"{write.table.name}: tables about tables have names like this")
-    if statement.missing and isinstance(write, writes.CreateView):
+    if statement.dialect and isinstance(write, writes.CreateView):
         hint = "SET it in front of the query that reads the view"
         raise UsageError("a view says nothing of missing keys", hint=hint)
 

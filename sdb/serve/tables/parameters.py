@@ -184,6 +184,6 @@ class ExecBody(msgspec.Struct, forbid_unknown_fields=True):
     author: Author = ""
     message: Message = ""
     dry_run: Annotated[bool, Meta(description="whether to count rows only")] = False
-    missing: Annotated[
-        Literal["", "keep", "drop"], Meta(description="what becomes of rows without a key")
+    dialect: Annotated[
+        Literal["", "standard", "sneller"], Meta(description="what SQL means; else `standard`")
     ] = ""

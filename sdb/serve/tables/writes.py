@@ -178,7 +178,7 @@ class Writes:
                     dry_run=asked.dry_run,
                     threads=self._settings.query_threads,
                     memory_bytes=self._settings.query_memory_bytes,
-                    missing=asked.missing or None,
+                    dialect=asked.dialect or None,
                     progress=check,
                     follow=follow,
                 )

@@ -13,9 +13,9 @@ from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     At,
+    Dialect,
     Force,
     Memory,
-    Missing,
     NoSafeCsv,
     Params,
     ProgressMode,
@@ -85,7 +85,7 @@ def command(
         bool, Option("--no-prune", help="Read all blocks, to check an answer without indexes.")
     ] = False,
     memory: Memory = None,
-    missing: Missing = None,
+    dialect: Dialect = None,
     strict: Strict = False,
     threads: Threads = None,
     force: Force = False,
@@ -105,7 +105,7 @@ def command(
     started, location = time.perf_counter(), root or context.obj or ""
     server = server_of(context, root)
     if server is not None:
-        refuse_options(explain=explain, no_prune=no_prune, strict=strict, missing=missing)
+        refuse_options(explain=explain, no_prune=no_prune, strict=strict, dialect=dialect)
     output.prepare(verbose=verbose)
     query.allow_many_files()
     since, until = period(since, until)
@@ -118,7 +118,7 @@ def command(
             params=sql_params(param),
             threads=threads,
             memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
-            missing=missing,
+            dialect=dialect,
             prune=not no_prune,
             strict=strict,
             since=since,

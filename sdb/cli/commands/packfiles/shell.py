@@ -6,7 +6,7 @@ import sys
 
 from sdb import bounds, formats
 from sdb.cli import output
-from sdb.cli.options import Missing, Threads
+from sdb.cli.options import Dialect, Threads
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render import query
 from sdb.errors import UsageError
@@ -38,7 +38,7 @@ def command(
         str | None,
         Option(metavar="SIZE", bounds=bounds.MEMORY, help="Memory limit of a query, as 2GiB."),
     ] = None,
-    missing: Missing = None,
+    dialect: Dialect = None,
     threads: Threads = None,
 ) -> None:
     r"""Run queries one after the other, typed or from a pipe.
@@ -47,16 +47,16 @@ def command(
     semicolon. \? lists commands such as \d and \x.
     """
     from sdb.cli.shell.conversation import Session, Settings
-    from sdb.query.analyze.missingrows import check
+    from sdb.query.analyze.dialects import check
 
     output.prepare()
     query.allow_many_files()
     form, _ = query.form(fmt, "-")
     if form not in formats.TEXTS:
         raise UsageError(f"the shell shows text, not {form}", hint="sdb query -o FILE")
-    check(missing)
+    check(dialect)
     limit = None if memory is None else bounds.MEMORY.read(memory)
-    session = Session(Settings(root or context.obj or "", threads, limit, missing), form)
+    session = Session(Settings(root or context.obj or "", threads, limit, dialect), form)
     if sys.stdin is not None and sys.stdin.isatty():
         _converse(session)
     else:

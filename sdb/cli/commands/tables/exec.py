@@ -15,10 +15,10 @@ from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
+    Dialect,
     DryRun,
     Memory,
     Message,
-    Missing,
     Params,
     ProgressMode,
     Quiet,
@@ -66,7 +66,7 @@ def command(
     param: Params = None,
     root: Root = None,
     memory: Memory = None,
-    missing: Missing = None,
+    dialect: Dialect = None,
     threads: Threads = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
@@ -113,7 +113,7 @@ def command(
             dry_run=dry_run,
             threads=threads,
             memory_bytes=memory_bytes,
-            missing=missing,
+            dialect=dialect,
             progress=meter,
         )
     if as_json:

@@ -1,4 +1,4 @@
-"""Terms of ORDER BY where rows without a key stay: `missing = keep`."""
+"""Terms of ORDER BY of the dialect `standard`: no row falls out."""
 
 from __future__ import annotations
 

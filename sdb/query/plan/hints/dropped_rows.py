@@ -39,7 +39,7 @@ def left_out(
     number, where it is known.
     """
     select = statement.select
-    opened = [] if statement.missing == "keep" else only_table(statement, packs)
+    opened = [] if statement.dialect != "sneller" else only_table(statement, packs)
     is_cut = is_cut or select.where is not None
     lines = []
     for expr, keeps in _keys(select) if opened else ():
@@ -119,7 +119,7 @@ def _only_source(statement: ast.Statement) -> ast.Source | None:
 
 def watched(statement: ast.Statement) -> list[Fields]:
     """Return paths of which rows without them are left out, to be counted while rows are read."""
-    if _only_source(statement) is None or statement.missing == "keep":
+    if _only_source(statement) is None or statement.dialect != "sneller":
         return []
     select = statement.select
     paths = [_watched_path(expr, select) for expr, _ in _keys(select)]

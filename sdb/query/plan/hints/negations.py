@@ -26,7 +26,7 @@ def denied(statement: ast.Statement, packs: Packs) -> list[str]:
     part of it asks about the path, too; none where rows without a value are kept, as it is meant
     as in standard SQL then.
     """
-    if statement.missing == "keep":
+    if statement.dialect != "sneller":
         return []
     lines: dict[str, None] = {}
     withs = {name for name, _ in statement.with_}

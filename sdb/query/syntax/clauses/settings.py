@@ -1,4 +1,4 @@
-"""``SET missing = keep;`` in front of a query, or as a statement of its own."""
+"""``SET dialect = sneller;`` in front of a query, or as a statement of its own."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.syntax.lexer import Token
 
-MODES = ("drop", "keep")
-"""What may become of rows without a key."""
+DIALECTS = ("standard", "sneller")
+"""What SQL may mean."""
 
-_HOW = "SET missing = keep; or SET missing = drop;"
+_HOW = "SET dialect = standard; or SET dialect = sneller;"
 
 
 def leading(cursor: Cursor) -> str:
     """Parse the settings in front of a query.
 
-    Returns: What becomes of rows without a key; empty without a SET.
+    Returns: The dialect; empty without a SET.
     """
     mode = ""
     while _is_setting(cursor.token):
@@ -38,8 +38,8 @@ def alone(text: str) -> str | None:
 
     Examples
     --------
-    >>> alone("SET missing = keep"), alone("SELECT 1")
-    ('keep', None)
+    >>> alone("SET dialect = sneller"), alone("SELECT 1")
+    ('sneller', None)
     """
     cursor = Cursor(text)
     if not _is_setting(cursor.token):
@@ -57,17 +57,17 @@ def _setting(cursor: Cursor) -> str:
     cursor.lexer.at_setting = True
     cursor.advance()
     name = cursor.token
-    if name.kind not in {"ID", "MISSING"}:
+    if name.kind != "ID":
         raise cursor.unexpected("ID")
     cursor.advance()
-    if str(name.value).lower() != "missing":
+    if str(name.value).lower() != "dialect":
         raise cursor.fault(f"there is no setting {name.value}", name, hint=_HOW)
     if not cursor.accept("EQ", "TO"):
         raise cursor.unexpected("EQ")
     value = cursor.token
     mode = str(value.value).lower() if value.kind in {"ID", "STRING"} else ""
-    if mode not in MODES:
-        raise cursor.fault("missing is keep or drop", value, hint=_HOW)
+    if mode not in DIALECTS:
+        raise cursor.fault("dialect is standard or sneller", value, hint=_HOW)
     cursor.advance()
     if not cursor.at("$end"):
         cursor.expect(";")

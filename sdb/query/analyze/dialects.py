@@ -1,0 +1,61 @@
+"""The dialect of a statement: `standard`, or the original's meaning, `sneller`.
+
+The nearest to the statement counts: its own SET, then the option of the call or command, then
+the variable of the environment, which settings of files become.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sdb.errors import UsageError
+from sdb.query.syntax.clauses.settings import DIALECTS
+from sdb.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.syntax import ast
+
+VARIABLE = "SDB_DIALECT"
+STANDARD, SNELLER = DIALECTS
+
+
+def settled(statement: ast.Statement, option: str | None = None) -> ast.Statement:
+    """Return a statement that says its dialect.
+
+    Raises
+    ------
+    UsageError
+        The option or the variable is neither ``standard`` nor ``sneller``.
+    """
+    check(option)
+    return replace(statement, dialect=statement.dialect or option or _of_environment() or STANDARD)
+
+
+def check(option: str | None) -> None:
+    """Require that an option is one of the dialects, or none.
+
+    Raises
+    ------
+    UsageError
+        It is something else.
+    """
+    if option is not None and option not in DIALECTS:
+        raise UsageError(f"dialect is {option[:40]!r}", expected="standard or sneller")
+
+
+def is_by_setting(statement: ast.Statement, option: str | None) -> bool:
+    """Return whether nothing but the environment says that the dialect is the original's."""
+    return not (statement.dialect or option) and _of_environment() == SNELLER
+
+
+def note() -> str:
+    """Say which dialect it is although the query does not tell."""
+    return f"note: the dialect is {SNELLER}: {VARIABLE} says so (see sdb config)"
+
+
+def _of_environment() -> str:
+    mode = os.environ.get(VARIABLE, "")
+    if mode and mode not in DIALECTS:
+        raise UsageError(f"{VARIABLE}={mode[:40]}", expected="standard or sneller")
+    return mode
