@@ -53,11 +53,9 @@ def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None: 
     if quiet:
         return
     _tell_others(name, synced)
-    if synced.retired:
-        packfiles = "packfile" if synced.retired == 1 else "packfiles"
-        _say(
-            f"{name}: {synced.retired:,} {packfiles} went: all rows are older than the table keeps"
-        )
+    if synced.retirement:
+        verb = "would go" if dry_run else "went"
+        _say(f"{name}: {synced.retirement} {verb}: older than the table keeps")
     if dry_run:
         for uri in synced.taken:
             _say(f"{name}: would take {uri}")

@@ -166,12 +166,16 @@ class Connection:
         """
         from sdb.table.definition.create import create_table, definition_of
         from sdb.table.definition.definition import Definition
+        from sdb.table.format.keys import TableKeys
+        from sdb.table.sync.retained import warn_of_flaw
 
         if not isinstance(definition, Definition):
             patterns = [definition] if isinstance(definition, str) else definition
             definition = definition_of(patterns, is_remote=self._root.store.is_remote)
         root = self._root.allowing(allow_inputs)
-        return create_table(root, *_split(name), definition, overwrite=overwrite)
+        stored = create_table(root, *_split(name), definition, overwrite=overwrite)
+        warn_of_flaw(root, TableKeys(*_split(name)), stored)
+        return stored
 
     def append(self, name: str, inputs: Inputs, **options: Unpack[AppendOptions]) -> Inserted:
         """Insert rows into a table, or into a branch of it; concurrent threads share a commit.

@@ -1,40 +1,43 @@
-"""Packfiles that a retention policy does not keep (T 13.4)."""
+"""Rows that a retention policy does not keep (T 13.4)."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import sdb
+from sdb.errors import SdbWarning
 from sdb.ion import instant_from_us
-from sdb.packfile.trailer.sparseindex import SparseIndex, build_indices
-from sdb.packfile.trailer.trailer import Block, Trailer
-from sdb.records import replace
+from sdb.packfile.read.reader import Packfile
+from sdb.progress import silent
 from sdb.store.memory import MemoryStore
 from sdb.table.catalog.handle import open_table
-from sdb.table.catalog.root import TableRoot
+from sdb.table.catalog.root import TableRoot, table_root
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
-from sdb.table.commit.environment import REAL
-from sdb.table.commit.objects import put_new
+from sdb.table.definition.cache import read_definition
 from sdb.table.definition.definition import Definition
 from sdb.table.format import limits
-from sdb.table.format.descriptor import Descriptor
-from sdb.table.format.keys import TableKeys
-from sdb.table.sync.retention import retire
+from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
+from sdb.table.packfiles.pack import pack_rows
+from sdb.table.sync import inputrows, oldrows, retention
+from sdb.table.sync.result import Retired
+from sdb.table.sync.retention import overdue, retire, rule_of
+from tests.table.retentionmodel import DAY_US, KEYS, NOW, NOW_US, Case, around, cases, play
 from tests.table.roots import LOCAL
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEYS = TableKeys("d", "t")
-DAY_US = 86_400_000_000
-NOW_US = 20_000 * DAY_US
-AROUND = replace(REAL, now_us=lambda: NOW_US)
+    from sdb.query.connected import Connection
+    from sdb.table.format.descriptor import Descriptor
+
+AROUND = around(0)
 
 
 def policy(text: str) -> Definition:
@@ -44,62 +47,131 @@ def policy(text: str) -> Definition:
 DAYS = policy('{"field": "at", "valid_for": "10d"}')
 
 
-def packed(root: TableRoot, number: int, ages: dict[str, int], constant: int | None) -> Descriptor:
-    """Make a packfile whose newest rows are so many days old, by field."""
-    key = f"{KEYS.folder}/data/{number}.zion"
-    times = {
-        (name,): (NOW_US - (age + 5) * DAY_US, NOW_US - age * DAY_US) for name, age in ages.items()
-    }
-    indices = build_indices([times])
-    day = {} if constant is None else {"at": instant_from_us(NOW_US - constant * DAY_US)}
-    trailer = Trailer(1, 100, "zion+zstd", 20, (Block(0, 1),), SparseIndex(1, day, indices))
-    return Descriptor(key, put_new(root, key, b"x"), 200, trailer)
+@settings(max_examples=20, deadline=None)
+@given(cases)
+def test_rows_go_by_their_own_time_alone(case: Case) -> None:
+    play(case)
 
 
-ages = st.dictionaries(st.sampled_from(["at", "other"]), st.integers(0, 30))
-made = st.tuples(ages, st.none() | st.integers(0, 30))
+OLD, YOUNG = NOW - timedelta(days=20), NOW - timedelta(days=1)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(made, min_size=1, max_size=14), st.integers(2, 6))
-def test_what_is_surely_too_old_goes_and_nothing_else(
-    chosen: list[tuple[dict[str, int], int | None]], inline: int
+@pytest.mark.parametrize("values", [(OLD, ..., OLD), (OLD, "noon", OLD), (OLD, None, OLD)])
+def test_a_retention_that_takes_the_range_of_times_for_that_of_rows_is_noticed(
+    values: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    case = Case((values,), 0.2, is_deleting=False, days=(0,), pad=0)
+    play(case)
+    monkeypatch.setattr(
+        oldrows._Look,
+        "_are_old",
+        lambda look, number: look._index.known_range(number)[1] < look._rule.limit_us,
+    )
+    with pytest.raises(AssertionError):
+        play(case)
+
+
+def packfiles(root: TableRoot) -> list[Descriptor]:
+    return list(open_table(root, "d", "t").descriptors())
+
+
+def table_of(*parts: list[dict[str, Any]], **options: Any) -> TableRoot:
     root = TableRoot("mem://r", MemoryStore(), LOCAL)
-    remaining, gone = [], []
+    for rows in parts:
+        done = pack_rows(root, KEYS, rows, rules=None, **options)
+        assert done.descriptor is not None
+        commit(root, KEYS, TableChange("insert", (done.descriptor,)), env=AROUND)
+    return root
+
+
+def test_blocks_without_old_rows_are_copied_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"at": OLD if n < 30 else YOUNG, "n": n, "pad": "x" * 300} for n in range(100)]
+    root = table_of(rows, align_bytes=512, block_bytes=1024)
+    (before,) = packfiles(root)
+    made: list[Any] = []
+    good = inputrows.rewrite
+    monkeypatch.setattr(
+        inputrows, "rewrite", lambda *args, **more: made.append(good(*args, **more)) or made[-1]
+    )
+    assert retire(root, KEYS, DAYS, env=AROUND) == Retired(0, 1, 30)
+    blocks = len(before.trailer.blocks)
+    assert blocks > 20
+    assert made[0].blocks_kept >= blocks * 2 // 3
+    assert [row["n"] for row in rows_in(root)] == list(range(30, 100))
+
+
+def rows_in(root: TableRoot) -> list[dict[str, Any]]:
+    packs = [whole_packfile(root, each, OpenObjects(1)) for each in packfiles(root)]
+    return [row for pack in packs for row in pack.rows(fields=["n"])]
+
+
+def test_packfiles_that_are_old_as_a_whole_go_without_a_look_at_their_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = table_of([{"at": OLD, "n": 1}] * 9, [{"at": YOUNG, "n": 2}])
+    monkeypatch.setattr(Packfile, "place_block", None)
+    assert retire(root, KEYS, DAYS, env=AROUND) == Retired(1, 0, 9)
+
+
+def test_a_constant_is_the_time_of_each_row() -> None:
+    root = table_of([{"n": 1}], constants={"at": instant_from_us(NOW_US - 20 * DAY_US)})
+    young = pack_rows(
+        root, KEYS, [{"n": 2}], rules=None, constants={"at": instant_from_us(NOW_US - DAY_US)}
+    )
+    text = pack_rows(root, KEYS, [{"n": 3}], rules=None, constants={"at": "2001-01-01"})
+    for done in (young, text):
+        assert done.descriptor is not None
+        commit(root, KEYS, TableChange("insert", (done.descriptor,)), env=AROUND)
+    assert retire(root, KEYS, DAYS, env=AROUND) == Retired(1, 0, 1)
+    assert [row["n"] for row in rows_in(root)] == [2, 3]
+
+
+def test_rows_without_a_time_go_only_where_some_row_has_one() -> None:
+    """A slip in the name of the field takes nothing."""
+    deleting = policy('{"field": "tmie", "valid_for": "10d", "without_time": "delete"}')
+    rows = [{"at": YOUNG, "n": 1} | {f"field{n}": n for n in range(200)}]
+    root = table_of(rows, rows)
+    assert not retire(root, KEYS, deleting, env=AROUND)
+
+
+def test_rows_of_packfiles_that_others_replaced_meanwhile_stay() -> None:
+    rows = [{"at": OLD, "n": 1}, {"at": YOUNG, "n": 2}]
+    root = table_of(rows, [*rows, {"at": YOUNG, "n": 3}])
+    handle = open_table(root, "d", "t")
+    rule = rule_of(handle, DAYS, NOW_US)
+    assert rule is not None
+    step = retention._Step(handle, list(overdue(handle, rule)), TableChange("retention"), silent)
+    first, _ = packfiles(root)
+    commit(root, KEYS, TableChange("delete", removed=frozenset({first.key})), env=AROUND)
+    assert step.commit("main", AROUND) == Retired(0, 1, 1)
+    assert [row["n"] for row in rows_in(root)] == [2, 3]
+
+
+def test_packfiles_of_old_lists_go_as_well() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits.USUAL, "inline_packfiles", inline)
-        for number, (item, constant) in enumerate(chosen):
-            packfile = packed(root, number, item, constant)
-            commit(root, KEYS, TableChange("insert", (packfile,)), env=AROUND)
-            age = item.get("at", constant)
-            (gone if age is not None and age > 10 else remaining).append(packfile.key)
-        before = len(chosen)
-        assert retire(root, KEYS, DAYS, env=AROUND) == len(gone)
-        handle = open_table(root, "d", "t")
-        assert [packfile.key for packfile in handle.descriptors()] == remaining
-        assert handle.state is not None
-        assert handle.state.version == before + bool(gone)
-        assert retire(root, KEYS, DAYS, env=AROUND) == 0
+        patch.setattr(limits.USUAL, "inline_packfiles", 3)
+        parts = [[{"at": NOW - timedelta(days=age), "n": age}] for age in (20, 1, 15, 2, 30, 3, 40)]
+        root = table_of(*parts)
+        assert retire(root, KEYS, DAYS, env=AROUND) == Retired(4, 0, 4)
+        assert [row["n"] for row in rows_in(root)] == [1, 2, 3]
         # The original could not go on after that: its tree had more times than lists.
-        for number in range(before, before + 2 * inline):
-            packfile = packed(root, number, {"at": 0}, None)
-            commit(root, KEYS, TableChange("insert", (packfile,)), env=AROUND)
-            remaining.append(packfile.key)
+        for number in range(100, 108):
+            done = pack_rows(root, KEYS, [{"at": NOW, "n": number}], rules=None)
+            assert done.descriptor is not None
+            commit(root, KEYS, TableChange("insert", (done.descriptor,)), env=AROUND)
+        assert [row["n"] for row in rows_in(root)] == [1, 2, 3, *range(100, 108)]
         handle = open_table(root, "d", "t")
-        assert [packfile.key for packfile in handle.descriptors()] == remaining
         spans = handle.index.indirect.spans(("at",), NOW_US - DAY_US, None)
         late = handle.descriptors(handle.index.indirect.refs[spans.start : spans.stop])
-        assert set(remaining[len(remaining) - 2 * inline :]) <= {packfile.key for packfile in late}
+        assert {each.key for each in packfiles(root)[-6:]} <= {each.key for each in late}
 
 
 @pytest.mark.parametrize(
     "text", ['{"field": "at"}', '{"field": "at", "valid_for": "0d"}', '{"valid_for": "1d"}']
 )
 def test_defect_8_1_a_policy_without_a_time_or_field_keeps_everything(text: str) -> None:
-    root = TableRoot("mem://r", MemoryStore(), LOCAL)
-    commit(root, KEYS, TableChange("insert", (packed(root, 0, {"at": 30}, None),)))
-    assert retire(root, KEYS, policy(text), env=AROUND) == 0
+    root = table_of([{"at": OLD}])
+    assert not retire(root, KEYS, policy(text), env=AROUND)
 
 
 def test_a_sync_retires_and_takes_nothing_again(tmp_path: Path) -> None:
@@ -124,3 +196,56 @@ def test_a_sync_retires_and_takes_nothing_again(tmp_path: Path) -> None:
         "file://in/1.json",
     ]
     assert table.validate().ok
+
+
+def with_policy(folder: Path, rows: list[dict[str, Any]], **policy: Any) -> Connection:
+    """Make a table by a sync of one input."""
+    (folder / "in").mkdir()
+    (folder / "in/1.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    db = sdb.connect(folder)
+    definition = {"input": [{"pattern": "file://in/*.json"}], "retention_policy": policy}
+    db.create("d.t", Definition.parse(json.dumps(definition)))
+    db.sync("d.t")
+    return db
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        ({"time": "2026-11-01T00:00:00Z"}, 'no row of d.t has "tmie".* did you mean time'),
+        ({"tmie": 17}, "no row of d.t has a time at tmie, but int"),
+    ],
+)
+def test_a_field_in_which_no_row_has_a_time_is_told(
+    row: dict[str, Any], text: str, tmp_path: Path
+) -> None:
+    with pytest.warns(SdbWarning, match=text):
+        db = with_policy(tmp_path, [row], field="tmie", valid_for="10y")
+    with pytest.warns(SdbWarning, match=text):
+        db.create("d.t", read_definition(table_root(db.root.location), KEYS), overwrite=True)
+    (need,) = db.status("d.t")[0].needs
+    assert need.action == "retention"
+    assert re.search(text, need.text)
+
+
+def test_status_tells_how_old_rows_are_and_which_have_no_time(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"at": "2001-01-01T00:00:00Z"}, {"at": 7}, {"n": 1}, {"n": 2}]
+    db = with_policy(tmp_path, rows, field="at", valid_for="10y")
+    (status,) = db.status("d.t")
+    assert status.facts["retention"] == {
+        "field": "at",
+        "valid_for": "10y",
+        "without_time": "keep",
+        "oldest_at": "2001-01-01T00:00:00Z",
+        "rows_without_field": 2,
+        "other_types": ["int"],
+        "flaw": None,
+    }
+    assert (status.facts["rows_overdue"], status.facts["packfiles_overdue"]) == (1, 1)
+    assert [need.action for need in status.needs] == ["retention"]
+    foreseen = db.sync("d.t", dry_run=True)
+    assert (foreseen.retired, foreseen.retired_rewritten, foreseen.retired_rows) == (0, 1, 1)
+    done = db.sync("d.t")
+    assert (done.retired, done.retired_rewritten, done.retired_rows) == (0, 1, 1)
+    assert sorted(db.table("d.t").to_arrow()["n"].drop_null().to_pylist()) == [1, 2]
+    assert db.status("d.t")[0].needs == ()

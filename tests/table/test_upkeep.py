@@ -20,7 +20,6 @@ from sdb.store.faults import Fault
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import table_root
 from sdb.table.format.keys import TableKeys
-from sdb.table.sync import retention
 from sdb.table.upkeep import lock as locking
 from sdb.table.upkeep.actions import Action, Request
 from sdb.table.upkeep.budget import Budget
@@ -139,22 +138,8 @@ def retired(db: Connection) -> list[int]:
     return [number for number in numbers(db) if number >= 100]
 
 
-def test_retention_takes_packfiles_whose_rows_are_all_old(db: Connection) -> None:
-    assert retired(db) == [100, 100, 101, 130]
-
-
-def test_retention_of_packfiles_with_young_rows_is_noticed(
-    db: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The test above finds a retention that goes by the oldest row."""
-    good = retention._is_over
-
-    def is_over(descriptor: Any, path: Any, limit_us: int) -> bool:
-        index = descriptor.trailer.sparse.indices.get(path)
-        return (index is not None and index.first_us < limit_us) or good(descriptor, path, limit_us)
-
-    monkeypatch.setattr(retention, "_is_over", is_over)
-    assert retired(db) != [100, 100, 101, 130]
+def test_retention_takes_rows_by_their_own_time(db: Connection) -> None:
+    assert retired(db) == [100, 100, 101]
 
 
 def test_compaction_needs_room(db: Connection) -> None:

@@ -9,7 +9,7 @@ from sdb.packfile.trailer.fieldcounts import field_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.packfile.trailer.trailer import Trailer
@@ -39,6 +39,20 @@ def warn_unknown(
     UsageError
         There is such a path, and `strict` is set.
     """
+    for text, hint in unknown(paths, files, of=of, top_only=top_only):
+        if strict:
+            raise UsageError(text, hint=hint)
+        notes.warn(f"{text}; {hint}" if hint else text)
+
+
+def unknown(
+    paths: Iterable[FieldPath],
+    files: Sequence[tuple[str, Trailer]],
+    *,
+    of: str = "",
+    top_only: bool = False,
+) -> Iterator[tuple[str, str | None]]:
+    """Yield what :func:`warn_unknown` warns of: that no row has a path, and what may be meant."""
     filled = [(name, trailer) for name, trailer in files if trailer.blocks]
     if not filled:
         return
@@ -48,10 +62,7 @@ def warn_unknown(
             others = f" and {len(filled) - 1:,} more" if len(filled) > 1 and not of else ""
             shown = f'"{path[0]}"' if len(path) == 1 else field_name(path)
             text = f"no row of {of or filled[0][0]}{others} has {shown}"
-            hint = f"did you mean {meant}?" if meant else None
-            if strict:
-                raise UsageError(text, hint=hint)
-            notes.warn(f"{text}; {hint}" if hint else text)
+            yield text, f"did you mean {meant}?" if meant else None
 
 
 def warn_unknown_fields(

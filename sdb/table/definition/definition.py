@@ -12,6 +12,8 @@ from sdb.table.definition import rawjson
 from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.exports import ExportPolicy
 from sdb.table.definition.partition import PartitionField
+from sdb.table.definition.retention import MEMBERS as RETENTION_MEMBERS
+from sdb.table.definition.retention import Retention
 from sdb.table.definition.thinning import Thinning
 from sdb.table.definition.timespan import CalendarSpan
 from sdb.table.definition.upkeep import FLAGS, UpkeepPolicy
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 20
 BETA_FEATURES = {"legacy-zstd": "zstd", "iguana-v0": "zion+iguana_v0"}
 DEFAULT_ALGORITHM = "zion+iguana_v0/specialized"
-_NO_TIME = CalendarSpan()
 
 
 @record
@@ -47,22 +48,6 @@ class InputRule:
     pattern: str
     format: str = ""
     hints: str | None = None
-
-
-@record
-class Retention:
-    """The rows that a table keeps.
-
-    Attributes
-    ----------
-    field : str
-        Path of the times.
-    valid_for : CalendarSpan
-        How long rows are kept; no time at all: the policy has no effect.
-    """
-
-    field: str = ""
-    valid_for: CalendarSpan = _NO_TIME
 
 
 @record
@@ -196,7 +181,7 @@ class Definition:
 
     def canonical(self) -> str:
         """Return the text that identifies the definition, with a line break at its end."""
-        return f"{{{','.join(self._members())}}}\n"
+        return f"{{{','.join(self._members(with_ours=False))}}}\n"
 
     def digest(self) -> bytes:
         """Return the digest by which an index knows the definition that it was made with."""
@@ -224,7 +209,7 @@ class Definition:
         return self.stats or "auto"
 
     def _with_ours(self) -> str:
-        members = list(self._members())
+        members = list(self._members(with_ours=True))
         if self.versions is not None:
             members.append(f'"versions":{_object(_policy(self.versions))}')
         if self.stats:
@@ -247,7 +232,7 @@ class Definition:
         ]
         return f"{{{','.join(members)}}}"
 
-    def _members(self) -> Iterator[str]:
+    def _members(self, *, with_ours: bool) -> Iterator[str]:
         if self.inputs:
             yield f'"input":{_array(_object(_rule(rule)) for rule in self.inputs)}'
         if self.partitions:
@@ -257,8 +242,7 @@ class Definition:
             )
             yield f'"partitions":{_array(_object(_texts(members)) for members in fields)}'
         if self.retention is not None:
-            policy = _texts((("field", self.retention.field),))
-            policy.append(("valid_for", rawjson.quoted(str(self.retention.valid_for))))
+            policy = self.retention.members(with_ours=with_ours)
             yield f'"retention_policy":{_object(policy)}'
         if self.beta_features:
             yield f'"beta_features":{_array(map(rawjson.quoted, self.beta_features))}'
@@ -368,12 +352,14 @@ class _Reader:
 
     def retention(self, members: dict[str, str]) -> Retention:
         """Read `retention_policy`."""
-        self.check_known(members, ("field", "valid_for"), "retention_policy.")
-        path = self.text(members, "field", "retention_policy.")
-        text = self.text(members, "valid_for", "retention_policy.")
-        if "valid_for" not in members or (self._is_stored and text == "0d"):
-            return Retention(path)
-        return Retention(path, CalendarSpan.parse(text))
+        self.check_known(members, RETENTION_MEMBERS, "retention_policy.")
+        share: Any = rawjson.first(members.get("rewrite_share", "null"))[0]
+        texts = {
+            name: self.text(members, name, "retention_policy.")
+            for name in RETENTION_MEMBERS
+            if name in members and name != "rewrite_share"
+        }
+        return Retention.of_members(texts, share, may_be_empty=self._is_stored)
 
     def versions(self, members: dict[str, str]) -> VersionPolicy:
         """Read `versions`."""

@@ -12,6 +12,7 @@ from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.table.definition.definition import BETA_FEATURES, MEMBERS, Definition
 from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.partition import TYPES
+from sdb.table.definition.retention import MEMBERS as RETENTION_MEMBERS
 from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 from sdb.table.inputs.pattern import InputPattern
 from sdb.table.schema.columns import TableSchema
@@ -30,7 +31,7 @@ _MEMBERS = {
     "": MEMBERS,
     "input.": ("pattern", "format", "hints"),
     "partitions.": ("field", "type", "value"),
-    "retention_policy.": ("field", "valid_for"),
+    "retention_policy.": RETENTION_MEMBERS,
     "versions.": ("keep_last", "keep_for", "thin"),
     "upkeep.": UPKEEP_MEMBERS,
     "exports.": EXPORT_MEMBERS,

@@ -11,6 +11,7 @@ from sdb.records import record, replace
 from sdb.table.catalog.handle import dropped, find_table
 from sdb.table.definition.cache import read_definition
 from sdb.table.sync.result import Synced
+from sdb.table.sync.retained import warn_of_flaw
 from sdb.table.sync.retention import retire
 from sdb.table.sync.sync import take, take_lakes
 from sdb.table.sync.watch import ANEW_SECONDS
@@ -123,6 +124,7 @@ class FollowedTable:
         definition = read_definition(root, keys)
         if time.monotonic() >= self._retire_at:
             retire(root, keys, definition, branch=self._branch, author=self._author)
+            warn_of_flaw(root, keys, definition, self._branch)
             self._retire_at = time.monotonic() + ANEW_SECONDS
         return definition
 

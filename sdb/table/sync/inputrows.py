@@ -9,8 +9,9 @@ from __future__ import annotations
 from contextlib import closing
 
 from sdb.errors import CorruptError
+from sdb.progress import counted, silent
 from sdb.records import record
-from sdb.table.format import keys
+from sdb.table.format.keys import new_uid
 from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
 from sdb.table.packfiles.rewrite import rewrite
 
@@ -18,9 +19,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sdb.packfile.trailer.provenance import Provenance
+    from sdb.progress import Progress
     from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
     from sdb.table.format.descriptor import Descriptor
+    from sdb.table.format.keys import TableKeys
+    from sdb.table.packfiles.rewrite import Rewritten
 
 _MOST_OPEN = 1
 
@@ -102,25 +110,40 @@ def remove_rows(handle: TableHandle, inputs: FoundInputs) -> RemovedRows:
     """
     import numpy as np
 
-    from sdb.packfile.rewrite.rewrite import RowChanges
-
     added = []
     are_rows_traced = True
-    none = np.empty(0, np.int64)
-    above = f"{handle.keys.folder}/data/"
     for rows in inputs.rows:
         runs = [np.arange(first, first + count, dtype=np.int64) for first, count in rows.ranges]
-        changes = RowChanges(np.concatenate(runs), none)
-        folder = rows.packfile.key.rpartition("/")[0] + "/"
-        directory = folder.removeprefix(above) if folder.startswith(above) else ""
-        # Packfiles are named by their content: what is left of two may be alike.
-        directory += keys.new_uid()
-        made = rewrite(handle.root, handle.keys, rows.packfile, changes, directory)
-        if made.rows_before - made.rows_after != rows.rows:
-            message = f"{made.rows_before - made.rows_after:,} rows went, and not {rows.rows:,}"
-            raise CorruptError(f"{rows.packfile.key}: {message}", path=rows.packfile.key)
+        made = rewritten_without(handle.root, handle.keys, rows.packfile, np.concatenate(runs))
         added += [] if made.descriptor is None else [made.descriptor]
         are_rows_traced = are_rows_traced and made.are_rows_traced
     removed = frozenset(rows.packfile.key for rows in inputs.rows)
     gone = sum(rows.rows for rows in inputs.rows)
     return RemovedRows(removed, tuple(added), gone, are_rows_traced)
+
+
+def rewritten_without(
+    root: TableRoot,
+    keys: TableKeys,
+    packfile: Descriptor,
+    rows: NDArray[np.int64],
+    progress: Progress = silent,
+) -> Rewritten:
+    """Write a packfile again without some of its rows.
+
+    * ``rows``: Their numbers, ascending.
+
+    Raises
+    ------
+    CorruptError
+        It is damaged, or has other rows than it records.
+    """
+    from sdb.packfile.rewrite.rewrite import RowChanges
+
+    # Packfiles are named by their content: what is left of two may be alike.
+    advance = counted(progress, packfile.trailer.offset)
+    made = rewrite(root, keys, packfile, RowChanges(rows, rows[:0]), new_uid(), progress=advance)
+    if made.rows_before - made.rows_after != len(rows):
+        message = f"{made.rows_before - made.rows_after:,} rows went, and not {len(rows):,}"
+        raise CorruptError(f"{packfile.key}: {message}", path=packfile.key)
+    return made

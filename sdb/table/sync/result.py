@@ -2,7 +2,54 @@
 
 from __future__ import annotations
 
-from sdb.records import field_names, record
+from sdb.records import field_names, record, replace
+from sdb.sizes import counted
+
+
+@record
+class Retired:
+    """What a retention policy has taken out of a table, or would.
+
+    Attributes
+    ----------
+    packfiles : int
+        Number of packfiles that went as they were: all of their rows were too old.
+    rewritten : int
+        Number of those that were written again without some of their rows.
+    rows : int
+        Number of rows that went, as far as it is known.
+    """
+
+    packfiles: int = 0
+    rewritten: int = 0
+    rows: int = 0
+
+    def __bool__(self) -> bool:
+        """Return whether anything went."""
+        return bool(self.packfiles or self.rewritten)
+
+    def __add__(self, other: Retired) -> Retired:
+        """Return both."""
+        return Retired(
+            self.packfiles + other.packfiles,
+            self.rewritten + other.rewritten,
+            self.rows + other.rows,
+        )
+
+    def __str__(self) -> str:
+        """Write it for people.
+
+        Examples
+        --------
+        >>> print(Retired(2, 1, 1234))
+        1,234 rows (all of 2 packfiles and some of 1 packfile)
+        """
+        numbers = (("all", self.packfiles), ("some", self.rewritten))
+        parts = [f"{share} of {counted(count, 'packfile')}" for share, count in numbers if count]
+        return f"{counted(self.rows, 'row')} ({' and '.join(parts)})"
+
+
+NOTHING = Retired()
 
 
 @record
@@ -77,8 +124,10 @@ class Synced:
         URIs of inputs that were changed, or vanished, and whose old rows went, or would have.
     rows_removed : int
         Number of these rows.
-    retired : int
-        Number of packfiles that went because the retention policy keeps no row of theirs.
+    retired, retired_rewritten, retired_rows : int
+        Numbers of packfiles that went before, or would have, because the retention policy keeps no
+        row of theirs; of those that were written again without some of their rows; and of all these
+        rows.
     passed : tuple of str
         URIs of inputs that were passed over: they have temporary names.
     renamed : tuple of tuple
@@ -103,12 +152,26 @@ class Synced:
     passed: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     sources: tuple[SourceVersion, ...] = ()
+    retired_rewritten: int = 0
+    retired_rows: int = 0
+
+    @property
+    def retirement(self) -> Retired:
+        """What the retention policy took out before."""
+        return Retired(self.retired, self.retired_rewritten, self.retired_rows)
+
+    def after(self, retired: Retired) -> Synced:
+        """Return the result of a sync, and of what the retention policy took out before."""
+        numbers = retired.packfiles, retired.rewritten, retired.rows
+        return replace(
+            self, retired=numbers[0], retired_rewritten=numbers[1], retired_rows=numbers[2]
+        )
 
     @property
     def is_nothing(self) -> bool:
         """Return whether nothing was to be done, and no input is other than it was."""
         counts = self.taken, self.rejected, self.changed, self.vanished, self.deleted, self.renamed
-        return self.version is None and not (any(counts) or self.retired or self.passed)
+        return self.version is None and not (any(counts) or self.retirement or self.passed)
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain values with stable names, for JSON."""
@@ -129,6 +192,8 @@ class Synced:
             "deleted": list(self.deleted),
             "rows_removed": self.rows_removed,
             "retired": self.retired,
+            "retired_rewritten": self.retired_rewritten,
+            "retired_rows": self.retired_rows,
             "passed": list(self.passed),
             "renamed": [{"path": uri, "taken_as": before} for uri, before in self.renamed],
             "sources": [taken.as_dict() for taken in self.sources],

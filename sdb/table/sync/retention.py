@@ -1,31 +1,47 @@
-"""Retention: packfiles whose rows are all too old go out of a table.
+"""Retention: rows whose own time is older than a table keeps go out of it.
 
-The definition says by which field and how old. What goes stays in the versions before, until they
-expire; its inputs stay known, so that they are not taken again.
+The definition says by which field and how old. Packfiles of which that is known of every row go as
+they are; of those in which enough rows are too old the others are written again, as DELETE does
+it. What goes stays in the versions before, until they expire; its inputs stay known, so that they
+are not taken again.
 """
 
 from __future__ import annotations
 
-from sdb.errors import CorruptError, UnsupportedError
-from sdb.ion import instant_to_us
-from sdb.table.commit.change import TableChange
+from contextlib import closing
+
+from sdb.progress import silent
+from sdb.records import changing_record, field, replace
+from sdb.table.catalog.handle import find_table
+from sdb.table.commit.change import TableChange, own_keys, packfiles_between
 from sdb.table.commit.commit import commit
 from sdb.table.commit.environment import REAL
-from sdb.table.format.manifests import read_list
+from sdb.table.format.keys import own_key
+from sdb.table.format.state import RowCounts
 from sdb.table.format.versionref import MAIN
+from sdb.table.packfiles.lazy import OpenObjects
+from sdb.table.sync.inputrows import rewritten_without
+from sdb.table.sync.oldrows import OldRows, RetentionRule, decided, has_times, looked_for
+from sdb.table.sync.result import NOTHING, Retired
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from sdb.progress import Progress
+    from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.commit.environment import Environment
     from sdb.table.definition.definition import Definition
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.index import TableIndex
     from sdb.table.format.keys import TableKeys
+    from sdb.table.packfiles.rewrite import Rewritten
 
 OPERATION = "retention"
+_MOST_OPEN = 4
+_STEP_BYTES = 1 << 30
+"""A version is made whenever packfiles of so many bytes were rewritten."""
 
 
 def retire(
@@ -37,73 +53,149 @@ def retire(
     author: str = "",
     message: str = "",
     env: Environment = REAL,
-) -> int:
-    """Take packfiles out of a table whose rows are all older than its retention policy keeps.
+    progress: Progress = silent,
+) -> Retired:
+    """Take rows out of a table that are older than its retention policy keeps.
 
     * ``definition``: Whose policy it is; without one, or with one that has no field or no time,
       nothing is done.
-    * ``author, message``: Recorded in the version.
+    * ``author, message``: Recorded in the versions.
+    * ``progress``: Called with the bytes of packfiles that were rewritten.
 
-    Returns: Number of the packfiles that went, in a version of its own.
-
-    Notes
-    -----
-    A packfile goes if its time index at the field, or a constant, proves that no value is as new as
-    the policy wants. One that has neither stays.
+    Returns: What went, in versions of its own.
     """
-    gone: list[str] = []
-
-    def plan(index: TableIndex) -> TableChange | None:
-        gone[:] = overdue(root, index, definition, env.now_us())
-        removed = frozenset(gone)
-        return (
-            TableChange(OPERATION, removed=removed, author=author, message=message)
-            if gone
-            else None
-        )
-
-    if _limit_us(definition, env.now_us()) is not None:
-        commit(root, keys, plan, branch=branch, env=env)
-    return len(gone)
-
-
-def overdue(root: TableRoot, index: TableIndex, definition: Definition, now_us: int) -> list[str]:
-    """Return the keys of packfiles whose rows are all older than a retention policy keeps."""
-    limit_us = _limit_us(definition, now_us)
-    if limit_us is None or definition.retention is None:
-        return []
-    path = tuple(definition.retention.field.split("."))
-    listed = _listed(root, index, path, limit_us)
-    return [descriptor.key for descriptor in listed if _is_over(descriptor, path, limit_us)]
+    handle = find_table(root, keys.database, keys.table, branch=branch)
+    rule = None if handle is None else rule_of(handle, definition, env.now_us())
+    if handle is None or rule is None:
+        return NOTHING
+    change = TableChange(OPERATION, author=author, message=message)
+    retired = Retired()
+    batch: list[OldRows] = []
+    size = 0
+    for old in overdue(handle, rule):
+        batch.append(old)
+        size += 0 if old.rows is None else old.packfile.size_bytes
+        if size >= _STEP_BYTES:
+            retired += _Step(handle, batch, change, progress).commit(branch, env)
+            batch, size = [], 0
+    if batch:
+        retired += _Step(handle, batch, change, progress).commit(branch, env)
+    return retired
 
 
-def _limit_us(definition: Definition, now_us: int) -> int | None:
-    """Return the time before which rows are too old; None: none are."""
+def to_retire(
+    root: TableRoot,
+    keys: TableKeys,
+    definition: Definition,
+    *,
+    branch: str = MAIN,
+    env: Environment = REAL,
+    most_read: int | None = None,
+) -> Retired:
+    """Return what :func:`retire` would take out.
+
+    * ``most_read``: See :func:`overdue`.
+    """
+    handle = find_table(root, keys.database, keys.table, branch=branch)
+    rule = None if handle is None else rule_of(handle, definition, env.now_us())
+    if handle is None or rule is None:
+        return NOTHING
+    return _counted(overdue(handle, rule, most_read=most_read))
+
+
+def _counted(going: Iterable[OldRows]) -> Retired:
+    retired = Retired()
+    for old in going:
+        is_whole = old.rows is None
+        retired += Retired(int(is_whole), int(not is_whole), old.count or 0)
+    return retired
+
+
+def rule_of(handle: TableHandle, definition: Definition, now_us: int) -> RetentionRule | None:
+    """Return what is too old for a table now; None: nothing is."""
     policy = definition.retention
-    if policy is None or not policy.field or str(policy.valid_for) == "0d":
+    if policy is None or not policy.field or str(policy.valid_for) == "0d" or handle.is_dropped:
         return None
-    return policy.valid_for.before(now_us)
+    stored = None
+    if handle.schema is not None:
+        from sdb.table.schema.columns import walk
+
+        names = tuple(policy.field.split("."))
+        paths = {named: path for named, path, _ in walk(handle.schema.columns)}
+        stored = paths.get(names)
+    takes_timeless = policy.without_time == "delete"
+    limit_us = policy.valid_for.before(now_us)
+    return RetentionRule(policy.field, limit_us, policy.rewrite_share, takes_timeless, stored)
 
 
-def _listed(
-    root: TableRoot, index: TableIndex, path: tuple[str, ...], limit_us: int
-) -> Iterator[Descriptor]:
-    """Yield the packfiles of an index, of lists only those that may have something so old."""
-    spans = index.indirect.spans(path, None, limit_us)
-    for ref in index.indirect.refs[spans.start : spans.stop]:
-        if ref.objects:
-            yield from read_list(root.fetch(ref.key, ref.etag), ref)
-    yield from index.inline
+def overdue(
+    handle: TableHandle, rule: RetentionRule, *, most_read: int | None = None
+) -> Iterator[OldRows]:
+    """Yield the rows of each packfile that go.
+
+    * ``most_read``: Into how many packfiles to look at most; into all that need it if not given.
+    """
+    listed = list(_listed(handle, rule))
+    if rule.takes_timeless and not any(has_times(descriptor, rule) for descriptor in listed):
+        return  # another field may be meant: nothing goes by a slip
+    left = len(listed) if most_read is None else most_read
+    with closing(OpenObjects(_MOST_OPEN)) as objects:
+        for descriptor in listed:
+            verdict = decided(descriptor, rule)
+            if verdict:
+                yield OldRows(descriptor, descriptor.rows)
+            elif verdict is None and left:
+                left -= 1
+                if old := looked_for(handle.root, descriptor, rule, objects):
+                    yield old
 
 
-def _is_over(descriptor: Descriptor, path: tuple[str, ...], limit_us: int) -> bool:
-    """Return whether it is certain that no row is as new as a limit."""
-    try:
-        sparse = descriptor.checked().trailer.sparse
-    except (CorruptError, UnsupportedError):
-        return False  # reading it reports that
-    index = sparse.indices.get(path)
-    if index is not None and not index.is_empty:
-        return index.last_us < limit_us
-    value = instant_to_us(sparse.constants.get(path[0])) if len(path) == 1 else None
-    return value is not None and value < limit_us
+def _listed(handle: TableHandle, rule: RetentionRule) -> Iterator[Descriptor]:
+    """Yield the packfiles of a table, of lists only those that may have something so old."""
+    indirect = handle.index.indirect
+    refs = indirect.refs
+    if not rule.takes_timeless:
+        spans = indirect.spans(rule.path_among(indirect.indices), None, rule.limit_us)
+        refs = refs[spans.start : spans.stop]
+    yield from handle.descriptors([ref for ref in refs if ref.objects])
+
+
+@changing_record
+class _Step:
+    """Packfiles that go, or lose rows, in one version."""
+
+    handle: TableHandle
+    batch: Sequence[OldRows]
+    change: TableChange  # who makes it, and why
+    progress: Progress
+    made: dict[str, Rewritten] = field(default_factory=dict)
+    retired: Retired = NOTHING
+
+    def commit(self, branch: str, env: Environment) -> Retired:
+        """Rewrite packfiles, and commit what still fits then."""
+        root, keys = self.handle.root, self.handle.keys
+        for old in self.batch:
+            if old.rows is not None:
+                made = rewritten_without(root, keys, old.packfile, old.rows, self.progress)
+                self.made[old.packfile.key] = made
+        commit(root, keys, self._plan, branch=branch, env=env)
+        return self.retired
+
+    def _plan(self, index: TableIndex) -> TableChange | None:
+        """Make the change of packfiles that no other commit has replaced meanwhile."""
+        self.retired = NOTHING
+        packfiles, _ = packfiles_between(None, index, self.handle.root.fetch)
+        present = own_keys(packfiles)
+        going = [old for old in self.batch if own_key(old.packfile.key) in present]
+        if not going:
+            return None
+        made = [self.made[old.packfile.key] for old in going if old.rows is not None]
+        gone = [old.count for old in going]
+        self.retired = _counted(going)
+        return replace(
+            self.change,
+            added=tuple(each.descriptor for each in made if each.descriptor is not None),
+            removed=frozenset(old.packfile.key for old in going),
+            counts=None if None in gone else RowCounts(0, 0, self.retired.rows),
+            is_traced=all(each.are_rows_traced for each in made),
+        )

@@ -32,7 +32,8 @@ from sdb.table.sync.lakes import LakeSource, check_followed, missing_file
 from sdb.table.sync.packing import MissingFileError, local_packing
 from sdb.table.sync.plan import plan_sync
 from sdb.table.sync.result import Synced
-from sdb.table.sync.retention import retire
+from sdb.table.sync.retained import warn_of_flaw
+from sdb.table.sync.retention import retire, to_retire
 from sdb.table.sync.unchanged import SettledListing
 from sdb.table.sync.work import Prepared, SyncPlan, SyncRequest, SyncWork, check_unchanged
 
@@ -78,8 +79,8 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     """Take the inputs that are new, in one version.
 
     Each new version of a Delta or Iceberg table becomes a version of its own before.
-    Packfiles that the retention policy of the table does not keep go out of it before, in a version
-    of their own.
+    Rows that the retention policy of the table does not keep go out of it before, in a version of
+    their own.
 
     * ``retry``: Whether inputs that failed are tried again although they have not changed.
     * ``changed``: Whether rows of inputs that have another content now stay, make room for the new
@@ -128,12 +129,14 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
         foreseen = [work.foreseen(keys) for work in _foreseen_lakes(of_lakes)]
         if not all(is_lake):
             foreseen.append(_compare(request).foreseen(keys))
-        return reduce(Synced.followed_by, foreseen)
+        retired = to_retire(root, keys, definition, branch=branch)
+        return reduce(Synced.followed_by, foreseen).after(retired)
     retired = retire(root, keys, definition, branch=branch, author=author)
     synced = [Synced(database, table, None, (), 0, 0, (), (), ()), *_take_lakes(of_lakes)]
     if not all(is_lake):
         synced.append(_run(request, partial(_compare, request)))
-    return replace(reduce(Synced.followed_by, synced), retired=retired)
+    warn_of_flaw(root, keys, definition, branch)
+    return reduce(Synced.followed_by, synced).after(retired)
 
 
 def take_lakes(

@@ -17,7 +17,8 @@ from sdb.table.maintenance.compact import clustered_by, runs_of
 from sdb.table.maintenance.expire import expire, history_of
 from sdb.table.maintenance.gc import collect
 from sdb.table.maintenance.listing import objects_of
-from sdb.table.sync.retention import overdue
+from sdb.table.sync.retained import retention_facts
+from sdb.table.sync.retention import to_retire
 from sdb.table.upkeep.lock import read_lock
 from sdb.table.upkeep.rules import rules_of
 
@@ -135,7 +136,8 @@ class _Examination:
             descriptors = tuple(handle.descriptors())
             listed = objects_of(self.root, self.keys)
             self._versions(handle, handle.state, rules)
-            self._packfiles(handle, descriptors, rules)
+            self._packfiles(handle, descriptors)
+            self._retention(handle, rules, exact=exact)
             self._inputs(handle.state)
             self._objects(handle, handle.state, listed, rules, exact=exact)
             self._others(handle, handle.state, listed)
@@ -197,9 +199,7 @@ class _Examination:
         elif policy.thin is None:
             self.notes.append("versions are not thinned: no versions.thin in its definition")
 
-    def _packfiles(
-        self, handle: TableHandle, descriptors: tuple[Descriptor, ...], rules: Rules
-    ) -> None:
+    def _packfiles(self, handle: TableHandle, descriptors: tuple[Descriptor, ...]) -> None:
         by = clustered_by(self.root, self.keys, None)
         runs = runs_of(descriptors, by, self.env)
         parts = sum(map(len, runs))
@@ -214,13 +214,27 @@ class _Examination:
             verb = "merged or sorted" if by else "merged"
             text = f"{parts:,} of {len(descriptors):,} packfiles can be {verb}, into {len(runs):,}"
             self._need("compact", text, "compact")
-        retired = 0
-        if rules.definition is not None:
-            now_us = self.env.now_us()
-            retired = len(overdue(self.root, handle.index, rules.definition, now_us))
-        self.facts["packfiles_overdue"] = retired
+
+    def _retention(self, handle: TableHandle, rules: Rules, *, exact: bool) -> None:
+        """Tell how old rows are, which are too old, and which have no time."""
+        self.facts |= {"packfiles_overdue": 0, "rows_overdue": 0, "retention": None}
+        if rules.definition is None:
+            return
+        now_us, most_read = self.env.now_us(), None if exact else MOST_READ
+        told = retention_facts(handle, rules.definition, now_us, most_read=most_read)
+        if told is None:
+            return
+        self.facts["retention"] = told.as_dict()
+        self.notes.append(f"retention: {told}")
+        if told.flaw:
+            self._need("retention", told.flaw, "def")
+        retired = to_retire(
+            self.root, self.keys, rules.definition, env=self.env, most_read=most_read
+        )
+        overdue = retired.packfiles + retired.rewritten
+        self.facts |= {"packfiles_overdue": overdue, "rows_overdue": retired.rows}
         if retired:
-            text = f"all rows of {retired:,} packfiles are older than the retention policy keeps"
+            text = f"{retired} are older than the retention policy keeps"
             self._need("retention", text, "maintain --once")
 
     def _inputs(self, state: VersionState) -> None:

@@ -13,7 +13,7 @@ from sdb.table.catalog.handle import find_table
 from sdb.table.maintenance.compact import clustered_by, compact_table, run_bytes, runs_of
 from sdb.table.maintenance.expire import expire
 from sdb.table.maintenance.gc import collect
-from sdb.table.sync.retention import overdue, retire
+from sdb.table.sync.retention import overdue, retire, rule_of, to_retire
 from sdb.table.upkeep.actions import Action, Request
 from sdb.table.upkeep.lock import UpkeepLock, read_lock
 from sdb.table.upkeep.rules import rules_of
@@ -188,32 +188,37 @@ class TableUpkeep:
         return Action(self.name, "sync", text, synced.version, numbers)
 
     def _has_overdue(self, handle: TableHandle, rules: Rules) -> bool:
-        if rules.definition is None or handle.is_dropped:
+        if rules.definition is None:
             return False
-        now_us = self.request.env.now_us()
-        return bool(overdue(self.root, handle.index, rules.definition, now_us))
+        rule = rule_of(handle, rules.definition, self.request.env.now_us())
+        return rule is not None and any(True for _ in overdue(handle, rule))
 
-    def _retire(self, handle: TableHandle, rules: Rules, _: UpkeepLock) -> Action | None:
+    def _retire(self, _: TableHandle, rules: Rules, __: UpkeepLock) -> Action | None:
         definition, request = rules.definition, self.request
         if definition is None or definition.retention is None:
             return None
         if request.is_dry:
-            count = len(overdue(self.root, handle.index, definition, request.env.now_us()))
+            retired = to_retire(self.root, self.keys, definition, env=request.env)
         else:
-            count = retire(
+            retired = retire(
                 self.root,
                 self.keys,
                 definition,
                 author=request.author,
                 message=MESSAGE,
                 env=request.env,
+                progress=request.budget.progress,
             )
-        if not count:
+        if not retired:
             return None
         verb = self._verb("left the table", "would leave the table")
-        span = definition.retention.valid_for
-        text = f"{_counted(count, 'packfile')} {verb}: all rows are older than {span}"
-        return Action(self.name, "retention", text, self._newest(), {"packfiles": count})
+        text = f"{retired} {verb}: older than {definition.retention.valid_for}"
+        numbers = {
+            "packfiles": retired.packfiles,
+            "packfiles_rewritten": retired.rewritten,
+            "rows": retired.rows,
+        }
+        return Action(self.name, "retention", text, self._newest(), numbers)
 
     def _has_runs(self, handle: TableHandle) -> bool:
         if handle.is_dropped:

@@ -57,6 +57,8 @@ def command(
     """
     from sdb.table.definition.create import create_table, definition_of
     from sdb.table.definition.definition import Definition
+    from sdb.table.format.keys import TableKeys
+    from sdb.table.sync.retained import warn_of_flaw
 
     location = table_root(context, root, allow_inputs)
     words = [word for word in (definition, last) if word is not None]
@@ -84,6 +86,7 @@ def command(
         except InputError as error:
             raise error.within(definition, path=definition) from None
     stored = create_table(location, database, table, chosen, overwrite=force)
+    warn_of_flaw(location, TableKeys(database, table), stored)
     from sdb.cli.render.fitting import fitting, say_fitting
 
     if as_json:

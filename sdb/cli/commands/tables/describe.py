@@ -38,12 +38,14 @@ def command(
     from sdb.table.catalog.handle import open_table
     from sdb.table.inspect.describe import describe_table
     from sdb.table.inspect.labels import labels
+    from sdb.table.sync.retained import retention_of
 
     database, table, reference = version_of(name, table, at)
     handle = open_table(table_root(context, root), database, table, at=reference)
     description = describe_table(handle)
     mirrors = [] if reference or classic else lags(handle)
     own = {} if classic else labels(handle.root, handle.keys)
+    retained = None if reference or classic else retention_of(handle)
     sharpness = None
     if stats:
         from sdb.table.inspect.selectivity import table_sharpness
@@ -53,6 +55,8 @@ def command(
         more_facts: dict[str, object] = (
             {} if sharpness is None else {"sharpness": sharpness.as_dict()}
         )
+        if retained is not None:
+            more_facts["retention"] = retained.as_dict()
         if mirrors:
             more_facts["exports"] = [mirror.as_dict() for mirror in mirrors]
         output.say_json(description.as_dict() | own | more_facts)
@@ -66,6 +70,8 @@ def command(
     else:
         shown = description.text()
     output.say(output.plain(shown.removesuffix("\n")))
+    if retained is not None:
+        output.say(output.plain(f"retention: {retained}"))
     for mirror in mirrors:
         output.say(output.plain(mirror.text()))
     if sharpness is not None:
