@@ -125,14 +125,14 @@ def _after(
     have_times = any(isinstance(value, datetime) for rows in packfiles for _, value in rows)
     left = []
     for packfile in packfiles:
-        kept = []
+        staying = []
         for number, value in packfile:
             is_time = isinstance(value, datetime)
             is_over = is_time and value < limit
             if not (is_over or (case.is_deleting and have_times and not is_time)):
-                kept.append((number, value))
-        gone = len(packfile) - len(kept)
-        are_over = not any(isinstance(value, datetime) for _, value in kept)
+                staying.append((number, value))
+        gone = len(packfile) - len(staying)
+        are_over = not any(isinstance(value, datetime) for _, value in staying)
         is_worth = gone >= max(1, ceil(case.share * len(packfile)))
-        left.append(kept if gone and (is_worth or are_over) else packfile)
+        left.append(staying if gone and (is_worth or are_over) else packfile)
     return [packfile for packfile in left if packfile]

@@ -105,13 +105,13 @@ def retention_facts(
         packs = (TablePackfile(handle.root, descriptor, objects) for descriptor in listed)
         left = len(listed) if most_read is None else most_read
         for pack in packs:
-            found = _without(pack.trailer, rule)
-            if found is None and left:
+            without = _without(pack.trailer, rule)
+            if without is None and left:
                 left -= 1
-                found = _without(pack.whole_trailer(), rule)
-            is_known = is_known and found is not None
-            rows += found[0] if found else 0
-            types |= found[1] if found else 0
+                without = _without(pack.whole_trailer(), rule)
+            is_known = is_known and without is not None
+            rows += without[0] if without else 0
+            types |= without[1] if without else 0
     names = tuple(type_names(types & ~TIMES_ALONE))
     flaw = retention_flaw(handle, rule, listed)
     return RetentionFacts(policy, min(times, default=None), rows if is_known else None, names, flaw)

@@ -221,13 +221,13 @@ class _Examination:
         if rules.definition is None:
             return
         now_us, most_read = self.env.now_us(), None if exact else MOST_READ
-        told = retention_facts(handle, rules.definition, now_us, most_read=most_read)
-        if told is None:
+        facts = retention_facts(handle, rules.definition, now_us, most_read=most_read)
+        if facts is None:
             return
-        self.facts["retention"] = told.as_dict()
-        self.notes.append(f"retention: {told}")
-        if told.flaw:
-            self._need("retention", told.flaw, "def")
+        self.facts["retention"] = facts.as_dict()
+        self.notes.append(f"retention: {facts}")
+        if facts.flaw:
+            self._need("retention", facts.flaw, "def")
         retired = to_retire(
             self.root, self.keys, rules.definition, env=self.env, most_read=most_read
         )
