@@ -51,7 +51,7 @@ class Retention:
         Raises
         ------
         InputError
-            A member is none of the values that it may have.
+            A member has a value that it cannot have.
         """
         span = texts.get("valid_for")
         is_empty = span is None or (may_be_empty and span == "0d")

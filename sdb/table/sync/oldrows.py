@@ -117,7 +117,7 @@ def has_times(descriptor: Descriptor, rule: RetentionRule) -> bool:
 
 
 def constant_us(sparse: SparseIndex, path: Path) -> int | None:
-    """Return the time that all rows of a packfile have at a path; None: there is none."""
+    """Return the time that all rows of a packfile have at a path; None: they have no time."""
     value: object = sparse.constants
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None

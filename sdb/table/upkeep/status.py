@@ -216,7 +216,7 @@ class _Examination:
             self._need("compact", text, "compact")
 
     def _retention(self, handle: TableHandle, rules: Rules, *, exact: bool) -> None:
-        """Tell how old rows are, which are too old, and which have no time."""
+        """Report how old rows are, which are too old, and which have no time."""
         self.facts |= {"packfiles_overdue": 0, "rows_overdue": 0, "retention": None}
         if rules.definition is None:
             return
