@@ -14,6 +14,7 @@ from sdb.query.analyze.types import (
     ORDERED,
     STRING,
     are_integers,
+    is_null,
     loose,
 )
 from sdb.query.syntax import aliases, ast, hints, printer
@@ -53,11 +54,13 @@ def call_type(node: ast.Call, signature: Signature, kinds: list[int]) -> int:
     if node.name in {"COALESCE", "NULLIF"}:
         return _choice(node, kinds)
     if node.name in {"LEAST", "GREATEST"} and not all(map(are_integers, kinds)):
-        return _extreme(node, kinds)
+        return _extreme(node, [kind for kind in kinds if not is_null(kind)])
     wanted = [signature.args[min(i, len(signature.args) - 1)] for i in range(len(kinds))]
     for position, (kind, want) in enumerate(zip(kinds, wanted, strict=True)):
-        if not kind & (want | NUMBER if want == INTEGER else want):
+        if not kind & (want | NUMBER if want == INTEGER else want) and not is_null(kind):
             ill_typed(node, _mistyped(node, signature, position))
+    if any(map(is_null, kinds)) and all(not want & NULL for want in wanted):
+        return NULL | MISSING
     if node.name == "IS_SUBNET_OF":
         _check_subnet(node)
     if wrong := regexes.call_fault(node):

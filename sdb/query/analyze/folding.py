@@ -9,7 +9,7 @@ import math
 import operator
 from functools import partial
 
-from sdb.query.analyze import calendar
+from sdb.query.analyze import calendar, nulls
 from sdb.query.analyze.refusals import ill_typed, refuse
 from sdb.query.syntax import ast, operators, visitor
 from sdb.query.syntax.clauses import patterns
@@ -60,6 +60,8 @@ def fold(node: T, now: ast.Instant | None = None) -> T:
     """
 
     def change(part: ast.Node) -> ast.Node:
+        if (empty := nulls.folded(part)) is not None:
+            return empty
         match part:
             case ast.Call(name="UTCNOW", args=()) if now is not None:
                 return ast.Literal(now, span=part.span)

@@ -26,6 +26,7 @@ from sdb.query.analyze.types import (
     STRUCT,
     TIME,
     are_integers,
+    is_null,
     loose,
 )
 from sdb.query.syntax import ast, printer
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BITS = frozenset({"|", "^", "&", "<<", ">>", ">>>"})
+_EMPTY = NULL | MISSING
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
 
 
@@ -136,6 +138,8 @@ def _unary(node: ast.Unary) -> int:
         if not kind & LOGICAL:
             ill_typed(node, "can't compute NOT of non-logical expression")
         return BOOL | MISSING
+    if is_null(kind):
+        return _EMPTY
     if not kind & NUMERIC:
         ill_typed(node, "argument is not numeric")
     if node.op == "~":
@@ -155,6 +159,8 @@ def _binary(node: ast.Binary) -> int:
             if not kind & LOGICAL:
                 ill_typed(node, f"{side}-hand-side not a logical expression")
         return BOOL | _gaps(left, right, wanted=~MISSING)
+    if node.op not in {"=", "<>"} and (is_null(left) or is_null(right)):
+        return _EMPTY
     if node.op in _ARITHMETIC:
         return _arithmetic(node, left, right)
     if node.op in _BITS:
@@ -201,6 +207,8 @@ def _is_zero(node: ast.Expr) -> bool:
 
 
 def _comparison(node: ast.Expr, op: str, left: int, right: int) -> int:
+    if is_null(left) or is_null(right):
+        return BOOL | _EMPTY
     common = loose(left) & loose(right) & (~MISSING if op in {"=", "<>"} else ORDERED)
     if not common:
         ill_typed(node, "lhs and rhs of comparison are never comparable")
@@ -220,7 +228,9 @@ def _in(node: ast.In) -> int:
     if isinstance(node.items, ast.Subquery):
         return BOOL | MISSING
     kinds = {static_type(item) for item in node.items}
-    if not any(loose(operand) & loose(kind) & ~MISSING for kind in kinds):
+    if not any(is_null(kind) for kind in (operand, *kinds)) and not any(
+        loose(operand) & loose(kind) & ~MISSING for kind in kinds
+    ):
         ill_typed(node, "lhs and rhs of comparison are never comparable")
     return BOOL | _gaps(operand, wanted=~MISSING)
 
@@ -243,7 +253,7 @@ def _is(node: ast.Is) -> int:
 
 def _match(node: ast.Match) -> int:
     kind = _operand(node.operand)
-    if not kind & STRING:
+    if not kind & STRING and not is_null(kind):
         ill_typed(node, TITLES[STRING])
     if node.escape is not None:
         _check_escape(node, node.escape)
@@ -278,6 +288,8 @@ def _cast(node: ast.Cast) -> int:
     elif not kind & takes and kind & STRING and node.type in TEXTS:
         _check_constant(node)
         takes |= STRING
+    if is_null(kind):
+        return gives | _EMPTY
     if not kind & takes and node.type not in {"NULL", "MISSING"}:
         ill_typed(node, "unsupported cast will never succeed")
     sure = node.type == "NULL" or not kind & ~takes

@@ -61,6 +61,17 @@ def are_integers(mask: int) -> bool:
     return mask & NUMERIC == INTEGER
 
 
+def is_null(mask: int) -> bool:
+    """Return whether there is a NULL, and never a value.
+
+    Examples
+    --------
+    >>> is_null(NULL), is_null(NULL | MISSING), is_null(MISSING), is_null(NULL | NUMBER)
+    (True, True, False, False)
+    """
+    return bool(mask & NULL) and not mask & ~(NULL | MISSING)
+
+
 def loose(mask: int) -> int:
     """Count integers as numbers, for comparing types.
 

@@ -150,6 +150,10 @@ def operator(op: str, left: Expr, right: Expr, span: Span) -> Expr:
 
 def distinct(left: Expr, right: Expr, span: Span, *, negated: bool) -> Expr:
     """Return ``a IS DISTINCT FROM b``: MISSING and NULL count as one value, as in standard SQL."""
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, ast.Literal) and side.value is None:
+            known = ast.Call("COALESCE", (other, side), span=other.span)
+            return ast.Is(known, "NULL", not negated, span=span)
     sides = [
         side
         if isinstance(side, ast.Literal)

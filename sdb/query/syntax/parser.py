@@ -286,8 +286,8 @@ class Parser(TableParser):
         self.advance()
 
     def _limit(self) -> int | None:
-        """Parse what follows LIMIT; ALL means none."""
-        return None if self.accept("ALL") else self._count()
+        """Parse what follows LIMIT; ALL and NULL mean none."""
+        return None if self.accept("ALL", "NULL") else self._count()
 
     def _count(self) -> int:
         """Parse a number of rows; a parameter or a query stands there for a while."""

@@ -26,7 +26,7 @@ def pattern(parser: ExpressionParser, left: ast.Expr, op: str, *, negated: bool)
             # Who writes ESCAPE '\' means texts of standard SQL, in which '\\' is two of them.
             text = parser.lexer.raw(token)
         return ast.Match(op, left, text, escape, negated, span=parser.since(left))
-    if not parser.at("STRING", "PARAM", "ID", "(", *_FUNCTIONS):
+    if not parser.at("STRING", "PARAM", "ID", "(", "NULL", *_FUNCTIONS):
         raise parser.unexpected("STRING")
     made = parser.expression(operators.BIT_OR)
     test = matched(op, left, made, _escape(parser, op), parser.since(left))
