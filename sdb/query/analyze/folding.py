@@ -59,7 +59,7 @@ def fold(node: T, now: ast.Instant | None = None) -> T:
     6
     """
 
-    def change(part: ast.Node) -> ast.Node:
+    def change(part: ast.Node) -> ast.Node:  # noqa: PLR0911 - a table
         if (empty := nulls.folded(part)) is not None:
             return empty
         match part:

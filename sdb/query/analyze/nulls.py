@@ -1,4 +1,4 @@
-"""What a NULL that is written out makes of operators and functions: NULL, where they need a value."""
+"""What a literal NULL makes of operators and functions: NULL, where they need a value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOGICAL = frozenset({"AND", "OR"})
 _EXTREMES = frozenset({"LEAST", "GREATEST"})
 
 
-def folded(node: ast.Node) -> ast.Expr | None:
+def folded(node: ast.Node) -> ast.Expr | None:  # noqa: PLR0911 - a table
     """Return what stands for a node with a NULL among its operands; None: it is as any other."""
     match node:
         case ast.Unary(op, operand) if op != "NOT" and _is_null(operand):
@@ -74,7 +74,7 @@ def _call(node: ast.Call, args: tuple[ast.Expr, ...]) -> ast.Expr | None:
         others = tuple([arg for arg in args if not _is_null(arg)])
         return replace(node, args=others) if others else ast.Literal(None, span=node.span)
     last = len(signature.args) - 1
-    wanted = [signature.args[min(place, last)] for place in range(len(args))]
+    wanted = [signature.args[min(at, last)] for at in range(len(args))]
     needs = any(_is_null(arg) and not kind & NULL for arg, kind in zip(args, wanted, strict=True))
     return ast.Literal(None, span=node.span) if needs else None
 
