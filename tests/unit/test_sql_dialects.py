@@ -50,6 +50,23 @@ SAME = [
     "SELECT STRUCT_EXTRACT({'k': n}, 'k') AS a, LIST_VALUE(n, id) AS b FROM t ORDER BY id",
     "SELECT XOR(5, 3) AS a, UCASE(s) AS b, ORD(s) AS c, PREFIX(s, 'A') AS d FROM t ORDER BY id",
     "SELECT TRIM(BOTH FROM ' a ') AS a, TRIM(LEADING 'x' FROM 'xax') AS b",
+    "SELECT STRING_AGG(n, ',' ORDER BY id) AS a, STRING_AGG(DISTINCT n ORDER BY n) AS b FROM t",
+    (
+        "SELECT STRING_AGG(n > 1, ';' ORDER BY id) AS a, ARRAY_AGG(DISTINCT -n ORDER BY -n) AS b"
+        " FROM t"
+    ),
+    "SELECT ARRAY_TO_STRING([n, id], '-') AS a, ARRAY_TO_STRING([], ',') AS b FROM t ORDER BY id",
+    "SELECT id FROM t WHERE ts < COALESCE(NULLIF(ts, '2026-01-01T00:10:00Z'), '2099-01-01')",
+    (
+        "SELECT id FROM t WHERE COALESCE(NULLIF(ts, '2026-01-01 00:10:00'), '2026-01-02') ="
+        " '2026-01-02'"
+    ),
+    "SELECT id FROM t WHERE ts >= CASE WHEN n > 1 THEN ts ELSE '2026-02-01' END ORDER BY id",
+    "SELECT id FROM t WHERE LEAST(ts, '2026-01-02') = '2026-01-02' ORDER BY id",
+    (
+        "SELECT GREATEST(ts, '2026-01-02') AS x, DATE_DIFF('day', '2026-01-01', ts) AS y FROM t"
+        " ORDER BY id"
+    ),
     "SELECT ALL g FROM t ORDER BY id",
     "SELECT MAX(DISTINCT n) AS a, MIN(DISTINCT s) AS b, BOOL_AND(DISTINCT n > 0) AS c FROM t",
     "SELECT * FROM (VALUES ((SELECT 42), 2), ((SELECT MAX(n) FROM t), 3)) AS v(a, b)",
@@ -122,6 +139,14 @@ SELECT OVERLAY('abcdef' PLACING 'XX' FROM 2 FOR 3) AS a, OVERLAY('abcdef' PLACIN
 
 SELECT '{"a": {"b": [1, 5]}}' #>> '{a,b,1}' AS x, JSON_ARRAY_LENGTH('[1, 2]') AS y
 = SELECT '5' AS x, 2 AS y
+
+SELECT '{"a": {"b": [1, 5]}}' ->> '$.a.b[1]' AS a, {'a': {'b': 'x'}} ->> '$.a.b' AS b,
+  '{"$ref": 2}'::JSON ->> '$ref' AS c, '{"a": {"b": 7}}' -> '$.a' ->> '$.b' AS d
+= SELECT '5' AS a, 'x' AS b, '2' AS c, '7' AS d
+
+SELECT ARRAY_AGG(id ORDER BY n DESC, id LIMIT 2) AS a, STRING_AGG(s, '' ORDER BY id LIMIT 1) AS b
+  FROM t
+= SELECT [3, 1] AS a, 'Alpha' AS b
 
 SELECT id FROM t UNION SELECT 9 AS id ORDER BY id DESC LIMIT (SELECT 2)
 = SELECT UNNEST([9, 4]) AS id

@@ -106,11 +106,13 @@ def _collected(
     sorts = [(translate(sort.expr, scope, context), sort) for sort in node.order]
     if node.name in {"FIRST", "LAST"}:
         return chosen_aggregates.at_end(call, arg, sorts, is_last=node.name == "LAST")
-    order = list_aggregates.terms(sorts, keeps=context.keeps_missing)
+    order = tuple(list_aggregates.terms(sorts, keeps=context.keeps_missing))
+    descending = bool(sorts) and sorts[0][1].descending
+    collected = list_aggregates.Collected(arg, order, node.distinct, descending, node.most)
     if node.name == "ARRAY_AGG":
-        return list_aggregates.array(call, arg, order, distinct=node.distinct)
+        return list_aggregates.array(call, collected)
     separator = "','" if len(node.args) == 1 else translate(node.args[1], scope, context).lane("s")
-    return list_aggregates.joined(call, arg, separator, order, distinct=node.distinct)
+    return list_aggregates.joined(call, collected, separator)
 
 
 def _datashape(scope: Scope, call: AggregateCall, node: ast.Aggregate) -> Value:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from sdb.query.analyze.types import LIST, MISSING, NULL, STRING
+from sdb.query.duckdb_sql.values.casts import cast
 from sdb.query.duckdb_sql.values.lanes import Keyed, Null, Typed, Value
 from sdb.query.duckdb_sql.values.operators import sort_keys
 from sdb.query.duckdb_sql.values.ordering import kept_keys
+from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,39 +33,51 @@ def terms(sorts: Sequence[tuple[Value, ast.Sort]], *, keeps: bool = False) -> li
     return order
 
 
-def array(call: AggregateCall, arg: Value, order: Sequence[str], *, distinct: bool) -> Value:
+@record
+class Collected:
+    """What ARRAY_AGG or STRING_AGG puts together."""
+
+    arg: Value
+    order: tuple[str, ...]  # terms of ORDER BY
+    distinct: bool
+    descending: bool = False  # whether values that come once are wanted in descending order
+    most: int | None = None  # how many at most
+
+    def listed(self, call: AggregateCall, sql: str) -> str:
+        """Return SQL of the list of what an expression gives, where it gives a value."""
+        cut = "" if self.most is None else f"[1:{self.most}]"
+        known = f"{sql} IS NOT NULL"
+        if not (self.distinct and self.order):
+            keys = [sql] if self.distinct else self.order
+            sorts = f" ORDER BY {', '.join(keys)}" if keys else ""
+            values = call(f"list({'DISTINCT ' * self.distinct}{sql}{sorts})", known)
+            return f"({values}){cut}" if cut else values
+        # The only key is the value itself; DuckDB sorts by what it tells apart.
+        members = [f"'{letter}': {self.arg.lane(letter)}" for letter in "nuk"]
+        value = f"{{{', '.join(members)}, 'x': {sql}}}"
+        way = " DESC" * self.descending
+        values = call(f"list(DISTINCT {value} ORDER BY {value}{way})", known)
+        return f"list_transform({values}, lambda item: item.x){cut}"
+
+
+def array(call: AggregateCall, collected: Collected) -> Value:
     """Return ARRAY_AGG: all that is there, NULL too, as a list."""
-    if not arg.mask & ~MISSING:
+    if not collected.arg.mask & ~MISSING:
         return Null()
 
     def text(letter: str) -> str:
-        sql = arg.lane(letter)
-        items = call(f"list({_arguments([sql], order, distinct=distinct)})", f"{sql} IS NOT NULL")
+        items = collected.listed(call, collected.arg.lane(letter))
         sized = f"list_transform({items}, lambda item: strlen(item) || ':' || item)"
         return f"coalesce('[' || array_to_string({sized}, ''), 'z')"
 
-    return Keyed(text("k"), LIST | NULL, text("k" if distinct else "v"))
+    return Keyed(text("k"), LIST | NULL, text("k" if collected.distinct else "v"))
 
 
-def joined(
-    call: AggregateCall, arg: Value, separator: str, order: Sequence[str], *, distinct: bool
-) -> Value:
-    """Return STRING_AGG: the strings, with a separator between them."""
-    if distinct and order:
-        # The only key may be the text itself; DuckDB takes it as it stands.
-        text = arg.lane("s")
-        way = " DESC" if any(term.endswith(" DESC") for term in order) else ""
-        sorted_ = f"DISTINCT {text}, {separator} ORDER BY {text}{way}"
-        return Typed(STRING, call(f"string_agg({sorted_})"), absent=NULL)
-    arguments = _arguments([arg.lane("s"), separator], order, distinct=distinct)
-    return Typed(STRING, call(f"string_agg({arguments})"), absent=NULL)
-
-
-def _arguments(args: list[str], order: Sequence[str], *, distinct: bool) -> str:
-    """Write the arguments; values that come once come in their own order."""
-    keys = [args[0]] if distinct else order
-    sorted_ = f" ORDER BY {', '.join(keys)}" if keys else ""
-    return f"{'DISTINCT ' * distinct}{', '.join(args)}{sorted_}"
+def joined(call: AggregateCall, collected: Collected, separator: str) -> Value:
+    """Return STRING_AGG: the texts of values, with a separator between them."""
+    text = cast(collected.arg, "STRING", reads_texts=True).lane("s")
+    items = collected.listed(call, text)
+    return Typed(STRING, f"array_to_string({items}, {separator})", absent=NULL)
 
 
 def mode(call: AggregateCall, arg: Value) -> Value:

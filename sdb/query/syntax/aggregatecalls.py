@@ -57,6 +57,7 @@ def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
         star = True  # COUNT() of others
     order = parser.sort_keys() if token.kind in _COLLECTING | _ENDS else ()
     ignores_nulls = windows.ignores_nulls(parser)
+    most = parser.count() if token.kind in _COLLECTING and parser.accept("LIMIT") else None
     parser.expect(")")
     name = SAME_AGGREGATES.get(token.kind, token.kind)
     if token.kind in WITHIN:
@@ -75,7 +76,9 @@ def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
         end = parser.last.stop
     span = (token.start, parser.last.stop)
     distinct = distinct and name not in _IDEMPOTENT
-    call = ast.Aggregate(name, args, star, distinct, where, over, order, ignores_nulls, span=span)
+    call = ast.Aggregate(
+        name, args, star, distinct, where, over, order, ignores_nulls, most, span=span
+    )
     if name in _PERCENTILES and len(args) == _SHARES and isinstance(args[1], ast.MakeList):
         return _several(parser, call, args[1], end)
     form_fault = windows.arguments_fault if name in windows.FUNCTIONS else _aggregate_fault

@@ -247,7 +247,7 @@ def _millis(args: tuple[Expr, ...], span: Span) -> Expr | None:
 def _strftime(args: tuple[Expr, ...], span: Span) -> Expr | None:
     """Return STRFTIME with the form in front, as others have it, the other way round."""
     match args:
-        case (ast.Literal(value=str()), _):
+        case (ast.Literal(value=str() as form), _) if "%" in form:
             return ast.Call("STRFTIME", (args[1], args[0]), span=span)
     return None
 

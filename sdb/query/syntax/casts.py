@@ -29,10 +29,13 @@ def cast(parser: ExpressionParser, operand: ast.Expr, start: int, *, reads_texts
         return _decimal(parser, operand, start)
     if kind == "INTERVAL" and isinstance(operand, ast.Literal):
         return _interval(parser, operand, (start, parser.last.stop))
+    if kind in {"JSON", "JSONB"}:
+        path = ast.Literal("$", span=operand.span)
+        return ast.Call("JSON_EXTRACT", (operand, path), span=(start, parser.last.stop))
     if kind == "DATE":
         return aliases.day(operand, (start, parser.last.stop))
     if kind not in CASTS:
-        known = sorted({*CASTS, "DATE", "DECIMAL"})
+        known = sorted({*CASTS, "DATE", "DECIMAL", "JSON"})
         raise parser.fault(f'bad CAST type "{name}"', type_token, hint=hints.cast(known))
     return ast.Cast(operand, kind, reads_texts, span=(start, parser.last.stop))
 

@@ -51,6 +51,10 @@ class ExpressionParser(Cursor):
         """Parse a SELECT without the parentheses around it."""
         raise NotImplementedError
 
+    def count(self) -> int:
+        """Parse a number of rows."""
+        raise NotImplementedError
+
     def sort_keys(self, items: tuple[ast.Item, ...] | None = None) -> tuple[ast.Sort, ...]:
         """Parse ORDER BY, if it comes."""
         raise NotImplementedError

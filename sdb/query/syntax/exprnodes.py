@@ -290,6 +290,7 @@ class Aggregate(Node):
     over: Over | None = None  # the window
     order: tuple[Sort, ...] = ()  # the order of the values, for ARRAY_AGG and STRING_AGG
     ignores_nulls: bool = False  # whether IGNORE NULLS was written
+    most: int | None = None  # how many values ARRAY_AGG and STRING_AGG take, as LIMIT says
 
 
 @record

@@ -31,14 +31,29 @@ def step(sign: str, base: Expr, name: Constant, span: Span) -> Expr:
     --------
     >>> step("->", ast.Name("x"), "a b", (0, 0)).args[1].value
     '$."a b"'
+    >>> step("->>", ast.Name("x"), "$.a.b", (0, 0)).args[1].value
+    '$.a.b'
     """
     path = f"[{name}]" if isinstance(name, int) else f".{dumps(name, ensure_ascii=False)}"
+    if isinstance(name, str) and is_path(name):
+        path = name[1:]
     args = (base, ast.Literal(f"${path}", span=span))
     if isinstance(base, ast.Call) and base.name == "JSON_EXTRACT":
         before = base.args[-1]
         if isinstance(before, ast.Literal) and isinstance(before.value, str):
             args = (base.args[0], ast.Literal(before.value + path, span=span))
     return ast.Call("JSON_EXTRACT" if sign == "->" else "JSON_EXTRACT_STRING", args, span=span)
+
+
+def is_path(name: str) -> bool:
+    """Return whether a name behind an arrow is a path, as DuckDB and SQLite have it.
+
+    Examples
+    --------
+    >>> is_path("$.a.b"), is_path("$[0]"), is_path("$ref"), is_path("a.b")
+    (True, True, False, False)
+    """
+    return name == "$" or name.startswith(("$.", "$["))
 
 
 def along(sign: str, base: Expr, path: str, span: Span) -> Expr:

@@ -259,7 +259,7 @@ class Parser(TableParser):
         limit = self._limit() if self.accept("LIMIT") else None
         offset = None
         if self.accept("OFFSET"):
-            offset = self._count()
+            offset = self.count()
             if self.at_word("ROW", "ROWS"):
                 self.advance()
             limit = self._limit() if limit is None and self.accept("LIMIT") else limit
@@ -268,7 +268,7 @@ class Parser(TableParser):
         self.advance()
         if not self.accept("FIRST"):
             self._word("NEXT", "FIRST")
-        limit = self._count() if self.at("NUMBER", "PARAM") else 1
+        limit = self.count() if self.at("NUMBER", "PARAM") else 1
         self._word("ROW", "ROWS")
         if not self.accept("WITH"):
             self._word("ONLY", "WITH TIES")
@@ -287,14 +287,14 @@ class Parser(TableParser):
 
     def _limit(self) -> int | None:
         """Parse what follows LIMIT; ALL and NULL mean none."""
-        return None if self.accept("ALL", "NULL") else self._count()
+        return None if self.accept("ALL", "NULL") else self.count()
 
-    def _count(self) -> int:
+    def count(self) -> int:
         """Parse a number of rows; a parameter or a query stands there for a while."""
         if self.accept("("):
             if setqueries.begins(self):
                 return self._subquery(self.last.start)  # type: ignore[return-value]
-            count = self._count()
+            count = self.count()
             self.expect(")")
             return count
         if token := self.accept("PARAM"):

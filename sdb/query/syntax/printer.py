@@ -169,6 +169,8 @@ def _aggregate(node: ast.Aggregate) -> str:
     args += " IGNORE NULLS" * node.ignores_nulls
     if node.order:
         args += f" ORDER BY {_sorts(node.order)}"
+    if node.most is not None:
+        args += f" LIMIT {node.most}"
     where = "" if node.where is None else f" FILTER (WHERE {text(node.where)})"
     if node.over is None:
         return f"{node.name}({args}){where}"

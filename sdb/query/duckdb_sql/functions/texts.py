@@ -314,8 +314,8 @@ def _extract_all(call: Arguments) -> Value:
 
 def _array_to_string(call: Arguments) -> Value:
     items, separator = call.values[0].lane("e"), call.values[1].lane("s")
-    texts = f"list_filter({items}, lambda item: item[1] = 's')"
-    joined = f"array_to_string(list_transform({texts}, lambda item: item[2:]), {separator})"
+    text = cast(Keyed("item"), "STRING", reads_texts=True).lane("s")
+    joined = f"array_to_string(list_transform({items}, lambda item: {text}), {separator})"
     return Typed(STRING, f"CASE WHEN {items} IS NOT NULL THEN {joined} END", absent=MISSING)
 
 

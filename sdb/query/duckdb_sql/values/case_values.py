@@ -84,8 +84,10 @@ class Chosen(Value):
         self.limbs = limbs
         self.otherwise = otherwise
         self.mask = otherwise.mask
+        self.has_timed = otherwise.has_timed
         for _, value in limbs:
             self.mask |= value.mask
+            self.has_timed |= value.has_timed
 
     def _lane(self, letter: str) -> str:
         return self._case(
@@ -123,6 +125,7 @@ class Narrowed(Value):
     def __init__(self, value: Value, mask: int) -> None:
         self.value = value
         self.mask = mask
+        self.has_timed = value.has_timed
 
     def _lane(self, letter: str) -> str:
         return self.value.lane(letter)

@@ -68,6 +68,7 @@ class Value:
     wide: bool = False  # whether, if it is one, its lane of whole numbers may be beyond BIGINT
     # Bounds of such numbers, where these are known and doubles tell all between them apart
     bounds: tuple[int, int] | None = None
+    has_timed: bool = False  # whether it may be a text of the query that is a time as well
     # Whether it is a column of a schema, which is there even if no row has a value
     is_column: bool = False
     declared: ColumnType | None = None  # the type that a schema says it has

@@ -131,11 +131,8 @@ def equal(left: Value, right: Value, *, holds: bool = False) -> str:
 
     * ``holds``: Whether it only matters where it is TRUE: then joins can hash both sides.
     """
-    if isinstance(left, TimedText):
-        left, right = right, left
-    if isinstance(right, TimedText):
-        text, time = (equal(left, form, holds=holds) for form in (right.text, right.time))
-        return f"({text} OR {time})"
+    if (left.has_timed and right.mask & TIME) or (right.has_timed and left.mask & TIME):
+        return _equal_timed(left, right, holds=holds)
     if isinstance(left, (Constant, Null)) and not isinstance(right, (Constant, Null)):
         left, right = right, left
     common = left.mask & right.mask & ~MISSING
@@ -155,6 +152,17 @@ def equal(left: Value, right: Value, *, holds: bool = False) -> str:
     if not right.mask & ~common or not left.mask & ~common:
         return settled(same, left, right)
     return f"({left.lane('k')} = {right.lane('k')})"
+
+
+def _equal_timed(left: Value, right: Value, *, holds: bool) -> str:
+    """Return SQL of ``left = right`` where one may be a text that is a time beside times."""
+    if isinstance(left, TimedText):
+        left, right = right, left
+    if isinstance(right, TimedText):
+        text, time = (equal(left, form, holds=holds) for form in (right.text, right.time))
+        return f"({text} OR {time})"
+    is_time = f"coalesce({left.lane('u')} = {right.lane('u')}, false)"
+    return f"({left.lane('k')} = {right.lane('k')} OR {is_time})"
 
 
 def ordered(op: str, left: Value, right: Value) -> str:
@@ -298,6 +306,7 @@ class TimedText(Value):
     """A text that is a time beside timestamps."""
 
     mask = STRING | TIME
+    has_timed = True
 
     def __init__(self, value: ast.TimeText) -> None:
         self.text = Constant(str(value))
