@@ -36,6 +36,7 @@ from sdb.query.catalog.catalog import Catalog
 from sdb.query.catalog.period import period
 from sdb.query.plan.hints.dropped_rows import remarks
 from sdb.query.plan.keyfilters import may_join
+from sdb.query.plan.resolution import resolved
 from sdb.query.plan.stars import expanded, warn_hidden
 from sdb.query.plan.tablenames import named
 from sdb.query.result.result import Result
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
     from sdb.cancellation import Cancellation
     from sdb.progress import Progress
+    from sdb.query.catalog.dataset import TableName
     from sdb.query.catalog.namedtables import OpenedTables
     from sdb.query.catalog.period import Period
     from sdb.query.catalog.storedtable import TableSource
@@ -222,7 +224,7 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
             # Tables are opened after a look at the query, but for those whose fields stars need.
             if period is not None:
                 statement = between(statement, period.start_us, period.stop_us, period.field)
-            statement = check(_written_out(statement, catalog), now_us)
+            statement = check(_written_out(statement, catalog, strict=strict), now_us)
             if opened is None:
                 catalog.open_together(statement)
             catalog.check_cancelled()
@@ -332,12 +334,24 @@ def _opened(statement: ast.Statement, catalog: Catalog, *, with_notes: bool) -> 
     return lines
 
 
-def _written_out(statement: ast.Statement, catalog: Catalog) -> ast.Statement:
-    """Return a statement in which names of tables are aliases, and stars the fields they mean."""
+def _written_out(
+    statement: ast.Statement, catalog: Catalog, *, strict: bool = False
+) -> ast.Statement:
+    """Return a statement in which stars are the fields they mean, and names those of sources."""
     catalog.name_queries(statement)
     named_tables = named(statement, catalog.top_fields)
     warn_hidden(named_tables, catalog.top_fields)
-    return expanded(named_tables, catalog.top_fields)
+    whole = expanded(named_tables, catalog.top_fields)
+
+    def has(tables: tuple[TableName, ...], name: str) -> bool:
+        known = catalog.has_field(tables, name)
+        if known is not None:
+            return known
+        from sdb.query.exec.engine import holds
+
+        return holds(catalog.look(tables, None), (name,))
+
+    return resolved(whole, has, is_standard=whole.dialect != "sneller", strict=strict)
 
 
 def _described(statement: ast.Statement, table: ast.Table, catalog: Catalog) -> Execution:

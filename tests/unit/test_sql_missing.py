@@ -456,7 +456,7 @@ def test_31_5_statements_that_change_tables(few: Path, tmp_path: Path) -> None:
                 "SELECT i, (SELECT COUNT(*) FROM (SELECT DISTINCT k FROM few AS b WHERE b.i < a.i)"
                 " AS q) AS c FROM few AS a"
             ),
-            ["rows that have no k are left out"],
+            ["rows that have no b.k are left out"],
         ),
         (
             "SELECT i, MAX(n) OVER (PARTITION BY k) AS m FROM few",

@@ -92,7 +92,9 @@ def resolve(statement: ast.Statement) -> ast.Statement:
     selects = (node for node in visitor.nodes(whole) if isinstance(node, ast.Select))
     aliases = {item.alias for select in selects for item in select.items if item.alias}
     certain = [
-        each_read for each_read in reads if each_read.is_sure or each_read.root.name not in aliases
+        each_read
+        for each_read in reads
+        if each_read.is_sure or each_read.root.certain or each_read.root.name not in aliases
     ]
     in_order = sorted(certain, key=lambda read: read.root.span)
     return replace(whole, reads=tuple([each_read.read for each_read in in_order]))
@@ -291,7 +293,7 @@ class _Binder:
                 return ast.Name(part.name, span=part.span)
             return None
         if root.name not in own.raw | own.queries:
-            if root.name in self.aliases:
+            if root.name in self.aliases and not root.certain:
                 full = visitor.rewrite(part, stop=self._aliased)
                 self._note(full)
                 return full
@@ -322,7 +324,7 @@ class _Binder:
             self.reads.append(_Read(root, full, self.is_sure))
 
     def _alias(self, name: ast.Name) -> ast.Expr:
-        meaning = self.aliases.get(name.name)
+        meaning = None if name.certain else self.aliases.get(name.name)
         if meaning is None:
             full = self._behind_alias(name)
             if full is name:

@@ -11,6 +11,7 @@ from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.read.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
+from sdb.query.analyze.types import MISSING
 from sdb.query.catalog.dataset import MixedSchemasError
 from sdb.query.catalog.locations import candidates
 from sdb.query.catalog.namedtables import NamedTables
@@ -355,6 +356,23 @@ class Catalog:
         inventory = self.fields(tables)
         names = [str(field.path[0]) for field in inventory.fields if len(field.path) == 1]
         return names if inventory.complete else None
+
+    def has_field(self, tables: tuple[TableName, ...], name: str) -> bool | None:
+        """Return whether rows of tables have a field at the top; None: metadata does not tell."""
+        from sdb.packfile.prune.unknownfields import has, is_absent
+        from sdb.table.packfiles.knownfields import trailers_with_fields
+
+        with suppress(MixedSchemasError):
+            if (schema := self.schema(tables)) is not None:
+                return any(column.name == name for column in schema.columns)
+        table = self.look(tables, None)
+        known = table.types((name,))
+        if known is not None:
+            return bool(known & ~MISSING)
+        listed = trailers_with_fields([part.pack for part in table.read], [(name,)])
+        if any(has(trailer, (name,)) for _, trailer in listed):
+            return True
+        return False if all(is_absent(trailer, name) for _, trailer in listed) else None
 
     @property
     def opened(self) -> OpenedTables:

@@ -155,8 +155,6 @@ class Scope:
         """Return value of a bare name."""
         value = self.found(node)
         if value is None:
-            value = self._behind_alias(node)
-        if value is None:
             if not self.sources:
                 raise _unbound(node)
             if len(self.sources) == 1 and _has_schema(self.sources[0]):
@@ -168,33 +166,6 @@ class Scope:
             fault.hint = hints.nearest(node.name, columns) or tables
             raise fault
         return value
-
-    def _behind_alias(self, node: ast.Name) -> Value | None:
-        """Return the field of the table, among those with aliases, whose rows have it.
-
-        The nearest query that has such a table counts.
-        """
-        between: list[Scope] = []
-        scope: Scope | None = self
-        while scope is not None:
-            tables = [s for s in scope.sources if isinstance(s, ScanRows) and s.alias is not None]
-            holders = [table for table in tables if table.scan.has(node.name)]
-            if len(holders) > 1:
-                hint = " or ".join(f"{table.alias}.{node.name}" for table in holders)
-                raise rejected(f"{node.name} is a field of several tables", node, f"write {hint}")
-            if holders:
-                return scope.lent(holders[0], node, between)
-            between.append(scope)
-            scope = scope.parent
-        return None
-
-    def lent(self, table: ScanRows, node: ast.Name, between: list[Scope]) -> Value | None:
-        """Return a field of a table here, which queries in between take from here."""
-        if self.closed:
-            raise _unbound(node)
-        for scope in between:
-            scope.correlated = True
-        return table.field(node.name)
 
     def field(self, node: ast.Dot) -> Value | None:
         """Return value of a name behind an alias, ``None`` when the alias is itself a value."""
@@ -246,7 +217,8 @@ class Scope:
             return value
         if outside and self.parent is not None:
             self.correlated = True
-            lent = isinstance(node, ast.Name) and self.parent.aliases.get(node.name)
+            is_alias = isinstance(node, ast.Name) and not node.certain
+            lent = is_alias and self.parent.aliases.get(node.name)
             return lent or self.parent.found(node)
         return None
 

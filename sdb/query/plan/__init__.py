@@ -13,6 +13,8 @@ module               holds
 `stars`              `* EXCLUDE`, `a.*` and COLUMNS, written out
 `starcolumns`        columns of a star: left out, replaced, renamed, matched
 `tablenames`         names of tables in front of fields, as `t.id` where `t` has no alias
+`resolution`         bare names: which source has each
+`sourcefields`       what sources are known to have
 `operations`         what a scan does without an engine: count, take, aggregate, top-k
 `choice`             native or DuckDB, for a statement
 `explain`            the plan that EXPLAIN shows

@@ -88,6 +88,8 @@ class Name(Node):
     """A bare name: a field, an alias, a table; which one is for the binder to find out."""
 
     name: str
+    # Whether a source is known to have it, so that it is no alias of the select list
+    certain: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record

@@ -1,0 +1,172 @@
+"""Names: a bare one is that of the source which is known to have it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb.errors import QueryError, SdbWarning, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS: dict[str, list[dict[str, Any]]] = {
+    "A": [{"k": 1, "v": "a"}, {"k": 2, "v": "b"}],
+    "B": [{"j": 1, "w": "x"}],
+    "C": [{"m": 1, "z": "q"}, {"m": 2, "z": "r"}],
+    "D": [{"k": 2, "d": "e"}],
+    "L": [{"l": 1, "items": [{"k": 7}, {"k": 8}]}],
+    "R": [{"repo": {"name": "x", "id": 1}}, {"repo": {"name": "x", "id": 2}}],
+}
+
+_CHAIN = """
+WITH x AS (SELECT * FROM B), y AS (SELECT * FROM x)
+SELECT v, z FROM y, (SELECT * FROM A) AS a, C WHERE k = j AND m = k
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("names")
+    for name, rows in ROWS.items():
+        (folder / f"{name}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        sdb.pack([str(folder / f"{name}.json")], str(folder / f"{name}.zion"))
+    return folder
+
+
+def _rows(folder: Path, query: str, **options: Any) -> list[Any]:
+    with sdb.sql(query, root=str(folder), threads=1, **options) as result:
+        rows = list(result)
+    return sorted((tuple(row.values()) for row in rows), key=repr)
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("SELECT v FROM A AS a CROSS JOIN C", [("a",), ("a",), ("b",), ("b",)]),
+        ("SELECT v FROM A CROSS JOIN C AS c WHERE z = 'q'", [("a",), ("b",)]),
+        ("SELECT v, z FROM A JOIN C ON k = m WHERE z = 'r'", [("b", "r")]),
+        ("SELECT v, w FROM A AS a JOIN (SELECT * FROM B) AS b ON a.k = b.j", [("a", "x")]),
+        ("SELECT w FROM A AS a JOIN (SELECT * FROM B) AS b ON k = j WHERE v = 'a'", [("x",)]),
+        ("SELECT w FROM A AS a JOIN (SELECT * FROM B) ON k = j WHERE v = 'a'", [("x",)]),
+        ("WITH x AS (SELECT * FROM B) SELECT v FROM A JOIN x ON k = j", [("a",)]),
+        (
+            _CHAIN,
+            [("a", "q")],
+        ),
+        ("SELECT a.v, t.w FROM A AS a, LATERAL (SELECT w FROM B WHERE j = k) AS t", [("a", "x")]),
+        ("SELECT v, u FROM A CROSS JOIN UNNEST([k]) AS e(u) JOIN B ON j = u", [("a", 1)]),
+        ("SELECT z, e.k FROM L AS x, x.items AS e, C WHERE m = l", [("q", 7), ("q", 8)]),
+        (
+            "SELECT v, w, z FROM A JOIN B ON k = j JOIN (SELECT * FROM C WHERE m < 5) ON m = j",
+            [("a", "x", "q")],
+        ),
+        ("SELECT v FROM A WHERE EXISTS (SELECT * FROM B WHERE j = k)", [("a",)]),
+        ("SELECT v FROM A WHERE k IN (SELECT m FROM C WHERE z = 'q' AND v = 'a')", [("a",)]),
+        ("SELECT v FROM A AS x WHERE k > (SELECT MIN(j) FROM B AS y WHERE w <> v)", [("b",)]),
+        ("SELECT z FROM A, C WHERE k = m AND EXISTS (SELECT * FROM B AS b WHERE j = k)", [("q",)]),
+        ("SELECT k, v, d FROM A JOIN D USING (k)", [(2, "b", "e")]),
+        ("SELECT k, v, z FROM A NATURAL JOIN D JOIN (SELECT * FROM C) ON m = k", [(2, "b", "r")]),
+        ("SELECT A.k, d FROM A JOIN D ON A.k = D.k", [(2, "e")]),
+        ("SELECT v FROM A AS a SEMI JOIN (SELECT * FROM B) AS b ON k = j WHERE v > ''", [("a",)]),
+        (
+            "SELECT v, u FROM A JOIN (SELECT j AS u FROM B UNION SELECT m AS u FROM C) ON k = u",
+            [("a", 1), ("b", 2)],
+        ),
+        ("SELECT MAX(v) AS v, z FROM A CROSS JOIN C GROUP BY z", [("b", "q"), ("b", "r")]),
+    ],
+)
+def test_a_source_never_answers_to_a_name_that_it_cannot_have(
+    folder: Path, query: str, answer: list[Any]
+) -> None:
+    for dialect in ("sneller", "standard"):
+        assert _rows(folder, f"SET dialect = {dialect}; {query}") == answer, dialect
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("SELECT k FROM A CROSS JOIN D", "A.k or D.k"),
+        ("SELECT v FROM A AS x JOIN A AS y ON k = k", "x.k or y.k"),
+        (
+            "SELECT x.v FROM A AS x JOIN (SELECT * FROM D) AS y ON x.k = y.k WHERE k = 2",
+            "x.k or y.k",
+        ),
+        ("SELECT v FROM A WHERE EXISTS (SELECT * FROM D, A AS b WHERE k = 1)", "D.k or b.k"),
+    ],
+)
+def test_a_name_of_several_sources_is_an_error_that_names_them(
+    folder: Path, query: str, hint: str
+) -> None:
+    with pytest.raises(QueryError, match="k is a field of several tables") as caught:
+        _rows(folder, query)
+    assert caught.value.hint == f"write {hint}"
+
+
+def test_a_name_that_no_source_has_is_warned_of_and_an_error_under_strict(folder: Path) -> None:
+    for query in (
+        "SELECT nope FROM B, C AS c",
+        "SELECT nope FROM B AS b, (SELECT * FROM C) AS c",
+    ):
+        with pytest.warns(SdbWarning, match='has "nope"'):
+            assert _rows(folder, query) == [(), ()]
+        with pytest.raises(UsageError, match='has "nope"'):
+            _rows(folder, query, strict=True)
+    with pytest.raises(QueryError, match="undefined variable"):
+        _rows(folder, "SELECT nope FROM B AS b, C AS c")
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        # Later items: a field goes first.
+        ("SELECT 0 AS k, k + 1 AS k1 FROM A", [(0, 2), (0, 3)]),
+        ("SELECT 0 AS n, n + 1 AS k1 FROM A", [(0, 1), (0, 1)]),
+        ("SELECT 0 AS k, k + m AS s FROM A, C WHERE m = 1", [(0, 2), (0, 3)]),
+        ("SELECT 0 AS k, x.k + 1 AS k1 FROM A AS x", [(0, 2), (0, 3)]),
+        ("SELECT 0 AS u, u + 1 AS k1 FROM UNNEST([5]) AS e(u)", [(0, 6)]),
+        ("SELECT 0 AS k, (SELECT MAX(m) FROM C WHERE m = k) AS s FROM A", [(0, 1), (0, 2)]),
+        # A path behind an alias.
+        (
+            "SELECT repo.name AS repo, COUNT(DISTINCT repo.id) AS n FROM R GROUP BY repo.name",
+            [("x", 2)],
+        ),
+        ("SELECT {'id': 5} AS s, s.id AS i FROM A WHERE k = 1", [({"id": 5}, 5)]),
+        # GROUP BY, HAVING, QUALIFY and DISTINCT ON: a field goes first, then the name of a column.
+        ("SELECT 0 AS k, COUNT(*) AS n FROM A GROUP BY k", [(0, 1), (0, 1)]),
+        ("SELECT repo.name, COUNT(*) AS n FROM R GROUP BY name", [("x", 2)]),
+        ("SELECT k, MAX(-k) AS m FROM A GROUP BY k HAVING m < -1", [(2, -2)]),
+        ("SELECT v, COUNT(*) AS k FROM A GROUP BY v, k HAVING k > 1", [("b", 1)]),
+        ("SELECT DISTINCT ON (k) 0 AS k FROM A", [(0,), (0,)]),
+        # WHERE and ON: an alias only where no source has the name.
+        ("SELECT k + 1 AS v FROM A WHERE v = 'a'", [(2,)]),
+        ("SELECT k + 1 AS kk FROM A WHERE kk = 3", [(3,)]),
+        ("SELECT 5 AS j, k FROM A JOIN B ON k = j", [(5, 1)]),
+    ],
+)
+def test_a_field_goes_before_an_alias(folder: Path, query: str, answer: list[Any]) -> None:
+    assert _rows(folder, query, dialect="standard") == answer
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("SELECT -k AS k FROM A ORDER BY k", [-2, -1]),
+        ("SELECT -k AS k FROM A ORDER BY k + 0 DESC", [-2, -1]),
+        ("SELECT repo.id FROM R ORDER BY id DESC", [2, 1]),
+        ("SELECT x.k FROM A AS x, D ORDER BY k DESC", [2, 1]),
+    ],
+)
+def test_a_bare_name_of_order_by_is_a_column_first(
+    folder: Path, query: str, answer: list[int]
+) -> None:
+    with sdb.sql(query, root=str(folder), dialect="standard") as result:
+        assert [next(iter(row.values())) for row in result] == answer
+
+
+def test_where_refuses_an_alias_of_an_aggregate_in_words(folder: Path) -> None:
+    with pytest.raises(QueryError, match="n is an aggregate, which WHERE comes before"):
+        _rows(folder, "SELECT COUNT(*) AS n FROM A WHERE n > 1", dialect="standard")
