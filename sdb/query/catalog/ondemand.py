@@ -371,7 +371,14 @@ class _Cached:
         return packfile
 
 
-class _CachedVersion(_Cached):
+class _CachedByFacts(_Cached):
+    """What is known by facts alone, whatever times of files are."""
+
+    def _find(self) -> Packfile | None:
+        return self._opened(self._settled)
+
+
+class _CachedVersion(_CachedByFacts):
     """A version of a Delta or Iceberg table, and where its packfile is or shall be."""
 
     def __init__(self, location: str, state: _State, folder: str, sources: list[Input]) -> None:
@@ -385,15 +392,12 @@ class _CachedVersion(_Cached):
         return True
 
 
-class _CachedRun(_Cached):
+class _CachedRun(_CachedByFacts):
     """Small inputs, and where the packfile of all of them is or shall be."""
 
     def __init__(self, name: str, state: _State, folder: str, run: tuple[str, ...]) -> None:
         super().__init__(name, state, folder)
         self._run = run
-
-    def _find(self) -> Packfile | None:
-        return self._opened(self._settled)
 
     def _sources(self) -> list[Input]:
         return [_recognised(location) for location in self._run]
