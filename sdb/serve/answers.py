@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
@@ -18,8 +17,9 @@ from sdb.query.api import run
 from sdb.serve.admission import Slots
 from sdb.serve.conditional import header_text, is_known
 from sdb.serve.forms import write
+from sdb.serve.log import write_line
 from sdb.serve.pipe import CODINGS, Output, Pipe
-from sdb.serve.problems import HttpError, problem_line
+from sdb.serve.problems import HttpError, of_system, problem_line
 from sdb.serve.running import GoneError, RunningQueries
 from sdb.serve.streams import CutError, pieces, sent
 from sdb.serve.tags import Tag, TagCache, is_current, tag_of
@@ -404,7 +404,9 @@ def told(running: Running, error: BaseException) -> SdbError:
         return HttpError(503, "the query was interrupted", code="ending")
     if isinstance(error, asyncio.CancelledError):
         return GoneError()
-    print(f"sdb serve: {type(error).__name__}: {error}", file=sys.stderr, flush=True)  # noqa: T201
+    write_line(f"sdb serve: {type(error).__name__}: {error}")
+    if isinstance(error, OSError):
+        return of_system(error)
     return HttpError(500, "the query failed: the server's log says why", code="internal")
 
 

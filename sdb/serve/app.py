@@ -6,7 +6,6 @@ import asyncio
 import base64
 import hashlib
 import json
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -19,16 +18,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sdb import notes
-from sdb.errors import SdbError
+from sdb.errors import CorruptError, NotFoundError, SdbError
 from sdb.serve import metrics as metrics_module
 from sdb.serve.access import Rights
 from sdb.serve.answers import Answer, Engine
+from sdb.serve.bodies import Bodies
 from sdb.serve.conditional import answered, header_text
 from sdb.serve.hiding import Hiding
+from sdb.serve.log import write_line
 from sdb.serve.operations import OPERATIONS
-from sdb.serve.problems import HttpError, response, status_of
+from sdb.serve.problems import HttpError, of_system, response, status_of
 from sdb.serve.process.repeats import RepeatedAnswer, head_of, line_of
 from sdb.serve.queries import query_of
+from sdb.serve.rootcheck import RootCheck, gone
 from sdb.serve.routes import routes
 from sdb.serve.seafowl.names import is_seafowl
 from sdb.serve.seafowl.queries import SeafowlResources, plain
@@ -102,9 +104,14 @@ def make_app(settings: ServerSettings, rights: TokenRights, repeats: Repeats) ->
     )
     app = Starlette(
         routes=routes(OPERATIONS, *owners),
-        exception_handlers={SdbError: _problem, HTTPException: _http_problem, Exception: _fault},
+        exception_handlers={
+            SdbError: _problem,
+            HTTPException: _http_problem,
+            OSError: _system_fault,
+            Exception: _fault,
+        },
     )
-    app.state.root, app.state.watch = settings.root, watch
+    app.state.service = service
     return Gate(app, settings, service)
 
 
@@ -121,6 +128,8 @@ class Service:
         self._vary = _VARY + (", origin" if settings.cors else "")
         self.watch = IndexWatch(self.root, self.in_thread)
         self.rights, self.repeats = rights, repeats
+        self.root_check = RootCheck(self.root, settings.min_free_bytes)
+        self.bodies = Bodies(settings.body_bytes)
 
     def close(self) -> None:
         """Stop all that runs."""
@@ -143,9 +152,9 @@ class Service:
     async def ready(self, _request: Request) -> Response:
         """Say whether the root answers."""
         try:
-            await asyncio.wait_for(self.in_thread(self.root.databases), 5)
-        except (SdbError, TimeoutError) as error:
-            raise HttpError(503, f"the root does not answer: {error}", code="not_ready") from None
+            await asyncio.wait_for(self.in_thread(self.root_check.whole), 5)
+        except TimeoutError:
+            raise gone("the root does not answer within 5 s") from None
         return Response(b"ready\n", media_type="text/plain")
 
     async def measured(self, request: Request) -> Response:
@@ -269,6 +278,7 @@ class Gate:
 
         request = Request(scope, receive)
         is_cut = False
+        scope["sdb.body"] = object()
         try:
             answer = self._refusal(request)
             if answer is None:
@@ -278,6 +288,7 @@ class Gate:
         except CutError:
             is_cut = True  # the server closes the connection: the answer has no end
         finally:
+            await self._service.bodies.release(request)
             line = self._log(request, status, sent, time.perf_counter() - started, is_cut=is_cut)
             self._remember(request, status, headers, line)
 
@@ -328,6 +339,8 @@ class Gate:
             if request.method == "OPTIONS" and request.headers.get("origin") in self._settings.cors:
                 return Response(status_code=204)
             request.state.rights = self._rights(request, is_seafowl=is_of_seafowl)
+            if request.url.path not in _OPEN:
+                self._service.root_check.quick()
         except HttpError as error:
             return plain(error) if is_of_seafowl else response(error)
         return None
@@ -361,7 +374,7 @@ class Gate:
         try:
             token_rights = self._service.rights.of(secret)
         except SdbError as error:
-            print(f"sdb serve: {error.message}", file=sys.stderr, flush=True)  # noqa: T201
+            write_line(f"sdb serve: {error.message}")
             raise HttpError(503, "the tokens cannot be read", code="tokens") from None
         if token_rights is None:
             headers = {"www-authenticate": 'Bearer realm="sdb", Basic realm="sdb"'}
@@ -414,7 +427,7 @@ class Gate:
             **({"cut": True} if is_cut else {}),
         }
         if self._settings.access_log:
-            print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201
+            write_line(json.dumps(line))
         return line
 
 
@@ -442,9 +455,15 @@ def _key(request: Request, rights: Rights, about: str) -> str:
 
 async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, SdbError)  # noqa: S101 - the handler is for these
+    service: Service = request.app.state.service
+    if isinstance(error, NotFoundError | CorruptError):
+        try:
+            await service.in_thread(service.root_check.whole)
+        except HttpError as gone_error:
+            error = gone_error
     if status_of(error) >= 500 and not isinstance(error, HttpError):  # noqa: PLR2004
-        print(f"sdb serve: {error.message}", file=sys.stderr, flush=True)  # noqa: T201
-    hiding: Hiding = request.scope.get("sdb.hiding") or Hiding(request.app.state.root)
+        write_line(f"sdb serve: {error.message}")
+    hiding: Hiding = request.scope.get("sdb.hiding") or Hiding(service.settings.root)
     hiding.error(error)
     if request.scope.get("sdb.plain"):
         return plain(error, status_of(error))
@@ -458,10 +477,16 @@ async def _http_problem(_request: Request, error: Exception) -> Response:
     return response(http_error)
 
 
+async def _system_fault(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, OSError)  # noqa: S101 - the handler is for these
+    write_line(f"sdb serve: {error}")
+    return response(of_system(error))
+
+
 async def _fault(_request: Request, error: Exception) -> Response:
     if isinstance(error, CutError):  # the answer has begun: this one is not sent
         return Response()
-    print(f"sdb serve: {type(error).__name__}: {error}", file=sys.stderr, flush=True)  # noqa: T201
+    write_line(f"sdb serve: {type(error).__name__}: {error}")
     return response(
         HttpError(500, "the request failed: the server's log says why", code="internal")
     )

@@ -9,8 +9,8 @@ import msgspec
 
 from sdb.errors import UsageError
 from sdb.records import field, record
+from sdb.serve.bodies import bounded
 from sdb.serve.problems import HttpError
-from sdb.serve.queries import bounded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

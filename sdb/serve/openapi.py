@@ -41,7 +41,7 @@ _EXAMPLES = {
     "schema": "web",
     "table": "gha",
 }
-_OPEN = (414, 421, 500, 501)
+_OPEN = (414, 421, 500, 501, 503)
 _ALL = (401, *_OPEN)
 _STANDARD = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"})
 _PROBLEM: Node = {

@@ -28,7 +28,7 @@ _ROWS = (
     "text/tab-separated-values",
     "application/ion",
 )
-_CHANGES = (400, 403, 404, 409, 412, 413, 415, 422, 503)
+_CHANGES = (400, 403, 404, 408, 409, 412, 413, 415, 422, 429, 503)
 _ASKS = (400, 404, 406, 413, 422, 503, 504)
 
 QUERIES = (
@@ -38,11 +38,11 @@ QUERIES = (
     ),
     Operation(
         "QUERY", "/v1/query", "query", "Answer a query (RFC 10008).", "the rows",
-        params=None, body=Body, forms=_FORMS, errors=(*_ASKS, 415),
+        params=None, body=Body, forms=_FORMS, errors=(*_ASKS, 408, 415, 429),
     ),
     Operation(
         "POST", "/v1/query", "query", "Answer a query; no cache keeps it.", "the rows",
-        params=None, body=Body, forms=_FORMS, errors=(*_ASKS, 415),
+        params=None, body=Body, forms=_FORMS, errors=(*_ASKS, 408, 415, 429),
     ),
     Operation(
         "GET", "/v1/queries", "stored_queries", "List the stored queries that may be asked.",
@@ -82,7 +82,7 @@ SEAFOWL = tuple(
             "the rows",
             body=SeafowlBody,
             params=None,
-            errors=(*_ASKS, 403, 409),
+            errors=(*_ASKS, 403, 408, 409, 429),
             has_plain_errors=True,
         ),
         Operation(

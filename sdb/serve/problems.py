@@ -57,7 +57,15 @@ def status_of(error: errors.SdbError) -> int:
     """Return the status of an error."""
     if isinstance(error, HttpError):
         return error.status
-    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    # What is of no class of its own is a store, or a disk, that failed: another attempt may do.
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 503)
+
+
+def of_system(error: OSError) -> HttpError:
+    """Return the error for what the operating system refused, as on a disk that is full."""
+    text = error.strerror or type(error).__name__
+    message = f"the server cannot read or write: {text[:1].lower()}{text[1:]}"
+    return HttpError(503, message, code="storage", headers={"retry-after": "5"})
 
 
 def exit_code_of(error: errors.SdbError) -> int:
@@ -104,6 +112,8 @@ def _title(number: int) -> str:
 
 def _code(error: errors.SdbError) -> str:
     """Return the name of an error's class in words: ``not_found`` of NotFoundError."""
+    if type(error) is errors.SdbError:
+        return "storage"
     name = type(error).__name__.removesuffix("Error") or "Error"
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from typing import Literal
 
 import msgspec
-from starlette.requests import ClientDisconnect
 
 from sdb import durations, instants
 from sdb.errors import UsageError
@@ -16,13 +14,12 @@ from sdb.query.analyze.params import bind
 from sdb.query.catalog.period import Period
 from sdb.query.syntax.parser import parse
 from sdb.records import record, replace
+from sdb.serve.bodies import bounded
 from sdb.serve.forms import FORMS, form_of
 from sdb.serve.problems import HttpError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from starlette.requests import Request
 
     from sdb.query.syntax import ast
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
 
 MOST_SQL_BYTES = 64 << 10
 MOST_BODY_BYTES = 1 << 20
-_BODY_SECONDS = 300.0
 _PARAM = "p."
 _MEMBERS = frozenset(
     {
@@ -173,39 +169,6 @@ async def _from_body(request: Request) -> Body:
         return msgspec.json.decode(data, type=Body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"the body is no query: {error}") from None
-
-
-async def bounded(request: Request, most_bytes: int) -> bytes:
-    """Read the body of a request.
-
-    Raises
-    ------
-    HttpError
-        It is larger, or does not come in time.
-    """
-    return b"".join([piece async for piece in streamed(request, most_bytes)])
-
-
-async def streamed(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
-    """Read the body of a request as it comes.
-
-    Raises
-    ------
-    HttpError
-        It is larger, or does not come in time.
-    """
-    size = 0
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            async for piece in request.stream():
-                size += len(piece)
-                if size > most_bytes:
-                    raise HttpError(413, f"the body is larger than {most_bytes:,} bytes")
-                yield piece
-    except TimeoutError:
-        raise HttpError(408, f"the body has not come within {_BODY_SECONDS:g} s") from None
-    except ClientDisconnect:
-        raise HttpError(499, "the client is gone", code="client_gone") from None
 
 
 def _seconds(text: str) -> float | None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 _LEAST_MEMORY = 256 << 20
+_LEAST_BODIES, _MOST_BODIES = 64 << 20, 256 << 20
 _CGROUP = "/sys/fs/cgroup/memory.max"
 
 
@@ -58,6 +59,7 @@ class ServerSettings:
     rows: int = 10_000  # rows of an answer that is one JSON object, or a page
     answer_bytes: int | None = None  # of an answer
     max_age_seconds: int = 300  # the most that a request can ask caches for
+    min_free_bytes: int = 256 << 20  # that the disk of the root must have for rows to come in
     grace_seconds: float = 30.0  # for which running requests may go on when the server ends
 
     @property
@@ -85,6 +87,11 @@ class ServerSettings:
         if self.memory_bytes is not None:
             return self.memory_bytes
         return max(_LEAST_MEMORY, _memory_bytes() * 4 // 5 // max(1, self.running))
+
+    @property
+    def body_bytes(self) -> int:
+        """Memory of all bodies of requests together: at least that of the largest one."""
+        return min(max(_memory_bytes() // 8, _LEAST_BODIES), _MOST_BODIES)
 
     @property
     def query_threads(self) -> int:

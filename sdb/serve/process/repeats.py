@@ -7,7 +7,6 @@ is remembered: after a look at the rights of its token and at the indexes, as an
 
 from __future__ import annotations
 
-import sys
 import time
 from json import dumps
 
@@ -16,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from sdb.errors import SdbError
 from sdb.lru import LruCache
 from sdb.records import record
+from sdb.serve.log import write_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ class Repeats:
         seconds = time.perf_counter() - began
         known.seconds(seconds)
         if known.line:
-            sys.stderr.write(f'{known.line}, "ms": {seconds * 1000:.1f}}}\n')
-            sys.stderr.flush()
+            write_line(f'{known.line}, "ms": {seconds * 1000:.1f}}}')
         pieces = [known.head]
         pieces += [b"%b: %b\r\n" % pair for pair in default_headers]
         pieces += [b"server-timing: total;dur=%.1f\r\n\r\n" % (seconds * 1000), known.body]

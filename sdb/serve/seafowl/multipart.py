@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
+from sdb.serve.bodies import streamed
 from sdb.serve.problems import HttpError
-from sdb.serve.queries import streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,9 +23,10 @@ from sdb.query.syntax import writes
 from sdb.query.syntax.parser import WRITES, parse
 from sdb.query.syntax.statements import split
 from sdb.query.syntax.writeparser import parse_write
+from sdb.serve.bodies import bounded
 from sdb.serve.forms import SEAFOWL
 from sdb.serve.problems import HttpError
-from sdb.serve.queries import MOST_BODY_BYTES, AskedQuery, bounded
+from sdb.serve.queries import MOST_BODY_BYTES, AskedQuery
 from sdb.serve.seafowl.names import PUBLIC, qualified
 
 TYPE_CHECKING = False

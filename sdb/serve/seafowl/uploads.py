@@ -67,6 +67,7 @@ class UploadResources:
         keys = TableKeys(database, table)
         # All that can be refused is, before the file comes in.
         await self._in_thread(self._check, keys, rights)
+        await self._in_thread(request.app.state.service.root_check.room)
         async with self._uploads:
             with tempfile.TemporaryDirectory(prefix="sdb-serve-") as folder:
                 form = UploadForm(folder, _format)

@@ -16,10 +16,10 @@ from sdb.packfile.inputs.inputs import Input
 from sdb.query.catalog.tables import table_name
 from sdb.query.syntax import ast, visitor, writes
 from sdb.query.writes.execute import bound_statements, execute, execute_together, groups
+from sdb.serve.bodies import bounded
 from sdb.serve.conditional import check_match, matched, with_warnings
 from sdb.serve.described import body_of
 from sdb.serve.problems import HttpError
-from sdb.serve.queries import bounded
 from sdb.serve.tables.following import version_of
 from sdb.serve.tables.opening import absent, check_right, named, version_tag
 from sdb.serve.tables.parameters import ExecBody
@@ -152,6 +152,7 @@ class Writes:
                 _check_one(statements)
                 for statement in statements:
                     self._check_statement(statement, rights)
+                request.app.state.service.root_check.room()
                 targets = _targets(statements)
                 expects = self._expected(request, targets)
                 is_replayed = any(
@@ -214,6 +215,7 @@ class Writes:
             statements = bound_statements(sql, {}, read)
             for statement in statements:
                 self._check_statement(statement, rights)
+            request.app.state.service.root_check.room()
             transactions = [
                 execute_together(
                     group,
@@ -235,6 +237,7 @@ class Writes:
         Returns: The version that they must follow; None: any.
         """
         check_right(keys, request.state.rights, "ingest")
+        request.app.state.service.root_check.room()
         handle = find_table(self._root, keys.database, keys.table, branch=branch)
         if handle is None and branch == MAIN and self._root.has(keys.definition):
             # A table that is only defined has no version yet.

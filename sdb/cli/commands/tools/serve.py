@@ -85,6 +85,15 @@ def command(
         str,
         Option("--max-age", metavar="TIME", help="How long a request may let caches keep answers."),
     ] = "5m",
+    min_free: Annotated[
+        str,
+        Option(
+            "--min-free",
+            metavar="SIZE",
+            help="Refuse changes while the disk of the root has less room.",
+            bounds=bounds.FREE,
+        ),
+    ] = "256MiB",
     memory: Memory = None,
     threads: Threads = None,
     quiet: Annotated[
@@ -98,6 +107,8 @@ def command(
     SIGTERM, when running requests are done (30 s at most).
     """
     from pathlib import Path
+
+    from sdb.table.catalog.nearroots import flaw_of_root
 
     try:
         from sdb.serve.process.server import serve
@@ -125,13 +136,14 @@ def command(
         scan_bytes=None if max_scan is None else bounds.SCAN.read(max_scan),
         rows=bounds.ANSWER_ROWS.check(max_rows),
         answer_bytes=None if max_bytes is None else bounds.ANSWER.read(max_bytes),
+        min_free_bytes=bounds.FREE.read(min_free),
         max_age_seconds=int(durations.seconds(max_age, bare=True)),
     )
 
     def ready(url: str) -> None:
         output.say(f"serving {located.location} at {url}", to=sys.stderr)
-        if not located.databases():
-            output.say(f"note: there are no tables below {located.location} yet", to=sys.stderr)
+        if flaw := flaw_of_root(located):
+            output.say(f"note: {flaw} yet", to=sys.stderr)
 
     try:
         serve(settings, ready=ready)
