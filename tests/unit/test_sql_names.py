@@ -18,6 +18,7 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     "B": [{"j": 1, "w": "x"}],
     "C": [{"m": 1, "z": "q"}, {"m": 2, "z": "r"}],
     "D": [{"k": 2, "d": "e"}],
+    "J": [{"j": 1}],
     "L": [{"l": 1, "items": [{"k": 7}, {"k": 8}]}],
     "R": [{"repo": {"name": "x", "id": 1}}, {"repo": {"name": "x", "id": 2}}],
 }
@@ -170,3 +171,41 @@ def test_a_bare_name_of_order_by_is_a_column_first(
 def test_where_refuses_an_alias_of_an_aggregate_in_words(folder: Path) -> None:
     with pytest.raises(QueryError, match="n is an aggregate, which WHERE comes before"):
         _rows(folder, "SELECT COUNT(*) AS n FROM A WHERE n > 1", dialect="standard")
+
+
+def test_two_items_with_one_alias_are_two_columns(folder: Path) -> None:
+    for query, names in (
+        ("SELECT k AS id, v AS id, 1 AS id FROM A", ["id", "id_1", "id_2"]),
+        ("SELECT k AS id, v AS id, 1 AS id_1 FROM A", ["id", "id_2", "id_1"]),
+        ("SELECT k, 5 AS k FROM A", ["k", "k_1"]),
+        ("SELECT q.id_1 FROM (SELECT k AS id, v AS id FROM A) AS q", ["id_1"]),
+    ):
+        with sdb.sql(query, root=str(folder)) as result:
+            assert list(next(iter(result))) == names, query
+    with pytest.raises(QueryError, match="id is the name of several columns"):
+        _rows(folder, "SELECT k AS id, v AS id FROM A ORDER BY id")
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("SELECT v FROM A WHERE k IN (SELECT * FROM J)", [("a",)]),
+        ("SELECT v FROM A WHERE k NOT IN (SELECT * FROM J)", [("b",)]),
+        ("SELECT v FROM A WHERE k = ANY (SELECT * FROM (SELECT j FROM B) AS q)", [("a",)]),
+        ("SELECT v FROM A WHERE k > ALL (SELECT * FROM J)", [("b",)]),
+        ("SELECT v FROM A WHERE k = (SELECT * FROM J)", [("a",)]),
+        ("SELECT v FROM A WHERE (k, v) IN (SELECT * FROM A WHERE k = 2)", [("b",)]),
+        ("WITH q AS (SELECT * FROM J) SELECT v FROM A WHERE k IN (SELECT * FROM q)", [("a",)]),
+        ("SELECT v FROM A WHERE k IN (SELECT * FROM J UNION SELECT * FROM J)", [("a",)]),
+    ],
+)
+def test_a_star_of_one_column_is_compared_as_that_column(
+    folder: Path, query: str, answer: list[Any]
+) -> None:
+    assert _rows(folder, query) == answer
+
+
+@pytest.mark.parametrize("test", ["k IN ({})", "k NOT IN ({})", "k = ANY ({})", "k < ({})"])
+def test_a_star_of_several_columns_is_no_value(folder: Path, test: str) -> None:
+    with pytest.raises(QueryError, match="sub-query should have 1 column; have 2"):
+        _rows(folder, f"SELECT v FROM A WHERE {test.format('SELECT * FROM C')}")

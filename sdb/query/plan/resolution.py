@@ -164,7 +164,7 @@ class _Resolver:
         keys = tuple([self._key(item, node, _Seen(names, seen)) for item in node.group_by or ()])
         new = replace(
             node,
-            items=tuple(items),
+            items=self._renamed(items),
             where=where,
             group_by=None if node.group_by is None else keys,
             having=self._maybe(node.having, behind),
@@ -179,6 +179,22 @@ class _Resolver:
             for source, new_source in zip(node.sources, sources, strict=True)
         ]
         return replace(new, sources=tuple(labelled))
+
+    def _renamed(self, items: list[ast.Item]) -> tuple[ast.Item, ...]:
+        """Return items under different names: what an earlier one is called gets a number."""
+        if not self.is_standard or all(item.alias is None for item in items):
+            return tuple(items)
+        listed = output_names(ast.Select(tuple(items)))
+        taken: set[str] = set()
+        for at, name in enumerate(listed):
+            label, number = name, 0
+            while label in taken or (number and label in listed):
+                number += 1
+                label = f"{name}_{number}"
+            taken.add(label)
+            if number:
+                items[at] = replace(items[at], alias=label)
+        return tuple(items)
 
     def _sources(self, node: ast.Select, names: _Names) -> list[ast.Source]:
         """Resolve FROM, from left to right: each sees those before it."""

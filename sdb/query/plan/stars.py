@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb import notes
 from sdb.errors import QueryError
+from sdb.query.analyze.dialects import SNELLER
 from sdb.query.analyze.refusals import refuse
 from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.plan.starcolumns import changed, matching, pattern_in
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 def _has_excluded(statement: ast.Statement) -> bool:
     """Return whether there is such a star, such a join, or a number of a column of a star."""
+    is_standard = statement.dialect != SNELLER
     return any(
-        (isinstance(node, ast.Select) and (_is_listed(node) or any_in(node.items)))
+        (is_standard and any(part.select.star for part in _values(node)))
+        or (isinstance(node, ast.Select) and (_is_listed(node) or any_in(node.items)))
         or (isinstance(node, ast.Source) and node.natural)
         or isinstance(node, ast.PivotTable)
         for node in visitor.nodes(statement)
@@ -53,7 +56,7 @@ def expanded(statement: ast.Statement, fields: TopFields) -> ast.Statement:
         # Its rows have the columns of the first ones.
         first = set_table(withs[name])
         withs[name] = withs[name] if first is None else first.left
-    stars = _Stars(withs, fields)
+    stars = _Stars(withs, fields, is_standard=statement.dialect != SNELLER)
     try:
         return visitor.rewrite(stars.ordered(statement), stars.change)
     except QueryError as error:
@@ -112,10 +115,30 @@ def _label(source: ast.Source) -> str | None:
     return source.alias
 
 
+def _values(node: ast.Node) -> list[ast.Subquery]:
+    """Return the sub-queries right below a node of which one column is compared with a value."""
+    match node:
+        case ast.In() | ast.Quantified():
+            parts: tuple[object, ...] = (node.operand, node.items)
+        case ast.Binary():
+            parts = (node.left, node.right)
+        case _:
+            parts = ()
+    return [part for part in parts if isinstance(part, ast.Subquery)]
+
+
 class _Stars:
-    def __init__(self, withs: Mapping[str, ast.Select], fields: TopFields) -> None:
+    """Writes stars out.
+
+    * ``is_standard``: Whether `*` in a sub-query that is compared stands for its columns.
+    """
+
+    def __init__(
+        self, withs: Mapping[str, ast.Select], fields: TopFields, *, is_standard: bool = False
+    ) -> None:
         self._withs = withs
         self._fields = fields
+        self._is_standard = is_standard
 
     def ordered(self, statement: ast.Statement) -> ast.Statement:
         """Return a statement whose rows of a UNION are sorted by columns of the first SELECT."""
@@ -127,6 +150,12 @@ class _Stars:
 
     def change(self, node: ast.Node) -> ast.Node:
         """Return what stands for a node."""
+        if self._is_standard and any(part.select.star for part in _values(node)):
+            return visitor.rewrite(node, stop=self._compared)
+        return self._written_out(node)
+
+    def _written_out(self, node: ast.Node) -> ast.Node:
+        """Return a select without a star that has to be written out, or PIVOT as a query."""
         if isinstance(node, ast.PivotTable):
             return self._grouped(node)
         if not isinstance(node, ast.Select):
@@ -156,6 +185,16 @@ class _Stars:
             refuse("EXCLUDE leaves no column", node)
         node = replace(node, items=tuple(items), star=False, excluded=())
         return places.counted(node, [item.expr for item in items])
+
+    def _compared(self, node: ast.Node) -> ast.Node | None:
+        """Return a sub-query that names the columns of its star."""
+        if not isinstance(node, ast.Subquery):
+            return None
+        select = node.select
+        if not select.star:
+            return node
+        items = [ast.Item(expr, span=select.span) for expr in self._columns(select).values()]
+        return replace(node, select=replace(select, items=tuple(items), star=False))
 
     def _grouped(self, pivot: ast.PivotTable) -> ast.QueryTable:
         """Return PIVOT with its keys: the columns that it does not name."""

@@ -74,7 +74,8 @@ def _behind_tables(select: ast.Select, hidden: set[str], fields: TopFields) -> a
     roots = _roots(select, frozenset(labels)) if labels else set()
     roots -= {item.alias for item in select.items}
     # Columns of a star are those of one table each, whatever others have such names.
-    is_star = len(select.sources) > 1 and bool(labels) and any_in(select.items)
+    is_star = len(select.sources) > 1 and bool(labels)
+    is_star = is_star and (any_in(select.items) or bool(select.excluded))
     if not roots and not is_star:
         return select
     bare = [source for source in select.sources if source.alias is None]
