@@ -99,7 +99,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     threads : int, optional
         How many threads decode and compute; without it one for each processor.
     memory_bytes : int, optional
-        Memory for groups, joins and sorts; four fifths of the machine's if not given. The rest is
+        Memory for groups, joins and sorts; four fifths of what is free if not given. The rest is
         spilled to a temporary folder.
     prune : bool
         Whether to skip blocks that cannot hold a row for which WHERE is TRUE. Time indexes of

@@ -359,6 +359,11 @@ class TableScan:
         return [part.source() for part in self.read]
 
     @property
+    def decompressed_bytes(self) -> int:
+        """Return the size of the blocks to read, decompressed."""
+        return sum(part.decompressed_bytes for part in self.read)
+
+    @property
     def is_remote(self) -> bool:
         """Return whether blocks come whole, over a network, however little of them is needed."""
         return any(part.pack.is_remote for part in self.read)

@@ -5,6 +5,8 @@ module             holds
 =================  ==================================================
 `engine`           runs a statement
 `execution`        a statement that runs: its lanes, and what ends it
+`relations`        scans as relations of DuckDB, with what is known of their rows
+`freememory`       the memory that a query may take when nothing is said
 `native`           runs what a scan answers alone
 `topk`             runs ORDER BY with LIMIT on a scan
 `metadata_totals`  totals of all rows that metadata has

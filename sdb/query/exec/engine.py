@@ -8,7 +8,7 @@ from sdb import _core
 from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
 from sdb.query.catalog.pseudo import PSEUDO
-from sdb.query.exec import udfs
+from sdb.query.exec import freememory, relations, udfs
 from sdb.query.exec.dropcount import DropCount, LeftOut, Unjoined, places
 from sdb.query.exec.execution import Execution
 from sdb.query.exec.exhausted import exhausted
@@ -212,7 +212,7 @@ def _executed(
             lanes = _lane_scan(scan, threads, list(at.values()) or unjoined.lanes(scan))
             unjoined.follow(scan, lanes)
             scans.append(lanes)
-            connection.register(scan.name, lanes)
+            relations.register(connection, scan, lanes, plan.sql)
         udfs.register(connection, plan.natives)
         left_out = LeftOut(connection, plan.left_out)
         relation = left_out.relation(connection, plan.sql)
@@ -256,8 +256,9 @@ def _settings(
     }
     if threads:
         settings["threads"] = str(threads)
-    if memory_bytes is not None:
-        settings["memory_limit"] = f"{memory_bytes}B"
+    most_bytes = freememory.default_bytes() if memory_bytes is None else memory_bytes
+    if most_bytes is not None:
+        settings["memory_limit"] = f"{most_bytes}B"
     return settings
 
 
