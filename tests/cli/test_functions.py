@@ -26,7 +26,7 @@ def test_a_pattern_shows_all_that_is_known(run: Any, pattern: str) -> None:
         "  returns  x of the row in which another value is greatest",
         "  missing  skips rows without x or by; NULL where none is left",
         '  example  ARG_MAX(name, born) is "Bo"',
-        "  also     MAX_BY",
+        "  also     ARGMAX, MAX_BY",
     ]
 
 

@@ -12,7 +12,8 @@ import sdb
 from sdb.errors import UsageError
 from sdb.query.analyze import reference
 from sdb.query.analyze.signatures import CASTS, FUNCTIONS
-from sdb.query.syntax import aggregatecalls, aliases
+from sdb.query.syntax import aggregatecalls, othernames
+from sdb.query.syntax.clauses import lambdas
 from sdb.query.syntax.lexer import AGGREGATES
 from tests.examples import ROOT
 
@@ -66,10 +67,10 @@ def test_each_function_has_one_entry() -> None:
 
 def test_other_spellings_are_those_of_the_parser() -> None:
     listed = {alias.partition("(")[0] for entry in ENTRIES for alias in entry.aliases}
-    assert (
-        listed
-        == aliases.NAMES.keys() | aliases.TYPES.keys() | aliases.FIELDS.keys() | OTHERS | {"IIF"}
-    )
+    tables = (othernames.NAMES, othernames.TYPES, othernames.FIELDS, othernames.CASTS)
+    tables += (othernames.STARTS, othernames.STRIDES, aggregatecalls.FOREIGN)
+    elements = lambdas.NAMES.keys() - set(lambdas.NAMES.values())
+    assert listed == set().union(*tables, OTHERS, elements, {"IIF"})
     assert ("LEVENSHTEIN", ("EDIT_DISTANCE",)) in [(e.name, e.aliases) for e in ENTRIES]
 
 

@@ -17,7 +17,7 @@ from sdb.query.analyze.types import (
     is_null,
     loose,
 )
-from sdb.query.syntax import aliases, ast, hints, printer
+from sdb.query.syntax import ast, hints, othernames, printer
 from sdb.query.syntax.lexer import AGGREGATES as AGGREGATE_NAMES
 
 _COUNTS = ("no", "one", "two", "three", "four")
@@ -36,7 +36,7 @@ def signature_of(node: ast.Call) -> Signature:
     if signature is None:
         if node.name in {"TABLE_GLOB", "TABLE_PATTERN"}:
             refuse(f'cannot use "{printer.text(node)}" in non-table position', node)
-        hint = hints.function(node.name, [*FUNCTIONS, *AGGREGATE_NAMES, *aliases.NAMES])
+        hint = hints.function(node.name, [*FUNCTIONS, *AGGREGATE_NAMES, *othernames.NAMES])
         refuse(f'unrecognized builtin "{node.name}"', node, hint)
     if not signature.least <= len(node.args) <= signature.most:
         refuse(_miscounted(node, signature), node, f"it is written {written(node, signature)}")

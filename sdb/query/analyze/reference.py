@@ -13,7 +13,8 @@ import sys
 from sdb.errors import UsageError
 from sdb.query.analyze import types
 from sdb.query.analyze.signatures import AGGREGATES, CASTS, FUNCTIONS
-from sdb.query.syntax import aggregatecalls, aliases
+from sdb.query.syntax import aggregatecalls, othernames
+from sdb.query.syntax.clauses import lambdas
 from sdb.query.syntax.literals import words
 from sdb.records import record
 
@@ -48,11 +49,14 @@ OF_SYNTAX = {
     "DATE": "time or text → time",
     "DATEADD": "number, time → time",
     "DATEDIFF": "time, time → integer",
+    "DATE_FORMAT": "time, text → text",
+    "DATE_PARSE": "text, text → time",
     "DATE_SUB": "time, interval → time",
     **dict.fromkeys(["DAYNAME", "MONTHNAME"], "time → text"),
     **dict.fromkeys(["DIV", "MOD", "SAFE_DIVIDE", "XOR"], "number, number → number"),
     "EPOCH_MS": "time or number → integer or time",
     **dict.fromkeys(["ISNULL"], "any, any → any"),
+    "JSON_OBJECT": "any → structure",
     "JSON_ARRAY_LENGTH": "text or list → integer",
     "LAST_DAY": "time → time",
     "LOCATE": "text, text → integer",
@@ -197,9 +201,14 @@ def _read() -> Iterator[FunctionEntry]:
 
 def _aliases() -> dict[str, set[str]]:
     """Return the other spellings of each function."""
-    pairs = [*aliases.NAMES.items(), *aggregatecalls.SAME_AGGREGATES.items(), ("IIF", "IF")]
-    pairs += [(f"{alias}(t)", "EXTRACT") for alias in aliases.FIELDS]
-    pairs += [(alias, f"CAST(x AS {name})") for alias, name in aliases.TYPES.items()]
+    pairs = [*othernames.NAMES.items(), *aggregatecalls.SAME_AGGREGATES.items(), ("IIF", "IF")]
+    pairs += [(f"{alias}(t)", "EXTRACT") for alias in othernames.FIELDS]
+    casts = [*othernames.TYPES.items(), *othernames.CASTS.items()]
+    pairs += [(alias, f"CAST(x AS {name})") for alias, name in casts]
+    pairs += [item for item in lambdas.NAMES.items() if item[0] != item[1]]
+    pairs += [*aggregatecalls.FOREIGN.items()]
+    pairs += [(f"{alias}(t)", "DATE_TRUNC") for alias in othernames.STARTS]
+    pairs += [(f"{alias}(t)", "DATE_BIN") for alias in othernames.STRIDES]
     pairs += [
         (f"{alias}(q) WITHIN GROUP (ORDER BY x)", n) for alias, n in aggregatecalls.WITHIN.items()
     ]

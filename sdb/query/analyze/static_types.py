@@ -361,6 +361,8 @@ _RULES: dict[type[ast.Node], Callable[..., int]] = {
     ast.Position: _anything,
     ast.Interval: _interval,
     ast.Name: _anything,
+    ast.Element: _anything,
+    ast.Lambda: lambda node: static_type(node.body) | ANY,
     ast.Dot: _dot,
     ast.Index: _index,
     ast.Unary: _unary,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from sdb.errors import QueryError
 from sdb.instants import SECOND_US
 from sdb.query.analyze.refusals import rejected
-from sdb.query.analyze.types import BOOL, MISSING, STRING
+from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, STRING
 from sdb.query.duckdb_sql.functions.arguments import Arguments
 from sdb.query.duckdb_sql.functions.conditional import choice
+from sdb.query.duckdb_sql.functions.lists import of_elements
 from sdb.query.duckdb_sql.functions.patterns import matches
 from sdb.query.duckdb_sql.functions.registry import FUNCTIONS
 from sdb.query.duckdb_sql.subqueries import (
@@ -21,7 +22,7 @@ from sdb.query.duckdb_sql.subqueries import (
 from sdb.query.duckdb_sql.values import arithmetic, operators
 from sdb.query.duckdb_sql.values.casts import cast
 from sdb.query.duckdb_sql.values.constructors import MadeList, MadeStruct
-from sdb.query.duckdb_sql.values.lanes import Constant, Nothing, Typed, Value
+from sdb.query.duckdb_sql.values.lanes import Constant, Keyed, Nothing, Typed, Value
 from sdb.query.duckdb_sql.values.numeric import decimal_arithmetic
 from sdb.query.syntax import ast
 from sdb.query.syntax.operators import operands
@@ -204,8 +205,26 @@ class _Translator:
         return operators.boolean(f"(NOT {sql})" if node.negated else sql, value, wants=STRING)
 
     def _call(self, node: ast.Call) -> Value:
+        if node.args and isinstance(node.args[-1], ast.Lambda):
+            return self._of_elements(node)
         args = _flattened(node) if node.name == "COALESCE" else node.args
         return FUNCTIONS[node.name](Arguments(node, self.values(args)))
+
+    def _of_elements(self, node: ast.Call) -> Value:
+        """Return the value of a function that calls another one with each element of a list."""
+        value, function = self.value(node.args[0]), node.args[-1]
+        assert isinstance(function, ast.Lambda)  # noqa: S101 - it was looked at
+        if not value.mask & LIST:
+            return Nothing()
+        variable, element = self.context.name("x"), ast.Element(function.name)
+        before = dict(self.scope.known)
+        self.scope.known[element] = Keyed(variable, ANY & ~MISSING)
+        try:
+            body = self.value(function.body)
+        finally:
+            self.scope.known.clear()
+            self.scope.known.update(before)
+        return of_elements(node.name, value.lane("e"), variable, body)
 
     def _cast(self, node: ast.Cast) -> Value:
         return cast(self.value(node.operand), node.type, reads_texts=node.reads_texts)

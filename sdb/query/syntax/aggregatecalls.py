@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb.query.syntax import ast, operators
 from sdb.query.syntax.clauses import windows
+from sdb.query.syntax.lexer import AGGREGATES
 from sdb.query.syntax.literals import words
 from sdb.records import replace
 
@@ -23,6 +24,7 @@ WITHIN = {"PERCENTILE_CONT": "QUANTILE", "PERCENTILE_DISC": "QUANTILE_DISC"}
 _OF_TWO = words(
     "APPROX_TOP_K ARG_MAX ARG_MIN CORR COVAR_POP COVAR_SAMP REGR_INTERCEPT REGR_R2 REGR_SLOPE"
 )
+_PARAMETRIC = words("APPROX_PERCENTILE APPROX_TOP_K QUANTILE QUANTILE_DISC")
 _PERCENTILES = frozenset({"APPROX_PERCENTILE", "QUANTILE", "QUANTILE_DISC"})
 SAME_AGGREGATES = {
     "APPROX_QUANTILE": "APPROX_PERCENTILE",
@@ -42,19 +44,96 @@ SAME_AGGREGATES = {
 }
 
 
-def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
-    """Parse an aggregate or window function, the name of which has been read."""
+FOREIGN = {
+    "ANY": "ANY_VALUE",
+    "ANYLAST": "ANY_VALUE",
+    "APPROX_DISTINCT": "APPROX_COUNT_DISTINCT",
+    "ARGMAX": "ARG_MAX",
+    "ARGMIN": "ARG_MIN",
+    "COLLECT_LIST": "ARRAY_AGG",
+    "COLLECT_SET": "ARRAY_AGG",
+    "COUNT_DISTINCT": "COUNT",
+    "GROUPARRAY": "ARRAY_AGG",
+    "GROUPUNIQARRAY": "ARRAY_AGG",
+    "LIST": "ARRAY_AGG",
+    "QUANTILEEXACT": "QUANTILE",
+    "QUANTILES": "QUANTILE",
+    "QUANTILETDIGEST": "APPROX_PERCENTILE",
+    "STDDEVPOP": "STDDEV_POP",
+    "STDDEVSAMP": "STDDEV_SAMP",
+    "TOPK": "APPROX_TOP_K",
+    "UNIQ": "COUNT",
+    "UNIQCOMBINED": "COUNT",
+    "UNIQEXACT": "COUNT",
+    "UNIQHLL12": "COUNT",
+    "VARPOP": "VARIANCE_POP",
+    "VARSAMP": "VARIANCE_SAMP",
+}
+"""Aggregates of ClickHouse, Athena and Spark, whose names are no words of the language."""
+_OF_VALUES = words("COLLECT_LIST COLLECT_SET GROUPARRAY GROUPUNIQARRAY")
+"""Those that leave out NULL."""
+_ONCE = words("COLLECT_SET GROUPUNIQARRAY COUNT_DISTINCT UNIQ UNIQCOMBINED UNIQEXACT UNIQHLL12")
+"""Those that take each value once."""
+
+
+def is_conditional(name: str) -> bool:
+    """Return whether an aggregate has a condition as its last argument, as ClickHouse has it."""
+    base = name.removesuffix("IF")
+    return base != name and (base in FOREIGN or base in AGGREGATES) and name not in AGGREGATES
+
+
+def foreign(parser: ExpressionParser, token: Token) -> ast.Expr:
+    """Parse an aggregate of others, the name of which has been read."""
+    written = str(token.value).upper()
+    base = written.removesuffix("IF") if is_conditional(written) else written
+    kind = FOREIGN.get(base, base)
+    call = aggregate(parser, replace(token, kind=kind), base, has_test=base != written)
+    if base in _OF_VALUES and isinstance(call, ast.Aggregate):
+        known = ast.Is(call.args[0], "NULL", negated=True, span=call.span)
+        where = known if call.where is None else ast.Binary("AND", known, call.where)
+        call = replace(call, where=where)
+    return call
+
+
+def _arguments(
+    parser: ExpressionParser, kind: str, written: str, *, has_test: bool = False
+) -> tuple[tuple[ast.Expr, ...], bool, bool]:
+    """Parse what stands in the parentheses: the arguments, and whether these are DISTINCT or *."""
+    distinct = bool(parser.accept("DISTINCT")) or written in _ONCE
+    star = bool(parser.accept("*"))
+    if star and not parser.accept(","):
+        return (), distinct, star
+    is_row = distinct and kind == "COUNT" and not has_test
+    return _distinct_rows(parser) if is_row else parser.expressions(), distinct, star
+
+
+def _parametric(parser: ExpressionParser, shares: tuple[ast.Expr, ...]) -> tuple[ast.Expr, ...]:
+    """Parse the arguments behind parameters: those of ``quantile(0.9)(x)`` stand behind here."""
+    parser.advance()
+    parser.expect("(")
+    first, *others = parser.expressions()
+    return (first, shares[0] if len(shares) == 1 else ast.MakeList(shares), *others)
+
+
+def aggregate(
+    parser: ExpressionParser, token: Token, written: str = "", *, has_test: bool = False
+) -> ast.Expr:
+    """Parse an aggregate or window function, the name of which has been read.
+
+    * ``written``: Its name elsewhere.
+    * ``has_test``: Whether the last argument is a condition.
+    """
     parser.expect("(")
     distinct = star = False
     args: tuple[ast.Expr, ...] = ()
     if not parser.at(")"):
-        distinct = bool(parser.accept("DISTINCT"))
-        star = bool(parser.accept("*"))
-        if not star or parser.accept(","):
-            args = _distinct_rows(parser) if distinct and token.kind == "COUNT" else ()
-            args = args or parser.expressions()
+        args, distinct, star = _arguments(parser, token.kind, written, has_test=has_test)
     elif token.kind == "COUNT":
         star = True  # COUNT() of others
+    if token.kind in _PARAMETRIC and parser.at(")") and parser.ahead() == "(":
+        args = _parametric(parser, args)
+    args, test = (args[:-1], args[-1]) if has_test and args else (args, None)
+    star = star or (test is not None and not args)
     order = parser.sort_keys() if token.kind in _COLLECTING | _ENDS else ()
     ignores_nulls = windows.ignores_nulls(parser)
     most = parser.count() if token.kind in _COLLECTING and parser.accept("LIMIT") else None
@@ -68,6 +147,7 @@ def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
         order = (_within_group(parser, descending=True),)
     end = parser.token.stop
     where = _filter(parser)
+    where = test if where is None else where
     end = end if where is None else parser.token.stop
     ignores_nulls = windows.ignores_nulls(parser) or ignores_nulls
     over = None

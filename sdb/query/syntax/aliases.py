@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.query.syntax import ast
+from sdb.query.syntax import ast, foreign
+from sdb.query.syntax.othernames import FIELDS, NAMES, TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,73 +13,6 @@ if TYPE_CHECKING:
     from sdb.query.syntax.ast import Expr, Span
 
     Rewrite: TypeAlias = Callable[[tuple[Expr, ...], Span], Expr | None]
-
-NAMES = {
-    "ARRAY_LENGTH": "ARRAY_SIZE",
-    "ARRAY_JOIN": "ARRAY_TO_STRING",
-    "BASE64": "TO_BASE64",
-    "CARDINALITY": "SIZE",
-    "CHAR": "CHR",
-    "CURRENT_TIMESTAMP": "UTCNOW",
-    "DATE_FORMAT": "STRFTIME",
-    "EDIT_DISTANCE": "LEVENSHTEIN",
-    "ENDSWITH": "ENDS_WITH",
-    "EPOCH_US": "TO_UNIX_MICRO",
-    "FROM_UNIXTIME": "TO_TIMESTAMP",
-    "GETDATE": "UTCNOW",
-    "IFNULL": "COALESCE",
-    "INSTR": "STRPOS",
-    "JSON": "PARSE_JSON",
-    "JSON_EXTRACT_PATH_TEXT": "JSON_EXTRACT_STRING",
-    "JSON_PARSE": "PARSE_JSON",
-    "JSON_QUERY": "JSON_EXTRACT",
-    "LCASE": "LOWER",
-    "LEN": "LENGTH",
-    "LIST_CONTAINS": "ARRAY_CONTAINS",
-    "LIST_POSITION": "ARRAY_POSITION",
-    "LIST_SUM": "ARRAY_SUM",
-    "MID": "SUBSTRING",
-    "NOW": "UTCNOW",
-    "NVL": "COALESCE",
-    "ORD": "ASCII",
-    "PREFIX": "STARTS_WITH",
-    "REGEXP_CONTAINS": "REGEXP_LIKE",
-    "REGEXP_MATCHES": "REGEXP_LIKE",
-    "REGEXP_SUBSTR": "REGEXP_EXTRACT",
-    "RLIKE": "REGEXP_LIKE",
-    "STARTSWITH": "STARTS_WITH",
-    "SPLIT": "STRING_SPLIT",
-    "STRING_TO_ARRAY": "STRING_SPLIT",
-    "STR_SPLIT": "STRING_SPLIT",
-    "STRLEN": "OCTET_LENGTH",
-    "SUBSTR": "SUBSTRING",
-    "SUFFIX": "ENDS_WITH",
-    "TIMESTAMP_SECONDS": "TO_TIMESTAMP",
-    "TO_JSON_STRING": "TO_JSON",
-    "TO_UNIXTIME": "TO_UNIX_EPOCH",
-    "TRY_PARSE_JSON": "PARSE_JSON",
-    "UCASE": "UPPER",
-    "UNBASE64": "FROM_BASE64",
-    "UNICODE": "ASCII",
-    "UNIX_MICROS": "TO_UNIX_MICRO",
-    "UNIX_SECONDS": "TO_UNIX_EPOCH",
-    "UNIX_TIMESTAMP": "TO_UNIX_EPOCH",
-}
-TYPES = {
-    "BIGINT": "INTEGER",
-    "BOOL": "BOOLEAN",
-    "DOUBLE": "FLOAT",
-    "FLOAT64": "FLOAT",
-    "FLOAT8": "FLOAT",
-    "INT": "INTEGER",
-    "INT64": "INTEGER",
-    "INT8": "INTEGER",
-    "REAL": "FLOAT",
-    "SMALLINT": "INTEGER",
-    "TEXT": "STRING",
-    "TIMESTAMPTZ": "TIMESTAMP",
-    "VARCHAR": "STRING",
-}
 
 
 def type_name(name: str) -> str:
@@ -104,7 +38,7 @@ def call(name: str, args: tuple[Expr, ...], span: Span) -> Expr:
     'LENGTH'
     """
     name = NAMES.get(name, name)
-    rewrite = _REWRITES.get(name)
+    rewrite = _REWRITES.get(name) or foreign.REWRITES.get(name)
     rewritten = None if rewrite is None else rewrite(args, span)
     return ast.Call(name, args, span=span) if rewritten is None else rewritten
 
@@ -184,18 +118,6 @@ def _field_of_time(part: str) -> Rewrite:
         return extract(args, part, span) or ast.Call("EXTRACT", args, part, span=span)
 
     return rewrite
-
-
-FIELDS = {
-    **{part: part for part in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE")},
-    "SECOND": "SECOND",
-    "WEEKOFYEAR": "WEEK",
-    "DAYOFMONTH": "DAY",
-    "DAYOFWEEK": "DOW",
-    "WEEKDAY": "DOW",
-    "DAYOFYEAR": "DOY",
-    "ISODOW": "ISODOW",
-}
 
 
 def _swapped(name: str) -> Rewrite:
@@ -345,7 +267,13 @@ _REWRITES: Mapping[str, Rewrite] = {
     "FORMAT_TIMESTAMP": _swapped("STRFTIME"),
     "IF": _if,
     "IIF": _if,
-    "ISNULL": lambda args, span: ast.Call("COALESCE", args, span=span) if args[1:] else None,
+    "ISNULL": lambda args, span: (
+        ast.Call("COALESCE", args, span=span)
+        if args[1:]
+        else ast.Is(args[0], "NULL", negated=False, span=span)
+        if args
+        else None
+    ),
     "JSONB_ARRAY_LENGTH": _json_size,
     "JSON_ARRAY_LENGTH": _json_size,
     "LAST_DAY": _last_day,

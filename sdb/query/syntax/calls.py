@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from sdb.errors import QueryError
-from sdb.query.syntax import aliases, ast, casts, hints, operators
-from sdb.query.syntax.clauses import timebuckets, timecalls
+from sdb.query.syntax import aggregatecalls, aliases, ast, casts, hints, operators
+from sdb.query.syntax.clauses import lambdas, othercalls, setqueries, timebuckets, timecalls
 from sdb.query.syntax.clauses.timecalls import PARTS
 from sdb.query.syntax.literals import WEEKDAYS
 from sdb.records import replace
@@ -71,8 +71,10 @@ def stride_us(text: str) -> int:
 
 def plain(parser: ExpressionParser, token: Token) -> ast.Expr:
     """Parse an ordinary call, the name of which has been read."""
-    parser.expect("(")
     name = str(token.value).upper()
+    if name in aggregatecalls.FOREIGN or aggregatecalls.is_conditional(name):
+        return aggregatecalls.foreign(parser, token)
+    parser.expect("(")
     if name in _PARSERS:
         return _PARSERS[name](parser, token)
     if name == "COLUMNS" and parser.accept("*"):
@@ -86,6 +88,7 @@ def plain(parser: ExpressionParser, token: Token) -> ast.Expr:
         raise parser.fault(f"{name} does not take *", token, hint=hint)
     args = () if parser.at(")") else parser.expressions()
     parser.expect(")")
+    name = "UNNEST" if name in {"EXPLODE", "ARRAYJOIN"} else name
     parser.has_unnest = parser.has_unnest or name == "UNNEST"
     span = (token.start, parser.last.stop)
     if normal_form := re.fullmatch(_NORMAL_FORM, name):
@@ -207,6 +210,10 @@ def _date_add(parser: ExpressionParser, token: Token) -> ast.Expr:
 
 def _extract(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
+    if parser.ahead() in {",", "."}:  # of ClickHouse, with a regular expression
+        args = parser.expressions()
+        parser.expect(")")
+        return aliases.call("REGEXP_EXTRACT", args, (token.start, parser.last.stop))
     part = _part(parser)
     parser.expect("FROM")
     call = _finish(parser, token, (parser.expression(),), part)
@@ -299,12 +306,17 @@ def _case(parser: ExpressionParser, token: Token) -> ast.Expr:
 
 def _exists(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
+    if not setqueries.begins(parser) and not parser.at("("):
+        return lambdas.call(parser, token)
     select = parser.subquery()
     parser.expect(")")
     return ast.Exists(select, span=(token.start, parser.last.stop))
 
 
 _PARSERS: Mapping[str, Special] = {
+    **dict.fromkeys(lambdas.NAMES, lambdas.call),
+    **dict.fromkeys(othercalls.OBJECTS, othercalls.structure),
+    **dict.fromkeys(["FLOOR", "CEIL", "CEILING"], othercalls.rounded),
     "OVERLAY": _overlay,
     "POSITION": _position,
     "SAFE_CAST": _safe_cast,

@@ -34,10 +34,23 @@ def cast(parser: ExpressionParser, operand: ast.Expr, start: int, *, reads_texts
         return ast.Call("JSON_EXTRACT", (operand, path), span=(start, parser.last.stop))
     if kind == "DATE":
         return aliases.day(operand, (start, parser.last.stop))
+    if kind in {"STRING", "TIMESTAMP"}:
+        _skip_length(parser, kind)
     if kind not in CASTS:
         known = sorted({*CASTS, "DATE", "DECIMAL", "JSON"})
         raise parser.fault(f'bad CAST type "{name}"', type_token, hint=hints.cast(known))
     return ast.Cast(operand, kind, reads_texts, span=(start, parser.last.stop))
+
+
+def _skip_length(parser: ExpressionParser, kind: str) -> None:
+    """Step over ``(n)`` and ``WITH TIME ZONE``: texts are of any length, times in UTC."""
+    if parser.accept("("):
+        parser.expect("NUMBER")
+        parser.expect(")")
+    is_zone = parser.at("WITH") or parser.at_word("WITHOUT")
+    if kind == "TIMESTAMP" and is_zone and parser.has_ahead("TIME"):
+        for _ in range(3):
+            parser.advance()
 
 
 def _interval(parser: ExpressionParser, text: ast.Literal, span: ast.Span) -> ast.Interval:

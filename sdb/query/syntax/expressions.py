@@ -14,7 +14,14 @@ from sdb.query.syntax import (
     literals,
     operators,
 )
-from sdb.query.syntax.clauses import patterns, quantified, setqueries, timecalls
+from sdb.query.syntax.clauses import (
+    lambdas,
+    othercalls,
+    patterns,
+    quantified,
+    setqueries,
+    timecalls,
+)
 from sdb.query.syntax.cursor import SOFT_WORDS, Cursor
 from sdb.query.syntax.lexer import AGGREGATES
 from sdb.query.syntax.literals import INT64_MAX
@@ -81,8 +88,7 @@ class ExpressionParser(Cursor):
             elif lowest <= operators.MATCH and (self._matches(sign) or sign in {"IN", "IS"}):
                 left = self._test(left)
             elif lowest <= operators.MATCH and self._glob():
-                self.advance()
-                left = patterns.glob(self, left, negated=False)
+                left = patterns.by_word(self, left, negated=False)
             elif lowest <= operators.BETWEEN and self._between():
                 left = self._range(left)
             elif lowest <= operators.MATCH and self.at_word("ISNULL", "NOTNULL"):
@@ -116,10 +122,8 @@ class ExpressionParser(Cursor):
         return sign in _MATCHES or (sign == "NOT" and self.ahead() in _NEGATABLE)
 
     def _glob(self) -> bool:
-        """Return whether GLOB and a pattern come; it is a name elsewhere."""
-        token = self.token
-        is_word = self.at("ID") and not token.quoted and str(token.value).upper() == "GLOB"
-        return is_word and self.ahead() == "STRING"
+        """Return whether GLOB, RLIKE or REGEXP and a pattern come; they are names elsewhere."""
+        return self.at_word(*patterns.WORDS) and self.ahead() == "STRING"
 
     def _between(self) -> bool:
         """Return whether BETWEEN comes, or a NOT that only BETWEEN could follow."""
@@ -194,8 +198,7 @@ class ExpressionParser(Cursor):
     def _range(self, left: ast.Expr) -> ast.Expr:
         negation = self.accept("NOT")
         if negation and self._glob():
-            self.advance()
-            return patterns.glob(self, left, negated=True)
+            return patterns.by_word(self, left, negated=True)
         if negation and not self.at("BETWEEN"):
             is_sign = negation.value == "!"
             shown = "!" if is_sign else "NOT"
@@ -302,7 +305,7 @@ class ExpressionParser(Cursor):
             return self._time(token.start, str(token.value).upper())
         if self._is_interval(token):
             return intervals.parse(self, token)
-        if self.at("(") and token.kind == "ID" and not token.quoted:
+        if self.at("(") and token.kind in {"ID", "FILTER"} and not token.quoted:
             return calls.plain(self, token)
         if self.at("[") and token.kind == "ID" and not token.quoted and _is_array(token):
             return self._array(token)
@@ -332,15 +335,21 @@ class ExpressionParser(Cursor):
             moment = ast.Instant(moment.us - moment.us % _DAY_US)
         return ast.Literal(moment, span=(start, token.stop))
 
-    def _list(self) -> ast.MakeList:
+    def _list(self) -> ast.Expr:
         start = self.advance().start
         items = () if self.at("]") else self.expressions()
+        if len(items) == 1 and self.at_word("FOR"):
+            made = lambdas.comprehended(self, items[0], start)
+            self.expect("]")
+            return made
         self.expect("]", saying=(",", "]"))
         return ast.MakeList(items, span=(start, self.last.stop))
 
     def _array(self, token: Token) -> ast.Expr:
         """Parse ``ARRAY[a, b]``, a list; with one constant it is a step of the field `array`."""
         listed = self._list()
+        if not isinstance(listed, ast.MakeList):
+            return listed
         listed = replace(listed, span=(token.start, self.last.stop))
         match listed.items:
             case (ast.Literal(int() | str() as step),) if not isinstance(step, bool):
@@ -380,7 +389,7 @@ class ExpressionParser(Cursor):
 
     def _index(self, base: ast.Expr) -> ast.Expr:
         if not self.at("NUMBER", "STRING"):
-            raise self.unexpected("NUMBER", "STRING")
+            return othercalls.element(self, base)
         step = self.advance().value
         if isinstance(step, float) or (isinstance(step, int) and step > INT64_MAX):
             raise self.fault(f"cannot use {step!r} as an index", self.last)

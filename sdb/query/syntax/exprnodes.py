@@ -93,6 +93,21 @@ class Name(Node):
 
 
 @record
+class Element(Node):
+    """The element that a function of elements is called with, by the name that it has there."""
+
+    name: str
+
+
+@record
+class Lambda(Node):
+    """A function of an element: ``name -> body``."""
+
+    name: str
+    body: Expr
+
+
+@record
 class Dot(Node):
     """A field of a structure: ``base.name`` or ``base['name']``."""
 
@@ -330,6 +345,8 @@ Expr: TypeAlias = (
     | Position
     | Interval
     | Name
+    | Element
+    | Lambda
     | Dot
     | Index
     | Unary

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sdb.query.syntax import othernames
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -11,17 +13,6 @@ if TYPE_CHECKING:
 CLAUSES = "clauses come in this order: FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET"
 _CLAUSES = frozenset({"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"})
 _SHOWN = 12
-_OF_OTHERS = {
-    "AVERAGE": "AVG",
-    "DATE_PARSE": "STRPTIME",
-    "DATE_PART": "EXTRACT(part FROM time)",
-    "GENERATE_SERIES": "FROM GENERATE_SERIES(1, 3) AS x",
-    "RAND": "FROM t TABLESAMPLE (10 ROWS)",
-    "RANDOM": "FROM t TABLESAMPLE (10 ROWS)",
-    "RANGE": "FROM RANGE(3) AS x",
-    "REGEXP_MATCH": "REGEXP_LIKE",
-    "STR_TO_DATE": "STRPTIME",
-}
 
 
 def function(name: str, known: Iterable[str]) -> str | None:
@@ -34,7 +25,7 @@ def function(name: str, known: Iterable[str]) -> str | None:
     >>> function("SUBSTR", ["SUBSTRING"]), function("UPER", ["LOWER", "UPPER"])
     ('did you mean SUBSTRING?', 'did you mean UPPER?')
     """
-    return _meant(_OF_OTHERS.get(name) or near(name, known))
+    return _meant(othernames.INSTEAD.get(name) or near(name, known))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -406,6 +406,8 @@ _WRITERS: dict[type[ast.Node], Callable[..., str]] = {
     ast.Position: lambda node: str(node.number),
     ast.Interval: lambda node: f"INTERVAL '{node.months} months {node.us} microseconds'",
     ast.Name: lambda node: name(node.name),
+    ast.Element: lambda node: name(node.name),
+    ast.Lambda: lambda node: f"{name(node.name)} -> {text(node.body)}",
     ast.Dot: _dot,
     ast.Index: lambda node: f"{_base(node.base)}[{node.index}]",
     ast.Unary: _unary,

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
 
 _LEAVES = frozenset(
-    {ast.Among, ast.Literal, ast.Missing, ast.Param, ast.Name, ast.Position, ast.Interval}
+    {
+        ast.Among,
+        ast.Literal,
+        ast.Missing,
+        ast.Param,
+        ast.Name,
+        ast.Element,
+        ast.Position,
+        ast.Interval,
+    }
 )
 _FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sdb.query.analyze.types import BOOL, LIST, MISSING, NUMBER, STRUCT
-from sdb.query.duckdb_sql.values.lanes import Nothing, Typed, Value
+from sdb.query.duckdb_sql.values.lanes import Keyed, Nothing, Typed, Value
+from sdb.query.duckdb_sql.values.operators import int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +80,108 @@ def _cosine(a: str, b: str) -> str:
     return f"coalesce(1 - {ratio}, 0.0)"
 
 
+def listed(keys: str) -> Value:
+    """Return the list whose elements have the keys of a list of SQL."""
+    sized = f"list_transform({keys}, lambda item: strlen(item) || ':' || item)"
+    return Keyed(f"('[' || array_to_string({sized}, ''))", LIST | MISSING)
+
+
+def of_elements(name: str, items: str, variable: str, body: Value) -> Value:
+    """Return the value of a function that calls another one with each element.
+
+    * ``items``: SQL of the keys of the elements.
+    * ``variable``: The name of one of them in the SQL of the body.
+    """
+    if name == "LIST_TRANSFORM":
+        return listed(
+            f"list_transform({items}, lambda {variable}: coalesce({body.lane('k')}, 'z'))"
+        )
+    holds = f"coalesce({body.lane('b')}, false)"
+    if name == "ALL_MATCH":
+        holds = f"NOT {holds}"
+    fitting = f"list_filter({items}, lambda {variable}: {holds})"
+    match name:
+        case "LIST_FILTER":
+            return listed(fitting)
+        case "LIST_COUNT":
+            return Typed(NUMBER, f"len({fitting})", integer=True)
+    return Typed(BOOL, f"(len({fitting}) {'>' if name == 'ANY_MATCH' else '='} 0)")
+
+
+def _of_keys(make: Callable[..., str]) -> Function:
+    """Return a function of lists that gives a list of some of their elements."""
+
+    def function(call: Arguments) -> Value:
+        if not all(arg.mask & LIST for arg in call.values):
+            return Nothing()
+        return listed(make(*[arg.lane("e") for arg in call.values]))
+
+    return function
+
+
+def _distinct(items: str) -> str:
+    return f"list_filter({items}, lambda item, number: list_position({items}, item) = number)"
+
+
+def _sorted(items: str) -> str:
+    """Return SQL of elements in order: numbers, times, then texts and all others."""
+    item = Keyed("item")
+    members = f"{{'n': {item.lane('n')}, 'u': {item.lane('u')}, 'k': item}}"
+    pairs = f"list_sort(list_transform({items}, lambda item: {members}), 'ASC', 'NULLS LAST')"
+    return f"list_transform({pairs}, lambda pair: pair.k)"
+
+
+def _extreme(at: int) -> Function:
+    def function(call: Arguments) -> Value:
+        items = f"list_filter({call.values[0].lane('e')}, lambda item: item <> 'z')"
+        return Keyed(f"list_extract({_sorted(items)}, {at})")
+
+    return function
+
+
+def _slice(call: Arguments) -> Value:
+    items, first, last = call.values
+    return listed(f"list_slice({items.lane('e')}, {int64(first)}, {int64(last)})")
+
+
+def _element(call: Arguments) -> Value:
+    items, number = call.values
+    return Keyed(f"list_extract({items.lane('e')}, {int64(number)})")
+
+
+def _keys(call: Arguments) -> Value:
+    members = f"sdb_key_members({call.values[0].lane('v')})"
+    is_struct = f"{call.values[0].lane('t')} = {STRUCT}"
+    names = f"list_transform({members}, lambda member: 's' || member.name)"
+    return listed(f"CASE WHEN {is_struct} THEN {names} END")
+
+
+def _overlap(call: Arguments) -> Value:
+    left, right = (arg.lane("e") for arg in call.values)
+    return Typed(BOOL, f"list_has_any({left}, {right})")
+
+
+def _both(left: str, right: str) -> str:
+    return _distinct(f"list_filter({left}, lambda item: list_contains({right}, item))")
+
+
 FUNCTIONS: dict[str, Function] = {
+    "ARRAY_DISTINCT": _of_keys(_distinct),
+    "ARRAY_SORT": _of_keys(_sorted),
+    "ARRAY_REVERSE": _of_keys(lambda items: f"list_reverse({items})"),
+    "ARRAY_CONCAT": _of_keys(lambda *lists: f"flatten([{', '.join(lists)}])"),
+    "ARRAY_INTERSECT": _of_keys(_both),
+    "ARRAYS_OVERLAP": _overlap,
+    "ARRAY_MAX": _extreme(-1),
+    "ARRAY_MIN": _extreme(1),
+    "ARRAY_SLICE": _slice,
+    "ELEMENT_AT": _element,
+    "FLATTEN": _of_keys(
+        lambda items: (
+            f"flatten(list_transform({items}, lambda item: coalesce(sdb_key_items(item), [item])))"
+        )
+    ),
+    "STRUCT_KEYS": _keys,
     "SIZE": _size,
     "ARRAY_SIZE": _array_size,
     "ARRAY_CONTAINS": _array_contains,

@@ -7,8 +7,10 @@ module           holds
 `columnnames`    names of the columns of a query
 `grouping`       GROUP BY, its sets, and FILL
 `joins`          joins and their conditions
+`lambdas`        functions of an element of a list
 `limits`         LIMIT and OFFSET by a query
 `listtables`     UNNEST, GENERATE_SERIES, RANGE and VALUES in FROM
+`othercalls`     calls and indexes of others
 `patterns`       LIKE, GLOB and their patterns
 `pivots`         PIVOT and UNPIVOT behind a table
 `quantified`     ANY and ALL, and rows of values

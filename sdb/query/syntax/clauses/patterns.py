@@ -73,6 +73,18 @@ def constant(node: ast.Call) -> ast.Expr:
     return ast.Match(op, operand, text, escape, negated=False, span=node.span)
 
 
+WORDS = ("GLOB", "RLIKE", "REGEXP")
+"""Operators whose words are names elsewhere."""
+
+
+def by_word(parser: ExpressionParser, left: ast.Expr, *, negated: bool) -> ast.Expr:
+    """Parse an operator of `WORDS` and its pattern."""
+    if str(parser.advance().value).upper() == "GLOB":
+        return glob(parser, left, negated=negated)
+    text = str(parser.expect("STRING").value)
+    return ast.Match("~", left, text, None, negated, span=parser.since(left))
+
+
 def glob(parser: ExpressionParser, left: ast.Expr, *, negated: bool) -> ast.Match:
     """Parse the pattern of GLOB: of a shell, over the whole text, with regard to case."""
     text = str(parser.expect("STRING").value)
