@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.errors import NotFoundError
+from sdb.errors import ConflictError, NotFoundError
 from sdb.records import replace
 from sdb.store.faults import Fault
 from sdb.table.catalog.handle import open_table
@@ -104,6 +104,58 @@ def test_inputs_are_taken_where_that_is_asked_for(db: Connection, tmp_path: Path
     define(db, upkeep={"sync": True})
     assert "sync" in done(db)
     assert numbers(db)[-1] == 100
+
+
+def changing(db: Connection, tmp_path: Path, policy: str) -> Path:
+    """Make a table of which one input changes after it was taken, and old versions may expire."""
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in/a.json"
+    path.write_text('{"n": 100}\n')
+    db.sync("d.t")
+    upkeep = {"sync": True, "compact": False} | ({"changed": policy} if policy else {})
+    define(db, upkeep=upkeep, versions={"keep_last": 2})
+    path.write_text('{"n": 101}\n')
+    return path
+
+
+@pytest.mark.parametrize(("policy", "left"), [("", 100), ("keep", 100), ("replace", 101)])
+def test_inputs_that_have_changed_are_taken_as_the_definition_says(
+    db: Connection, tmp_path: Path, policy: str, left: int
+) -> None:
+    changing(db, tmp_path, policy)
+    (status,) = db.status("d.t")
+    assert status.facts["inputs_changed"] == 1
+    told = {need.action: need.command for need in status.needs}
+    expected = {"": "sdb sync --changed replace d.t", "replace": "sdb sync d.t"}
+    assert told.get("changed") == expected.get(policy)
+    assert any("in/a.json" in line for line in (*status.notes, *(n.text for n in status.needs)))
+    heard: list[Action] = []
+    done(db, tell=heard.append)
+    assert numbers(db)[-1] == left
+    notes = [action.text for action in heard if action.action == "note"]
+    assert any("in/a.json" in text for text in notes) == (left == 100)
+    assert db.status("d.t")[0].facts["inputs_changed"] == int(left == 100)
+
+
+def test_a_sync_goes_by_the_definition_where_it_is_not_told(db: Connection, tmp_path: Path) -> None:
+    path = changing(db, tmp_path, "replace")
+    assert db.sync("d.t", changed="keep").changed == ("file://in/a.json",)
+    assert db.sync("d.t").replaced == ("file://in/a.json",)
+    assert path.exists()
+
+
+def test_an_input_that_must_not_change_fails_the_table_and_no_other_step(
+    db: Connection, tmp_path: Path
+) -> None:
+    changing(db, tmp_path, "fail")
+    with pytest.raises(ConflictError, match=r"in/a.json changed after it was taken"):
+        db.maintain("d.t")
+    assert next(iter(db.table("d.t").log())).operation == "expire"
+    with pytest.raises(ConflictError):
+        db.sync("d.t")
+    assert not db.sync("d.t", changed="keep").replaced
+    (status,) = db.status("d.t")
+    assert "upkeep.changed is fail" in next(n.text for n in status.needs if n.action == "changed")
 
 
 def test_without_a_policy_much_is_kept_and_said(db: Connection, tmp_path: Path) -> None:

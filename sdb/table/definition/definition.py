@@ -204,6 +204,11 @@ class Definition:
         return algorithms[-1] if algorithms else DEFAULT_ALGORITHM
 
     @property
+    def changed(self) -> str | None:
+        """What becomes of rows whose input has another content now; None: it does not say."""
+        return (self.upkeep.changed or None) if self.upkeep is not None else None
+
+    @property
     def statistics(self) -> str:
         """The statistics of new packfiles, unless the caller of the packing has another choice."""
         return self.stats or "auto"
@@ -379,7 +384,8 @@ class _Reader:
         """Read `upkeep`."""
         self.check_known(members, UPKEEP_MEMBERS, "upkeep.")
         flags = {name: self.flag(members, name) for name in FLAGS if name in members}
-        return UpkeepPolicy.of_members(flags, self.text(members, "grace", "upkeep."))
+        texts = (self.text(members, name, "upkeep.") for name in ("grace", "changed"))
+        return UpkeepPolicy.of_members(flags, *texts)
 
     def export(self, raw: str) -> ExportPolicy:
         """Read an element of `exports`."""

@@ -111,9 +111,9 @@ class _Listed:
         """Take what is new, and return whether nothing was, and not everything was looked at."""
         try:
             is_done = self._round()
-        except InputChangedError:
-            raise
         except SdbError as error:
+            if isinstance(error, InputChangedError) and self._table.is_strict:
+                raise
             if not (isinstance(error, NotFoundError) and self._table.is_gone):
                 self._table.trouble.report(error)
             return False

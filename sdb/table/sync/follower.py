@@ -107,8 +107,7 @@ class FollowedTable:
         self._tell = tell
         self._options = options
         self._retire_at = 0.0
-        self._changed = changed or "keep"
-        self._changed_in_lakes = changed
+        self._changed = changed
         self._reported: dict[str, str] = {}
         self._has_passed = False
         self.trouble = TroubleReporter(tell, keys.database, keys.table)
@@ -117,6 +116,11 @@ class FollowedTable:
     def is_gone(self) -> bool:
         """True if its definition was deleted: there is nothing to follow any more."""
         return not self._root.has(self._keys.definition)
+
+    @property
+    def is_strict(self) -> bool:
+        """True if the caller wants an input that has changed to end it all."""
+        return self._changed == "fail"
 
     def definition(self) -> Definition:
         """Read the definition; now and then what is too old for the table goes out of it."""
@@ -140,7 +144,7 @@ class FollowedTable:
             self._root,
             self._keys,
             definition,
-            changed=self._changed_in_lakes,
+            changed=self._changed,
             branch=self._branch,
             author=self._author,
             **self._options,
@@ -156,7 +160,8 @@ class FollowedTable:
         InputChangedError
             An input has changed that was taken, and that is not to be.
         """
-        if self._changed == "fail":
+        changed = self._changed or definition.changed or "keep"
+        if changed == "fail":
             check_unchanged(self._keys, plan.changed)
         newer = tuple(
             [
@@ -165,13 +170,13 @@ class FollowedTable:
                 if self._reported.get(new_input.uri) != new_input.etag
             ]
         )
-        if plan.new or (self._changed == "replace" and newer):
+        if plan.new or (changed == "replace" and newer):
             synced = take(
                 self._root,
                 self._keys,
                 definition,
                 replace(plan, newer=newer),
-                changed=self._changed,
+                changed=changed,
                 branch=self._branch,
                 author=self._author,
                 **self._options,

@@ -23,6 +23,7 @@ from sdb.table.catalog.handle import dropped, find_table
 from sdb.table.commit.change import own_keys, packfiles_between
 from sdb.table.commit.commit import check_branch, check_writable, commit
 from sdb.table.definition.cache import read_definition
+from sdb.table.definition.upkeep import CHANGED
 from sdb.table.format.inputtree import InputsTree
 from sdb.table.format.keys import TableKeys, own_key
 from sdb.table.format.versionref import MAIN
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from sdb.table.sync.packing import InputPacking, PackedInputs
     from sdb.table.sync.work import NewInput
 
-CHANGED = ("keep", "replace", "fail")
 VANISHED = ("keep", "delete")
 _ATTEMPTS = 20
 
@@ -84,7 +84,8 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
 
     * ``retry``: Whether inputs that failed are tried again although they have not changed.
     * ``changed``: Whether rows of inputs that have another content now stay, make room for the new
-      ones, or are an error. If not given they stay; those of Delta and Iceberg tables make room.
+      ones, or are an error. If not given, what the definition says; else they stay, and those of
+      Delta and Iceberg tables make room.
     * ``vanished``: Whether rows of inputs that are gone stay or go. If not given they stay; those
       of files that a Delta or Iceberg table does not have any more go.
     * ``author``: Who syncs; recorded in the version.
@@ -111,6 +112,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     if not dry_run:
         check_writable(root)
     definition = read_definition(root, keys)
+    changed = changed or definition.changed
     check_branch(root, keys, branch)
     is_lake = [is_lake_input(rule.pattern) for rule in definition.inputs]
     if packing is not None and any(is_lake):
@@ -155,7 +157,7 @@ def take_lakes(
         keys,
         definition,
         local_packing(root, keys, definition, silent, options, branch),
-        changed=changed or "replace",
+        changed=changed or definition.changed or "replace",
         vanished="delete",
         branch=branch,
         author=author,

@@ -86,7 +86,8 @@ def check_unchanged(keys: TableKeys, changed: Sequence[str]) -> None:
     if changed:
         more = f" and {len(changed) - 1:,} more" if changed[1:] else ""
         message = f"{keys.database}.{keys.table}: {changed[0]}{more} changed after it was taken"
-        raise InputChangedError(message, hint="--changed keep leaves its rows as they are")
+        hint = "--changed keep leaves its rows as they are (upkeep.changed in the definition)"
+        raise InputChangedError(message, hint=hint)
 
 
 def rejected_of(new: Iterable[NewInput]) -> tuple[RejectedInput, ...]:

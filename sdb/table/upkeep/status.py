@@ -17,6 +17,7 @@ from sdb.table.maintenance.compact import clustered_by, runs_of
 from sdb.table.maintenance.expire import expire, history_of
 from sdb.table.maintenance.gc import collect
 from sdb.table.maintenance.listing import objects_of
+from sdb.table.sync.changedinputs import changed_inputs
 from sdb.table.sync.retained import retention_facts
 from sdb.table.sync.retention import to_retire
 from sdb.table.upkeep.lock import read_lock
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.commit.environment import Environment
+    from sdb.table.definition.definition import Definition
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.keys import TableKeys
     from sdb.table.format.state import VersionState
@@ -141,8 +143,10 @@ class _Examination:
             self._inputs(handle.state)
             self._objects(handle, handle.state, listed, rules, exact=exact)
             self._others(handle, handle.state, listed)
-        if with_inputs and rules.definition is not None:
-            self._waiting()
+        definition = rules.definition
+        if definition is not None and definition.inputs:
+            changed = self._waiting(rules) if with_inputs else self._changed(handle, definition)
+            self._tell_changed(changed, rules)
         return TableStatus(self.name, tuple(self.needs), tuple(self.notes), self.facts)
 
     def _need(self, action: str, text: str, command: str) -> None:
@@ -245,15 +249,43 @@ class _Examination:
             text = f"{failed} failed; sdb inputs {self.name} says why"
             self._need("inputs", text, "sync --retry")
 
-    def _waiting(self) -> None:
+    def _changed(self, handle: TableHandle | None, definition: Definition) -> tuple[str, ...]:
+        """Return the local inputs that have changed after they were taken."""
+        if handle is None or handle.is_dropped:
+            return ()
+        compared = changed_inputs(self.root, definition, handle.inputs)
+        if compared.note:
+            self.notes.append(compared.note)
+        return compared.changed
+
+    def _tell_changed(self, changed: tuple[str, ...], rules: Rules) -> None:
+        """Report inputs whose rows are those of another content."""
+        self.facts["inputs_changed"] = len(changed)
+        if not changed:
+            return
+        policy = rules.upkeep.changed
+        number = sizes.counted(len(changed), "input")
+        text = f"{number} changed after the rows came in, as {changed[0]}"
+        if policy == "keep":
+            self.notes.append(f"{text}: these stay (upkeep.changed)")
+            return
+        fate = "these stay (upkeep.changed)" if not policy else f"upkeep.changed is {policy}"
+        command = "sync" if policy == "replace" else "sync --changed replace"
+        self._need("changed", f"{text}: {fate}", command)
+
+    def _waiting(self, rules: Rules) -> tuple[str, ...]:
+        """Look at all inputs, and return those that have changed."""
         from sdb.table.sync.sync import sync_table
 
-        waiting = sync_table(self.root, self.keys.database, self.keys.table, dry_run=True)
+        names = self.keys.database, self.keys.table
+        changed = "keep" if rules.upkeep.changed == "fail" else None
+        waiting = sync_table(self.root, *names, dry_run=True, changed=changed)
         # Files that a Delta or Iceberg table does not have any more wait to go.
-        count = len({*waiting.taken, *waiting.deleted})
+        count = len({*waiting.taken, *waiting.deleted} - {*waiting.replaced})
         self.facts["inputs_waiting"] = count
         if count:
             self._need("sync", f"{count:,} input{'s' if count > 1 else ''} wait", "sync")
+        return (*waiting.changed, *waiting.replaced)
 
     def _objects(
         self,

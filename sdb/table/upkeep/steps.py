@@ -14,6 +14,7 @@ from sdb.table.maintenance.compact import clustered_by, compact_table, run_bytes
 from sdb.table.maintenance.expire import expire
 from sdb.table.maintenance.gc import collect
 from sdb.table.sync.retention import overdue, retire, rule_of, to_retire
+from sdb.table.sync.work import InputChangedError
 from sdb.table.upkeep.actions import Action, Request
 from sdb.table.upkeep.lock import UpkeepLock, read_lock
 from sdb.table.upkeep.rules import rules_of
@@ -75,25 +76,31 @@ class TableUpkeep:
         self.request.budget.pace()
         rules = rules_of(self.root, self.keys)
         done: list[Action] = []
+        trouble: SdbError | None = None
         if rules.upkeep.sync and rules.definition is not None:
-            self._add(done, self._sync())
+            try:
+                self._add(done, self._sync())
+            except InputChangedError as error:
+                trouble = error
         handle = find_table(self.root, self.keys.database, self.keys.table)
-        if handle is None:
-            return done
-        if handle.state is None:
+        if handle is not None and handle.state is None:
             self._note("foreign", "only other programs have written it, and keep it up: left alone")
-            return done
-        if handle.joint is not None and handle.joint.is_pending:
-            return done  # who commits now would wait for the transaction
+        elif handle is not None and (handle.joint is None or not handle.joint.is_pending):
+            # Who commits during a transaction would wait for it.
+            trouble = self._keep_up(handle, rules, done) or trouble
+        if trouble is not None:
+            raise trouble
+        return done
+
+    def _keep_up(self, handle: TableHandle, rules: Rules, done: list[Action]) -> SdbError | None:
+        """Do the steps after the sync, and return why mirrors could not be brought up to date."""
         if rules.is_usual:
             stays = f"keep_last {rules.versions.keep_last}, keep_for {rules.versions.keep_for}"
             text = f"its definition has no policy of versions; {stays}, thin {rules.versions.thin}"
             self._note("policy", text)
         trouble = self._export(handle, rules, done)
         self._tend(handle, rules, done)
-        if trouble is not None:
-            raise trouble
-        return done
+        return trouble
 
     def _tend(self, handle: TableHandle, rules: Rules, done: list[Action]) -> None:
         """Do the steps that change the table and are due, one of its maintainers at a time."""
@@ -176,6 +183,10 @@ class TableUpkeep:
             dry_run=request.is_dry,
             author=request.author,
         )
+        if synced.changed:
+            number = _counted(len(synced.changed), "input")
+            text = f"{number} changed after it was taken, as {synced.changed[0]}: its rows stay"
+            self._note("changed", f"{text} (upkeep.changed: replace takes the new ones)")
         if not (synced.taken or synced.rejected or synced.deleted):
             return None
         text = f"{self._verb('took', 'would take')} {_counted(len(synced.taken), 'input')}"

@@ -58,7 +58,7 @@ def command(
             "--changed",
             metavar="keep|replace|fail",
             help="Rows of inputs whose content has changed: keep them, replace them, or fail. "
-            "Default: keep; of Delta and Iceberg tables replace.",
+            "Default: upkeep.changed of the definition, or keep; of Delta and Iceberg replace.",
             values=("keep", "replace", "fail"),
         ),
     ] = None,
