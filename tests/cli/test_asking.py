@@ -54,6 +54,30 @@ def test_update_without_where_is_told_of_in_a_script(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("lake")
+def test_delete_without_where_is_asked_about_as_update_is(run: Run, screen: Screen) -> None:
+    delete = ("exec", "--root", "lake", "DELETE FROM d.t")
+    code, shown = screen(*delete, typed="n\n")
+    assert "DELETE d.t has no WHERE: it deletes all 3 rows. Go on? [y/N]" in shown
+    assert (code, numbers(run)) == (1, [0, 1, 2])
+    done = run(*delete)
+    assert (done.returncode, numbers(run)) == (0, [])
+    assert done.stderr.decode().splitlines() == [
+        "warning: DELETE d.t has no WHERE: it deletes all 3 rows"
+    ]
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_purge_is_asked_about_on_a_terminal(run: Run, screen: Screen) -> None:
+    purge = ("purge", "--root", "lake", "d.t", "--where", "n >= 1")
+    code, shown = screen(*purge, typed="n\n")
+    assert "d.t: a purge takes 2 rows, and all versions with 1 packfile" in shown
+    assert (code, numbers(run)) == (1, [0, 1, 2])
+    code, shown = screen(*purge, "--yes")
+    assert "Go on?" not in shown
+    assert (code, numbers(run)) == (0, [0])
+
+
+@pytest.mark.usefixtures("lake")
 def test_a_field_to_set_that_no_row_has_is_told(run: Run) -> None:
     done = run("exec", "--root", "lake", "UPDATE d.t SET N = 1 WHERE id = 1")
     assert done.returncode == 0

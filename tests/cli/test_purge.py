@@ -251,11 +251,21 @@ def test_bad_words(run: Run, lake: Path) -> None:
     assert contents(lake) == reported
 
 
-def test_a_purge_of_a_field_that_no_row_has_says_so(run: Run, lake: Path) -> None:
+def test_a_purge_of_a_field_that_no_version_has_is_refused(run: Run, lake: Path) -> None:
+    reported = contents(lake)
+    for more in ([], ["--quiet"], ["-n"]):
+        done = run("purge", *more, "d.t", "--where", f"n = -1 OR whom = '{CANARY}'")
+        assert done.returncode == 2
+        assert done.stderr.decode().splitlines() == [
+            'sdb: no row of d.t has "whom": looked at 8 packfiles of all its versions',
+            "hint: did you mean who?",
+        ]
+    assert contents(lake) == reported
+
+
+def test_a_proof_names_fields_and_versions(run: Run, lake: Path) -> None:
     assert (lake / "db").is_dir()
-    for quiet in ([], ["--quiet"]):
-        done = run("purge", *quiet, "d.t", "--where", f"whom = '{CANARY}'")
-        assert done.returncode == 0
-        assert b'no row of d.t has "whom"; did you mean who?' in done.stderr
+    done = run("purge", "d.t", "--where", "who = 'nobody' AND n > 1")
+    assert "looked at n, who in d.t 1 to " in done.stderr.decode()
     done = run("purge", "--quiet", "d.t", "--where", "who = 'nobody'")
     assert (done.returncode, done.stderr) == (0, b"")

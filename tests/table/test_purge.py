@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.errors import ConflictError, SdbError
+from sdb.errors import ConflictError, SdbError, UsageError
 from sdb.table.catalog.handle import open_table
 from sdb.table.commit import change
 from sdb.table.commit.change import TableChange
 from sdb.table.format import limits, manifests
 from sdb.table.history import restore, setrefs
+from sdb.table.packfiles.knownfields import MOST_WHOLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,3 +134,14 @@ def test_condition_of_a_purge_is_about_the_moment_it_began(db: Connection) -> No
     assert sorted(db.table("d.t").to_arrow().column("n").to_pylist()) == [0, 2, 100, 101, 102]
     assert [version.operation for version in db.table("d.t").log()][:2] == ["gc", "purge"]
     assert TableChange(change.PURGE).operation in change.HOUSEKEEPING
+
+
+def test_a_field_that_no_version_has_is_noticed_in_many_wide_packfiles(db: Connection) -> None:
+    """The index has no types of them, and queries read few trailers for a slip."""
+    wide = {f"field{n}": n for n in range(200)}
+    for number in range(MOST_WHOLE + 2):
+        db.append("d.t", [wide | {"user": number}])
+    with pytest.raises(UsageError, match=r'no row of d.t has "usr": looked at 10 packfiles'):
+        db.table("d.t").purge("usr = 3")
+    assert db.table("d.t").purge("user = 3").ok
+    assert len(db.table("d.t").to_arrow(fields=["user"])) == MOST_WHOLE + 1

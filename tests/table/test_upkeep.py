@@ -125,9 +125,9 @@ def test_inputs_that_have_changed_are_taken_as_the_definition_says(
     changing(db, tmp_path, policy)
     (status,) = db.status("d.t")
     assert status.facts["inputs_changed"] == 1
-    told = {need.action: need.command for need in status.needs}
+    by_action = {need.action: need.command for need in status.needs}
     expected = {"": "sdb sync --changed replace d.t", "replace": "sdb sync d.t"}
-    assert told.get("changed") == expected.get(policy)
+    assert by_action.get("changed") == expected.get(policy)
     assert any("in/a.json" in line for line in (*status.notes, *(n.text for n in status.needs)))
     heard: list[Action] = []
     done(db, tell=heard.append)

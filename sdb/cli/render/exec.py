@@ -32,12 +32,13 @@ _DONE = {
 
 
 def is_meant(text: str, params: Mapping[str, object], root: TableRoot | None, *, yes: bool) -> bool:
-    """Say how many rows each UPDATE without WHERE changes, and ask on a terminal."""
+    """Say how many rows each UPDATE or DELETE without WHERE changes, and ask on a terminal."""
     from sdb.query.writes.execute import unconditional
 
-    for table, rows in unconditional(text, params, root):
+    for word, table, rows in unconditional(text, params, root):
         what = "all rows" if rows is None else f"all {sizes.counted(rows, 'row')}"
-        line = f"UPDATE {table} has no WHERE: it changes {what}"
+        verb = "changes" if word == "UPDATE" else "deletes"
+        line = f"{word} {table} has no WHERE: it {verb} {what}"
         if yes or not can_ask():
             notes.warn(line)
         elif not agreed(f"{line}. Go on?"):

@@ -27,6 +27,8 @@ def lines_of(purged: Purged, *, verbose: bool) -> Iterator[str]:
     if verbose:
         yield from (f"it had such rows: {key}" for key in purged.packfiles)
     yield from _proof(purged)
+    if not purged.is_dry and purged.looked_at:
+        yield f"looked at {', '.join(purged.fields)} in {', '.join(purged.looked_at)}"
     yield from (f"not reached: {line}" for line in purged.beyond)
 
 

@@ -18,6 +18,10 @@ _CLOSE, _CLOSER = 0.7, 0.85
 _MOST_COMPARED = 5000
 
 
+class AbsentFieldError(UsageError):
+    """No row has a field that is named."""
+
+
 def warn_unknown(
     paths: Iterable[FieldPath],
     files: Sequence[tuple[str, Trailer]],
@@ -36,12 +40,12 @@ def warn_unknown(
 
     Raises
     ------
-    UsageError
+    AbsentFieldError
         There is such a path, and `strict` is set.
     """
     for text, hint in unknown(paths, files, of=of, top_only=top_only):
         if strict:
-            raise UsageError(text, hint=hint)
+            raise AbsentFieldError(text, hint=hint)
         notes.warn(f"{text}; {hint}" if hint else text)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from sdb import instants
-from sdb.query.syntax import writes
+from sdb.packfile.trailer.fieldcounts import field_name
+from sdb.query.catalog.schemarows import steps_of
+from sdb.query.syntax import visitor, writes
 from sdb.query.writes.matching import QueryContext
 from sdb.query.writes.purged import LeftObject, Purged, PurgedBranch
 from sdb.query.writes.purgescan import ErasableRows, scan_table
@@ -111,6 +113,7 @@ class Erasure:
         *,
         is_dry: bool,
     ) -> Purged:
+        versions, looked_at = self._versions()
         return Purged(
             _name(self._keys),
             is_dry,
@@ -119,9 +122,11 @@ class Erasure:
             self._objects,
             self._bytes,
             erasable.packfiles,
-            self._versions(),
+            versions,
             tuple(left),
             self._beyond(erasable),
+            self._fields(),
+            tuple(looked_at),
         )
 
     def _tables(self) -> list[TableKeys]:
@@ -268,15 +273,30 @@ class Erasure:
             )
         return f"{held.reason} {held.name}".strip() + " keeps it: run it again"
 
-    def _versions(self) -> int:
-        """Count the versions that are kept."""
-        count = 0
+    def _fields(self) -> tuple[str, ...]:
+        """Return the fields that the condition names."""
+        paths = {steps_of(node) for node in visitor.nodes(self._where)}
+        steps = {path for path in paths if path is not None}
+        above = {path[:-1] for path in steps}
+        names = [tuple([s if isinstance(s, str) else None for s in p]) for p in steps - above]
+        return tuple(sorted(map(field_name, names)))
+
+    def _versions(self) -> tuple[int, list[str]]:
+        """Return how many versions are kept, and which, of each branch the first and the last."""
+        count, looked_at = 0, []
         for keys in self._tables():
             for branch in branches_of(self._root, keys):
                 head = self._open(keys, branch)
                 state = None if head is None else head.state
-                count += 1 if state is None else 1 + len(history_of(state, self._root))
-        return count
+                if state is None:
+                    count += 1
+                    continue
+                history = history_of(state, self._root)
+                count += 1 + len(history)
+                first = min([state.version, *(past.version for past in history)])
+                name = _name(keys) if branch == MAIN else f"{_name(keys)}@{branch}"
+                looked_at.append(f"{name} {first} to {state.version}")
+        return count, looked_at
 
     def _beyond(self, erasable: ErasableRows) -> tuple[str, ...]:
         """Name what no purge can reach, one thing a line."""

@@ -201,31 +201,35 @@ def _parsed(
 
 def unconditional(
     text: str, params: Mapping[str, object], root: TableRoot | None
-) -> list[tuple[str, int | None]]:
-    """Return the tables in which an UPDATE without WHERE changes all rows.
+) -> list[tuple[str, str, int | None]]:
+    """Return the tables in which an UPDATE or DELETE without WHERE changes all rows.
 
     * ``root``: The root; None: a server has the tables, and their numbers of rows are not known.
 
-    Returns: Names, and numbers of rows as the tables are now; None where that is not known.
+    Returns: The word, the name of the table, and its number of rows now; None where that is not
+    known.
 
     Raises
     ------
     QueryError, UsageError
         See :func:`bound_statements`.
     """
-    whole: list[tuple[str, int | None]] = []
+    whole: list[tuple[str, str, int | None]] = []
     for statement in bound_statements(text, params):
         write = statement.write
-        if not isinstance(write, writes.Update) or write.where or statement.is_explained:
+        if not isinstance(write, writes.Update | writes.Delete):
             continue
+        if write.where or statement.is_explained:
+            continue
+        word = type(write).__name__.upper()
         if root is None:
-            whole.append((write.table.name, None))
+            whole.append((word, write.table.name, None))
             continue
         for table in tables_of(root, [statement]):
             handle = table.open()
             state = None if handle is None or handle.is_dropped else handle.state
             if state is not None and state.rows != 0:
-                whole.append((table.name, state.rows))
+                whole.append((word, table.name, state.rows))
     return whole
 
 

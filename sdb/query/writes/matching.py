@@ -51,6 +51,7 @@ class QueryContext:
     progress: Progress = silent
     follow: Follow = nullcontext
     dialect: str | None = None
+    is_strict: bool = False  # whether a field that no row has is an error
 
     @contextmanager
     def run(
@@ -66,6 +67,7 @@ class QueryContext:
                 threads=self.threads,
                 memory_bytes=self.memory_bytes,
                 dialect=self.dialect,
+                strict=self.is_strict,
                 known={**self.known, **(more or {})},
                 now_us=self.now_us,
             ) as result,

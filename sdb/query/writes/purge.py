@@ -77,8 +77,8 @@ def purge(  # noqa: PLR0913 - the command's options, by name
     ------
     NotFoundError
         There is no such table.
-    QueryError
-        The condition makes no sense, or reads tables.
+    QueryError, UsageError
+        The condition makes no sense, reads tables, or names a field that no row of any version has.
     CorruptError
         An object that the table leads to is missing or damaged. Run it again when that is mended.
     ConflictError, UncertainError

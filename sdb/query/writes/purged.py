@@ -84,6 +84,10 @@ class Purged:
         What still has such rows, or may have; empty: the last scan has found none.
     beyond : tuple of str
         What no purge can reach.
+    fields : tuple of str
+        The fields that the condition names.
+    looked_at : tuple of str
+        The versions that are kept, from and to for each branch, as ``d.t@3 to d.t@9``.
     """
 
     table: str
@@ -96,6 +100,8 @@ class Purged:
     versions: int = 0
     left: tuple[LeftObject, ...] = ()
     beyond: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    looked_at: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -113,6 +119,8 @@ class Purged:
             "objects_deleted": self.objects,
             "bytes_deleted": self.size_bytes,
             "proof": {"packfiles": self.scanned, "versions": self.versions},
+            "fields": list(self.fields),
+            "looked_at": list(self.looked_at),
             "left": [rest.as_dict() for rest in self.left],
             "beyond": list(self.beyond),
         }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from sdb.errors import CorruptError, NotFoundError, UnsupportedError
+from sdb.errors import CorruptError, NotFoundError, UnsupportedError, UsageError
+from sdb.packfile.prune.unknownfields import AbsentFieldError, is_cut
 from sdb.packfile.trailer.read import read_trailer
 from sdb.query.writes.matching import Target
 from sdb.query.writes.tableview import TransactionOverlay
-from sdb.records import field, record
+from sdb.records import field, record, replace
+from sdb.sizes import counted
 from sdb.table.catalog.handle import find_table
 from sdb.table.format import etags
 from sdb.table.format.descriptor import Descriptor, slim
@@ -59,10 +61,13 @@ def scan_table(
 ) -> ErasableRows:
     """Look for rows in all packfiles below a table, and in those of other tables that it leads to.
 
-    * ``is_told``: Whether to warn of what the condition leaves out.
+    * ``is_told``: Whether to warn of what the condition leaves out, and to refuse one that names
+      what no packfile has.
 
     Raises
     ------
+    UsageError
+        No row of any version has a field of the condition.
     CorruptError
         A packfile is damaged.
     """
@@ -72,13 +77,18 @@ def scan_table(
             return scan
         view = TransactionOverlay(root, keys, None)
         view.add(described)
-        target = Target(f"PURGE {keys.database}.{keys.table}", None, view.table(), context)
+        name = f"{keys.database}.{keys.table}"
+        strict = replace(context, is_strict=is_told)
+        target = Target(f"PURGE {name}", None, view.table(), strict)
         try:
             matches = target.matches(where, is_told=is_told)
+        except AbsentFieldError as error:
+            looked = f"looked at {counted(len(described), 'packfile')} of all its versions"
+            raise UsageError(f"{error.message}: {looked}", hint=error.hint) from None
         except CorruptError as error:
             is_gone = any(not root.has(descriptor.key) for descriptor in described)
             if not is_gone or attempt + 1 == _ATTEMPTS:
-                raise error.within(f"looking for rows of {keys.database}.{keys.table}") from None
+                raise error.within(f"looking for rows of {name}") from None
             continue  # somebody else collects
         rows = {
             matched.descriptor.key: len(matched.rows) for matched in matches if len(matched.rows)
@@ -108,6 +118,8 @@ def _described(root: TableRoot, keys: TableKeys) -> tuple[list[Descriptor], Eras
     for key in sorted(own | {key for key in known if not key.startswith(f"{keys.folder}/")}):
         try:
             descriptor = known[key].checked() if key in known else _opened(root, key)
+            if is_cut(descriptor.trailer):
+                descriptor = _with_types(root, descriptor)
         except NotFoundError:
             continue  # somebody has just collected it
         except (CorruptError, UnsupportedError) as error:
@@ -140,6 +152,14 @@ def _elsewhere(
         except CorruptError:
             continue  # of a version that was collected in part
     return {key: descriptor for key, descriptor in elsewhere.items() if root.has(key)}
+
+
+def _with_types(root: TableRoot, descriptor: Descriptor) -> Descriptor:
+    """Return a descriptor with the types of all fields, which tell what no row has."""
+    with closing(root.open(descriptor.key)) as reader:
+        summary = read_trailer(reader, descriptor.key).sparse.summary
+    sparse = replace(descriptor.trailer.sparse, summary=summary)
+    return replace(descriptor, trailer=replace(descriptor.trailer, sparse=sparse))
 
 
 def _opened(root: TableRoot, key: str) -> Descriptor:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sdb import bounds
+from sdb import bounds, notes, sizes
 from sdb.cli import output
+from sdb.cli.asking import Yes, agreed, can_ask
 from sdb.cli.following import Following
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdb.query.result.result import Result
+    from sdb.query.writes.purged import Purged
 
 EXAMPLES = (
     "sdb purge -n --root lake web.gha --where \"actor.login = 'ann'\"",
@@ -49,6 +51,7 @@ def command(
     where: PurgeWhere = None,
     param: Params = None,
     dry_run: DryRun = False,
+    yes: Yes = False,
     message: Message = "",
     root: Root = None,
     memory: Memory = None,
@@ -62,47 +65,54 @@ def command(
 
     Versions that had such rows leave the history of each branch, with their tags. Tables that share
     packfiles lose the rows, too. Run a purge that was interrupted again: it continues. At the end
-    all that is left is searched; exit code 1 if such rows are still there. A field that no row has
-    is reported with --quiet, too, if nothing went.
+    all that is left is searched; exit code 1 if such rows are still there. A condition
+    with a field that no row of any version has is an error.
     """
-    from sdb import notes
     from sdb.cli.render.purged import lines_of
     from sdb.query.writes.purge import purge
 
     output.prepare(verbose=verbose, quiet=quiet)
-    nothing: list[str] = []
-    heard = notes.heard() if quiet else nullcontext(nothing)
-    with (
-        heard as warnings,
-        Interruptible() as signals,
-        Meter("purging", progress, quiet=quiet) as meter,
-    ):
 
-        @contextmanager
-        def follow(result: Result) -> Iterator[None]:
-            signals.arm(result.interrupt)
-            with Following(result, meter):
-                yield
-            meter.turn("purging")
+    def run(verb: str, *, is_dry: bool) -> Purged:
+        with Interruptible() as signals, Meter(verb, progress, quiet=quiet) as meter:
 
-        outcome = purge(
-            table_root(context, root),
-            *table_of(name, table),
-            where or "",
-            params=sql_params(param),
-            dry_run=dry_run,
-            author=author(),
-            message=message,
-            threads=threads,
-            memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
-            progress=meter,
-            follow=follow,
-        )
-    if not outcome.packfiles:
-        for warning in warnings:
-            output.complain(f"nothing was purged: {warning}")
+            @contextmanager
+            def follow(result: Result) -> Iterator[None]:
+                signals.arm(result.interrupt)
+                with Following(result, meter):
+                    yield
+                meter.turn(verb)
+
+            return purge(
+                table_root(context, root),
+                *table_of(name, table),
+                where or "",
+                params=sql_params(param),
+                dry_run=is_dry,
+                author=author(),
+                message=message,
+                threads=threads,
+                memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
+                progress=meter,
+                follow=follow,
+            )
+
+    if can_ask() and not (yes or dry_run) and not _is_meant(run("looking", is_dry=True)):
+        notes.warn("nothing was purged")
+        return 1
+    outcome = run("purging", is_dry=dry_run)
     if as_json:
         output.say_json(outcome.as_dict())
     for line in lines_of(outcome, verbose=verbose) if not (as_json or quiet) else ():
         output.say(output.plain(f"sdb: {line}"), to=sys.stderr)
     return 0 if outcome.ok or dry_run else 1
+
+
+def _is_meant(planned: Purged) -> bool:
+    """Ask on the terminal whether what a purge would take shall go, if there is anything."""
+    if not planned.packfiles:
+        return True
+    rows = sizes.counted(sum(branch.rows for branch in planned.branches), "row")
+    packfiles = sizes.counted(len(planned.packfiles), "packfile")
+    what = f"a purge takes {rows}, and all versions with {packfiles} that have or had such rows"
+    return agreed(f"{planned.table}: {what}, for good. Go on?")
