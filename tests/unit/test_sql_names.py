@@ -20,6 +20,7 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     "D": [{"k": 2, "d": "e"}],
     "J": [{"j": 1}],
     "L": [{"l": 1, "items": [{"k": 7}, {"k": 8}]}],
+    "T": [{"ts": "2026-01-01T00:00:00Z"}, {"ts": "2026-01-01T00:01:00Z"}],
     "R": [{"repo": {"name": "x", "id": 1}}, {"repo": {"name": "x", "id": 2}}],
 }
 
@@ -209,3 +210,28 @@ def test_a_star_of_one_column_is_compared_as_that_column(
 def test_a_star_of_several_columns_is_no_value(folder: Path, test: str) -> None:
     with pytest.raises(QueryError, match="sub-query should have 1 column; have 2"):
         _rows(folder, f"SELECT v FROM A WHERE {test.format('SELECT * FROM C')}")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT A.k, b.k FROM A JOIN A AS b ON A.k = b.k",
+        "SELECT x.k, A.k FROM A AS x JOIN A ON x.k = A.k",
+        "SELECT A.k, b.k FROM A AS A JOIN A AS b ON A.k = b.k",
+        "SELECT A.k FROM A WHERE EXISTS (SELECT * FROM A AS b WHERE b.k = A.k)",
+        "SELECT ts - LAG(ts) OVER (ORDER BY ts) AS d FROM T",
+        "SELECT ts - FIRST_VALUE(ts) OVER (ORDER BY ts) AS d FROM T",
+        "SELECT MAX(ts) - MIN(ts) AS d FROM T",
+        "SELECT x.ts - y.ts AS d FROM T AS x CROSS JOIN T AS y",
+    ],
+)
+def test_nothing_is_said_of_names_and_values_that_are_there(folder: Path, query: str) -> None:
+    with sdb.sql(query, root=str(folder), strict=True) as result:
+        list(result)
+        assert result.notes == []
+
+
+def test_a_time_without_another_one_is_still_told_of(folder: Path) -> None:
+    with sdb.sql("SELECT ts - 5 AS d FROM T", root=str(folder)) as result:
+        list(result)
+        assert "MISSING in every row" in " ".join(result.notes)

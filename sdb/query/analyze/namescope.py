@@ -135,7 +135,7 @@ def scope_of(select: ast.Select, outer: NameScope | None, withs: frozenset[str])
     fields = unsure = False
     for number, source in enumerate(select.sources):
         table, alias = source.table, source.alias
-        rows = _rows(number, table, names, outer, withs)
+        rows = _rows(number, table, names, frozenset(raw | queries), outer, withs)
         source_rows.append(rows)
         unsure = unsure or ((alias is None or rows is None) and not is_hidden(table))
         root = visitor.root_name(table.expr) if isinstance(table, ast.PathTable) else None
@@ -149,7 +149,7 @@ def scope_of(select: ast.Select, outer: NameScope | None, withs: frozenset[str])
         elif is_query:
             queries |= {alias or head or ""}
         elif alias is not None and not (
-            head in names or (head is not None and (fields or _is_alias(head, outer)))
+            head is not None and (fields or _is_list(table, names, frozenset(raw | queries), outer))
         ):
             raw.add(alias)
         label = alias
@@ -194,12 +194,16 @@ def _rows(
     number: int,
     table: ast.Table,
     names: Mapping[str, SourcePath | None],
+    whole: frozenset[str],
     outer: NameScope | None,
     withs: frozenset[str],
 ) -> SourceRows | None:
-    """Return the rows of a source; None where they are those of a query, or not known."""
+    """Return the rows of a source; None where they are those of a query, or not known.
+
+    * ``whole``: Those of `names` that stand for tables or queries.
+    """
     if isinstance(table, ast.ConcatTable):
-        parts = [_rows(number, part, names, outer, withs) for part in table.tables]
+        parts = [_rows(number, part, names, whole, outer, withs) for part in table.tables]
         if any(part is None or part.elements for part in parts):
             return None
         return SourceRows(number, tuple([table for part in parts if part for table in part.tables]))
@@ -207,7 +211,7 @@ def _rows(
         root = visitor.root_name(table.expr)
         if root is None:
             return None
-        if root.name in names or _is_alias(root.name, outer):
+        if _is_list(table, names, whole, outer):
             nothing: frozenset[str] = frozenset()
             scope = NameScope(names, nothing, nothing, None, fields=False, outer=outer)
             path = scope.place(table.expr)
@@ -225,10 +229,22 @@ def _is_query(table: ast.Table, withs: frozenset[str]) -> bool:
     return isinstance(table, ast.QueryTable | ast.SetTable)
 
 
-def _is_alias(name: str, scope: NameScope | None) -> bool:
-    """Return whether a name stands for a source of a select further out."""
-    while scope is not None:
-        if name in scope.names:
-            return True
-        scope = scope.outer
-    return False
+def _is_list(
+    table: ast.Table,
+    names: Mapping[str, SourcePath | None],
+    whole: frozenset[str],
+    outer: NameScope | None,
+) -> bool:
+    """Return whether a table is a list in the rows of a source before it, or further out.
+
+    A name by itself that such a source has is that of a table, as in `FROM t JOIN t AS other`.
+    """
+    root = visitor.root_name(table.expr) if isinstance(table, ast.PathTable) else None
+    if root is None or not isinstance(table, ast.PathTable):
+        return False
+    while True:
+        if root.name in names:
+            return table.expr != root or root.name not in whole
+        if outer is None:
+            return False
+        names, whole, outer = outer.names, outer.raw | outer.queries, outer.outer

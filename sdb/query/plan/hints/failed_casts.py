@@ -6,6 +6,7 @@ from functools import reduce
 from operator import or_
 
 from sdb.query.analyze.signatures import FUNCTIONS
+from sdb.query.analyze.static_types import static_type
 from sdb.query.analyze.types import BOOL, NULL, NUMBER, STRING, TIME, loose
 from sdb.query.catalog.tablescan import PackfileScan
 from sdb.query.plan.hints.dropped_rows import counted, path_of, stored_path, table_packs
@@ -135,19 +136,11 @@ class _Losses:
             yield _missing(printer.text(null), *lacking)
 
     def _is_span(self, node: ast.Node) -> bool:
-        """Check whether this is the time between two times."""
+        """Check whether this may be the time between two times."""
         if not isinstance(node, ast.Binary) or node.op != "-":
             return False
-        return all(self.types(side) == TIME or _is_time(side) for side in (node.left, node.right))
-
-
-def _is_time(side: ast.Expr) -> bool:
-    """Check whether an expression is a time in every row, or MISSING."""
-    if isinstance(side, ast.Literal):
-        return isinstance(side.value, ast.Instant)
-    if isinstance(side, ast.Cast):
-        return side.type == "TIMESTAMP"
-    return isinstance(side, ast.Call) and FUNCTIONS[side.name].gives == TIME
+        sides = (node.left, node.right)
+        return all((self.types(side) or static_type(side)) & TIME for side in sides)
 
 
 def _negated(nodes: Sequence[ast.Node]) -> Iterator[ast.Is]:
