@@ -68,6 +68,7 @@ STATE = VersionState(
     transaction="db/d/transactions/T",
     together={"db/d/u/index": 12},
     keeps_for="web.trial",
+    begins="try",
     adopted=7,
     traced=7,
     traced_since=5,

@@ -16,6 +16,7 @@ mod feed;
 #[allow(unsafe_code)]
 mod ffi;
 mod field_counts;
+mod files;
 mod functions;
 mod groups;
 mod iguana;
@@ -65,6 +66,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(columns::dump_batch, module)?)?;
     module.add_function(wrap_pyfunction!(digest::digest_block, module)?)?;
     module.add_function(wrap_pyfunction!(digest::join_hashes, module)?)?;
+    module.add_function(wrap_pyfunction!(files::file_born_ns, module)?)?;
     module.add_function(wrap_pyfunction!(iguana::iguana_compress, module)?)?;
     module.add_function(wrap_pyfunction!(iguana::iguana_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_decode, module)?)?;

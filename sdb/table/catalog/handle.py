@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import chain
 
 from sdb import errors, notes
@@ -16,6 +17,7 @@ from sdb.table.format.keys import TableKeys
 from sdb.table.format.manifests import read_list
 from sdb.table.format.signature import VARIABLE
 from sdb.table.format.state import state_of, with_state
+from sdb.table.format.versionref import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from sdb.table.format.state import VersionState
     from sdb.table.format.versionref import Given
     from sdb.table.schema.columns import TableSchema
+
+_MOST_LOOKED_AT = 256
 
 
 @record
@@ -214,11 +218,43 @@ def find_head(root: TableRoot, keys: TableKeys, branch: str = "main") -> TableHa
         head = _read(root, keys, key)
     except errors.NotFoundError:
         return None
+    _check_branch(head, key, branch)
     if not root.keyring.keys:
         where = root.location
         notes.warn(f"{VARIABLE} is not set: cannot verify who wrote the indexes below {where}")
     state = head.state
     return _counting(head, state, key) if state is not None and state.transaction else head
+
+
+def _check_branch(head: TableHandle, key: str, branch: str) -> None:
+    """Check that an index is that of its branch, and was not put in the place of another one's."""
+    state = head.state
+    if state is None:
+        return
+    found = state.begins or state.branch or MAIN
+    # An older `sdb` did not tell which branch begins with a version of main.
+    if found == branch or (found == MAIN and branch not in state.branches):
+        return
+    newest = _newest_of(head, branch)
+    raise errors.CorruptError(
+        f"opening index {key}: it is the index of {found}, put in the place of that of {branch}",
+        path=key,
+        hint=f"copy {newest} there, the newest version of {branch}"
+        if newest
+        else f"no version of {branch} is there: put the index back from a backup",
+    )
+
+
+def _newest_of(head: TableHandle, branch: str) -> str:
+    """Return the key of the newest version of a branch that is there; empty: none is."""
+    root, folder = head.root, f"{head.keys.folder}/versions"
+    for entry in [*reversed(root.store.list(root.place(folder)))][:_MOST_LOOKED_AT]:
+        key = f"{folder}/{entry.name}"
+        with suppress(errors.SdbError):
+            state = state_of(_read(root, head.keys, key).index.user_data)
+            if state is not None and (state.branch or MAIN) == branch:
+                return key
+    return ""
 
 
 def _counting(head: TableHandle, state: VersionState, key: str) -> TableHandle:

@@ -10,6 +10,7 @@
 ``parents``      the versions that a version came from
 ``gcbarrier``    new packfiles against a running collection
 ``recovery``     replay of versions that another program overwrote
+``putback``      indexes that were put back: the newest version goes on
 ``stored``       versions that an earlier attempt has stored
 ``coordinator``  two-phase commit, the coordinator's side; detection of stale transactions
 ``naming``       names that tables and views share: claimed before a table is made

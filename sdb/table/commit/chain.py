@@ -71,8 +71,14 @@ class VersionChain:
     pending: tuple[NewVersion, ...] = field(default=(), repr=False)
     # What tells the table from all others, for its first version; empty: made then
     table: bytes = b""
+    is_put_back: bool = False  # whether it takes the place of an older index that was put back
     # Tags and branches that the first version tells of
     names_of: tuple[dict[str, VersionPointer], tuple[str, ...]] = field(default=({}, ()))
+
+    @property
+    def to_publish(self) -> VersionChain | None:
+        """The chain, if it has to become the index although nothing changes."""
+        return self if self.is_put_back else None
 
     def append(self, change: TableChange, commit: str) -> VersionChain:
         """Add the version that a change makes.
@@ -207,7 +213,8 @@ class VersionChain:
             state = replace(
                 state, version=number, commit=commit, at_us=at_us, created_us=created_us
             )
-            state = replace(state, history=history, parent=self.pointer, kept_etag="", merged=None)
+            state = replace(state, history=history, parent=self.pointer, kept_etag="", begins="")
+            state = replace(state, merged=None)
             state = state.spilled(self.writer.history, self._fetch_history, self.writer.env.limits)
             state = state.without(
                 change.expired, self.writer.history, self._fetch_history, change.thinned

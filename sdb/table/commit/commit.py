@@ -11,7 +11,7 @@
       v                                                          | backoff:
     decide        a pending transaction?   (coordinator) --wait->+ ConflictError,
       v                                                          | UncertainError
-    recover       overwritten by others?   (recovery)            | (sdb.retry)
+    recover       overwritten, put back?   (recovery, putback)   | (sdb.retry)
       v           replay the lost versions as pending ones       |
     look up       commit id in history?    -> done, not again    |
       v                                                          |
@@ -63,6 +63,7 @@ from sdb.table.commit.gcbarrier import CollectedError, GcBarrier
 from sdb.table.commit.naming import claim_name
 from sdb.table.commit.objects import ObjectWriter, look, put_new
 from sdb.table.commit.parents import expired_version
+from sdb.table.commit.putback import take_note
 from sdb.table.commit.recovery import succession_of
 from sdb.table.commit.stored import is_same_version, with_names_of
 from sdb.table.format.keys import TableKeys, check_name, commit_on, new_uid
@@ -292,7 +293,7 @@ class _Attempts:
             if version is not None:
                 return Committed(version, self.commit_id, is_new=True, attempts=self.count)
         try:
-            newest = last if done is not None else self._next(last)
+            newest = last if done is not None else self._next(last) or last.to_publish
         except TransactionDoneError:
             if last.pending:  # what was overwritten, and done again, counts only once it is there
                 self._publish(last, head)
@@ -345,6 +346,8 @@ class _Attempts:
             if isinstance(error, ConflictError):
                 raise
             raise ConflictError(error.message, path=index, hint="run it again") from error
+        if head is not None and last.state is not None:
+            take_note(head, last.state.version)
         if claim is not None:
             claim.release()
 
@@ -383,6 +386,22 @@ class _Attempts:
                 raise
             return with_names_of(stored[0], version.data, root.keyring)
         return version.data
+
+
+def go_on(
+    root: TableRoot, keys: TableKeys, *, branch: str = MAIN, env: Environment = REAL, known: int = 0
+) -> None:
+    """Let the newest version be the index again, if an older one was put in its place.
+
+    * ``known``: Number of a version that is there, by what somebody says; nothing is done if it is
+      not newer than the index.
+    """
+    head = find_table(root, keys.database, keys.table, branch=branch)
+    if head is None or head.state is None or 0 < known <= head.state.version:
+        return
+    if known:
+        take_note(head, known)
+    commit(root, keys, lambda _: None, branch=branch, env=env)
 
 
 def check_branch(root: TableRoot, keys: TableKeys, branch: str) -> None:

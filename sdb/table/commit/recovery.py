@@ -7,6 +7,7 @@ version of a history:
 * Another program did: the head becomes a version of its own, `foreign`. The original overwrites the
   index without a condition, so that versions may be lost that were committed after it had read.
   These are still listed below ``versions/``, and are replayed.
+* An older index was put in its place: see :mod:`sdb.table.commit.putback`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from sdb.table.commit.coordinator import InTransactionError
 from sdb.table.commit.gcbarrier import GcBarrier
 from sdb.table.commit.objects import look
 from sdb.table.commit.parents import ReadVersion, read_version
+from sdb.table.commit.putback import chain_of, was_put_back
 from sdb.table.format import keys as names
 from sdb.table.format.history import VersionPointer
 from sdb.table.format.index import TableIndex
@@ -71,7 +73,10 @@ def succession_of(
     if head is None or (head.is_void and not is_overwritten(head)):
         return VersionChain(writer, TableIndex(writer.keys.table))
     chain = head_version(head, writer)
-    return _Recovery(head, writer, transaction).run() if chain.pointer is None else chain
+    if chain.pointer is None:
+        return _Recovery(head, writer, transaction).run()
+    newer = was_put_back(head, writer.branch)
+    return chain if newer is None else chain_of(newer, head, writer)
 
 
 class _Recovery:

@@ -248,6 +248,8 @@ class VersionState(Stored):
     # The table that a branch keeps packfiles for, as ``db.table``; empty: it is no such branch, or
     # is older than this member
     keeps_for: str = member("keeps-for", Codec("string", _table), default="", sparse=True)
+    # The branch whose index it begins: there the version of another branch is in its place
+    begins: str = member("begins", _BRANCH, default="", sparse=True)
     # Key of the intent of the transaction over several tables that made the version: an index with
     # one is a version only if the intent is committed, see :mod:`sdb.table.catalog.intents`
     transaction: str = member(

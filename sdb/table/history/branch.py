@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 def first_index(
-    version: TableHandle, pointer: VersionPointer, env: Environment, *, held_for: str
+    version: TableHandle, pointer: VersionPointer, env: Environment, name: str, *, held_for: str
 ) -> bytes:
     """Return the index that a branch begins with.
 
     The history of an old version has versions that have expired since: a branch must not lead to
     what was collected.
 
+    * ``name``: The branch.
     * ``held_for``: The table that the branch is to keep packfiles for, and no history; empty: it is
       none.
     """
@@ -38,7 +39,7 @@ def first_index(
     if state is None or (
         newest and (newest.version, newest.commit) == (state.version, state.commit)
     ):
-        return _without_transaction(version, data, pointer)
+        return _begun_at(version, data, pointer, name)
     history, older = _before(version, newest, env)
     newest_merges = {} if newest is None else newest.merges
     begun = replace(
@@ -57,6 +58,7 @@ def first_index(
         kept_etag=pointer.etag,
         transaction="",
         keeps_for=held_for,
+        begins=name,
     )
     user_data = with_state(version.index.user_data, begun)
     return replace(version.index, user_data=user_data).encode(root.keyring)
@@ -70,15 +72,16 @@ def _joined(
     return state.joined if not gone else (*(state.joined or ()), *gone)
 
 
-def _without_transaction(handle: TableHandle, data: bytes, pointer: VersionPointer) -> bytes:
+def _begun_at(handle: TableHandle, data: bytes, pointer: VersionPointer, name: str) -> bytes:
     """Return the index of a version, which is one whatever becomes of the intent that it was of."""
     keyring = handle.root.keyring
     index = TableIndex.decode(data, keyring)
     state = state_of(index.user_data)
-    if state is None or handle.state is None or not state.transaction:
+    if state is None or handle.state is None:
         return data
-    together = handle.state.together
-    state = replace(state, transaction="", together=together, kept_etag=pointer.etag)
+    if state.transaction:
+        state = replace(state, transaction="", together=handle.state.together)
+    state = replace(state, kept_etag=pointer.etag, begins=name)
     return replace(index, user_data=with_state(index.user_data, state)).encode(keyring)
 
 

@@ -8,9 +8,11 @@ from sdb.records import record, replace
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.commit.chain import DROP
 from sdb.table.commit.change import TableChange, packfiles_between
-from sdb.table.commit.commit import commit
+from sdb.table.commit.commit import commit, go_on
 from sdb.table.format.inputtree import InputsTree
+from sdb.table.format.keys import TableKeys
 from sdb.table.format.state import state_of
+from sdb.table.format.versionref import MAIN, parse_reference
 from sdb.table.history.diff import row_counts
 from sdb.table.schema.versions import restored_schema
 
@@ -80,6 +82,11 @@ def restore(  # noqa: PLR0913 - by name
     ConflictError, UncertainError
         See :func:`sdb.table.commit.commit.commit`.
     """
+    wanted = parse_reference(reference)
+    if wanted.kind == "version":  # it may be newer than an index that was put back
+        keys = TableKeys(database, table)
+        branch_of = branch if wanted.branch == MAIN else wanted.branch
+        go_on(root, keys, branch=branch_of, known=wanted.number)
     target = find_table(root, database, table, branch=branch)
     since_us = 0 if target is None or target.state is None else target.state.boundary_us
     old = open_table(root, database, table, at=reference)

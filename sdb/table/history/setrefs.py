@@ -193,7 +193,7 @@ def branch(
     head = adopted(root, keys, env)
     handle = _version(head, reference)
     try:
-        data = first_index(handle, pointer_to(handle), env, held_for=held_for)
+        data = first_index(handle, pointer_to(handle), env, name, held_for=held_for)
     except CorruptError as error:
         _check_kept(head, name)
         raise error from None

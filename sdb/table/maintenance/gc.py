@@ -19,11 +19,12 @@ from sdb.progress import silent
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.lookup import UnknownReferenceError
 from sdb.table.commit.change import COLLECT, TableChange
-from sdb.table.commit.commit import check_writable, commit
+from sdb.table.commit.commit import check_writable, commit, go_on
 from sdb.table.commit.environment import REAL
 from sdb.table.commit.gcbarrier import MARGIN_US
 from sdb.table.commit.objects import look, store_now_us
 from sdb.table.commit.parents import read_version
+from sdb.table.commit.putback import was_put_back
 from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.versionref import MAIN
@@ -155,7 +156,7 @@ class _Collector:
     ) -> Collected:
         grace_us = int(grace_seconds * _SECOND_US)
         listed = objects_of(self._root, self._keys)
-        heads = self._heads(listed)
+        heads = self._heads(listed, dry_run=dry_run)
         now_us = self._env.now_us()
         if not dry_run:  # a clock that is ahead would take what is being read for garbage
             now_us = min(now_us, store_now_us(self._root, self._keys, self._env))
@@ -288,12 +289,16 @@ class _Collector:
             for intent in intents
         ]
 
-    def _heads(self, listed: Mapping[str, Entry]) -> dict[str, TableHandle]:
+    def _heads(self, listed: Mapping[str, Entry], *, dry_run: bool) -> dict[str, TableHandle]:
         """Open the newest version of each branch, of main first."""
         heads: dict[str, TableHandle] = {}
         for branch in branches_of(self._root, self._keys, listed):
             head = self._open(branch)
             if head is not None:
+                if not dry_run and was_put_back(head, branch) is not None:
+                    # What an older index does not lead to is no garbage.
+                    go_on(self._root, self._keys, branch=branch, env=self._env)
+                    head = self._open(branch) or head
                 heads[branch] = head
             elif branch == MAIN:
                 raise self._root.absent(self._keys)

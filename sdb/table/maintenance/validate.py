@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb import notes
 from sdb.errors import CorruptError, NotFoundError, SdbError, UnsupportedError
 from sdb.packfile.inspect import validate
 from sdb.packfile.read.reader import open_packfile
@@ -9,6 +10,7 @@ from sdb.progress import silent
 from sdb.records import record
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.leases import hold
+from sdb.table.commit.putback import described
 from sdb.table.format import contentid, etags
 from sdb.table.format.keys import folder_of
 from sdb.table.format.versionref import MAIN
@@ -263,6 +265,11 @@ class _TableCheck:
             head = now  # what is missing may have expired since the head before was read
         for key, text in findings:
             self.find(key, text)
+        newer = described(head)
+        if newer is not None and newer.was_put_back:
+            self.find(newer.key, newer.text)
+        elif newer is not None:
+            notes.warn(f"{newer.key} {newer.text}")
 
     def _head(self) -> TableHandle | None:
         """Return the newest version of the branch as it is now; None if the branch has gone."""

@@ -12,6 +12,7 @@ from sdb.table.catalog.foreign import is_foreign
 from sdb.table.catalog.handle import find_table, time_path
 from sdb.table.catalog.lookup import Versions
 from sdb.table.commit.environment import REAL
+from sdb.table.commit.putback import described
 from sdb.table.history.holds import is_hold
 from sdb.table.maintenance.compact import clustered_by, runs_of
 from sdb.table.maintenance.expire import expire, history_of
@@ -51,7 +52,7 @@ class Need:
     Attributes
     ----------
     action : str
-        ``compact``, ``retention``, ``expire``, ``collect``, ``inputs`` or ``sync``.
+        ``restore``, ``compact``, ``retention``, ``expire``, ``collect``, ``inputs`` or ``sync``.
     text : str
         Why, in words.
     command : str
@@ -371,6 +372,11 @@ class _Examination:
         if handle.joint is not None and handle.joint.is_pending:
             transaction = handle.joint.state.transaction
             yield f"a transaction over several tables is under way: {transaction}"
+        newer = described(handle)
+        if newer is not None and newer.was_put_back:
+            self.needs.insert(0, Need("restore", f"{newer.key} {newer.text}", newer.command))
+        elif newer is not None:
+            yield f"{newer.key} {newer.text}"
         if handle.state is not None and is_foreign(handle.index, handle.state):
             yield "another program has written it since; the next commit keeps what was there"
 
