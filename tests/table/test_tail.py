@@ -6,6 +6,8 @@ import gzip
 import os
 import shutil
 import threading
+import time
+from collections import Counter
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,7 @@ from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.root import TableRoot, table_root
 from sdb.table.commit.commit import commit
 from sdb.table.format.keys import TableKeys
-from sdb.table.format.positions import LogPosition, is_position
+from sdb.table.format.positions import SAMPLE_BYTES, LogPosition, is_position
 from sdb.table.insert.stream import Batch, Streamed
 from sdb.table.tail import lookout, tail
 from sdb.table.tail.logtext import LogCursor, PlainText, open_text
@@ -343,6 +345,137 @@ def test_files_of_equal_lines_are_files_of_their_own(
     assert numbers(root) == [1, 1, 1, 2]
 
 
+def tick(path: Path, count: int) -> None:
+    """Write lines that are all the same."""
+    with path.open("a") as file:
+        file.write('{"n": 0, "msg": "health check passed"}\n' * count)
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+@pytest.mark.parametrize("name", ["app.log", "app.log*"])
+def test_a_new_log_with_the_lines_of_the_rotated_one_is_taken(
+    root: TableRoot, tmp_path: Path, follow: Callable[..., Follower], name: str, *, is_running: bool
+) -> None:
+    log = tmp_path / "app.log"
+    tick(log, 100)
+    follower = follow(name)
+    follower.take()
+    log.rename(tmp_path / "app.log.2")
+    tick(tmp_path / "app.log.1", 140)  # it came, and was rotated, while nobody looked
+    time.sleep(0.02)  # times of files are no finer
+    tick(log, 150)
+    follower = follower if is_running else follow(name)
+    follower.take()
+    assert len(numbers(root)) == 390
+    write(log, 1, 2)
+    follower.take()
+    follow(name).take()
+    assert len(numbers(root)) == 392
+    assert follower.said == []
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_lines_behind_a_banner_are_those_of_their_file(
+    root: TableRoot, tmp_path: Path, follow: Callable[..., Follower], *, is_running: bool
+) -> None:
+    log = tmp_path / "app.log"
+    tick(log, 40)
+    follower = follow()
+    follower.take()
+    write(log, *range(100, 110))
+    log.rename(tmp_path / "app.log.1")
+    tick(log, 40)
+    write(log, *range(200, 210))
+    (follower if is_running else follow()).take()
+    assert numbers(root) == [0] * 80 + [*range(100, 110), *range(200, 210)]
+
+
+def test_a_new_log_with_the_inode_of_one_that_was_packed_is_taken(
+    root: TableRoot, tmp_path: Path, follow: Callable[..., Follower]
+) -> None:
+    log = tmp_path / "app.log"
+    tick(log, 100)
+    inode = log.stat().st_ino
+    follow().take()
+    pack(log, tmp_path / "app.log.1.gz")
+    others = []
+    for number in range(100):  # a file system gives inodes away again
+        others.append(tmp_path / f"other{number}")
+        tick(others[-1], 150)
+        if others[-1].stat().st_ino == inode:
+            break
+    others[-1].rename(log)
+    follow().take()
+    assert len(numbers(root)) == 250
+
+
+def test_logs_of_other_names_with_equal_lines_are_both_taken(
+    root: TableRoot, tmp_path: Path, follow: Callable[..., Follower]
+) -> None:
+    tick(tmp_path / "a.log", 100)
+    tick(tmp_path / "b.log", 120)
+    follower = follow("*.log")
+    follower.take()
+    assert len(numbers(root)) == 220
+    assert "b.log: begins as" in str(follower.said)
+    assert ": both are taken" in str(follower.said)
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_log_that_was_replaced_by_a_copy_is_read_on_which_is_said(
+    root: TableRoot, tmp_path: Path, follow: Callable[..., Follower], *, is_running: bool
+) -> None:
+    log = tmp_path / "app.log"
+    write(log, *range(200))
+    with log.open("a") as file:
+        file.write('{"n": 2')
+    follower = follow()
+    follower.take()
+    shutil.copyfile(log, tmp_path / "new")
+    with (tmp_path / "new").open("a") as file:
+        file.write("00}\n")
+    (tmp_path / "new").rename(log)
+    follower = follower if is_running else follow()
+    follower.take()
+    follower.take()
+    assert numbers(root) == list(range(201))
+    assert "another file than before, which begins with what was taken" in str(follower.said)
+    assert len(follower.said) == 1
+
+
+def test_a_copy_that_nobody_truncates_is_not_taken(
+    root: TableRoot, tmp_path: Path, follow: Callable[..., Follower]
+) -> None:
+    log = tmp_path / "app.log"
+    tick(log, 100)
+    time.sleep(0.02)
+    shutil.copyfile(log, tmp_path / "app.log.1")
+    tick(log, 10)
+    for _ in range(2):
+        follow("app.log*").take()
+        assert len(numbers(root)) == 110
+
+
+@pytest.mark.parametrize("are_files_ahead", [True, False])
+def test_a_clock_that_was_ahead_hides_no_rotated_files(
+    root: TableRoot, tmp_path: Path, follow: Callable[..., Follower], *, are_files_ahead: bool
+) -> None:
+    log, now = tmp_path / "app.log", time.time()
+    write(tmp_path / "app.log.9", 99)
+    os.utime(tmp_path / "app.log.9", (now - 9, now - 9))  # rotated before anybody followed it
+    write(log, 1)
+    if are_files_ahead:
+        os.utime(log, (now + 3600, now + 3600))
+    with patch("time.time", lambda: now + 3600):
+        follow().take()
+    for number in (2, 4):
+        log.rename(tmp_path / f"app.log.{8 - number}")
+        write(tmp_path / f"app.log.{7 - number}", number)
+        write(log, number + 1)
+        follow().take()
+    assert numbers(root) == [1, 2, 3, 4, 5]
+
+
 def test_inputs_of_the_table_are_refused(tmp_path: Path, follow: Callable[..., Follower]) -> None:
     (tmp_path / "lake/in").mkdir()
     write(tmp_path / "lake/in/a.json", 1)
@@ -439,7 +572,7 @@ def test_long_lines_are_cut(tmp_path: Path) -> None:
 
 STEPS = st.lists(
     st.sampled_from(
-        "append append part late rotate gzip copytruncate truncate look look restart "
+        "append append part late rotate gzip copytruncate truncate replace look look restart "
         "crash-before crash-after".split()
     ),
     max_size=25,
@@ -447,35 +580,49 @@ STEPS = st.lists(
 
 
 class Model:
-    """A folder with a log that is written and rotated, and what has become of each line."""
+    """A folder with a log that is written and rotated, and what has become of each line.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.log = folder, folder / "app.log"
-        self.wanted: set[int] = set()  # lines that must be in the table in the end
-        self.maybe: set[int] = set()  # lines that were truncated, or are not over
+    * ``kind``: Whether all lines are equal, or each file begins with the same ones.
+    """
+
+    def __init__(self, folder: Path, kind: str = "") -> None:
+        self.folder, self.log, self.kind = folder, folder / "app.log", kind
+        self.wanted: Counter[int] = Counter()  # lines that must be in the table in the end
+        self.maybe: Counter[int] = Counter()  # lines that were truncated, or are not over
         self.count = 0
         self.unread: list[int] = []  # lines of the log that nobody may have read
 
     def line(self) -> int:
         self.count += 1
-        return self.count
+        return 0 if self.kind == "equal" else self.count
+
+    def write(self, path: Path, number: int, *, is_cut: bool = False) -> None:
+        """Write a line, of which three are longer than a sample if all are equal."""
+        if not path.exists() or not path.stat().st_size:
+            self.begin(path)
+        pad = f', "p": "{"x" * 400}"' if number <= 0 else ""
+        with path.open("a") as file:
+            file.write(f'{{"n": {number}{pad}')
+        if is_cut:
+            self.step()
+        with path.open("a") as file:
+            file.write("}\n")
+        self.wanted[number] += 1
+        if path == self.log:
+            self.unread.append(number)
+
+    def begin(self, path: Path) -> None:
+        if self.kind == "banner":
+            path.write_text(f'{{"n": -1, "p": "{"b" * 1100}"}}\n' * 2)
+            self.wanted[-1] += 2
+            self.unread += [-1, -1]
 
     def append(self) -> None:
-        number = self.line()
-        write(self.log, number)
-        self.wanted.add(number)
-        self.unread.append(number)
+        self.write(self.log, self.line())
 
     def part(self) -> None:
         """Write a line in two pieces."""
-        number = self.line()
-        with self.log.open("a") as file:
-            file.write(f'{{"n": {number}')
-        self.step()
-        with self.log.open("a") as file:
-            file.write("}\n")
-        self.wanted.add(number)
-        self.unread.append(number)
+        self.write(self.log, self.line(), is_cut=True)
 
     def step(self) -> None:
         """Is replaced by a look of the program."""
@@ -484,9 +631,7 @@ class Model:
         """Write to the file that was just rotated, as programs do that have not heard of it."""
         rotated = self.folder / "app.log.1"
         if rotated.exists():
-            number = self.line()
-            write(rotated, number)
-            self.wanted.add(number)
+            self.write(rotated, self.line())
 
     def rotate(self) -> None:
         self.shift()
@@ -511,15 +656,29 @@ class Model:
         if self.log.exists() and self.log.stat().st_size:
             self.shift()
             shutil.copyfile(self.log, self.folder / "app.log.1")
-            self.log.write_text("")
-            self.unread = []
+            self.empty()
 
     def truncate(self) -> None:
         if self.log.exists():
-            self.log.write_text("")
-            self.wanted -= set(self.unread)
-            self.maybe |= set(self.unread)
-            self.unread = []
+            self.wanted -= Counter(self.unread)
+            self.maybe += Counter(self.unread)
+            self.empty()
+
+    def empty(self) -> None:
+        """Truncate the log; what grows again with the same lines beyond its size tells nobody."""
+        self.log.write_text("")
+        self.unread = []
+        if self.kind:
+            self.step()
+            self.append()
+            self.step()
+
+    def replace(self) -> None:
+        """Replace the log by a copy, as programs do that bring it from elsewhere."""
+        if self.log.exists() and self.log.stat().st_size > SAMPLE_BYTES:
+            self.step()  # fewer bytes are no proof
+            shutil.copyfile(self.log, self.folder / "new")
+            (self.folder / "new").rename(self.log)
 
 
 class KilledError(BaseException):
@@ -550,17 +709,22 @@ def test_what_was_lost_once(tmp_path: Path, steps: str, quiet: int) -> None:
     derandomize="SDB_TAIL_EXAMPLES" not in os.environ,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-@given(STEPS, st.sampled_from(["app.log", "app.log*"]), st.sampled_from([0, 60]))
+@given(
+    STEPS,
+    st.sampled_from(["app.log", "app.log*"]),
+    st.sampled_from([0, 60]),
+    st.sampled_from(["", "equal", "banner"]),
+)
 def test_each_line_is_taken_once(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[str], name: str, quiet: int
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str], name: str, quiet: int, kind: str
 ) -> None:
     folder = tmp_path_factory.mktemp("model")
     with patch.object(lookout, "QUIET_SECONDS", quiet):
-        play(folder, steps, name, has_late=bool(quiet))
+        play(folder, steps, name, kind, has_late=bool(quiet))
 
 
-def play(folder: Path, steps: list[str], name: str, *, has_late: bool) -> None:
-    root, model = made(folder), Model(folder)
+def play(folder: Path, steps: list[str], name: str, kind: str = "", *, has_late: bool) -> None:
+    root, model = made(folder), Model(folder, kind)
     model.append()  # rotated files before the first look are of no interest without a pattern
     follower = Follower(root, str(folder / name))
     follower.take()
@@ -589,9 +753,8 @@ def play(folder: Path, steps: list[str], name: str, *, has_late: bool) -> None:
     follower = Follower(root, str(folder / name))
     look()
     follower.close()
-    rows = numbers(root)
-    assert len(rows) == len(set(rows)), steps
-    assert model.wanted <= set(rows) <= model.wanted | model.maybe, (steps, follower.said)
+    rows = Counter(numbers(root))
+    assert model.wanted <= rows <= model.wanted + model.maybe, (kind, steps, follower.said)
 
 
 def killed(step: str) -> Any:

@@ -37,6 +37,7 @@ _TYPES = {
     "done": bool,
 }
 _FIELDS = {"done": "is_done"}
+_LATER = {"born": int}  # what older versions have not written
 
 
 @record
@@ -56,15 +57,21 @@ class LogPosition:
     # Files that were rotated away from the same path, and were written to before that, have entries
     since: int
     is_done: bool = False  # whether it was rotated away, and taken to its end
+    born: int = 0  # when the file was made, in nanoseconds since 1970; 0: unknown
 
     @property
     def sample_bytes(self) -> int:
         """Number of bytes that each digest is of."""
         return min(self.offset, SAMPLE_BYTES)
 
+    @property
+    def identity(self) -> tuple[int, int, int]:
+        """What the system knows the file by."""
+        return self.device, self.inode, self.born
+
     def text(self) -> str:
         """Return what is stored in place of an ETag."""
-        members = {name: getattr(self, _FIELDS.get(name, name)) for name in _TYPES}
+        members = {name: getattr(self, _FIELDS.get(name, name)) for name in (*_TYPES, *_LATER)}
         return json.dumps(members, separators=(",", ":"))
 
     @classmethod
@@ -79,7 +86,7 @@ class LogPosition:
         values = typed_members(text, _TYPES)
         if values is None or values[0] < 0:
             raise CorruptError(f"the position in a log file is malformed: {text[:80]!r}")
-        return cls(*values)
+        return cls(*values, *typed_members(text, _LATER) or ())
 
 
 def typed_members(text: str, types: Mapping[str, type]) -> list[Any] | None:

@@ -21,9 +21,15 @@ from sdb.table.tail.names import is_kin, rotated_base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sdb.table.tail.logtext import Text
+
+
+_TICK_NS = 10_000_000
+"""Times of files are that exact, at least."""
+
+_REST_BYTES = 1 << 20
 
 
 @changing_record
@@ -55,6 +61,27 @@ class FollowedFile:
         if self.text is not None:
             self.text.close()
             self.text = None
+
+    def found(self, rotated: Iterable[str]) -> FileFacts | None:
+        """Find the name that it was renamed to, and return its facts; None: it is closed and gone.
+
+        * ``rotated``: Paths of rotated files that it may be at.
+        """
+        for path in (self.path, *rotated):
+            facts = FileFacts.of(path)
+            if facts is not None and facts.identity == self.facts.identity:
+                self.path = path
+                return facts
+        return FileFacts.of(self.text.descriptor) if isinstance(self.text, PlainText) else None
+
+    def has_rest_in(self, other: FollowedFile) -> bool:
+        """Return whether another file has what was not taken of it, so that nothing is missed."""
+        count = self.facts.size_bytes - self.cursor.offset
+        text, beside = self.opened(), other.opened()
+        if text is None or beside is None or count > _REST_BYTES:
+            return count <= 0
+        at = self.cursor.offset
+        return text.read(at, count) == beside.read(at, count)
 
     @property
     def is_rotated(self) -> bool:
@@ -113,25 +140,31 @@ class KnownPositions:
         return [(key, self.by_key[key][1]) for key in keys]
 
 
-def key_by_content(
-    file: FollowedFile, positions: KnownPositions, host: str, followed: Collection[str]
-) -> str:
-    """Find the entry of a file by its bytes; empty where it has none yet.
+def fitting_entries(
+    file: FollowedFile, positions: KnownPositions, host: str
+) -> Iterator[tuple[bool, str, LogPosition]]:
+    """Yield the entries whose bytes a file begins with, its own first, then those taken furthest.
 
-    * ``followed``: Keys of other files that are there.
+    Returns: For each whether it is the file's own, by device and inode, its key and its position.
     """
-    fitting = []
+    near = []
     for key, position in positions.near(file):
-        if key in followed or position.host != host:
+        if position.host != host:
             continue
-        is_same = (position.device, position.inode) == file.facts.identity
-        if is_same or _may_be_same(file, position):
-            fitting.append((is_same, position.offset, key))
-    text = file.opened() if fitting else None
-    for _, _, key in sorted(fitting, reverse=True):
-        if text is not None and has_position(text, positions.by_key[key][1]):
-            return key
-    return ""
+        is_own = file.facts.is_of(*position.identity)
+        if is_own or _may_be_same(file, position):
+            near.append((is_own, position.offset, key))
+    for is_own, _, key in sorted(near, reverse=True):
+        text, position = file.opened(), positions.by_key[key][1]
+        if text is None or not has_position(text, position):
+            continue
+        if is_own or not _was_complete(position) or not text.read(position.offset, 1):
+            yield is_own, key, position
+
+
+def _was_complete(position: LogPosition) -> bool:
+    """Return whether a file had no other bytes than those that were taken."""
+    return position.is_done and bool(rotated_base(position.path))
 
 
 class FilesThere:
@@ -148,15 +181,37 @@ class FilesThere:
             for mark in _marks(file):
                 self._near.setdefault(mark, []).append(file)
 
-    def original_of(self, file: FollowedFile) -> FollowedFile | None:
-        """Return the file that one begins with the bytes of, as far as that was taken."""
+    def like(self, file: FollowedFile) -> list[FollowedFile]:
+        """Return the files that one begins with the bytes of, as far as they were taken."""
         text = file.opened()
         near = {id(other): other for mark in _marks(file) for other in self._near.get(mark, ())}
+        found = []
         for other in near.values():
             beside = other.opened()
-            if text is not None and beside is not None and _is_copy(file, text, other, beside):
-                return other
-        return None
+            if text is not None and beside is not None and _is_like(file, text, other, beside):
+                found.append(other)
+        return found
+
+
+def is_copy(file: FollowedFile, other: FollowedFile) -> bool:
+    """Return whether a file with the bytes of another one was made of it.
+
+    Logs may have equal lines for long. A copy has the name that the other one would be rotated to,
+    and was made after it, where a file that was rotated before is older; gzip keeps the time of
+    writing. Where a file system does not tell when files were made, the bytes decide.
+    """
+    if file.path == f"{other.path}.gz":
+        return True
+    if not rotated_base(file.path) or not is_kin(file.path, other.path):
+        return False
+    if not other.facts.links:
+        return True
+    if rotated_base(other.path):
+        return False
+    if 0 in (file.facts.born, other.facts.born):
+        return True
+    made = file.facts.written * 1e9 - _TICK_NS if file.is_packed else file.facts.born
+    return made > other.facts.born
 
 
 def _marks(file: FollowedFile) -> list[str]:
@@ -167,7 +222,7 @@ def _marks(file: FollowedFile) -> list[str]:
     return [base, digest(head)] if len(head) == SAMPLE_BYTES else [base]
 
 
-def _is_copy(file: FollowedFile, text: Text, other: FollowedFile, beside: Text) -> bool:
+def _is_like(file: FollowedFile, text: Text, other: FollowedFile, beside: Text) -> bool:
     cursor = other.cursor
     taken = cursor.head or beside.read(0, SAMPLE_BYTES)
     head = text.read(0, len(taken))

@@ -6,6 +6,7 @@ import os
 import stat
 import zlib
 
+from sdb._core import file_born_ns
 from sdb.errors import CorruptError, from_os
 from sdb.packfile.inputs.lines import LINE_BYTES
 from sdb.records import record, replace
@@ -47,11 +48,18 @@ class FileFacts:
     inode: int
     size_bytes: int
     written: float  # when, in seconds since 1970
+    links: int  # names that it has; 0: it was deleted, and is open still
+    born: int  # when it was made, in nanoseconds since 1970; 0: unknown
 
     @property
     def identity(self) -> tuple[int, int]:
-        """Key that no other file has now."""
+        """Key that no other file has now; once it is deleted, a new one may get it."""
         return self.device, self.inode
+
+    def is_of(self, device: int, inode: int, born: int) -> bool:
+        """Return whether a file is the one that had these, as far as that is known."""
+        is_unknown = 0 in (self.born, born)
+        return self.identity == (device, inode) and (is_unknown or self.born == born)
 
     @classmethod
     def of(cls, target: str | int) -> Self | None:
@@ -61,11 +69,15 @@ class FileFacts:
         """
         try:
             facts = os.stat(target)  # noqa: PTH116 - a plain string
+            born = file_born_ns(target if isinstance(target, str) else f"/dev/fd/{target}")
+            if os.stat(target).st_ino != facts.st_ino:  # noqa: PTH116
+                return cls.of(target)  # another file came to this name meanwhile
         except OSError:
             return None
         if not stat.S_ISREG(facts.st_mode):
             return None
-        return cls(facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime)
+        size, written = facts.st_size, facts.st_mtime
+        return cls(facts.st_dev, facts.st_ino, size, written, facts.st_nlink, born)
 
 
 class PlainText:

@@ -1,31 +1,38 @@
 """The log files that are followed: found again under other names, as copies, and with gzip.
 
-A file is known by device and inode, together with samples of its first bytes and of the last ones
-before the position. Where these fit, the name does not matter; where the inode fits and they do
-not, it was truncated, or its inode is that of another file now. A file with another inode is the
-same if it has the bytes of one that is not there any more.
+A file is known by device, inode and the time when it was made, together with samples of its first
+bytes and of the last ones before the position. Where these fit, the name does not matter; where the
+inode fits and they do not, it was truncated, or its inode is that of another file now. A file with
+another inode is the same if it has the bytes of one that is not there any more; one at the name
+that is followed only if no rotated file has them, and never without a word.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 
 from sdb.errors import AccessError, CorruptError
 from sdb.records import replace
 from sdb.table.format.positions import SAMPLE_BYTES, LogPosition, digest, origin_of
-from sdb.table.tail.followed import FilesThere, FollowedFile, KnownPositions, key_by_content
-from sdb.table.tail.logtext import FileFacts, LogCursor, PlainText, has_position, open_text
-from sdb.table.tail.names import is_kin, rotated_base, rotated_files
+from sdb.table.tail.followed import (
+    FilesThere,
+    FollowedFile,
+    KnownPositions,
+    fitting_entries,
+    is_copy,
+)
+from sdb.table.tail.logtext import FileFacts, LogCursor, has_position, open_text
+from sdb.table.tail.names import is_kin, rotated_base
+from sdb.table.tail.rotations import Rotations, paths_of, present
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import TypeAlias
 
     from sdb.errors import SdbError
-    from sdb.table.tail.logtext import PackedText
+    from sdb.table.tail.logtext import PackedText, PlainText
     from sdb.table.tail.names import LogNames
 
     Identity: TypeAlias = tuple[int, int]
@@ -66,20 +73,18 @@ class Lookout:
         self._there = FilesThere(())
         self.finished: dict[str, LogPosition] = {}
         self._passed: dict[Identity, FileFacts] = {}
-        self._truncated: list[FollowedFile] = []
+        self._truncated: dict[str, tuple[str, int]] = {}  # path and position, by entry
         self._heard: set[str] = set()
         self._is_fresh = False
-        # Since when there may be rotated files without an entry, by the path that they were at, and
-        # entries of files that were not read to their end
-        self._looked_at = 0
-        self._origins: dict[str, int] = {}
-        self._open: dict[str, str] = {}
-        self._beside: dict[str, dict[str, list[str]]] = {}
+        self._rotations = Rotations()
+        self._open: dict[str, str] = {}  # entries of files that were not read to their end
+        self._listing: dict[Identity, tuple[str, FileFacts]] = {}
+        self._meeting: set[Identity] = set()
 
     def begin(self) -> None:
         """Begin with what the table has; what was known before is forgotten."""
         self.close()
-        self.files, self._passed, self._truncated, self._keys = {}, {}, [], {}
+        self.files, self._passed, self._truncated, self._keys = {}, {}, {}, {}
         self.finished = {}
         self._refresh()
 
@@ -90,12 +95,13 @@ class Lookout:
 
     def look(self) -> None:
         """Look for files that are new, were renamed, truncated or compressed."""
-        self._is_fresh, self._beside, self._looked_at = False, {}, int(time.time())
-        listed = self._listed()
+        self._is_fresh = False
+        self._rotations.look_again()
+        listed = self._listing = self._listed()
         for identity, file in list(self.files.items()):
             self._look_at(file, listed.get(identity))
         self._there = FilesThere(self.files.values())
-        for identity, (path, facts) in sorted(listed.items(), key=_by_time):
+        for identity, (path, facts) in sorted(listed.items(), key=_logs_first):
             if identity not in self.files:
                 self._meet(path, facts)
         self._search()
@@ -109,7 +115,7 @@ class Lookout:
         self._remove(file)
         self._passed.clear()
         if file.cursor.offset:
-            self._truncated.append(file)
+            self._truncated[file.key] = file.path, file.cursor.offset
 
     def pass_over(self, file: FollowedFile, error: SdbError) -> None:
         """Leave a file out from where it cannot be read any further."""
@@ -130,31 +136,38 @@ class Lookout:
         is_done = file.is_rotated and file.facts.size_bytes <= cursor.offset
         is_done = not file.is_packed and is_done and file.is_quiet(QUIET_SECONDS)
         where = self.host, file.path
-        now, since = int(time.time()), self._since(file.path, taken)
+        now, facts = int(time.time()), file.facts
+        since = self._rotations.since(file.path, lambda other: self._is_known(other, taken))
         return LogPosition(
-            cursor.offset, *samples, *where, *file.facts.identity, now, since, is_done
+            cursor.offset, *samples, *where, *facts.identity, now, since, is_done, facts.born
         )
 
-    def _since(self, path: str, taken: Collection[FollowedFile]) -> int:
-        """Return since when there may be rotated files without an entry."""
-        path = rotated_base(path) or path
-        before = self._origins.get(path, 0)
-        if not before:  # those before the first look are of interest only to a pattern
-            return self._looked_at
-        for _, facts in _present(self._rotated(path)):
-            file = self.files.get(facts.identity)
-            has_entry = file is not None and (file.key or file in taken)
-            if facts.written >= before and not has_entry and facts.identity not in self._passed:
-                return min(int(facts.written), self._looked_at)
-        return self._looked_at
+    def ended(self, taken: Collection[FollowedFile]) -> dict[str, LogPosition]:
+        """Return positions of files that are over, and of those that were copied elsewhere.
+
+        * ``taken``: The files that get positions anyway.
+        """
+        positions = dict(self.finished)
+        for key, file in self._keys.items():
+            at = self.positions[key][1]
+            if file not in taken and not file.facts.is_of(*at.identity):
+                positions[key] = self.position_of(file, file.cursor, taken)
+        return positions
+
+    def _is_known(self, facts: FileFacts, taken: Collection[FollowedFile]) -> bool:
+        """Return whether a file has an entry, gets one with others, or needs none."""
+        file = self.files.get(facts.identity)
+        has_entry = file is not None and (bool(file.key) or file in taken)
+        return has_entry or facts.identity in self._passed
 
     def committed(
         self, key: str, text: str, position: LogPosition, file: FollowedFile | None = None
     ) -> None:
         """Take note of a position that the table has now.
 
-        * ``file``: The file that it is of, if that is followed.
+        * ``file``: The file that it is of, if that is new.
         """
+        file = file or self._keys.get(key)
         if file is not None:
             file.key, file.stored = key, text
             self._keys[key] = file
@@ -167,7 +180,7 @@ class Lookout:
         path = rotated_base(path) or path
         self._open.pop(key, None)
         if host == self.host == position.host and self._names.means(path):
-            self._origins[path] = max(position.since, self._origins.get(path, 0))
+            self._rotations.note(path, position.since)
             if not position.is_done:
                 self._open[key] = path
 
@@ -181,9 +194,15 @@ class Lookout:
         return "", ""
 
     def _refresh(self) -> None:
-        self._known = KnownPositions(self._load())
+        before, self._known = self.positions, KnownPositions(self._load())
         self.positions = self._known.by_key
-        self._origins, self._open = {}, {}
+        for key, position in list(self.finished.items()):
+            text = self.positions[key][0] if key in self.positions else ""
+            if text == before[key][0]:
+                self._known.put(key, text, position)
+            else:  # another program has gone on with it
+                del self.finished[key]
+        self._rotations, self._open = Rotations(), {}
         for key, (_, position) in self.positions.items():
             self._note(key, position)
         self._is_fresh = True
@@ -209,12 +228,9 @@ class Lookout:
         if seen is not None:
             file.path, facts = seen
         else:
-            self._follow_name(file)
-            is_open = isinstance(file.text, PlainText)
-            facts = FileFacts.of(file.text.descriptor if is_open else file.path)  # type: ignore[union-attr]
-            if facts is not None and facts.identity != file.facts.identity:
-                facts = None
-        if facts is None:  # it was closed, and is not where it was
+            facts = file.found(self._rotations.of(rotated_base(file.path) or file.path))
+        # It was closed, and is not where it was, or its inode is another file's by now
+        if facts is None or not facts.is_of(*file.facts.identity, file.facts.born):
             file.close()
             self._remove(file)
         elif file.has_changed(facts):
@@ -222,21 +238,22 @@ class Lookout:
         else:
             file.facts = facts
 
-    def _follow_name(self, file: FollowedFile) -> None:
-        """Find the name that a file was renamed to."""
-        for path in (file.path, *self._rotated(rotated_base(file.path) or file.path)):
-            facts = FileFacts.of(path)
-            if facts is not None and facts.identity == file.facts.identity:
-                file.path = path
-                return
-
     def _meet(self, path: str, facts: FileFacts, *, is_known: bool = False) -> None:
         """Follow a file from where it was taken to, or from its start.
 
         * ``is_known``: Whether only a file that was taken before is meant.
         """
-        if facts.size_bytes == 0 or self._passed.get(facts.identity) == facts:
+        identity = facts.identity
+        is_passed = self._passed.get(identity) == facts or identity in self._meeting
+        if facts.size_bytes == 0 or is_passed:
             return
+        self._meeting.add(identity)
+        try:
+            self._meet_once(path, facts, is_known=is_known)
+        finally:
+            self._meeting.discard(identity)
+
+    def _meet_once(self, path: str, facts: FileFacts, *, is_known: bool) -> None:
         text: PlainText | PackedText | None = None
         try:
             opened = open_text(path)
@@ -267,6 +284,7 @@ class Lookout:
         self.files[facts.identity] = file
         if file.key:
             self._keys[file.key] = file
+            self.finished.pop(file.key, None)
         self._there.add(file)
 
     def _remove(self, file: FollowedFile) -> None:
@@ -289,77 +307,112 @@ class Lookout:
         return not file.is_packed or file.is_quiet(self.settle_seconds)
 
     def _key_of(self, file: FollowedFile) -> str | None:
-        """Find the entry of a file; empty: it is new; None: it is the copy of one that is there."""
+        """Find the entry of a file; empty: it is new; None: it is a copy, or not to be read yet."""
         while True:
-            key = key_by_content(file, self._known, self.host, self._keys.keys())
-            if key:
+            key = self._entry_of(file)
+            if key != "":
                 return key
-            other = self._there.original_of(file)
-            if other is not None:
-                if not is_kin(file.path, other.path):  # else it is how logs are rotated
-                    begins = f"{file.path}: begins as {other.path}"
-                    self._hear(f"{begins}: it is a copy, and not taken twice")
-                if other.key:  # else it may be all that is left if this program is killed
-                    self._passed[file.facts.identity] = file.facts
-                return None
+            for other in self._there.like(file):
+                begins = f"{file.path}: begins as {other.path}"
+                if is_copy(file, other):
+                    if not (file.facts.born and other.facts.born):
+                        self._hear(f"{begins}: it is a copy, and not taken twice")
+                    if other.key:  # else it may be all that is left if this program is killed
+                        self._passed[file.facts.identity] = file.facts
+                    return None
+                if not is_kin(file.path, other.path):
+                    self._hear(f"{begins}: both are taken")
             if self._is_fresh:
                 return ""
             self._refresh()  # another program may have taken it
 
-    def _search(self) -> None:
-        """Find files that were rotated to names that the arguments do not mean."""
-        for key, path in list(self._open.items()):
-            if key not in self._keys and key not in self.finished:
-                self._find(key, self.positions[key][1], path)
-        for path, since in list(self._origins.items()):
-            for beside, facts in _present(self._rotated(path)):
-                if facts.identity not in self.files and facts.written >= since:
-                    self._meet(beside, facts)
+    def _entry_of(self, file: FollowedFile) -> str | None:
+        """Find the entry of a file, or of one that is gone and had its bytes; None: wait."""
+        for is_own, key, position in fitting_entries(file, self._known, self.host):
+            holder = self._keys.get(key)
+            if holder is None and not is_own and self._seek(key, position, file):
+                return None
+            holder = self._keys.get(key)
+            if holder is not None:
+                if holder.facts.links:
+                    continue
+                if not holder.has_rest_in(file):
+                    return None
+                holder.close()  # it was deleted: what has its bytes has come in its place
+                self._remove(holder)
+            if not is_own and not rotated_base(file.path):
+                self._hear(
+                    f"{file.path}: another file than before, which begins with what was taken "
+                    f"of {position.path}: it is read on from there"
+                )
+            return key
+        return ""
 
-    def _rotated(self, path: str) -> list[str]:
-        """Return the files beside a path that were at it before, by their names."""
-        folder = os.path.dirname(path)  # noqa: PTH120
-        if folder not in self._beside:
-            self._beside[folder] = rotated_files(folder)
-        return self._beside[folder].get(path, [])
+    def _seek(self, key: str, position: LogPosition, heir: FollowedFile | None = None) -> bool:
+        """Follow the file of an entry by its inode, or else a rotated file that has its bytes.
 
-    def _find(self, key: str, position: LogPosition, path: str) -> None:
-        """Find the file of a position by its inode, or a copy of it; else say that it is gone."""
-        beside: list[str] = []
-        for name in {position.path, os.path.realpath(position.path)}:
-            with suppress(OSError), os.scandir(os.path.dirname(name)) as entries:  # noqa: PTH120
-                beside += [entry.path for entry in entries if entry.inode() == position.inode]
-        rotated = dict.fromkeys([*self._rotated(path), *self._rotated(position.path)])
-        candidates = list(_present([*beside, *rotated]))
-        for candidate, facts in candidates:
+        * ``heir``: The file that gets the entry otherwise; one with the name of a rotated file
+          comes before other such files.
+
+        Returns: Whether it may have to be looked for again, since a file is being written.
+        """
+        seen = self._listing.get((position.device, position.inode))
+        own = list(present([*([seen[0]] if seen else []), *paths_of(position)]))
+        rotated: list[tuple[str, FileFacts]] = []
+        if heir is None or not rotated_base(heir.path):
+            paths = position.path, origin_of(key)[1]
+            bases = dict.fromkeys(rotated_base(path) or path for path in paths)
+            rotated = list(present(path for base in bases for path in self._rotations.of(base)))
+        for candidate, facts in [*own, *rotated]:
             if facts.identity not in self.files:
                 self._meet(candidate, facts, is_known=True)
             if key in self._keys:
-                return
-        is_waiting = any(
-            time.time() - facts.written < self.settle_seconds for _, facts in candidates
-        )
-        if not is_waiting:
-            self.finished[key] = replace(position, is_done=True)
-            if not any(file.key == key for file in self._truncated):
-                self._hear(
-                    f"{position.path}: the file that was there is gone, with what was written "
-                    f"behind byte {position.offset:,} of it, if anything was"
-                )
+                return False
+        waited, now = rotated if heir else [*own, *rotated], time.time()
+        return any(now - facts.written < self.settle_seconds for _, facts in waited)
+
+    def _search(self) -> None:
+        """Find files that were rotated to names that the arguments do not mean."""
+        for key in list(self._open):
+            if key in self._open and key not in self._keys and key not in self.finished:
+                self._find(key, self.positions[key][1])
+        for path, facts in self._rotations.new():
+            if facts.identity not in self.files:
+                self._meet(path, facts)
+
+    def _find(self, key: str, position: LogPosition) -> None:
+        """Find the file of a position, or a copy of it; else say that it is gone."""
+        if self._seek(key, position) or key in self._keys:
+            return
+        own = [facts for _, facts in present(paths_of(position)) if facts.is_of(*position.identity)]
+        if any(facts.size_bytes < position.offset for facts in own):
+            self._truncated.setdefault(key, (position.path, position.offset))
+        if key in self._truncated:  # what grows again is new, whatever its bytes are
+            position = replace(position, head="")
+        else:
+            self._hear(
+                f"{position.path}: the file that was there is gone, with what was written "
+                f"behind byte {position.offset:,} of it, if anything was"
+            )
+        self._finish(key, position)
+
+    def _finish(self, key: str, position: LogPosition) -> None:
+        """Take note of what is to be said of a file that is over, with the next commit."""
+        self.finished[key] = replace(position, is_done=True)
+        self._known.put(key, self.positions[key][0], self.finished[key])
 
     def _tell_truncated(self) -> None:
         """Say which files were truncated, and where their copies are."""
-        for file in self._truncated:
-            again = self._keys.get(file.key)
-            if file.key and again is not None:
-                if again.path != file.path:
-                    self._say(f"{file.path}: truncated; {again.path} is a copy, and read on")
-            else:
+        for key, (path, offset) in self._truncated.items():
+            again = self._keys.get(key)
+            if again is None:
                 self._say(
-                    f"{file.path}: truncated; what was written behind byte "
-                    f"{file.cursor.offset:,} before that is lost, if anything was"
+                    f"{path}: truncated; what was written behind byte {offset:,} before that is "
+                    "lost, if anything was"
                 )
-        self._truncated = []
+            elif again.path != path:
+                self._say(f"{path}: truncated; {again.path} is a copy, and read on")
+        self._truncated = {}
 
     def _rest(self, file: FollowedFile) -> None:
         """Close a file that nobody writes to; forget it once it was rotated out of sight."""
@@ -368,16 +421,11 @@ class Lookout:
         file.close()
         if not file.is_listed and file.key:
             self._remove(file)
-            self.finished[file.key] = replace(self.position_of(file, file.cursor), is_done=True)
+            self._finish(file.key, self.position_of(file, file.cursor))
             self._passed[file.facts.identity] = file.facts
 
 
-def _by_time(item: tuple[Identity, tuple[str, FileFacts]]) -> tuple[float, str]:
+def _logs_first(item: tuple[Identity, tuple[str, FileFacts]]) -> tuple[bool, float, str]:
+    """Order files that were not rotated before the others, whose originals they may be."""
     path, facts = item[1]
-    return facts.written, path
-
-
-def _present(paths: list[str]) -> Iterator[tuple[str, FileFacts]]:
-    """Yield those of some paths that there are files at, the oldest first."""
-    pairs = [(path, facts) for path in paths if (facts := FileFacts.of(path)) is not None]
-    yield from sorted(pairs, key=lambda pair: (pair[1].written, pair[0]))
+    return bool(rotated_base(path)), facts.written, path

@@ -264,7 +264,7 @@ class _Taking:
         entries = [self._entry(some, files) for some in taken]
         ended = [
             _Entry(key, self.lookout.positions[key][0], position)
-            for key, position in self.lookout.finished.items()
+            for key, position in self.lookout.ended(files).items()
         ]
         added = () if packed.descriptor is None else (packed.descriptor,)
         attempts = 0
