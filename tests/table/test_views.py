@@ -18,6 +18,7 @@ from sdb.errors import (
     ExistsError,
     NotFoundError,
     QueryError,
+    SdbWarning,
     UnsupportedError,
     UsageError,
 )
@@ -458,3 +459,36 @@ def test_a_table_is_made_where_nothing_may_be_written_beside_tables(
         sdb.execute("CREATE TABLE web.t AS SELECT 1 AS x", root=tmp_path)
     assert list(sdb.connect(tmp_path).sql("SELECT x FROM web.t")) == [{"x": 1}]
     assert "cannot claim the name web.t" in warnings[0]
+
+
+@pytest.mark.parametrize("folder", ["views", "views/web", "queries", "db", "db/web"])
+def test_nothing_of_a_root_is_behind_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "lake" / folder).parent.mkdir(parents=True)
+    (tmp_path / "lake" / folder).symlink_to(outside)
+    db = sdb.connect(tmp_path / "lake")
+
+    def write() -> None:
+        if folder == "queries":
+            db.store_query("x", "SELECT 1 AS x")
+        else:
+            db.execute("CREATE VIEW web.v AS SELECT 1 AS x")
+
+    with pytest.raises(AccessError, match="is a symbolic link: what a root consists of") as caught:
+        write()
+    assert "SDB_ALLOW_INPUTS" in str(caught.value.hint)
+    assert not list(outside.rglob("*"))
+    monkeypatch.setenv("SDB_ALLOW_INPUTS", str(outside))
+    db = sdb.connect(tmp_path / "lake")
+    write()
+
+
+def test_a_view_behind_a_link_is_left_out_of_lists(tmp_path: Path) -> None:
+    db = sdb.connect(tmp_path / "lake")
+    db.execute("CREATE VIEW web.v AS SELECT 1 AS x")
+    (tmp_path / "lake/views/alias").symlink_to(tmp_path / "lake/views/web")
+    with pytest.warns(SdbWarning, match="left out: .*alias is a symbolic link"):
+        assert [view.name for view in views(table_root(tmp_path / "lake"))] == ["web.v"]

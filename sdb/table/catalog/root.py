@@ -28,7 +28,7 @@ MAX_OBJECT_BYTES = 64 << 20
 """No list of packfiles or inputs is larger: the original begins a new one at 256 KiB."""
 
 _MEANT = 0.6
-_TABLES = ("db/", "views/")
+_OWN = ("db/", "views/", "queries/")
 
 
 @record
@@ -55,23 +55,23 @@ class TableRoot:
         Raises
         ------
         AccessError
-            It is one of a table, and behind a symbolic link to a place that is not allowed: nobody
-            knows whose objects are there.
+            It is one of a table, view or stored query, and behind a symbolic link to a place that
+            is not allowed: nobody knows whose objects are there.
         """
         url = child(self.location, key)
-        if key.startswith(_TABLES) and self.store.path_of(url) is not None:
+        if f"{key}/".startswith(_OWN) and self.store.path_of(url) is not None:
             self._check_links(key)
         return url
 
     def _check_links(self, key: str) -> None:
-        end = key.find("/", key.index("/") + 1)
+        end = key.find("/")
         while True:
             part = child(self.location, key if end < 0 else key[:end])
             path = self.store.path_of(part)
             is_link = path is not None and os.path.islink(path)  # noqa: PTH114 - a string
             if is_link and not is_below(part, map(real_place, self.allowed_inputs)):
                 raise AccessError(
-                    f"{path} is a symbolic link: what tables consist of is not behind one",
+                    f"{path} is a symbolic link: what a root consists of is not behind one",
                     path=path,
                     hint=f"{VARIABLE} with the place that it leads to allows it",
                 )
@@ -111,7 +111,7 @@ class TableRoot:
 
     def databases(self) -> list[str]:
         """Return the names of the databases, sorted: of all folders that could be one."""
-        return self._folders("db")
+        return self.named_folders("db")
 
     def tables(self, database: str) -> list[str]:
         """Return the names of the tables of a database that have an index, sorted."""
@@ -121,10 +121,10 @@ class TableRoot:
     def folders(self, database: str) -> list[str]:
         """Return the names of the folders of a database that could be tables, sorted."""
         names.check_name(database, "database")
-        return self._folders(f"db/{database}")
+        return self.named_folders(f"db/{database}")
 
-    def _folders(self, above: str) -> list[str]:
-        """Return the names of folders that could be databases or tables."""
+    def named_folders(self, above: str) -> list[str]:
+        """Return the names of folders below a key that could be databases or tables, sorted."""
         names_found = []
         for name in self.store.folders(self.place(above)):
             if names.flaw_of_name(name):

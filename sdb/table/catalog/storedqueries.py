@@ -8,7 +8,6 @@ import re
 from sdb import notes
 from sdb.errors import CorruptError, ExistsError, NotFoundError, SdbError, UsageError
 from sdb.records import field, record
-from sdb.store.base import child
 from sdb.store.url import atomic_write
 from sdb.table.format.keys import flaw_of_name
 
@@ -103,7 +102,7 @@ def put(root: TableRoot, query: StoredQuery, *, replace: bool = False) -> None:
     if len(data) > _MOST_BYTES:
         raise UsageError(f"a stored query has at most {_MOST_BYTES:,} bytes")
     location = _location(root, query.name)
-    root.store.make_folder(child(root.location, _FOLDER))
+    root.store.make_folder(root.place(_FOLDER))
     try:
         with atomic_write(location, overwrite=replace) as output:
             output.write(data)
@@ -139,7 +138,7 @@ def find(root: TableRoot, name: str) -> StoredQuery | None:
 
 def queries(root: TableRoot) -> Iterator[StoredQuery]:
     """Go over the stored queries, sorted by name; damaged ones are left out."""
-    for entry in root.store.list(child(root.location, _FOLDER)):
+    for entry in root.store.list(root.place(_FOLDER)):
         name = entry.name.removesuffix(_SUFFIX)
         if name == entry.name or name.startswith("."):
             continue
@@ -169,7 +168,7 @@ def _location(root: TableRoot, name: str) -> str:
     flaw = flaw_of_name(name) or ("a name has no dot" if "." in name else "")
     if flaw:
         raise UsageError(f"the name of a query: {flaw}")
-    return child(root.location, f"{_FOLDER}/{name}{_SUFFIX}")
+    return root.place(f"{_FOLDER}/{name}{_SUFFIX}")
 
 
 def _query(name: str, data: bytes, location: str) -> StoredQuery:

@@ -152,8 +152,7 @@ def find_view(root: TableRoot, database: str, view: str) -> View | None:
 
 def view_names(root: TableRoot, database: str | None = None) -> list[tuple[str, str]]:
     """Return the names that may be those of views, by database and view, sorted."""
-    folder = root.place("views")
-    databases = root.store.folders(folder) if database is None else [database]
+    databases = root.named_folders("views") if database is None else [database]
     return sorted(
         (name, entry.name)
         for name in databases
