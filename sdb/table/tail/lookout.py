@@ -28,7 +28,7 @@ from sdb.table.tail.rotations import Rotations, paths_of, present
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import TypeAlias
 
     from sdb.errors import SdbError
@@ -77,6 +77,9 @@ class Lookout:
         self._heard: set[str] = set()
         self._is_fresh = False
         self._rotations = Rotations()
+        # Files that get positions together, and since when others may not be known, by their logs
+        self._taken: set[Identity] = set()
+        self._sinces: dict[str, int] = {}
         self._open: dict[str, str] = {}  # entries of files that were not read to their end
         self._listing: dict[Identity, tuple[str, FileFacts]] = {}
         self._meeting: set[Identity] = set()
@@ -97,6 +100,7 @@ class Lookout:
         """Look for files that are new, were renamed, truncated or compressed."""
         self._is_fresh = False
         self._rotations.look_again()
+        self.taking(())
         listed = self._listing = self._listed()
         for identity, file in list(self.files.items()):
             self._look_at(file, listed.get(identity))
@@ -124,40 +128,40 @@ class Lookout:
         self._passed[file.facts.identity] = file.facts
         self._hear(f"{error.message}: left out from byte {file.cursor.offset:,} on")
 
-    def position_of(
-        self, file: FollowedFile, cursor: LogCursor, taken: Collection[FollowedFile] = ()
-    ) -> LogPosition:
-        """Return the position of a file for the table.
+    def taking(self, files: Iterable[FollowedFile]) -> None:
+        """Take note of the files that get positions together."""
+        self._taken = {file.facts.identity for file in files}
+        self._sinces = {}
 
-        * ``taken``: The files that get a position together with it.
-        """
+    def position_of(self, file: FollowedFile, cursor: LogCursor) -> LogPosition:
+        """Return the position of a file for the table."""
         samples = digest(cursor.head), digest(cursor.last)
         # Who has not heard of the rotation yet may still write to it.
         is_done = file.is_rotated and file.facts.size_bytes <= cursor.offset
         is_done = not file.is_packed and is_done and file.is_quiet(QUIET_SECONDS)
         where = self.host, file.path
         now, facts = int(time.time()), file.facts
-        since = self._rotations.since(file.path, lambda other: self._is_known(other, taken))
+        base = rotated_base(file.path) or file.path
+        since = self._sinces.get(base)
+        if since is None:
+            since = self._sinces[base] = self._rotations.since(base, self._is_known)
         return LogPosition(
             cursor.offset, *samples, *where, *facts.identity, now, since, is_done, facts.born
         )
 
-    def ended(self, taken: Collection[FollowedFile]) -> dict[str, LogPosition]:
-        """Return positions of files that are over, and of those that were copied elsewhere.
-
-        * ``taken``: The files that get positions anyway.
-        """
+    def ended(self) -> dict[str, LogPosition]:
+        """Return positions of files that are over, and of those that were copied elsewhere."""
         positions = dict(self.finished)
         for key, file in self._keys.items():
             at = self.positions[key][1]
-            if file not in taken and not file.facts.is_of(*at.identity):
-                positions[key] = self.position_of(file, file.cursor, taken)
+            if file.facts.identity not in self._taken and not file.facts.is_of(*at.identity):
+                positions[key] = self.position_of(file, file.cursor)
         return positions
 
-    def _is_known(self, facts: FileFacts, taken: Collection[FollowedFile]) -> bool:
+    def _is_known(self, facts: FileFacts) -> bool:
         """Return whether a file has an entry, gets one with others, or needs none."""
         file = self.files.get(facts.identity)
-        has_entry = file is not None and (bool(file.key) or file in taken)
+        has_entry = file is not None and (bool(file.key) or facts.identity in self._taken)
         return has_entry or facts.identity in self._passed
 
     def committed(

@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 
 from sdb.table.tail.logtext import FileFacts
-from sdb.table.tail.names import rotated_base, rotated_files
+from sdb.table.tail.names import rotated_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,11 +54,10 @@ class Rotations:
                     yield beside, facts
 
     def since(self, path: str, is_known: Callable[[FileFacts], bool]) -> int:
-        """Return since when there may be rotated files that the table does not know.
+        """Return since when there may be rotated files of a log that the table does not know.
 
         * ``is_known``: Tells of a file whether it has an entry, or needs none.
         """
-        path = rotated_base(path) or path
         before = self._begun(path)
         rotated = [facts for _, facts in present(self.of(path))]
         if before is None:  # what was rotated before the first look is of interest to patterns only

@@ -260,11 +260,11 @@ class _Taking:
         if self._on_errors is not None:
             for batch in rejected:
                 self._on_errors(batch)
-        files = [some.file for some in taken]
-        entries = [self._entry(some, files) for some in taken]
+        self.lookout.taking(some.file for some in taken)
+        entries = [self._entry(some) for some in taken]
         ended = [
             _Entry(key, self.lookout.positions[key][0], position)
-            for key, position in self.lookout.ended(files).items()
+            for key, position in self.lookout.ended().items()
         ]
         added = () if packed.descriptor is None else (packed.descriptor,)
         attempts = 0
@@ -306,9 +306,9 @@ class _Taking:
         if piece.skipped_bytes:
             self._say(f"{some.file.path}: a hole of {piece.skipped_bytes:,} bytes at its start")
 
-    def _entry(self, some: FileLines, files: list[FollowedFile]) -> _Entry:
+    def _entry(self, some: FileLines) -> _Entry:
         file = some.file
-        position = self.lookout.position_of(file, file.cursor.behind(some.piece), files)
+        position = self.lookout.position_of(file, file.cursor.behind(some.piece))
         if file.key:
             return _Entry(file.key, file.stored, position)
         key, before = self.lookout.free_key(file.path)
