@@ -53,8 +53,8 @@ def add(root: TableRoot, *rows: int, branch: str = "main") -> int:
 
 
 def rows(root: TableRoot, at: str = "") -> list[int]:
-    found = sdb.connect(root.location).table(f"d.t@{at}" if at else "d.t").to_arrow()
-    return sorted(found.column("n").to_pylist())
+    table = sdb.connect(root.location).table(f"d.t@{at}" if at else "d.t").to_arrow()
+    return sorted(table.column("n").to_pylist())
 
 
 def index_of(root: TableRoot, branch: str = "main") -> Path:
@@ -177,9 +177,9 @@ def test_the_index_of_another_branch_is_refused(
             add(root, 5, branch=name)
     add(root, 1)
     good = {name: index_of(root, name).read_bytes() for name in (begun, where)}
-    for one, other in ((begun, where), (where, begun)):
-        shutil.copy(index_of(root, one), index_of(root, other))
-        message = f"it is the index of {one}, put in the place of that of {other}"
+    for source, other in ((begun, where), (where, begun)):
+        shutil.copy(index_of(root, source), index_of(root, other))
+        message = f"it is the index of {source}, put in the place of that of {other}"
         for action in (
             lambda at: open_table(root, "d", "t", branch=at),
             lambda at: add(root, 7, branch=at),

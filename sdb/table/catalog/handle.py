@@ -231,13 +231,13 @@ def _check_branch(head: TableHandle, key: str, branch: str) -> None:
     state = head.state
     if state is None:
         return
-    found = state.begins or state.branch or MAIN
+    actual = state.begins or state.branch or MAIN
     # An older `sdb` did not tell which branch begins with a version of main.
-    if found == branch or (found == MAIN and branch not in state.branches):
+    if actual == branch or (actual == MAIN and branch not in state.branches):
         return
     newest = _newest_of(head, branch)
     raise errors.CorruptError(
-        f"opening index {key}: it is the index of {found}, put in the place of that of {branch}",
+        f"opening index {key}: it is the index of {actual}, put in the place of that of {branch}",
         path=key,
         hint=f"copy {newest} there, the newest version of {branch}"
         if newest

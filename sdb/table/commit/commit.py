@@ -391,7 +391,7 @@ class _Attempts:
 def go_on(
     root: TableRoot, keys: TableKeys, *, branch: str = MAIN, env: Environment = REAL, known: int = 0
 ) -> None:
-    """Let the newest version be the index again, if an older one was put in its place.
+    """Make the newest version the index again, if an older one was put in its place.
 
     * ``known``: Number of a version that is there, by what somebody says; nothing is done if it is
       not newer than the index.

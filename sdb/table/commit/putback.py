@@ -63,12 +63,12 @@ def newer_versions(head: TableHandle, branch: str) -> list[ReadVersion]:
     folder = f"{head.keys.folder}/versions"
     after = f"{state.version + 1:020}"
     entries = head.root.store.list(head.root.place(folder), after=after)
-    found = []
+    newer = []
     for entry in [*reversed(entries)][:_MOST_READ]:
         version = _read(head, f"{folder}/{entry.name}")
         if version is not None and _came_of(version.state, head, state):
-            found.append(version)
-    return found
+            newer.append(version)
+    return newer
 
 
 def was_put_back(head: TableHandle, branch: str) -> ReadVersion | None:
@@ -129,7 +129,7 @@ def chain_of(version: ReadVersion, head: TableHandle, writer: ObjectWriter) -> V
 
 
 def described(head: TableHandle) -> NewerVersion | None:
-    """Describe the newest version behind the index; None: there is none.
+    """Describe the newest version behind the index, if there are any.
 
     It is looked at again where others commit meanwhile.
     """
@@ -172,11 +172,11 @@ def _came_of(newer: VersionState, head: TableHandle, state: VersionState) -> boo
         intent = find_intent(head.root, newer.transaction)
         if intent is not None and intent.intent.step != COMMITTED:
             return False
-    key, place = head.keys.version(state.version, state.commit), newer.place_of(state.version)
-    if isinstance(place, HistoryRef):
-        listed = read_history(head.root.fetch(place.key, place.etag), place)
+    key, listing = head.keys.version(state.version, state.commit), newer.place_of(state.version)
+    if isinstance(listing, HistoryRef):
+        listed = read_history(head.root.fetch(listing.key, listing.etag), listing)
         return any(past.key == key for past in listed)
-    if isinstance(place, PastVersion):
-        return place.key == key
+    if isinstance(listing, PastVersion):
+        return listing.key == key
     oldest = [ref.first for ref in newer.older] + [past.version for past in newer.history]
     return not state.branch and min(oldest, default=newer.version) > state.version

@@ -185,12 +185,12 @@ class FilesThere:
         """Return the files that one begins with the bytes of, as far as they were taken."""
         text = file.opened()
         near = {id(other): other for mark in _marks(file) for other in self._near.get(mark, ())}
-        found = []
+        similar = []
         for other in near.values():
             beside = other.opened()
             if text is not None and beside is not None and _is_like(file, text, other, beside):
-                found.append(other)
-        return found
+                similar.append(other)
+        return similar
 
 
 def is_copy(file: FollowedFile, other: FollowedFile) -> bool:
