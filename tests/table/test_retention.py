@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +23,7 @@ from sdb.table.commit.commit import commit
 from sdb.table.definition.cache import read_definition
 from sdb.table.definition.definition import Definition
 from sdb.table.format import limits
+from sdb.table.maintenance.compact import Layout, runs_of
 from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
 from sdb.table.packfiles.pack import pack_rows
 from sdb.table.sync import inputrows, oldrows, retention
@@ -249,3 +250,31 @@ def test_status_tells_how_old_rows_are_and_which_have_no_time(tmp_path: Path) ->
     assert (done.retired, done.retired_rewritten, done.retired_rows) == (0, 1, 1)
     assert sorted(db.table("d.t").to_arrow()["n"].drop_null().to_pylist()) == [1, 2]
     assert db.status("d.t")[0].needs == ()
+
+
+def test_a_sync_and_a_compaction_keep_days_apart_so_that_whole_ones_go(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    noon = datetime.now(UTC).replace(hour=12)
+    for day in range(12):
+        at = noon - timedelta(days=12 - day)
+        rows = [json.dumps({"at": at.isoformat(), "n": day + more}) for more in (0, 100)]
+        (tmp_path / f"in/{day:02}.json").write_text("\n".join(rows))
+    (tmp_path / "in/bad.json").write_text("nonsense")
+    (tmp_path / "in/none.json").write_text('{"n": 1000}')
+    db = sdb.connect(tmp_path)
+    policy = {"field": "at", "valid_for": "30d"}
+    definition = {"input": [{"pattern": "file://in/*.json"}], "retention_policy": policy}
+    db.create("d.t", Definition.parse(json.dumps(definition)))
+    synced = db.sync("d.t")
+    assert (len(synced.taken), synced.rows) == (13, 25)
+    assert [rejected.uri for rejected in synced.rejected] == ["file://in/bad.json"]
+    root = table_root(db.root.location)
+    assert len(packfiles(root)) == 12
+    assert db.table("d.t").validate().ok
+    assert runs_of(packfiles(root), Layout()), "without a policy they would be merged"
+    assert db.table("d.t").compact().runs == ()
+    later = around((noon + timedelta(days=21.5) - NOW) / timedelta(days=1))
+    # An input without a time is beside the oldest.
+    assert retire(root, KEYS, read_definition(root, KEYS), env=later) == Retired(3, 1, 8)
+    numbers = db.table("d.t").to_arrow()["n"].to_pylist()
+    assert sorted(numbers) == [*range(4, 12), *range(104, 112), 1000]

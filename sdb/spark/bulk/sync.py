@@ -216,7 +216,7 @@ class _SparkPacking:
             for group in by_partition(rest):
                 yield from _cut(group, share)
 
-    def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterator[PackedInputs]:
+    def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterator[Sequence[PackedInputs]]:
         """Pack groups of inputs on executors; those that are there already are not."""
         missing = [tuple(inputs) for inputs in groups if _uris(inputs) not in self._left]
         tasks = [SyncTask(number, group) for number, group in enumerate(missing)]
@@ -231,10 +231,10 @@ class _SparkPacking:
             left = self._left.get(_uris(group))
             if left is not None:
                 self.resumed += 1
-                yield left
+                yield (left,)
             else:
                 self.packed += 1
-                yield _received(next(outcomes))
+                yield (_received(next(outcomes)),)
 
 
 def _uris(inputs: Sequence[NewInput]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from sdb.table.definition.cache import read_definition
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.state import RowCounts
 from sdb.table.maintenance.sizetiers import is_ours, runs_to_cluster, runs_to_merge
+from sdb.table.packfiles.ageunits import AgeUnits
 from sdb.table.packfiles.knownfields import trailers_with_fields
 from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
 from sdb.table.packfiles.merge import merge_here
@@ -216,10 +217,11 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     if not dry_run:
         check_writable(root)
     head = open_table(root, database, table)
-    by = clustered_by(root, keys, cluster_by)
+    layout = layout_of(root, keys, cluster_by)
+    by = layout.by
     before = tuple(head.descriptors())
     _warn_unknown_fields(head, before, by)
-    chosen = runs_of(before, by, env)
+    chosen = runs_of(before, layout, env)
     chosen = _bounded(chosen, most_bytes)
     foreign = sum(not is_ours(descriptor) for descriptor in before)
     if dry_run or not chosen:
@@ -258,25 +260,38 @@ def run_bytes(run: Sequence[Descriptor]) -> int:
 
 
 def runs_of(
-    packfiles: Sequence[Descriptor], by: tuple[Path, ...], env: Environment = REAL
+    packfiles: Sequence[Descriptor], layout: Layout, env: Environment = REAL
 ) -> list[tuple[Descriptor, ...]]:
     """Return for each packfile that a compaction makes those that it makes it of."""
-    if by:
-        return runs_to_cluster(packfiles, by, env.limits)
-    return runs_to_merge(packfiles, env.limits)
+    if layout.by:
+        return runs_to_cluster(packfiles, layout.by, env.limits, layout.units)
+    return runs_to_merge(packfiles, env.limits, layout.units)
 
 
-def clustered_by(
-    root: TableRoot, keys: TableKeys, cluster_by: Iterable[str | Sequence[str]] | None
-) -> tuple[Path, ...]:
-    """Report what packfiles are sorted by: what is given, or what the definition says."""
-    if cluster_by is None:
-        try:
-            cluster_by = read_definition(root, keys).cluster_by
-        except NotFoundError:
-            return ()
-    listed = list(cluster_by)
-    return cluster_paths(listed) if listed else ()
+@record
+class Layout:
+    """How a compaction lays the rows of a table out."""
+
+    by: tuple[Path, ...] = ()  # the paths that packfiles are sorted by; none: they are not
+    units: AgeUnits | None = None  # units of time by which they are kept apart; None: they are not
+
+
+def layout_of(
+    root: TableRoot,
+    keys: TableKeys,
+    cluster_by: Iterable[str | Sequence[str]] | None = None,
+) -> Layout:
+    """Return the layout of a table: what is given, or what its definition says."""
+    units = None
+    try:
+        definition = read_definition(root, keys)
+    except NotFoundError:
+        pass
+    else:
+        cluster_by = definition.cluster_by if cluster_by is None else cluster_by
+        units = AgeUnits.of(definition.retention)
+    listed = list(cluster_by or ())
+    return Layout(cluster_paths(listed) if listed else (), units)
 
 
 def _warn_unknown_fields(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.table.format.descriptor import Descriptor
+    from sdb.table.packfiles.ageunits import AgeUnits
 
 _FIRST_BYTES = 2 << 10
 LAST = 6
@@ -45,24 +46,29 @@ def size_class(size_bytes: int, limits: Limits = USUAL) -> int:
 
 
 def runs_to_merge(
-    packfiles: Iterable[Descriptor], limits: Limits = USUAL
+    packfiles: Iterable[Descriptor], limits: Limits = USUAL, units: AgeUnits | None = None
 ) -> list[tuple[Descriptor, ...]]:
     """Choose the packfiles that are merged.
 
     * ``packfiles``: All packfiles of a table, in their order. Those that another program has
       written are left out: it goes on extending them.
+    * ``units``: Units of time by which packfiles are kept apart; None: they are not.
 
     Returns: For each packfile that is made those that it is made of, in their order.
     """
     groups: dict[Hashable, list[Descriptor]] = {}
     for descriptor in packfiles:
         if is_ours(descriptor):
-            groups.setdefault(_kin(descriptor), []).append(descriptor)
+            unit = None if units is None else units.of_packfile(descriptor.trailer.sparse)
+            groups.setdefault((_kin(descriptor), unit), []).append(descriptor)
     return [run for group in groups.values() for run in _runs(group, limits)]
 
 
 def runs_to_cluster(
-    packfiles: Sequence[Descriptor], by: tuple[Path, ...], limits: Limits = USUAL
+    packfiles: Sequence[Descriptor],
+    by: tuple[Path, ...],
+    limits: Limits = USUAL,
+    units: AgeUnits | None = None,
 ) -> list[tuple[Descriptor, ...]]:
     """Choose the packfiles that are sorted.
 
@@ -70,7 +76,7 @@ def runs_to_cluster(
     pieces of little more than 1 GiB, and each of the others by itself that has several blocks and
     is not sorted yet.
     """
-    runs = [piece for run in runs_to_merge(packfiles, limits) for piece in _pieces(run)]
+    runs = [piece for run in runs_to_merge(packfiles, limits, units) for piece in _pieces(run)]
     merged = {descriptor.key for run in runs if len(run) > 1 for descriptor in run}
     alone = [
         (descriptor,)

@@ -14,6 +14,8 @@
 ``rules``        rows that depart from a schema, and what becomes of them
 ``checkedrows``  new packfiles without these
 ``misnamed``     new rows with names of renamed columns
+``rowscan``      values of rows with their numbers
+``ageunits``     units of time by which packfiles are kept apart
 ``merge``        one packfile with the rows of several
 ``rewrite``      packfiles in which rows change
 ===============  =======================================================

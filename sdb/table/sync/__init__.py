@@ -7,7 +7,10 @@
 ``plan``       listed inputs compared with known ones
 ``status``     states of inputs: taken, failed, changed, vanished
 ``inputrows``  where rows of an input are, and packfiles without them
-``retention``  packfiles that are too old
+``changedinputs``  inputs that changed after they were taken
+``oldrows``    rows of a packfile that are too old
+``retention``  rows that are too old go
+``retained``   the oldest row, and rows without a time
 ``orphans``    packfiles of a sync that was killed before its commit
 ``packing``    inputs to packfiles; unreadable ones are reported
 ``result``     the result of a sync

@@ -15,6 +15,7 @@ from sdb.lru import LruCache
 from sdb.packfile.prune.selection import find_path
 from sdb.records import record
 from sdb.table.packfiles.lazy import whole_packfile
+from sdb.table.packfiles.rowscan import ROW, RowScan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,17 +164,11 @@ class _Look:
     """Looks for old rows in an open packfile."""
 
     def __init__(self, pack: Packfile, rule: RetentionRule) -> None:
-        from itertools import accumulate
-
-        from sdb.packfile.rewrite.rewrite import rows_of_blocks
-
-        self._pack, self._rule = pack, rule
+        self._scan, self._rule = RowScan(pack), rule
         sparse = pack.trailer.sparse
         self._path = rule.path(sparse)
         self._index = sparse.indices.get(self._path)
-        self._rows = rows_of_blocks(pack)
-        self._firsts = list(accumulate(self._rows, initial=0))
-        self.row_count = self._firsts[-1]
+        self.row_count = self._scan.firsts[-1]
         count = field_count(sparse, self._path)
         self._is_full = count is not None and (count.rows, count.types) == (
             self.row_count,
@@ -186,10 +181,10 @@ class _Look:
 
         read: list[int] = []
         runs: list[NDArray[np.int64]] = []
-        for number in range(len(self._rows)):
+        for number in range(len(self._scan.rows)):
             are_old = self._are_old(number)
             if are_old:
-                runs.append(np.arange(*self._firsts[number : number + 2], dtype=np.int64))
+                runs.append(np.arange(*self._scan.firsts[number : number + 2], dtype=np.int64))
             elif are_old is None:
                 read.append(number)
         old: Any = ("cmp", list(self._path), "<", ("u", self._rule.limit_us))
@@ -203,7 +198,7 @@ class _Look:
         if self._index is not None:
             return self._index.last_us < self._rule.limit_us
         young = ("cmp", list(self._path), ">=", ("u", self._rule.limit_us))
-        return not self._matching(range(len(self._rows)), young)
+        return not self._matching(range(len(self._scan.rows)), young)
 
     def _are_old(self, number: int) -> bool | None:
         """Return whether all rows of a block go, or none; None: they have to be read."""
@@ -220,31 +215,9 @@ class _Look:
 
     def _matching(self, blocks: Sequence[int], predicate: Any) -> list[NDArray[np.int64]]:  # noqa: ANN401 - as the stub has it
         """Return the numbers of rows of some blocks for which a predicate is TRUE."""
-        if not blocks:
-            return []
         import numpy as np
-        import pyarrow as pa
 
-        from sdb import _core
-
-        pack = self._pack
-        source: Any = (
-            lambda at: pack.place_block(blocks[at]),
-            [pack.blocks[number].chunks for number in blocks],
-            pack.trailer.algorithm,
-            pack.trailer.align_bytes,
-            lambda error, at: (
-                pack.blame(error, blocks[at]) if isinstance(error, CorruptError) else error
-            ),
-        )
-        origins = [(pack.path, [self._firsts[number] for number in blocks])]
-        scan = _core.LaneScan([source], [(0, [], "row")], predicate=predicate, origins=origins)
-        try:
-            batches = list(pa.RecordBatchReader.from_stream(scan))
-        except Exception:
-            if scan.failure is not None:
-                raise scan.failure from None
-            raise
+        batches = self._scan.batches(blocks, [ROW], predicate)
         return [batch.column(0).to_numpy().astype(np.int64) for batch in batches if batch.num_rows]
 
 

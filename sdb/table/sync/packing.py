@@ -6,6 +6,7 @@ A group of inputs becomes one packfile. This program packs, or Spark.
 from __future__ import annotations
 
 import io
+from contextlib import closing
 from itertools import groupby
 
 from sdb import notes
@@ -24,6 +25,8 @@ from sdb.packfile.write.pack import pack
 from sdb.progress import silent
 from sdb.records import record, replace
 from sdb.table.format.versionref import MAIN
+from sdb.table.packfiles.ageunits import AgeUnits
+from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
 from sdb.table.packfiles.pack import pack_rows
 from sdb.table.packfiles.rules import DepartingRowsError, row_rules
 from sdb.typed import Protocol
@@ -68,14 +71,15 @@ class InputPacking(Protocol):
     def groups(self, new: Sequence[NewInput]) -> Iterable[Sequence[NewInput]]:
         """Divide inputs into groups, each of one partition."""
 
-    def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterable[PackedInputs]:
-        """Pack groups of inputs, and return the results in the same order."""
+    def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterable[Sequence[PackedInputs]]:
+        """Pack groups of inputs: return the packfiles of each, in the same order."""
 
 
 class LocalPacking:
     """Packing by this program, one packfile after the other.
 
     * ``options``: Others of :func:`sdb.pack`.
+    * ``units``: Units of time by which inputs come into packfiles of their own.
     """
 
     def __init__(
@@ -85,8 +89,10 @@ class LocalPacking:
         progress: Callable[[int, int | None], None],
         options: dict[str, Any],
         rules: RowRules | None,
+        units: AgeUnits | None = None,
     ) -> None:
         self._rules = rules
+        self._units = units
         self._root = root
         self._keys = keys
         self._progress = progress
@@ -98,17 +104,40 @@ class LocalPacking:
             for start in range(0, len(group), MOST_INPUTS):
                 yield group[start : start + MOST_INPUTS]
 
-    def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterator[PackedInputs]:
-        """Pack groups of inputs."""
+    def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterator[Sequence[PackedInputs]]:
+        """Pack groups of inputs; those whose newest rows are of several units apart."""
         for group in groups:
-            yield pack_inputs(
-                self._root,
-                self._keys,
-                group,
-                rules=self._rules,
-                progress=self._progress,
-                **self._options,
-            )
+            packed = self._packed(group)
+            parts = self._parts(packed)
+            if len(parts) < 2:  # noqa: PLR2004 - more than one packfile
+                yield (packed,)
+            else:
+                yield (PackedInputs(failed=packed.failed), *map(self._packed, parts))
+
+    def _packed(self, group: Sequence[NewInput]) -> PackedInputs:
+        return pack_inputs(
+            self._root,
+            self._keys,
+            group,
+            rules=self._rules,
+            progress=self._progress,
+            **self._options,
+        )
+
+    def _parts(self, packed: PackedInputs) -> list[list[NewInput]]:
+        """Divide the inputs of a packfile by units; those without a time stay with the first."""
+        descriptor, units = packed.descriptor, self._units
+        if units is None or descriptor is None or len(packed.inputs) < 2:  # noqa: PLR2004
+            return []
+        if units.of_packfile(descriptor.trailer.sparse) is not None:
+            return []
+        with closing(OpenObjects(1)) as objects:
+            of_input = units.of_inputs(whole_packfile(self._root, descriptor, objects))
+        first = min(of_input.values(), default=0)
+        parts: dict[int, list[NewInput]] = {}
+        for new_input in packed.inputs:
+            parts.setdefault(of_input.get(new_input.uri, first), []).append(new_input)
+        return [parts[unit] for unit in sorted(parts)]
 
 
 def local_packing(
@@ -122,7 +151,8 @@ def local_packing(
     """Return what packs as the options say, or else the definition."""
     settings = {"stats": definition.statistics, **options}
     StatisticsChoice.of(settings["stats"])
-    return LocalPacking(root, keys, progress, settings, row_rules(root, keys, branch))
+    units = AgeUnits.of(definition.retention)
+    return LocalPacking(root, keys, progress, settings, row_rules(root, keys, branch), units)
 
 
 def directory_of(new_input: NewInput) -> str:

@@ -389,7 +389,7 @@ class _Sync:
         self.work = work
         self._new: list[NewInput] = [*work.plan.new, *work.newer]
         self._gone = work.gone
-        self._packed: dict[tuple[str, ...], PackedInputs] = {}
+        self._packed: dict[tuple[str, ...], tuple[PackedInputs, ...]] = {}
         self._removed = RemovedRows()
         self._removed_of: frozenset[str] = frozenset()
 
@@ -441,8 +441,13 @@ class _Sync:
         packing = self._request.packing
         groups = [tuple(group) for group in packing.groups(new)]
         fresh = iter(packing.pack([group for group in groups if _key(group) not in self._packed]))
-        packed = [self._packed.get(_key(group)) or next(fresh) for group in groups]
-        self._packed |= {_key(group.inputs): replace(group, failed=()) for group in packed}
+        packed: list[PackedInputs] = []
+        for group in groups:
+            made = self._packed.get(_key(group)) or tuple(next(fresh))
+            packed += made
+            failed = {new_input.uri for part in made for new_input in part.failed}
+            left = [new_input for new_input in group if new_input.uri not in failed]
+            self._packed[_key(left)] = tuple(replace(part, failed=()) for part in made)
         return packed
 
     def _remove(self, replaced: Sequence[str]) -> None:

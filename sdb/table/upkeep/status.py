@@ -14,7 +14,7 @@ from sdb.table.catalog.lookup import Versions
 from sdb.table.commit.environment import REAL
 from sdb.table.commit.putback import described
 from sdb.table.history.holds import is_hold
-from sdb.table.maintenance.compact import clustered_by, runs_of
+from sdb.table.maintenance.compact import layout_of, runs_of
 from sdb.table.maintenance.expire import expire, history_of
 from sdb.table.maintenance.gc import collect
 from sdb.table.maintenance.listing import objects_of
@@ -205,8 +205,8 @@ class _Examination:
             self.notes.append("versions are not thinned: no versions.thin in its definition")
 
     def _packfiles(self, handle: TableHandle, descriptors: tuple[Descriptor, ...]) -> None:
-        by = clustered_by(self.root, self.keys, None)
-        runs = runs_of(descriptors, by, self.env)
+        layout = layout_of(self.root, self.keys)
+        runs = runs_of(descriptors, layout, self.env)
         parts = sum(map(len, runs))
         small = sum(descriptor.size_bytes < SMALL_BYTES for descriptor in descriptors)
         self.facts |= {
@@ -216,7 +216,7 @@ class _Examination:
             "packfiles_at_a_moment": _overlap(handle, descriptors),
         }
         if runs:
-            verb = "merged or sorted" if by else "merged"
+            verb = "merged or sorted" if layout.by else "merged"
             text = f"{parts:,} of {len(descriptors):,} packfiles can be {verb}, into {len(runs):,}"
             self._need("compact", text, "compact")
 

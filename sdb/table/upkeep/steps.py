@@ -10,7 +10,7 @@ from sdb import instants, sizes
 from sdb.errors import SdbError
 from sdb.records import changing_record, field
 from sdb.table.catalog.handle import find_table
-from sdb.table.maintenance.compact import clustered_by, compact_table, run_bytes, runs_of
+from sdb.table.maintenance.compact import Layout, compact_table, layout_of, run_bytes, runs_of
 from sdb.table.maintenance.expire import expire
 from sdb.table.maintenance.gc import collect
 from sdb.table.sync.retention import overdue, retire, rule_of, to_retire
@@ -237,12 +237,12 @@ class TableUpkeep:
         version = handle.reader.version
         if version == self._version:
             return False
-        by = clustered_by(self.root, self.keys, None)
-        runs = runs_of(tuple(handle.descriptors()), by, self.request.env)
+        layout = layout_of(self.root, self.keys)
+        runs = runs_of(tuple(handle.descriptors()), layout, self.request.env)
         if not runs:
             self._version = version
             return False
-        room = self.request.budget.room_bytes(self.root, is_sorted=bool(by))
+        room = self.request.budget.room_bytes(self.root, is_sorted=bool(layout.by))
         needed = min(map(run_bytes, runs))
         if room is not None and needed > room:
             free = sizes.human(room + self.request.budget.min_free_bytes)
@@ -255,9 +255,9 @@ class TableUpkeep:
     def _compact(self, handle: TableHandle, _: Rules, lock: UpkeepLock) -> Action | None:
         """Merge packfiles, the smallest first, in commits of a GiB each."""
         request, parts, made, size, version = self.request, 0, 0, 0, None
-        by = clustered_by(self.root, self.keys, None)
+        layout = layout_of(self.root, self.keys)
         while lock.is_held or parts == 0:
-            room = request.budget.room_bytes(self.root, is_sorted=bool(by))
+            room = request.budget.room_bytes(self.root, is_sorted=bool(layout.by))
             compacted = compact_table(
                 self.root,
                 self.keys.database,
@@ -266,7 +266,7 @@ class TableUpkeep:
                 author=request.author,
                 message=MESSAGE,
                 env=request.env,
-                most_bytes=self._step_bytes(handle, by, room),
+                most_bytes=self._step_bytes(handle, layout, room),
                 merge=request.merge,
                 progress=request.budget.progress,
             )
@@ -285,11 +285,9 @@ class TableUpkeep:
         numbers = {"packfiles": parts, "bytes": size, "packfiles_made": made}
         return Action(self.name, "compact", text, version, numbers)
 
-    def _step_bytes(
-        self, handle: TableHandle, by: tuple[tuple[str, ...], ...], room: int | None
-    ) -> int:
+    def _step_bytes(self, handle: TableHandle, layout: Layout, room: int | None) -> int:
         """Return how much is merged at once: a GiB, or the smallest run, as far as it has room."""
-        runs = runs_of(tuple(handle.descriptors()), by, self.request.env)
+        runs = runs_of(tuple(handle.descriptors()), layout, self.request.env)
         least = min(map(run_bytes, runs), default=0)
         most = max(least, _STEP_BYTES)
         return most if room is None else min(most, room)
