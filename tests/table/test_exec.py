@@ -609,3 +609,67 @@ def test_29_02_a_table_that_gets_a_branch_meanwhile_is_not_dropped(
             source, lambda: setrefs.branch(source.root, "web", "s", "side"), "DROP TABLE web.s"
         )
     assert rows(source, "web.s@side") == rows(source, "web.s") == [{"a": 1}, {"a": 2}]
+
+
+def test_a_table_is_made_with_the_columns_of_a_schema(db: Connection) -> None:
+    text = "CREATE TABLE web.t (id INT, name TEXT NOT NULL, at TIMESTAMP, n DOUBLE DEFAULT 1.5)"
+    assert done(db, text).version == 1
+    handle = open_table(db.root, "web", "t")
+    assert handle.schema is not None
+    columns = [(c.name, c.required, c.default) for c in handle.schema.columns]
+    assert columns == [
+        ("id", False, None),
+        ("name", True, None),
+        ("at", False, None),
+        ("n", False, 1.5),
+    ]
+    assert not done(db, "CREATE TABLE IF NOT EXISTS web.t (id TEXT)").is_new
+    db.execute("INSERT INTO web.t VALUES (1, 'a', TIMESTAMP '2026-01-01', 2), (2, 'b', NULL, 3)")
+    assert [row["name"] for row in rows(db)] == ["a", "b"]
+    with pytest.raises(errors.QueryError, match="2 values for 4 columns: id, name, at, n"):
+        db.execute("INSERT INTO web.t VALUES (1, 'a')")
+    for text, why in {
+        "CREATE TABLE web.u (id INT, PRIMARY KEY (id))": "no keys and constraints",
+        "CREATE TABLE web.u (id INT) AS SELECT 1 AS id": "columns do not go with AS",
+        "CREATE TABLE web.u (id INT, id TEXT)": "id",
+    }.items():
+        with pytest.raises(errors.SdbError, match=why):
+            db.execute(text)
+    with pytest.raises(errors.UnsupportedError, match="transaction of its own"):
+        db.execute("BEGIN; CREATE TABLE web.u (id INT); INSERT INTO web.u VALUES ({'id': 1}); END")
+
+
+def test_values_without_names_need_a_schema(db: Connection) -> None:
+    make(db, "web.t", [{"a": 1}])
+    with pytest.raises(errors.QueryError, match="has no schema that says which") as raised:
+        db.execute("INSERT INTO web.t VALUES (1, 2)")
+    assert raised.value.hint == "name them, as in INSERT INTO t (a, b) VALUES (1, 2)"
+
+
+def test_statements_as_others_write_them(db: Connection) -> None:
+    db.execute("CREATE TABLE web.t AS (SELECT 1 AS id, 'a' AS n UNION SELECT 2 AS id, 'b' AS n)")
+    db.execute("INSERT INTO web.t (SELECT 3 AS id, 'c' AS n)")
+    db.execute("DELETE web.t WHERE id = 1")
+    assert [row["id"] for row in rows(db)] == [2, 3]
+    with pytest.raises(errors.QueryError, match="WHERE is expected"):
+        db.execute("DELETE web.t")
+    db.execute("CREATE TABLE web.s AS SELECT * FROM (VALUES (3, 'C', 7), (4, 'D', 8)) v(id, n, m)")
+    db.execute(
+        "MERGE INTO web.t AS t USING web.s AS s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert rows(db) == [
+        {"id": 2, "n": "b"},
+        {"id": 3, "n": "C", "m": 7},
+        {"id": 4, "n": "D", "m": 8},
+    ]
+    db.execute("DROP web.s")
+    with db.sql("SHOW TABLES") as result:
+        assert [row["table"] for row in result] == ["t"]
+
+
+def test_a_time_to_the_second_is_all_of_that_second(db: Connection) -> None:
+    make(db, "web.t", [{"id": 1}])
+    with db.sql("SELECT at FROM sdb.versions('web.t') ORDER BY version DESC LIMIT 1") as result:
+        (at,) = [row["at"] for row in result]
+    assert rows(db, f"web.t('{at:%Y-%m-%d %H:%M:%S}')") == [{"id": 1}]

@@ -90,7 +90,8 @@ def test_times_as_seafowl_takes_them() -> None:
         "2022-11-18 15:13:35 +0200",
         "2022-11-18 11:13:35 -02:00",
     ):
-        assert parse_time(text) == 1_668_777_215 * SECOND_US, text
+        assert parse_time(text) == 1_668_777_216 * SECOND_US - 1, text
+    assert parse_time("2022-11-18 13:13:35.25") == 1_668_777_215 * SECOND_US + 250_000
     with pytest.raises(errors.UsageError, match="is not a time"):
         parse_time("yesterday morning")
 

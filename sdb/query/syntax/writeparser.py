@@ -171,8 +171,8 @@ class WriteParser(Parser):
         return (node.name, *reversed(steps))
 
     def _fields(self) -> tuple[FieldPath, ...] | None:
-        """Parse the paths in parentheses behind a table, if they come."""
-        if not self.at("("):
+        """Parse the paths in parentheses behind a table, if they come, and no query."""
+        if not self.at("(") or self.ahead() in {"SELECT", "WITH", "FROM", "("}:
             return None
         self.advance()
         fields = [self.written_field()]
@@ -204,7 +204,7 @@ class WriteParser(Parser):
         return writes.InsertValues(table, paths, tuple(rows), span=(start, self.last.stop))
 
     def _source_query(self) -> ast.Statement:
-        if not self.at("SELECT", "WITH", "FROM"):
+        if not self.at("SELECT", "WITH", "FROM", "("):
             raise self.unexpected("VALUES", "SELECT")
         query = self.query()
         if query.into is not None:
@@ -212,23 +212,25 @@ class WriteParser(Parser):
         return query
 
     def _row(self, paths: tuple[FieldPath, ...] | None) -> tuple[ast.Expr, ...]:
-        """Parse the values of a row."""
+        """Parse the values of a row: without paths a struct, or those of all columns."""
         opening = self.token
         self.expect("(")
         values = self.expressions()
         self.expect(")", saying=(",", ")"))
-        wanted = 1 if paths is None else len(paths)
+        wanted = len(values) if paths is None else len(paths)
         if len(values) != wanted:
-            hint = None if paths else "name the fields: INSERT INTO t (a, b.c) VALUES (1, 2)"
             message = f"{len(values)} values, where {wanted} {'was' if wanted == 1 else 'were'}"
-            raise self.fault(f"{message} expected", opening, hint=hint)
+            raise self.fault(f"{message} expected", opening)
         return values
 
     def _delete(self, start: int) -> writes.Delete:
-        self.expect("FROM")
+        is_whole = bool(self.accept("FROM"))
         table = self._written()
         alias = self._own_alias()
         where = self.expression() if self.accept("WHERE") else None
+        if where is None and not is_whole:
+            hint = "DELETE FROM t, or TRUNCATE t, deletes all rows"
+            raise self.fault("WHERE is expected", hint=hint)
         return writes.Delete(table, alias, where, span=(start, self.last.stop))
 
     def _truncate(self, start: int) -> writes.Truncate:
@@ -236,7 +238,8 @@ class WriteParser(Parser):
         return writes.Truncate(self._written(), span=(start, self.last.stop))
 
     def _drop(self, start: int) -> writes.DropTable | writes.DropView:
-        is_view = self.expect_word("TABLE", "VIEW") == "VIEW"
+        is_bare = not self.at_word("TABLE", "VIEW") or self.ahead() in {".", "$end"}
+        is_view = not is_bare and self.expect_word("TABLE", "VIEW") == "VIEW"
         is_lenient = self.skip_word("IF")
         if is_lenient:
             self.expect("EXISTS")
@@ -297,8 +300,24 @@ class WriteParser(Parser):
         table = self._written()
         if is_view:
             return self._create_view(table, start, or_replace=or_replace, is_lenient=is_lenient)
+        columns = self._columns()
         query = self._query_behind_as() if self.accept("AS") else None
-        return writes.CreateTable(table, is_lenient, query, span=(start, self.last.stop))
+        if query is not None and columns:
+            hint = "CAST(x AS type) AS name in the query makes the columns"
+            raise self.fault("columns do not go with AS and a query", start, hint=hint)
+        return writes.CreateTable(table, is_lenient, query, columns, span=(start, self.last.stop))
+
+    def _columns(self) -> tuple[writes.AddedColumn, ...]:
+        """Parse the columns in parentheses behind the name of a table that is made."""
+        from sdb.query.syntax.clauses.columnactions import defined_column
+
+        if not self.accept("("):
+            return ()
+        columns = [defined_column(self)]
+        while self.accept(","):
+            columns.append(defined_column(self))
+        self.expect(")", saying=(",", ")"))
+        return tuple(columns)
 
     def _create_view(
         self, table: writes.WrittenTable, start: int, *, or_replace: bool, is_lenient: bool
@@ -380,13 +399,18 @@ class WriteParser(Parser):
 
     def _when_matched(self, condition: ast.Expr | None, start: int) -> writes.WhenMatched:
         assignments: tuple[writes.Assignment, ...] = ()
+        is_whole = False
         if self.expect_word("UPDATE", "DELETE") == "UPDATE":
             self.expect_word("SET")
-            assignments = self._assignments()
-        return writes.WhenMatched(condition, assignments, span=(start, self.last.stop))
+            is_whole = bool(self.accept("*"))
+            assignments = () if is_whole else self._assignments()
+        span = (start, self.last.stop)
+        return writes.WhenMatched(condition, assignments, is_whole, span=span)
 
     def _when_missing(self, condition: ast.Expr | None, start: int) -> writes.WhenNotMatched:
         self.expect_word("INSERT")
+        if self.accept("*"):
+            return writes.WhenNotMatched(condition, None, (), span=(start, self.last.stop))
         paths = self._fields()
         values: tuple[ast.Expr, ...] = ()
         if self.skip_word("VALUES"):

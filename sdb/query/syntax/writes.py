@@ -56,6 +56,7 @@ class CreateTable(Node):
     table: WrittenTable
     if_not_exists: bool
     query: Statement | None
+    columns: tuple[AddedColumn, ...] = ()  # those of its schema; none: it has none
 
 
 @record
@@ -224,10 +225,11 @@ ColumnAction = (
 
 @record
 class WhenMatched(Node):
-    """``WHEN MATCHED [AND condition] THEN UPDATE SET ... | DELETE``; no assignments: DELETE."""
+    """``WHEN MATCHED [AND condition] THEN UPDATE SET ... | DELETE``; DELETE has none."""
 
     condition: Expr | None
     assignments: tuple[Assignment, ...]
+    is_whole: bool = False  # whether all fields of the row of the source are set
 
 
 @record

@@ -29,7 +29,7 @@ from sdb.table.schema.types import DOUBLE, INTEGER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, TypeAlias
 
     from sdb.query.syntax.writes import FieldPath
@@ -121,7 +121,9 @@ def _change(  # noqa: PLR0911 - an action each
     """Return what an action does to a schema."""
     match action:
         case writes.AddedColumn():
-            return lambda schema, handle: _added(schema, handle, action, text, now_us)
+            return lambda schema, handle: _added(
+                schema, action, text, now_us, has_rows=next(handle.descriptors(), None) is not None
+            )
         case writes.DroppedColumn():
             return lambda schema, _: _if_there(
                 schema, action.path, evolve.drop, is_lenient=action.if_exists
@@ -162,15 +164,30 @@ def _if_there(
     return change(schema, path)
 
 
+def schema_of_columns(columns: Iterable[writes.AddedColumn], text: str, now_us: int) -> TableSchema:
+    """Return the schema of a table that is made with columns.
+
+    Raises
+    ------
+    QueryError
+        A default is no constant, or not of the type of its column.
+    UsageError, ExistsError
+        It is against the rules of :mod:`sdb.table.schema.evolve`.
+    """
+    schema = TableSchema()
+    for column in columns:
+        schema = _added(schema, column, text, now_us, has_rows=False)
+    return schema
+
+
 def _added(
-    schema: TableSchema, handle: TableHandle, action: writes.AddedColumn, text: str, now_us: int
+    schema: TableSchema, action: writes.AddedColumn, text: str, now_us: int, *, has_rows: bool
 ) -> TableSchema:
     default = None if action.default is None else _constant(action.default, text, now_us)
     if flaw := flaw_of_default(action.type, default):
         raise QueryError(flaw, query=text, offset=action.span[0])
     name = action.path[-1]
     column = TableColumn(0, name, action.type, (name,), action.required, default)
-    has_rows = next(handle.descriptors(), None) is not None
     outer = action.path[:-1]
     try:
         schema = evolve.add(schema, outer, column, has_rows=has_rows)

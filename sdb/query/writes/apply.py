@@ -60,7 +60,7 @@ class StatementRunner:
 
     def run(self) -> Effect:
         """Carry the statement out."""
-        write = with_stored_paths(self.statement, self.schema).write
+        write = with_stored_paths(self._named(), self.schema).write
         match write:
             case writes.InsertValues():
                 rows = insertion.rows_of_values(write, self.context)
@@ -86,6 +86,14 @@ class StatementRunner:
             case _:
                 raise RuntimeError(f"no statement that changes a table: {write!r}")
         return effect
+
+    def _named(self) -> writes.WriteStatement:
+        """Return the statement with the names of all columns that it writes."""
+        if isinstance(self.statement.write, writes.Merge):
+            from sdb.query.writes.merging import written_out
+
+            return replace(self.statement, write=written_out(self, self.statement.write))
+        return insertion.with_columns(self.statement, self.schema)
 
     @property
     def schema(self) -> TableSchema | None:

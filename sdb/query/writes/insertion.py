@@ -7,7 +7,7 @@ from typing import cast
 from sdb import ion
 from sdb.errors import QueryError
 from sdb.query.analyze.folding import fold
-from sdb.query.syntax import ast
+from sdb.query.syntax import ast, writes
 from sdb.query.writes.matching import tell
 from sdb.records import replace
 
@@ -18,8 +18,39 @@ if TYPE_CHECKING:
 
     from sdb.query.syntax.writes import FieldPath, InsertQuery, InsertValues
     from sdb.query.writes.matching import QueryContext
+    from sdb.table.schema.columns import TableSchema
 
 _ABSENT = object()
+
+
+def with_columns(
+    statement: writes.WriteStatement, schema: TableSchema | None
+) -> writes.WriteStatement:
+    """Return an INSERT of values without names as one into the columns of a schema.
+
+    Raises
+    ------
+    QueryError
+        There is no schema, or a row has more or fewer values than it has columns.
+    """
+    write = statement.write
+    if not isinstance(write, writes.InsertValues) or write.paths is not None:
+        return statement
+    several = [row for row in write.rows if len(row) > 1]
+    if not several:
+        return statement
+    offset = several[0][0].span[0]
+    if schema is None:
+        message = f"{write.table.name} has no schema that says which fields these values are"
+        hint = "name them, as in INSERT INTO t (a, b) VALUES (1, 2)"
+        raise QueryError(message, query=statement.text, offset=offset, hint=hint)
+    names = [column.name for column in schema.columns]
+    for row in write.rows:
+        if len(row) != len(names):
+            message = f"{len(row)} values for {len(names)} columns: {', '.join(names)}"
+            raise QueryError(message, query=statement.text, offset=row[0].span[0])
+    paths = tuple([(name,) for name in names])
+    return replace(statement, write=replace(write, paths=paths))
 
 
 def rows_of_values(statement: InsertValues, context: QueryContext) -> list[Any]:

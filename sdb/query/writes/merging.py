@@ -6,7 +6,7 @@ import tempfile
 
 from sdb.errors import QueryError
 from sdb.progress import counted
-from sdb.query.syntax import ast
+from sdb.query.syntax import ast, writes
 from sdb.query.writes.effects import Effect
 from sdb.query.writes.insertion import columns_at
 from sdb.query.writes.matching import dropping, tell
@@ -53,6 +53,23 @@ def merged(work: StatementRunner, merge: Merge) -> Effect:
                 tell(result)
         effect = _changed(work, merge, target)
         return effect + work.insert_stream(spool, "merge")
+
+
+def written_out(work: StatementRunner, merge: Merge) -> Merge:
+    """Return a MERGE whose ``UPDATE SET *`` sets each column of the source."""
+    if merge.source_alias is None or not any(clause.is_whole for clause in merge.matched):
+        return merge
+    source = ast.Source(merge.source, merge.source_alias)
+    columns = ast.Select((ast.Item(ast.Star()),), sources=(source,), limit=0)
+    with work.context.run(ast.Statement(columns, text=work.statement.text)) as result:
+        names = result.columns
+    row = ast.Name(merge.source_alias)
+    assigned = tuple([writes.Assignment((name,), ast.Dot(row, name)) for name in names])
+    matched = [
+        replace(clause, assignments=assigned) if clause.is_whole else clause
+        for clause in merge.matched
+    ]
+    return replace(merge, matched=tuple(matched))
 
 
 def _changed(work: StatementRunner, merge: Merge, target: Target) -> Effect:
@@ -161,14 +178,13 @@ def _turn(conditions: Sequence[ast.Expr | None], number: int) -> ast.Expr | None
 def _missing(work: StatementRunner, merge: Merge, target: Target, number: int) -> ast.Statement:
     """Return the query of rows of the source that match none, as they come in."""
     clause = merge.not_matched[number]
-    joined = replace(target.source, join="LEFT", on=merge.on)
-    alone = ast.Is(target.row, "MISSING", negated=False)
+    joined = replace(target.source, join="ANTI", on=merge.on)
     turn = _turn([clause.condition for clause in merge.not_matched], number)
     select = ast.Select(
         _items(work, clause),
         star=not clause.values,
         sources=(ast.Source(merge.source, merge.source_alias), joined),
-        where=alone if turn is None else ast.Binary("AND", alone, turn),
+        where=turn,
     )
     return ast.Statement(select, text=work.statement.text)
 

@@ -255,7 +255,8 @@ class _Attempts:
             ]
             kinds = {type(statement.write) for statement in mine}
             if change.added or change.removed or kinds & _WHOLE:
-                changes[head] = replace(change, makes_table=writes.CreateTable in kinds)
+                made = writes.CreateTable in kinds
+                changes[head] = replace(change, makes_table=made, schema=self._schema(mine))
         if self._all.is_dry or not changes:
             executed = self._executed(judged, self._versions(handles), is_new=False)
         else:
@@ -263,6 +264,21 @@ class _Attempts:
             executed = self._commit(judged, changes)
         warn_of_left_out(self._all.statements, statements)
         return executed
+
+    def _schema(self, statements: Sequence[writes.WriteStatement]) -> bytes | None:
+        """Return the schema of a table that is made with columns."""
+        for statement in statements:
+            write = statement.write
+            if not isinstance(write, writes.CreateTable) or not write.columns:
+                continue
+            if len(self._all.statements) > 1:
+                raise UnsupportedError("CREATE TABLE with columns is a transaction of its own")
+            from sdb.query.writes.altering import schema_of_columns
+            from sdb.table.schema.stored import packed_schema
+
+            now_us = self._all.env.now_us()
+            return packed_schema(schema_of_columns(write.columns, statement.text, now_us))
+        return None
 
     def _before(self) -> Executed | None:
         """Find out what the same id has done before; None: nothing."""

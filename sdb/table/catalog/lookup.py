@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MEANT = 0.5
 _MOST_NAMED = 8
+_SECOND_US = 1_000_000
 
 
 class BeforeFirstError(NotFoundError):
@@ -227,7 +228,7 @@ class Versions:
         Numbers that are left out may never have been: the version after them tells its parent.
         Where those between were thinned out, the version before them stands in, which is said.
         """
-        if after is None or after == older.version + 1 or older.at_us == wanted.number:
+        if after is None or after == older.version + 1 or _is_of(older.at_us, wanted.number):
             return
         following = self._handle
         if after != self.head_number:
@@ -283,3 +284,9 @@ def own_version(handle: TableHandle, state: VersionState) -> PastVersion:
     """
     key = handle.keys.version(state.version, state.commit)
     return state.past(key, state.kept_etag)
+
+
+def _is_of(at_us: int, wanted_us: int) -> bool:
+    """Return whether a version is of just the time that is wanted, a second or an instant."""
+    is_second = wanted_us % _SECOND_US == _SECOND_US - 1
+    return at_us == wanted_us or (is_second and at_us // _SECOND_US == wanted_us // _SECOND_US)

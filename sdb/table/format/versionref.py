@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 MAIN = "main"
 _VERSION = re.compile(r"\d{1,18}")
 _BACK = re.compile(r"-\d{1,18}")
+_TO_THE_SECOND = re.compile(r"\d:\d\d:\d\d(?![\d.,:])")
+_SECOND_US = 1_000_000
 _HINT = "12, -1 (the one before the newest), 2026-11-01T00:00Z, -1d, or the name of a tag or branch"
 
 
@@ -95,6 +97,8 @@ def _parsed(text: str, now_us: int | None) -> VersionReference:
 def parse_time(text: str, now_us: int | None = None) -> int:
     """Read the time of a reference: what :func:`sdb.instants.parse` reads, and RFC 2822.
 
+    A time to the second means all of that second, as versions are listed.
+
     * ``text``: As in ``2022-11-18 13:13:35``, ``2022-11-18 13:13:35 +0200`` or ``-1d``.
     * ``now_us``: The present, in microseconds since 1970; that of the system if not given.
 
@@ -104,15 +108,16 @@ def parse_time(text: str, now_us: int | None = None) -> int:
         It is no time.
     """
     plain = re.sub(r"(?<=\d) (?=[-+]\d\d:?\d\d$)", "", text.strip())
+    rest_us = _SECOND_US - 1 if _TO_THE_SECOND.search(plain) else 0
     try:
-        return instants.parse(plain, now_us)
+        return instants.parse(plain, now_us) + rest_us
     except UsageError:
         if not plain[:1].isalpha():
             raise
         from email.utils import parsedate_to_datetime
 
         try:
-            return instants.to_us(parsedate_to_datetime(plain))
+            return instants.to_us(parsedate_to_datetime(plain)) + rest_us
         except ValueError:
             pass
         raise

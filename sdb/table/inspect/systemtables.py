@@ -41,7 +41,7 @@ def table_rows(root: TableRoot) -> Iterator[Row]:
         for table in root.tables(database):
             try:
                 handle = find_table(root, database, table)
-                if handle is None:
+                if handle is None or handle.is_dropped:
                     continue
                 table_facts = facts(handle)
             except (CorruptError, UnsupportedError) as error:

@@ -27,11 +27,23 @@ def column_action(parser: WriteParser) -> writes.ColumnAction:
     return actions[word](parser, start)
 
 
+def defined_column(parser: WriteParser) -> writes.AddedColumn:
+    """Parse a column of a table that is made: its name, type and what else there is of it."""
+    if parser.at_word("PRIMARY", "FOREIGN", "UNIQUE", "CONSTRAINT", "CHECK"):
+        hint = "columns have types, NOT NULL and DEFAULT"
+        raise parser.fault("tables have no keys and constraints", parser.token, hint=hint)
+    return _column(parser, parser.token.start, is_lenient=False)
+
+
 def _added(parser: WriteParser, start: int) -> writes.ColumnAction:
     is_lenient = parser.skip_word("IF")
     if is_lenient:
         parser.expect("NOT")
         parser.expect("EXISTS")
+    return _column(parser, start, is_lenient=is_lenient)
+
+
+def _column(parser: WriteParser, start: int, *, is_lenient: bool) -> writes.AddedColumn:
     path = parser.written_field()
     kind = _type(parser)
     default: ast.Expr | None = None
