@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
 from sdb.query.catalog.catalog import Catalog
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.duckdb_sql.statement import translate
 from sdb.query.exec import engine
 from sdb.query.plan.choice import choose
@@ -71,13 +72,13 @@ class Answers:
 
     def by_scans(self) -> bool:
         """Return whether scans answer it alone."""
-        with closing(Catalog(str(self._root))) as catalog:
+        with closing(Catalog(QueryRequest(root=str(self._root)))) as catalog:
             opened = partial(self._opened, catalog)
             return choose(self._statement, opened) is not None
 
     def columns(self, *, native: bool) -> list[tuple[str, list[str], int]] | None:
         """Return names, lanes and types of the output; ``None`` when it is not the way asked."""
-        with closing(Catalog(str(self._root))) as catalog:
+        with closing(Catalog(QueryRequest(root=str(self._root)))) as catalog:
             opened = partial(self._opened, catalog)
             plan: Any = (
                 choose(self._statement, opened, typed=self._typed)
@@ -95,7 +96,7 @@ class Answers:
 
     def lines(self, *, native: bool, threads: int = 1, **more: Any) -> list[str]:
         """Return the rows."""
-        catalog = Catalog(str(self._root))
+        catalog = Catalog(QueryRequest(root=str(self._root)))
         opened = partial(self._opened, catalog)
         actual = engine.run(
             self._statement,

@@ -14,6 +14,7 @@ module             holds
 `result`           rows in the forms that users ask for
 `joinkeys`         keys of small sides of joins, for large ones
 `pushedfilters`    conditions of polars and Arrow, as predicates
+`prepare`          what a query means, before it is run, explained or tagged
 `api`              `sdb.sql`
 `columnrows`       rows of tables with a schema, in the types of it
 `rowset`           rows for polars and DuckDB, which say what they want

@@ -4,10 +4,14 @@
 
     text
       |  syntax      parse                       a tree
-      |  analyze     bind, check                 names, types and constants are known
+      v
+    request
+      |  prepare     for all who ask: run, explain, tag
+      |    catalog   opens the tables            packfiles, and blocks that may matter
+      |    plan      writes out stars            names are those of sources
+      |    analyze   check                       types and constants are known
       v
     statement
-      |  catalog     opens the tables            packfiles, and blocks that may matter
       |  joinkeys    reads small sides of joins  their keys leave out blocks of the large ones
       v
     statement and tables
@@ -23,24 +27,17 @@
 
 from __future__ import annotations
 
-import time
-
 from sdb import bounds, notes
-from sdb.errors import UsageError
 from sdb.progress import silent
 from sdb.query.analyze import dialects
-from sdb.query.analyze.check import check
-from sdb.query.analyze.fills import between
 from sdb.query.analyze.params import bind
-from sdb.query.catalog.catalog import Catalog
 from sdb.query.catalog.period import period
+from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.tables import table_name
 from sdb.query.plan.hints.dropped_rows import remarks
 from sdb.query.plan.keyfilters import may_join
-from sdb.query.plan.resolution import resolved
-from sdb.query.plan.stars import expanded, warn_hidden
-from sdb.query.plan.tablenames import named
+from sdb.query.prepare import prepare
 from sdb.query.result.result import Result
-from sdb.query.syntax import printer
 from sdb.query.syntax.parser import parse
 from sdb.records import field, record, replace
 
@@ -49,21 +46,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from sdb.cancellation import Cancellation
     from sdb.progress import Progress
-    from sdb.query.catalog.dataset import TableName
+    from sdb.query.catalog.catalog import Catalog
     from sdb.query.catalog.namedtables import OpenedTables
-    from sdb.query.catalog.period import Period
-    from sdb.query.catalog.storedtable import TableSource
     from sdb.query.catalog.tablescan import TableScan
     from sdb.query.catalog.views import UsedView
     from sdb.query.exec.execution import Execution
+    from sdb.query.prepare import PreparedQuery
     from sdb.query.syntax import ast
     from sdb.table.catalog.handle import TableHandle
-    from sdb.table.catalog.root import Visible
-
-# Years, days, hours, minutes and seconds from now: no part of a time is the same then.
-_LATER_US = ((4 * 366 + 33) * 86_400 + 5 * 3_600 + 7 * 60 + 11) * 1_000_000 + 13
 
 
 def sql(  # noqa: PLR0913 - the command's options, by name
@@ -151,89 +142,34 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)
     return run(
-        bind(parse(text), params or {}),
-        root=root,
-        threads=threads,
-        memory_bytes=memory_bytes,
-        prune=prune,
-        typed=typed,
-        strict=strict,
-        period=period(since, until, time_field),
-        at=at,
-        dialect=dialect,
-        tables=tables,
-        progress=progress,
+        QueryRequest(
+            bind(parse(text), params or {}),
+            root=root,
+            threads=threads,
+            memory_bytes=memory_bytes,
+            prune=prune,
+            typed=typed,
+            strict=strict,
+            period=period(since, until, time_field),
+            at=at,
+            dialect=dialect,
+            tables=tables or {},
+            progress=progress,
+        )
     )
 
 
-def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
-    statement: ast.Statement,
-    *,
-    root: str = "",
-    threads: int | None = None,
-    memory_bytes: int | None = None,
-    prune: bool = True,
-    typed: bool = True,
-    strict: bool = False,
-    period: Period | None = None,
-    at: str = "",
-    dialect: str | None = None,
-    tables: Mapping[str, TableHandle] | None = None,
-    known: Mapping[tuple[str, ...], TableSource] | None = None,
-    now_us: int | None = None,
-    visible: Visible | None = None,
-    cancellation: Cancellation | None = None,
-    opened: OpenedTables | None = None,
-    progress: Progress = silent,
-) -> Result:
-    """Run a query that was parsed, see :func:`sql`.
-
-    * ``root, threads, memory_bytes, prune, typed, strict, at, dialect, tables, progress``: See
-      :func:`sql`.
-    * ``known``: Tables that have a meaning of their own here, by the parts of their names.
-    * ``now_us``: The instant of UTCNOW(), in microseconds since 1970; the present if not given.
-    * ``visible``: The tables that the query may name; it may then name no file either.
-    * ``cancellation``: Stops it, also before there are rows.
-    * ``opened``: Tables as :func:`planned` has opened them: the query reads these versions.
-    """
-    now_us = time.time_ns() // 1000 if now_us is None else now_us
-    is_by_setting = dialects.is_by_setting(statement, dialect)
-    statement = dialects.settled(statement, dialect)
-    if statement.described is not None and period is not None:
-        raise UsageError("DESCRIBE and SUMMARIZE take all rows: leave out since and until")
-    catalog = Catalog(
-        root,
-        prune=prune,
-        now_us=now_us,
-        threads=threads,
-        progress=progress,
-        period=period,
-        at=at,
-        pinned=tables,
-        known=known,
-        visible=visible,
-        cancellation=cancellation,
-        opened=opened,
-    )
+def run(request: QueryRequest) -> Result:
+    """Run a query that was parsed, see :func:`sql`."""
+    prepared = prepare(request)
+    catalog, statement = prepared.catalog, prepared.statement
     execution = None
     try:
-        statement = catalog.with_views(statement)
         if statement.described is not None:
             execution = _described(statement, statement.described, catalog)
         else:
-            # Tables are opened after a look at the query, but for those whose fields stars need.
-            if period is not None:
-                statement = between(statement, period.start_us, period.stop_us, period.field)
-            statement = check(_written_out(statement, catalog, strict=strict), now_us)
-            if opened is None:
-                catalog.open_together(statement)
-            catalog.check_cancelled()
-            if prune:
-                statement = _with_join_keys(statement, catalog, threads, memory_bytes)
-            execution = _executed(statement, catalog, threads, memory_bytes, typed=typed)
-            if is_by_setting:
-                execution.say(dialects.note())
-            catalog.warn_absent_paths(statement, strict=strict)
+            execution = _executed(_with_join_keys(prepared), prepared)
+            catalog.warn_absent_paths(statement, strict=request.strict)
         catalog.check_cancelled()
     except BaseException:
         if execution is not None:
@@ -259,99 +195,50 @@ class QueryPlan:
     depends_on_now: bool  # whether it is another statement at another time
 
 
-def planned(  # noqa: PLR0913 - those of `run`
-    statement: ast.Statement,
-    *,
-    root: str = "",
-    period: Period | None = None,
-    at: str = "",
-    now_us: int,
-    visible: Visible | None = None,
-    tables: Mapping[str, TableHandle] | None = None,
-    cancellation: Cancellation | None = None,
-    with_notes: bool = False,
-) -> QueryPlan:
+def planned(request: QueryRequest, *, with_notes: bool = False) -> QueryPlan:
     """Plan a query that was parsed: no row is read, and small sides of joins neither.
 
-    The parameters are those of :func:`run`, and so is what is raised.
+    What is raised is what :func:`run` raises.
 
     * ``with_notes``: Whether the notes on the answer are wanted, as far as metadata has them.
     """
-    statement = dialects.settled(statement, None)
-    catalog = Catalog(
-        root,
-        now_us=now_us,
-        period=period,
-        at=at,
-        pinned=tables,
-        visible=visible,
-        cancellation=cancellation,
-    )
     lines: list[str] = []
-    try:
-        with notes.collected() as warnings:
-            whole = statement = catalog.with_views(statement)
-            if statement.described is not None:
-                from sdb.query.catalog.tables import table_name
-
-                name = table_name(statement.described)
+    with notes.collected() as warnings:
+        prepared = prepare(request)
+        catalog, table = prepared.catalog, prepared.statement.described
+        try:
+            if table is not None:
+                name = table_name(table)
                 catalog(() if name is None else (name,), None)
-                text, later = printer.statement(statement), ""
             else:
-                if period is not None:
-                    statement = between(statement, period.start_us, period.stop_us, period.field)
-                written = _written_out(statement, catalog)
-                statement = check(written, now_us)
-                text = printer.statement(statement)
-                later = printer.statement(check(written, now_us + _LATER_US))
-                lines = _opened(statement, catalog, with_notes=with_notes)
-        return QueryPlan(
-            text,
-            whole,
-            catalog.views,
-            catalog.tables,
-            catalog.opened,
-            warnings,
-            lines,
-            bool(later) and text != later,
-        )
-    finally:
-        catalog.close()
+                lines = _foretold(prepared, with_notes=with_notes)
+            return QueryPlan(
+                prepared.text,
+                prepared.whole,
+                catalog.views,
+                catalog.tables,
+                catalog.opened,
+                warnings,
+                lines,
+                prepared.depends_on_now,
+            )
+        finally:
+            catalog.close()
 
 
-def _opened(statement: ast.Statement, catalog: Catalog, *, with_notes: bool) -> list[str]:
-    """Open the tables of a statement as far as its plan needs; return notes on the answer."""
+def _foretold(prepared: PreparedQuery, *, with_notes: bool) -> list[str]:
+    """Open the tables of a query as far as its plan needs; return notes on the answer."""
     from sdb.query.exec import engine
     from sdb.query.exec.notes import notes_on
 
-    catalog.open_together(statement)
+    statement, catalog = prepared.statement, prepared.catalog
     execution = engine.run(replace(statement, explain="text"), datasets=catalog)
     try:
         lines = notes_on(statement, execution, catalog)() if with_notes else []
     finally:
         execution.close()
-    catalog.warn_absent_paths(statement)
+    catalog.warn_absent_paths(statement, strict=prepared.request.strict)
     return lines
-
-
-def _written_out(
-    statement: ast.Statement, catalog: Catalog, *, strict: bool = False
-) -> ast.Statement:
-    """Return a statement in which stars are the fields they mean, and names those of sources."""
-    catalog.name_queries(statement)
-    named_tables = named(statement, catalog.top_fields)
-    warn_hidden(named_tables, catalog.top_fields)
-    whole = expanded(named_tables, catalog.top_fields)
-
-    def has(tables: tuple[TableName, ...], name: str) -> bool:
-        known = catalog.has_field(tables, name)
-        if known is not None:
-            return known
-        from sdb.query.exec.engine import holds
-
-        return holds(catalog.look(tables, None), (name,))
-
-    return resolved(whole, has, is_standard=whole.dialect != "sneller", strict=strict)
 
 
 def _described(statement: ast.Statement, table: ast.Table, catalog: Catalog) -> Execution:
@@ -361,32 +248,33 @@ def _described(statement: ast.Statement, table: ast.Table, catalog: Catalog) -> 
     return (summarized if statement.is_summary else described)(table, catalog)
 
 
-def _with_join_keys(
-    statement: ast.Statement, catalog: Catalog, threads: int | None, memory_bytes: int | None
-) -> ast.Statement:
+def _with_join_keys(prepared: PreparedQuery) -> ast.Statement:
     """Send large sides of joins the keys that matter; without joins nothing is read."""
-    if statement.explain is not None or not may_join(statement):
+    statement, request = prepared.statement, prepared.request
+    if not request.prune or statement.explain is not None or not may_join(statement):
         return statement
     from sdb.query.joinkeys import with_join_keys
 
-    return with_join_keys(statement, catalog, threads=threads, memory_bytes=memory_bytes)
+    return with_join_keys(
+        statement, prepared.catalog, threads=request.threads, memory_bytes=request.memory_bytes
+    )
 
 
-def _executed(
-    statement: ast.Statement,
-    catalog: Catalog,
-    threads: int | None,
-    memory_bytes: int | None,
-    *,
-    typed: bool,
-) -> Execution:
+def _executed(statement: ast.Statement, prepared: PreparedQuery) -> Execution:
     """Run a statement, with notes on its answer."""
     from sdb.query.exec import engine
     from sdb.query.exec.notes import notes_on
 
+    request, catalog = prepared.request, prepared.catalog
     execution = engine.run(
-        statement, datasets=catalog, threads=threads or 0, memory_bytes=memory_bytes, typed=typed
+        statement,
+        datasets=catalog,
+        threads=request.threads or 0,
+        memory_bytes=request.memory_bytes,
+        typed=request.typed,
     )
     execution.notes = notes_on(statement, execution, catalog)
     execution.remarks = remarks(statement)
+    if dialects.is_by_setting(request.statement, request.dialect):
+        execution.say(dialects.note())
     return execution

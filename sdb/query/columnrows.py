@@ -7,6 +7,7 @@ from contextlib import closing
 from sdb.packfile.prune.predicate import Anywhere, Both, Compare, Either, Instant, OneOf
 from sdb.query.api import run
 from sdb.query.catalog.period import period
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.plan.rewrite import conjunction
 from sdb.query.syntax import ast
@@ -71,10 +72,12 @@ class ColumnRows:
         with (
             closing(TableSource(self._handle)) as table,
             run(
-                ast.Statement(select),
-                root=self._handle.root.location,
-                known={(_NAME,): table},
-                period=self._period,
+                QueryRequest(
+                    ast.Statement(select),
+                    root=self._handle.root.location,
+                    known={(_NAME,): table},
+                    period=self._period,
+                )
             ) as result,
         ):
             self.blocks_read = result.reading.blocks

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from sdb import notes
 from sdb.query.api import run
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.selected import OpenedSource
 from sdb.query.syntax import ast
 from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
@@ -45,10 +46,12 @@ def packfile_columns(
         with (
             notes.collected(),
             run(
-                ast.Statement(ast.Select(items, sources=(source,))),
-                root=handle.root.location,
-                threads=threads,
-                known={(_NAME,): opened},
+                QueryRequest(
+                    ast.Statement(ast.Select(items, sources=(source,))),
+                    root=handle.root.location,
+                    threads=threads,
+                    known={(_NAME,): opened},
+                )
             ) as result,
         ):
             frame = result._framed()  # noqa: SLF001 - of the same kind

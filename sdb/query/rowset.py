@@ -14,6 +14,7 @@ from sdb.packfile.prune.unknownfields import warn_unknown_fields
 from sdb.packfile.read.arrow import Scan
 from sdb.query.catalog.catalog import Catalog
 from sdb.query.catalog.dataset import TableName
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.pushedfilters import of_arrow, of_polars
 
 TYPE_CHECKING = False
@@ -49,10 +50,12 @@ class RowSet:
         time_field: str | Sequence[str] | None = None,
     ) -> None:
         if isinstance(source, str):
-            self._catalog = Catalog()
+            self._catalog = Catalog(QueryRequest())
             name = TableName("file", (source,), (0, 0))
         else:
-            self._catalog = Catalog(source.root.location, pinned={source.name: source})
+            self._catalog = Catalog(
+                QueryRequest(root=source.root.location, tables={source.name: source})
+            )
             name = TableName("path", (source.keys.database, source.keys.table), (0, 0))
         self.blocks_read = 0  # of the last reading
         self._times: dict[str, Any] = {"since": since, "until": until, "time_field": time_field}

@@ -17,6 +17,7 @@ from sdb.query.api import run
 from sdb.query.catalog.dataset import TableName
 from sdb.query.catalog.locations import database_and_table, may_be_stored
 from sdb.query.catalog.period import period
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.catalog.tablefiles import tables_fitting
 from sdb.query.catalog.tablescan import IndexSteps
@@ -99,14 +100,16 @@ def selected(  # noqa: PLR0913 - the command's options, by name
             trailers = []
         text = _query(names, where, None if fields is None else items_of(fields, trailers), limit)
         result = run(
-            bind(parse(text), {}),
-            root=root,
-            threads=threads,
-            prune=prune,
-            typed=typed,
-            strict=strict,
-            period=times,
-            known=known,
+            QueryRequest(
+                bind(parse(text), {}),
+                root=root,
+                threads=threads,
+                prune=prune,
+                typed=typed,
+                strict=strict,
+                period=times,
+                known=known,
+            )
         )
         yield stack.enter_context(result)
 

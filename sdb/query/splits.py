@@ -13,6 +13,7 @@ from sdb.errors import ConflictError, InputError, UnsupportedError
 from sdb.packfile.read.reader import open_packfile
 from sdb.query.analyze.params import bind
 from sdb.query.api import planned, run
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.selected import OpenedSource, items_of, quoted_text
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.parser import parse
@@ -171,9 +172,11 @@ class Split:
             # What no row of a split has another one may have: planning has warned of the others.
             with notes.unheard():
                 result = run(
-                    statement,
-                    known={_NAME: OpenedSource(self.table, packs, schema)},
-                    now_us=self.now_us,
+                    QueryRequest(
+                        statement,
+                        known={_NAME: OpenedSource(self.table, packs, schema)},
+                        now_us=self.now_us,
+                    )
                 )
             with result:
                 yield result
@@ -364,7 +367,7 @@ def _scans(
         hint = "join the tables afterwards"
         raise UnsupportedError("the condition of splits has no sub-queries", hint=hint)
     now_us = time.time_ns() // 1000
-    plan = planned(statement, now_us=now_us, root=root, tables=tables)
+    plan = planned(QueryRequest(statement, now_us=now_us, root=root, tables=tables or {}))
     for warning in plan.warnings:
         notes.warn(warning)
     return [scan for scanned in plan.tables for scan in scanned.parts], now_us

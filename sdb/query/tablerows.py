@@ -40,9 +40,10 @@ class TableRows:
         """The fields with types and numbers of rows, as far as the packfiles have them."""
         from sdb.query.catalog.catalog import Catalog
         from sdb.query.catalog.dataset import TableName
+        from sdb.query.catalog.request import QueryRequest
 
         handle = self.snapshot
-        catalog = Catalog(handle.root.location, pinned={handle.name: handle})
+        catalog = Catalog(QueryRequest(root=handle.root.location, tables={handle.name: handle}))
         try:
             name = TableName("path", (handle.keys.database, handle.keys.table), (0, 0))
             return catalog.fields((name,)).fields

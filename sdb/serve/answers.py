@@ -14,6 +14,7 @@ from sdb.cancellation import CancelledError
 from sdb.errors import SdbError
 from sdb.lru import LruCache
 from sdb.query.api import run
+from sdb.records import replace
 from sdb.serve.admission import Slots
 from sdb.serve.conditional import header_text, is_known
 from sdb.serve.forms import write
@@ -22,7 +23,7 @@ from sdb.serve.pipe import CODINGS, Output, Pipe
 from sdb.serve.problems import HttpError, of_system, problem_line
 from sdb.serve.running import GoneError, RunningQueries
 from sdb.serve.streams import CutError, pieces, sent
-from sdb.serve.tags import Tag, TagCache, is_current, tag_of
+from sdb.serve.tags import Tag, TagCache, is_current, request_of, tag_of
 from sdb.serve.wholefiles import WholeFile, WholeFiles
 from sdb.store.url import store_of
 
@@ -168,19 +169,9 @@ class Engine:
 
     def _opened(self, running: Running, query: AskedQuery, tag: Tag) -> Result:
         """Begin a query, on the versions of tables that its tag is of."""
-        return run(
-            query.statement if tag.statement is None else tag.statement,
-            root=self.settings.root,
-            threads=self.settings.query_threads,
-            memory_bytes=self.settings.query_memory_bytes,
-            typed=query.form.is_typed,
-            period=query.period,
-            at=query.at,
-            now_us=query.now_us,
-            visible=running.rights.reads,
-            cancellation=running.cancellation,
-            opened=tag.opened,
-        )
+        request = request_of(query, self.settings, running)
+        statement = query.statement if tag.statement is None else tag.statement
+        return run(replace(request, statement=statement, opened=tag.opened))
 
     async def work(
         self, request: Request, compute: Callable[[Running], Any], rights: Rights

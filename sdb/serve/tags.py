@@ -16,6 +16,7 @@ from base64 import b32encode
 
 from sdb.lru import LruCache
 from sdb.query.api import planned
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.versions import THROUGH
 from sdb.records import record, replace
@@ -72,6 +73,22 @@ are used again.
 """
 
 
+def request_of(query: AskedQuery, settings: ServerSettings, running: Running) -> QueryRequest:
+    """Return a query as it is planned for its tag, and run for its rows."""
+    return QueryRequest(
+        query.statement,
+        root=settings.root,
+        period=query.period,
+        at=query.at,
+        now_us=query.now_us,
+        threads=settings.query_threads,
+        memory_bytes=settings.query_memory_bytes,
+        typed=query.form.is_typed,
+        visible=running.rights.reads,
+        cancellation=running.cancellation,
+    )
+
+
 def tag_of(query: AskedQuery, settings: ServerSettings, running: Running) -> Tag:
     """Plan a query, and return the tag of its answer.
 
@@ -80,16 +97,8 @@ def tag_of(query: AskedQuery, settings: ServerSettings, running: Running) -> Tag
     SdbError
         The query has no meaning, or names what is not there.
     """
-    plan = planned(
-        query.statement,
-        root=settings.root,
-        period=query.period,
-        at=query.at,
-        now_us=query.now_us,
-        visible=running.rights.reads,
-        cancellation=running.cancellation,
-        with_notes=query.form.has_notes or query.wants_end,
-    )
+    wants_notes = query.form.has_notes or query.wants_end
+    plan = planned(request_of(query, settings, running), with_notes=wants_notes)
     parts = [part for table in plan.tables for part in table.parts]
     _check_explained(query, plan, running.rights)
     why = _reason(query, plan, parts)

@@ -17,6 +17,7 @@ import sdb
 from sdb import notes, records
 from sdb.errors import SdbError
 from sdb.query import api
+from sdb.query.catalog.request import QueryRequest
 from sdb.serve import tags
 from sdb.serve.forms import FORMS, write
 from sdb.serve.hiding import Hiding
@@ -138,19 +139,22 @@ def twin(chance: random.Random, body: Body) -> Body:
             return replace(body, params=dict.fromkeys(body.params, 2))
 
 
+def _request(root: Path, query: AskedQuery, **more: Any) -> QueryRequest:
+    return QueryRequest(
+        query.statement,
+        root=str(root),
+        period=query.period,
+        now_us=query.now_us,
+        visible=lambda *_: True,
+        **more,
+    )
+
+
 def answer(root: Path, query: AskedQuery) -> Any:
     """Return what a client gets, rows without an order sorted."""
     with notes.collected():
         out = io.BytesIO()
-        result = api.run(
-            query.statement,
-            root=str(root),
-            period=query.period,
-            now_us=query.now_us,
-            typed=query.form.is_typed,
-            threads=1,
-            visible=lambda *_: True,
-        )
+        result = api.run(_request(root, query, typed=query.form.is_typed, threads=1))
         try:
             with result:
                 write(result, query.form, out, rows=10_000, end=query.wants_end)
@@ -171,14 +175,8 @@ def answer(root: Path, query: AskedQuery) -> Any:
 
 def plan(root: Path, query: AskedQuery) -> QueryPlan | None:
     try:
-        return api.planned(
-            query.statement,
-            root=str(root),
-            period=query.period,
-            now_us=query.now_us,
-            visible=lambda *_: True,
-            with_notes=query.form.has_notes or query.wants_end,
-        )
+        wants_notes = query.form.has_notes or query.wants_end
+        return api.planned(_request(root, query), with_notes=wants_notes)
     except SdbError:
         return None
 

@@ -15,6 +15,7 @@ import pytest
 import sdb
 from sdb.query.catalog.catalog import Catalog
 from sdb.query.catalog.dataset import TableName
+from sdb.query.catalog.request import QueryRequest
 
 if TYPE_CHECKING:
     from tests.store.conftest import Backend, Requests, S3Backend
@@ -40,7 +41,9 @@ def test_patterns_and_roots(backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir(exist_ok=True)
     fill(backend, tmp_path)
     query = "SELECT COUNT(*) AS n, MAX(day) AS d FROM read_file('{}') WHERE day <> 2"
-    table = Catalog(backend.root)((TableName("file", ("logs/day1.zion",), (0, 0)),), None)
+    table = Catalog(QueryRequest(root=backend.root))(
+        (TableName("file", ("logs/day1.zion",), (0, 0)),), None
+    )
     assert table.is_remote is ("://" in backend.root)
     for name in ("logs/*.zion", "**/day?.zion", f"{glob.escape(backend.root)}/logs/day[1-9].zion"):
         with sdb.sql(query.format(name), root=backend.root) as result:

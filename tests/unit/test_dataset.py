@@ -12,6 +12,7 @@ from sdb.query.analyze import types
 from sdb.query.catalog.catalog import Catalog
 from sdb.query.catalog.dataset import TableName
 from sdb.query.catalog.locations import candidates
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.result.reading import ranges
 from sdb.query.syntax import ast
 from sdb.query.syntax.parser import parse
@@ -44,7 +45,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def test_files_without_rows_of_interest_are_not_read(logs: Path) -> None:
-    catalog = Catalog(str(logs))
+    catalog = Catalog(QueryRequest(root=str(logs)))
     table = catalog((file("day*.zion"),), before(1_609_545_600_000_000))
     assert [part.pack.path for part in table.read] == [str(logs / "day1.zion")]
     assert [len(part.blocks) for part in table.parts] == [1, 0, 0]
@@ -56,7 +57,7 @@ def test_files_without_rows_of_interest_are_not_read(logs: Path) -> None:
 def test_files_are_left_out_for_their_types_and_constants(tmp_path: Path) -> None:
     pack(tmp_path / "a.zion", [{"v": 1}], constants={"region": "eu"})
     pack(tmp_path / "b.zion", [{"v": "x"}], constants={"region": "us"})
-    catalog = Catalog(str(tmp_path))
+    catalog = Catalog(QueryRequest(root=str(tmp_path)))
 
     def read(name: str, value: ast.Constant) -> list[str]:
         test = ast.Binary("=", ast.Name(name), ast.Literal(value))
@@ -86,14 +87,14 @@ def test_files_are_left_out_for_their_types_and_constants(tmp_path: Path) -> Non
 )
 def test_constants_are_worked_out(logs: Path, condition: str, days: list[int]) -> None:
     where = parse(f"SELECT 1 FROM t WHERE {condition}").select.where
-    catalog = Catalog(str(logs), now_us=1_609_718_400_000_000)  # 2021-01-04
+    catalog = Catalog(QueryRequest(root=str(logs), now_us=1_609_718_400_000_000))  # 2021-01-04
     table = catalog((file("day*.zion"),), where)
     assert [int(part.pack.path[-6]) for part in table.read] == days
     catalog.close()
 
 
 def test_each_file_is_opened_once(logs: Path) -> None:
-    catalog = Catalog(str(logs))
+    catalog = Catalog(QueryRequest(root=str(logs)))
     first = catalog((file("day1.zion"),), None)
     second = catalog((file("day1.zion"), file("day?.zion")), None)
     assert first.parts[0].pack is second.parts[0].pack is second.parts[1].pack
@@ -109,7 +110,7 @@ def test_each_file_is_opened_once(logs: Path) -> None:
 def test_types_are_those_of_all_blocks_to_read(tmp_path: Path) -> None:
     pack(tmp_path / "a.zion", [{"v": 1, "s": {"t": "x"}}, {"v": None}])
     pack(tmp_path / "b.zion", [{"v": [1], "s": 2.5}])
-    catalog = Catalog(str(tmp_path))
+    catalog = Catalog(QueryRequest(root=str(tmp_path)))
     both = catalog((file("*.zion"),), None)
     assert both.types(("v",)) == types.MISSING | types.NUMBER | types.NULL | types.LIST
     assert both.types(("s", "t")) == types.MISSING | types.STRING
@@ -122,7 +123,7 @@ def test_types_are_those_of_all_blocks_to_read(tmp_path: Path) -> None:
 
 def test_what_the_writer_did_not_say_is_not_known(vectors: Path) -> None:
     path = next(iter(sorted((vectors / "packfile/golden").glob("*/pack.*"))))
-    catalog = Catalog()
+    catalog = Catalog(QueryRequest())
     table = catalog((file(str(path)),), None)
     assert table.types(("ts",)) is None
     assert table.row_count() is None
@@ -183,7 +184,7 @@ def test_urls_and_absolute_paths_stand_for_themselves(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_closes_the_others(logs: Path) -> None:
     (logs / "day2.zion").write_text("this is no packfile, whatever its name")
-    catalog = Catalog(str(logs))
+    catalog = Catalog(QueryRequest(root=str(logs)))
     with pytest.raises(errors.CorruptError):
         catalog((file("day*.zion"),), None)
     catalog.close()

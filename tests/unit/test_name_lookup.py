@@ -10,6 +10,7 @@ import pytest
 
 from sdb.query.analyze.check import check
 from sdb.query.catalog.catalog import Catalog
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.exec import engine
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse
@@ -44,7 +45,7 @@ class Planned:
 
     def __init__(self, root: Path, text: str) -> None:
         self.tables: list[Counted] = []
-        self._catalog = Catalog(str(root))
+        self._catalog = Catalog(QueryRequest(root=str(root)))
         execution = engine.run(check(parse(text)), datasets=self._open, typed=False)
         execution.on_close(self._catalog.close)
         self.reads = sum(table.reads for table in self.tables)

@@ -14,6 +14,7 @@ import sdb
 from sdb import _core
 from sdb.query.catalog.catalog import Catalog
 from sdb.query.catalog.dataset import TableName
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.exec import freememory, relations
 from sdb.query.plan.scans import ScanNode
 from tests.patience import soon
@@ -58,7 +59,7 @@ def test_joins_of_three_tables_go_through_no_product_of_two(folder: Path) -> Non
     ],
 )
 def test_the_engine_knows_rows_of_what_it_joins(folder: Path, sql: str, relation: str) -> None:
-    catalog = Catalog(str(folder))
+    catalog = Catalog(QueryRequest(root=str(folder)))
     scan = ScanNode("s1", (TableName("path", ("f",), (0, 0)),), None, catalog)
     lanes = _core.LaneScan(list(scan.dataset.sources), [(0, ["a"], "i")])
     with duckdb.connect() as connection:

@@ -17,6 +17,7 @@ from sdb.errors import CorruptError, UsageError
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
 from sdb.query.catalog.catalog import Catalog
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.exec import engine, native
 from sdb.query.plan.choice import choose
 from sdb.query.plan.operations import HashAggregate, TopK
@@ -108,7 +109,7 @@ def test_neither_engine_nor_arrow_is_imported(tmp_path: Path, query: str, fmt: s
 def few(query: str, root: Path, most_bytes: int) -> tuple[list[bytes], list[str]]:
     """Lines of groups that may take so much memory, and who made them."""
     statement = check(bind(parse(query), {}))
-    catalog = Catalog(str(root))
+    catalog = Catalog(QueryRequest(root=str(root)))
     chosen = choose(statement, catalog, typed=False)
     assert isinstance(chosen, HashAggregate | TopK)
     asked = []

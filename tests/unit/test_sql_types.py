@@ -15,6 +15,7 @@ from sdb import errors, ion
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
 from sdb.query.catalog.catalog import Catalog
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.exec import engine
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse
@@ -69,7 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(query: str, folder: Path, *, native: bool) -> Result:
-    catalog = Catalog(str(folder))
+    catalog = Catalog(QueryRequest(root=str(folder)))
     statement = check(bind(parse(query), {}))
     result = engine.run(statement, datasets=catalog, native=native, threads=1)
     result.on_close(catalog.close)

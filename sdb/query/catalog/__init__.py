@@ -6,6 +6,7 @@ module          holds
 `dataset`       names of tables, the protocol of what is read
 `tables`        names of tables in FROM
 `locations`     names of tables to paths and URLs
+`request`       a query, and all that its answer depends on
 `catalog`       opens the tables of a query, each packfile once
 `namedtables`   tables that names in a query mean
 `views`         views, written out

@@ -9,7 +9,6 @@ from sdb.errors import NotFoundError, SdbError, UnsupportedError, UsageError
 from sdb.packfile.prune.predicate import Anywhere, Both, Instant, Nowhere
 from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.read.reader import open_packfile
-from sdb.progress import silent
 from sdb.query.analyze.folding import fold
 from sdb.query.analyze.types import MISSING
 from sdb.query.catalog.dataset import MixedSchemasError
@@ -24,11 +23,10 @@ from sdb.query.catalog.tablescan import PackfileScan, TableScan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from sdb.cancellation import Cancellation
     from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.read.fields import Inventory
     from sdb.packfile.read.fieldstats import Statistics
@@ -39,10 +37,9 @@ if TYPE_CHECKING:
     from sdb.query.catalog.dataset import TableName
     from sdb.query.catalog.namedtables import OpenedTables
     from sdb.query.catalog.period import Period
-    from sdb.query.catalog.storedtable import TableSource
+    from sdb.query.catalog.request import QueryRequest
     from sdb.query.catalog.views import UsedView
     from sdb.query.syntax import ast
-    from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import Visible
     from sdb.table.schema.columns import TableSchema
 
@@ -53,50 +50,22 @@ _SUFFIX = ".zion"
 
 
 class Catalog:
-    """Opens the tables of a query, each packfile once: an `OpenDataset`.
+    """Opens the tables of a query, each packfile once: an `OpenDataset`."""
 
-    * ``root``: Folder or URL that relative paths start at; the current folder when empty.
-    * ``prune``: Whether blocks are left out where the condition cannot be TRUE.
-    * ``now_us``: The instant of UTCNOW(), in microseconds since 1970.
-    * ``threads``: Threads that pack tables which are no packfiles yet.
-    * ``period``: Times that the rows of all tables must have.
-    * ``at``: The version of tables of which a query does not name one; the newest when empty.
-    * ``pinned``: Tables as they were read, by names with that of the database: what the query sees
-      of them.
-    * ``known``: Tables that have a meaning of their own here, by the parts of their names, and
-      ``@`` with the name of a branch behind them.
-    * ``visible``: Whether a query may name a table; nothing but tables can be named then.
-    * ``cancellation``: What stops the query.
-    * ``opened``: Tables as a plan has opened them, by names and version: the query sees these.
-    """
-
-    def __init__(  # noqa: PLR0913 - by name
-        self,
-        root: str = "",
-        *,
-        prune: bool = True,
-        now_us: int = 0,
-        threads: int | None = None,
-        progress: Progress = silent,
-        period: Period | None = None,
-        at: str = "",
-        pinned: Mapping[str, TableHandle] | None = None,
-        known: Mapping[tuple[str, ...], TableSource] | None = None,
-        visible: Visible | None = None,
-        cancellation: Cancellation | None = None,
-        opened: OpenedTables | None = None,
-    ) -> None:
-        self._cancellation = cancellation
-        self._root = root
-        self._visible = visible
-        self._at = at
-        self._pinned = pinned or {}
-        self._prune = prune
-        self._now_us = now_us
-        self._threads = threads
-        self._progress = progress
-        self._period = period
-        self._named = NamedTables(root, at, self._pinned, known or {}, visible, opened)
+    def __init__(self, request: QueryRequest) -> None:
+        self._cancellation = request.cancellation
+        self._root = request.root
+        self._visible = request.visible
+        self._at = request.at
+        self._pinned = request.tables
+        self._prune = request.prune
+        self._now_us = request.now_us
+        self._threads = request.threads
+        self._progress = request.progress
+        self._period = request.period
+        self._named = NamedTables(
+            request.root, request.at, request.tables, request.known, request.visible, request.opened
+        )
         self._open: dict[tuple[str, ...], Packfile] = {}  # by the inputs that each is made of
         self._names_origins = False
         self._found: dict[TableName, list[Packfile]] = {}

@@ -8,6 +8,7 @@ from sdb import instants
 from sdb.errors import ExistsError, QueryError, UnsupportedError, UsageError
 from sdb.query.analyze.folding import fold
 from sdb.query.api import run
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.syntax import ast, writes
 from sdb.query.writes.effects import Effect
@@ -281,7 +282,9 @@ def _rows(handle: TableHandle, select: ast.Select) -> list[dict[str, Any]]:
     """Run a query on the fields of rows, whatever columns there are."""
     with closing(TableSource(handle, is_raw=True)) as table:
         statement = ast.Statement(select, text="")
-        with run(statement, root=handle.root.location, known={(_TABLE,): table}) as result:
+        with run(
+            QueryRequest(statement, root=handle.root.location, known={(_TABLE,): table})
+        ) as result:
             return list(result)
 
 

@@ -10,6 +10,7 @@ from sdb.packfile.rewrite.rewrite import RowChanges
 from sdb.progress import silent
 from sdb.query.api import run
 from sdb.query.catalog.pseudo import Certain
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.syntax import ast
 from sdb.query.writes.tableview import told_of
 from sdb.records import record
@@ -62,14 +63,16 @@ class QueryContext:
         """Run a query; the result is open inside the context."""
         with (
             run(
-                statement,
-                root=self.root,
-                threads=self.threads,
-                memory_bytes=self.memory_bytes,
-                dialect=self.dialect,
-                strict=self.is_strict,
-                known={**self.known, **(more or {})},
-                now_us=self.now_us,
+                QueryRequest(
+                    statement,
+                    root=self.root,
+                    threads=self.threads,
+                    memory_bytes=self.memory_bytes,
+                    dialect=self.dialect,
+                    strict=self.is_strict,
+                    known={**self.known, **(more or {})},
+                    now_us=self.now_us,
+                )
             ) as result,
             self.follow(result),
         ):

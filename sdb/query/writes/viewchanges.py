@@ -6,6 +6,7 @@ from sdb import notes
 from sdb.errors import NotFoundError, QueryError, UnsupportedError, UsageError
 from sdb.query.api import planned
 from sdb.query.catalog.namedtables import NamedTables
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.views import ViewExpansion, in_parentheses
 from sdb.query.syntax import versions, writes
 from sdb.query.syntax.parser import parse
@@ -129,7 +130,7 @@ def check_text(root: TableRoot, keys: TableKeys, text: str, *, now_us: int) -> N
     expansion = ViewExpansion(named.view, root.location, "")
     whole = expansion.of_text(statement, name)
     try:
-        plan = planned(whole, root=root.location, now_us=now_us)
+        plan = planned(QueryRequest(whole, root=root.location, now_us=now_us))
     except QueryError as error:
         raise QueryError(f"the query of {name}: {error.message}", hint=error.hint) from None
     except NotFoundError as error:

@@ -8,6 +8,7 @@ from sdb import instants
 from sdb.errors import NotFoundError, UsageError
 from sdb.query.api import planned
 from sdb.query.catalog.period import period
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.syntax.parser import parse
 from sdb.serve.tables.catalog import of_table
 from sdb.serve.tables.conditions import condition, table_text
@@ -84,12 +85,16 @@ class LayoutResources:
             text += f" WHERE {condition(asked.where)}"
         has_times = bool(asked.since or asked.until)
         plan = planned(
-            parse(text),
-            root=self._root.location,
-            period=period(asked.since or None, asked.until or None, path if has_times else None),
-            at=version_text(handle),
-            now_us=instants.parse("now"),
-            visible=rights.reads,
+            QueryRequest(
+                parse(text),
+                root=self._root.location,
+                period=period(
+                    asked.since or None, asked.until or None, path if has_times else None
+                ),
+                at=version_text(handle),
+                now_us=instants.parse("now"),
+                visible=rights.reads,
+            )
         )
         for table in plan.tables[:1]:
             for part in table.parts:

@@ -18,6 +18,7 @@ from sdb import notes
 from sdb.cancellation import Cancellation, CancelledError
 from sdb.errors import NotFoundError, SdbError, UsageError
 from sdb.query.api import run
+from sdb.query.catalog.request import QueryRequest
 from sdb.query.syntax.parser import parse
 from sdb.records import record, replace
 from sdb.serve.admission import BusyError
@@ -258,13 +259,15 @@ class Tail(Response):
                     with (
                         notes.collected(),
                         run(
-                            parse(text),
-                            root=services.settings.root,
-                            threads=1,  # so that rows come in their order
-                            memory_bytes=services.settings.query_memory_bytes,
-                            tables={handle.name: handle},
-                            visible=rights.reads,
-                            cancellation=self._cancellation,
+                            QueryRequest(
+                                parse(text),
+                                root=services.settings.root,
+                                threads=1,  # so that rows come in their order
+                                memory_bytes=services.settings.query_memory_bytes,
+                                tables={handle.name: handle},
+                                visible=rights.reads,
+                                cancellation=self._cancellation,
+                            )
                         ) as result,
                         self._cancellation.interrupting(result.interrupt),
                     ):

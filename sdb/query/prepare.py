@@ -1,0 +1,102 @@
+"""A query before it runs: the one way from its text to what is run, explained and tagged."""
+
+from __future__ import annotations
+
+from sdb.errors import UsageError
+from sdb.query.analyze import dialects
+from sdb.query.analyze.check import check
+from sdb.query.analyze.fills import between
+from sdb.query.catalog.catalog import Catalog
+from sdb.query.plan.resolution import resolved
+from sdb.query.plan.stars import expanded, warn_hidden
+from sdb.query.plan.tablenames import named
+from sdb.query.syntax import printer
+from sdb.records import changing_record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.catalog.dataset import TableName
+    from sdb.query.catalog.request import QueryRequest
+    from sdb.query.syntax import ast
+
+# Years, days, hours, minutes and seconds from now: no part of a time is the same then.
+_LATER_US = ((4 * 366 + 33) * 86_400 + 5 * 3_600 + 7 * 60 + 11) * 1_000_000 + 13
+
+
+@changing_record
+class PreparedQuery:
+    """A query whose names, types and tables are known; who has it closes its catalog."""
+
+    request: QueryRequest
+    catalog: Catalog  # has its tables open
+    whole: ast.Statement  # with its views written out
+    written: ast.Statement  # and with its stars and names
+    statement: ast.Statement  # and checked, as of now: the one that runs
+
+    @property
+    def text(self) -> str:
+        """The statement as it runs: with parameters, stars, views and the present written out."""
+        return printer.statement(self.statement)
+
+    @property
+    def depends_on_now(self) -> bool:
+        """Whether it is another statement at another time."""
+        if self.statement.described is not None:
+            return False
+        later = check(self.written, self.request.now_us + _LATER_US)
+        return printer.statement(later) != self.text
+
+
+def prepare(request: QueryRequest) -> PreparedQuery:
+    """Find out what a query means, and open its tables.
+
+    Raises
+    ------
+    SdbError
+        It has no meaning, or a table cannot be opened.
+    """
+    statement = dialects.settled(request.statement, request.dialect)
+    if statement.described is not None and request.period is not None:
+        raise UsageError("DESCRIBE and SUMMARIZE take all rows: leave out since and until")
+    catalog = Catalog(request)
+    try:
+        whole = catalog.with_views(statement)
+        if whole.described is not None:
+            return PreparedQuery(request, catalog, whole, whole, whole)
+        # Tables are opened after a look at the query, but for those whose fields matter to it.
+        written = _written_out(_in_period(whole, request), catalog, strict=request.strict)
+        checked = check(written, request.now_us)
+        if request.opened is None:
+            catalog.open_together(checked)
+        catalog.check_cancelled()
+    except BaseException:
+        catalog.close()
+        raise
+    return PreparedQuery(request, catalog, whole, written, checked)
+
+
+def _in_period(statement: ast.Statement, request: QueryRequest) -> ast.Statement:
+    """Return a statement whose FILL makes buckets of the whole period."""
+    period = request.period
+    if period is None:
+        return statement
+    return between(statement, period.start_us, period.stop_us, period.field)
+
+
+def _written_out(statement: ast.Statement, catalog: Catalog, *, strict: bool) -> ast.Statement:
+    """Return a statement in which stars are the fields they mean, and names those of sources."""
+    catalog.name_queries(statement)
+    named_tables = named(statement, catalog.top_fields)
+    warn_hidden(named_tables, catalog.top_fields)
+    whole = expanded(named_tables, catalog.top_fields)
+
+    def has(tables: tuple[TableName, ...], name: str) -> bool:
+        known = catalog.has_field(tables, name)
+        if known is not None:
+            return known
+        from sdb.query.exec.engine import holds
+
+        return holds(catalog.look(tables, None), (name,))
+
+    is_standard = whole.dialect != dialects.SNELLER
+    return resolved(whole, has, is_standard=is_standard, strict=strict)
