@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import duckdb
 import pytest
 
 import sdb
-from sdb.errors import QueryError
+from sdb.errors import ExhaustedError, QueryError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,9 +149,61 @@ def test_texts_that_would_be_too_long_are_missing(packed: Path) -> None:
     assert set(values(packed, "LPAD('ab', 1000000000)")) == {...}
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("many")
+    lines = (json.dumps({"s": "ab" * 8, "n": n}) for n in range(3000))
+    (folder / "many.json").write_text("\n".join(lines))
+    sdb.pack([str(folder / "many.json")], str(folder / "many.zion"))
+    return folder
+
+
+def found(folder: Path, query: str) -> list[Any]:
+    with sdb.sql(query, root=str(folder)) as result:
+        return list(result)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "REPEAT(s, 10000)",
+        "REPEAT(REPEAT(s, 100), 100)",
+        "LPAD(s, 100000, 'xy')",
+        "RPAD(s, 100000)",
+        "REPLACE(s, 'a', REPEAT('x', 10000))",
+        "REPLACE(REPLACE(s, 'a', '{big}'), 'x', '{big}')",
+        "REGEXP_REPLACE(REGEXP_REPLACE(s, '.', '{big}', 'g'), 'x', '{big}', 'g')",
+    ],
+)
+def test_texts_are_not_made_that_fill_the_memory(many: Path, expression: str) -> None:
+    """Each is short enough; those of all rows of a vector are not."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    whole = expression.replace("{big}", "x" * 300)
+    with pytest.raises(ExhaustedError, match="more than 64 MiB"):
+        found(many, f"SELECT MAX(LENGTH({whole})) AS n FROM read_file('many.zion')")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 300_000
+
+
+def test_lengths_are_looked_at_without_changing_what_is_made(many: Path) -> None:
+    long = "x" * 70_000  # so that lengths are looked at
+    wanted = [
+        ("REPLACE(s, 'ab', REPEAT('y', n))", "y" * 16),
+        (f"REPLACE(REPLACE(s, 'b', 'ccc'), '{long}', '')", "accc" * 8),
+        (f"REPLACE(REGEXP_REPLACE(s, '(a)b', '<\\1>', 'g'), 'q', '{long}')", "<a>" * 8),
+        (f"REPLACE(REGEXP_REPLACE(s, 'a', ''), 'q', '{long}')", "b" + "ab" * 7),
+    ]
+    for expression, text in wanted:
+        query = f"SELECT {expression} AS x FROM read_file('many.zion') WHERE n = 2"
+        assert found(many, query) == [{"x": text}], expression[:40]
+
+
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
+        ("FORMAT('{:>20000}', s)", "widths of at most 10,000"),
+        ("FORMAT('{:>{}}', s, n)", "widths that are numbers"),
+        ("PRINTF('%20000d', n)", "widths of at most 10,000"),
+        ("PRINTF('%*d', n, n)", "widths that are numbers"),
         ("FORMAT('{} {}', s)", "FORMAT has 2 placeholders and 1 values"),
         ("PARSE_URL(s, 'HOSTS')", "PARSE_URL does not know the part 'HOSTS'"),
         ("TO_CHAR(t, 'QQ')", "TO_CHAR does not know 'QQ'"),

@@ -57,6 +57,7 @@ class SqlContext:
     # Keys of joins: the scan, the path and the note on rows without it, should there be any
     join_keys: list[tuple[ScanNode, Fields, str]] = field(default_factory=list)
     keeps_missing: bool = False  # whether rows without a key stay, as in standard SQL
+    is_wary: bool = False  # whether functions look at the lengths of the texts that they make
     _names: int = 0
 
     def name(self, prefix: str) -> str:

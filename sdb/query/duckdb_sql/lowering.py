@@ -208,7 +208,7 @@ class _Translator:
         if node.args and isinstance(node.args[-1], ast.Lambda):
             return self._of_elements(node)
         args = _flattened(node) if node.name == "COALESCE" else node.args
-        return FUNCTIONS[node.name](Arguments(node, self.values(args)))
+        return FUNCTIONS[node.name](Arguments(node, self.values(args), self.context.is_wary))
 
     def _of_elements(self, node: ast.Call) -> Value:
         """Return the value of a function that calls another one with each element of a list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import ExhaustedError, QueryError, SdbError
+from sdb.query.duckdb_sql.functions.growth import TOO_LONG
 
 _OUT_OF_MEMORY = "Out of Memory"
 _NO_ROOM = ("failed to offload", "max_temp_directory_size", "No space left")
@@ -32,14 +33,8 @@ def exhausted(error: BaseException) -> SdbError | None:
     """
     text = str(error).strip()
     lines = text.splitlines() or [type(error).__name__]
-    if _BUCKETS in text:
-        hint = "ask for wider buckets, or for fewer times with WHERE"
-        return QueryError(text[text.index(_BUCKETS) :].splitlines()[0], hint=hint)
-    if _ROWS in text:
-        hint = "write LIMIT 1, an aggregate such as MAX, or compare by IN or = ANY"
-        return QueryError("a sub-query that stands for one value has several rows", hint=hint)
-    if "Invalid Input Error" in text and any(words in text for words in _PATTERNS):
-        return QueryError(f"error parsing regexp: {lines[0].partition(': ')[2]}")
+    if (refused := _refused(text, lines[0])) is not None:
+        return refused
     if any(words in text for words in _NO_ROOM):
         import tempfile
 
@@ -54,4 +49,20 @@ def exhausted(error: BaseException) -> SdbError | None:
             f"the query needs more memory than it may have: {lines[0]}",
             hint="allow more with --memory, or ask for fewer groups, columns or rows at a time",
         )
+    return None
+
+
+def _refused(text: str, line: str) -> SdbError | None:
+    """Return the error for what statements themselves refuse as they run."""
+    if _BUCKETS in text:
+        hint = "ask for wider buckets, or for fewer times with WHERE"
+        return QueryError(text[text.index(_BUCKETS) :].splitlines()[0], hint=hint)
+    if TOO_LONG in text:
+        hint = "let REPEAT, LPAD, RPAD and REPLACE make shorter texts, of fewer rows"
+        return ExhaustedError(text[text.index(TOO_LONG) :].splitlines()[0], hint=hint)
+    if _ROWS in text:
+        hint = "write LIMIT 1, an aggregate such as MAX, or compare by IN or = ANY"
+        return QueryError("a sub-query that stands for one value has several rows", hint=hint)
+    if "Invalid Input Error" in text and any(words in text for words in _PATTERNS):
+        return QueryError(f"error parsing regexp: {line.partition(': ')[2]}")
     return None

@@ -34,6 +34,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "sdb_key_size": ([_TEXT], _INT),
     "sdb_ln1p": ([_DOUBLE], _DOUBLE),
     "sdb_lower": ([_TEXT], _TEXT),
+    "sdb_room": ([_INT], _BOOL),
     "sdb_shift": ([_INT, _INT, _TEXT], _INT),
     "sdb_subnet": ([_TEXT, _INT, _INT], _BOOL),
     "sdb_sum": (["DOUBLE[]"], _DOUBLE),
@@ -75,6 +76,10 @@ def _apply(name: str, *columns: pa.ChunkedArray) -> pa.Array:
 
         keys, requests = (column.to_pylist() for column in columns)
         return pa.array(list(map(schemakeys.under_schema, keys, requests)), pa.string())
+    if name == "sdb_room":
+        from sdb.query.duckdb_sql.functions.growth import room
+
+        return room(columns[0])
     return pa.array(_core.call_function(name, *(column.combine_chunks() for column in columns)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, NUMBER, STRING
+from sdb.query.duckdb_sql.functions import growth
 from sdb.query.duckdb_sql.values import quoting
 from sdb.query.duckdb_sql.values.lanes import Constant, Typed, Value
 from sdb.query.duckdb_sql.values.operators import boolean, string
@@ -86,8 +87,17 @@ def _regexp_extract(call: Arguments) -> Value:
 
 
 def _regexp_replace(call: Arguments) -> Value:
-    lanes = ", ".join(arg.lane("s") for arg in call.values)
-    return string(f"regexp_replace({lanes})", *call.values)
+    lanes = [arg.lane("s") for arg in call.values]
+    sql = f"regexp_replace({', '.join(lanes)})"
+    if call.is_wary:
+        sql = growth.regexp_replaced(lanes)
+    return string(sql, *call.values)
+
+
+def _replace(call: Arguments) -> Value:
+    lanes = [arg.lane("s") for arg in call.values]
+    sql = growth.replaced(*lanes) if call.is_wary else f"replace({', '.join(lanes)})"
+    return string(sql, *call.values)
 
 
 def _split_part(call: Arguments) -> Value:
@@ -138,7 +148,7 @@ FUNCTIONS: dict[str, Function] = {
     "LTRIM": _trim("ltrim"),
     "RTRIM": _trim("rtrim"),
     "SPLIT_PART": _split_part,
-    "REPLACE": _plain("replace({0}, {1}, {2})"),
+    "REPLACE": _replace,
     "STARTS_WITH": _test("starts_with({0}, {1})"),
     "ENDS_WITH": _test("suffix({0}, {1})"),
     "CONTAINS": _test("contains({0}, {1})"),

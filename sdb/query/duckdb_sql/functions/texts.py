@@ -10,6 +10,7 @@ import re
 
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LIST, MISSING, NUMBER, STRING, TIME
+from sdb.query.duckdb_sql.functions.growth import LONGEST
 from sdb.query.duckdb_sql.functions.strings import position
 from sdb.query.duckdb_sql.values import quoting
 from sdb.query.duckdb_sql.values.casts import cast
@@ -19,9 +20,6 @@ from sdb.query.duckdb_sql.values.operators import string
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.duckdb_sql.functions.arguments import Arguments, Function
-
-_LONGEST = 1 << 24
-"""Longest text that padding and repetition make, in characters; longer ones are MISSING."""
 
 _URL = (
     r"^([A-Za-z][A-Za-z0-9+.-]*)://(?:([^/?#@]*)@)?(\[[^\]]*\]|[^/?#:]*)(?::([0-9]+))?"
@@ -60,6 +58,11 @@ _TO_CHAR = {
 }
 _BRACES = re.compile(r"\{\{|\{[0-9]*(?::[^}]*?(?P<code>[A-Za-z%])?)?\}")
 _PERCENTS = re.compile(r"%%|%[-+ #0-9.]*(?P<code>[A-Za-z])")
+_SPECS = {
+    "FORMAT": re.compile(r"\{[^{}]*\{?"),
+    "PRINTF": re.compile(r"%[-+ #0-9.$]*\*?"),
+}
+_WIDEST = 10_000
 _NUMBERED = re.compile(r"\{[0-9]|%[0-9]+\$")
 _INTEGER_CODES = frozenset("dixXob")
 _NUMBER_CODES = frozenset("eEfFgGn")
@@ -111,7 +114,7 @@ def _side(name: str) -> Function:
 
     def function(call: Arguments) -> Value:
         text, count = call.values
-        bounded = f"least(greatest({position(count)}, -{_LONGEST}), {_LONGEST})"
+        bounded = f"least(greatest({position(count)}, -{LONGEST}), {LONGEST})"
         return Typed(STRING, f"{name}({text.lane('s')}, {bounded})", absent=MISSING)
 
     return function
@@ -122,7 +125,9 @@ def _pad(name: str) -> Function:
         text, length = call.values[0].lane("s"), position(call.values[1])
         fill = call.values[2].lane("s") if len(call.values) > 2 else "' '"  # noqa: PLR2004
         padded = f"{name}({text}, ({length})::INTEGER, {fill})"
-        fits = f"{length} BETWEEN 0 AND {_LONGEST} AND {fill} <> ''"
+        # A character has four bytes at most. The text is in it so that each row counts.
+        room = f"sdb_room(strlen({text}) + {length} * least(strlen({fill}), 4))"
+        fits = f"{length} BETWEEN 0 AND {LONGEST} AND {fill} <> '' AND {room}"
         return Typed(STRING, f"CASE WHEN {fits} THEN {padded} END", absent=MISSING)
 
     return function
@@ -130,7 +135,8 @@ def _pad(name: str) -> Function:
 
 def _repeat(call: Arguments) -> Value:
     text, count = call.values[0].lane("s"), position(call.values[1])
-    fits = f"{count} <= {_LONGEST} // greatest(strlen({text}), 1)"
+    length = f"least(greatest({count}, 0), {LONGEST + 1}) * strlen({text})"
+    fits = f"{count} <= {LONGEST} AND sdb_room({length})"
     return Typed(
         STRING, f"CASE WHEN {fits} THEN repeat({text}, greatest({count}, 0)) END", absent=MISSING
     )
@@ -172,6 +178,7 @@ def _formatted(name: str, placeholder: re.Pattern[str]) -> Function:
 
     def function(call: Arguments) -> Value:
         pattern = _pattern(call, 0)
+        _check_widths(call, pattern)
         codes = [
             match["code"] or ""
             for match in placeholder.finditer(pattern)
@@ -195,6 +202,17 @@ def _formatted(name: str, placeholder: re.Pattern[str]) -> Function:
         return Typed(STRING, f"CASE WHEN {complete} THEN {written} END", absent=MISSING)
 
     return function
+
+
+def _check_widths(call: Arguments, pattern: str) -> None:
+    """Refuse a format that makes long texts of short values, or takes widths from values."""
+    plain = pattern.replace("{{", "").replace("%%", "")
+    specs = _SPECS[call.node.name].findall(plain)
+    widths = [int(digits[:9]) for spec in specs for digits in re.findall("[0-9]+", spec)]
+    if max(widths, default=0) > _WIDEST:
+        raise rejected(f"{call.node.name} takes widths of at most {_WIDEST:,}", call.node)
+    if any(spec[1:].endswith(("{", "*")) for spec in specs):
+        raise rejected(f"{call.node.name} takes widths that are numbers", call.node)
 
 
 def _pattern(call: Arguments, index: int) -> str:
