@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from sdb.records import record
 from sdb.serve.access import TokenLimits
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 _LEAST_MEMORY = 256 << 20
 _LEAST_BODIES, _MOST_BODIES = 64 << 20, 256 << 20
-_CGROUP = "/sys/fs/cgroup/memory.max"
+_CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def _least(first: Any, second: Any) -> Any:  # noqa: ANN401 - numbers of the same type
@@ -25,13 +26,12 @@ def _least(first: Any, second: Any) -> Any:  # noqa: ANN401 - numbers of the sam
 
 def _memory_bytes() -> int:
     """Return the memory that this process may take: that of its container, or of the machine."""
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    try:
-        with open(_CGROUP) as file:  # noqa: PTH123 - a plain string
+    least = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for path in _CGROUPS:
+        with suppress(OSError), open(path) as file:  # noqa: PTH123 - a plain string
             text = file.read().strip()
-    except OSError:
-        return machine
-    return min(machine, int(text)) if text.isdigit() else machine
+            least = min(least, int(text)) if text.isdigit() else least
+    return least
 
 
 @record
@@ -59,6 +59,7 @@ class ServerSettings:
     rows: int = 10_000  # rows of an answer that is one JSON object, or a page
     answer_bytes: int | None = None  # of an answer
     max_age_seconds: int = 300  # the most that a request can ask caches for
+    pending_bytes: int | None = None  # of bodies that are held at the same time
     min_free_bytes: int = 256 << 20  # that the disk of the root must have for rows to come in
     grace_seconds: float = 30.0  # for which running requests may go on when the server ends
 
@@ -91,6 +92,8 @@ class ServerSettings:
     @property
     def body_bytes(self) -> int:
         """Memory of all bodies of requests together: at least that of the largest one."""
+        if self.pending_bytes is not None:
+            return self.pending_bytes
         return min(max(_memory_bytes() // 8, _LEAST_BODIES), _MOST_BODIES)
 
     @property

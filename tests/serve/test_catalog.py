@@ -540,6 +540,17 @@ def test_tables_have_descriptions(serve: Callable[..., Server], lake: Path) -> N
     assert {facts.name for facts in sdb.connect(server.url).tables()} == {"logs.app", "web.gha"}
 
 
+def test_changes_are_waited_for_from_now_on(server: Server, lake: Path) -> None:
+    begun = time.monotonic()
+    assert server.get("/v1/changes?wait=300ms&table=logs.app").json()["changes"] == []
+    assert time.monotonic() - begun >= 0.3
+    later = threading.Timer(0.5, sdb.connect(lake).append, ("logs.app", [{"n": 1}]))
+    later.start()
+    answer = server.get("/v1/changes?wait=50s&table=*.app").json()
+    later.join()
+    assert [(each["table"], each["version"]) for each in answer["changes"]] == [("logs.app", 2)]
+
+
 def test_names_with_dots_are_told_apart(
     serve: Callable[..., Server], lake: Path, run: Callable[..., Any], monkeypatch: Any
 ) -> None:

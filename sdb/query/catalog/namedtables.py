@@ -147,9 +147,11 @@ class NamedTables:
         except SdbError as error:
             raise self.within(error, name) from None
         paths = set() if handle is None else time_paths(handle)
-        if handle is None or handle.schema is None:
+        if handle is None or (schema := handle.schema) is None:
             return paths
-        return {(each.name,) for each in handle.schema.columns if each.path in paths}
+        from sdb.table.schema.columns import walk
+
+        return {names for names, path, _ in walk(schema.columns) if path in paths}
 
     def is_whole(self, name: TableName) -> bool:
         """Return whether all packfiles of what a name means were looked at."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from sdb.packfile.read.fields import Inventory
+    from sdb.packfile.read.fields import FieldDescription, Inventory
     from sdb.packfile.read.fieldstats import FieldStatistics, SeenValue
     from sdb.progress import Progress
     from sdb.query.catalog.catalog import Catalog
@@ -78,6 +78,25 @@ def described(table: ast.Table, catalog: Catalog) -> Execution:
         line = f"note: {', '.join(inventory.silent)} does not tell its fields"
         result.notes = lambda: [line]
     return result
+
+
+def named_fields(inventory: Inventory, schema: TableSchema | None) -> tuple[FieldDescription, ...]:
+    """Return the fields of a table under the names that queries have for them.
+
+    * ``schema``: The schema of the table; None: names are those of the rows.
+    """
+    from sdb.packfile.read.fields import FieldDescription
+    from sdb.table.schema.columns import ITEMS, walk
+
+    if schema is None:
+        return inventory.fields
+    known = {field.path: field for field in inventory.fields}
+    none = FieldDescription((), (), 0 if inventory.complete else None)
+    return tuple(
+        FieldDescription(names, field.types, field.rows)
+        for names, path, _ in walk(schema.columns)
+        for field in [known.get(tuple([None if step == ITEMS else step for step in path]), none)]
+    )
 
 
 def _of_schema(schema: TableSchema, inventory: Inventory) -> tuple[tuple[Any, ...], ...]:

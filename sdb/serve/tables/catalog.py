@@ -171,6 +171,7 @@ class TableResources:
         def listed(handle: TableHandle) -> dict[str, object]:
             from sdb.packfile.read.fields import inventory
             from sdb.query.catalog.storedtable import TableSource
+            from sdb.query.exec.described import named_fields
 
             handle = pinned(handle, cursor)
             source = TableSource(handle)
@@ -178,9 +179,10 @@ class TableResources:
                 inventoried = inventory(source.trailers())
             finally:
                 source.close()
+            every = named_fields(inventoried, handle.schema)
             fields = [
                 {"path": list(field.path), "types": list(field.types), "rows": field.rows}
-                for field in inventoried.fields[start : start + asked.limit]
+                for field in every[start : start + asked.limit]
             ]
             more = start + asked.limit
             return {
@@ -188,11 +190,7 @@ class TableResources:
                 "rows": inventoried.rows,
                 "complete": inventoried.complete,
                 "fields": fields,
-                **(
-                    {"next": next_link(request, more, handle)}
-                    if len(inventoried.fields) > more
-                    else {}
-                ),
+                **({"next": next_link(request, more, handle)} if len(every) > more else {}),
             }
 
         return await self._of_table(request, listed)

@@ -125,7 +125,7 @@ class ChangeResources:
             handles = await self._in_thread(self._handles, asked.table, known or {}, rights)
             versions = {name: version_of(handle) for name, handle in handles.items()}
             if known is None:  # the client begins now
-                return self._answer(request, [], versions, is_complete=True)
+                known = versions
             if any(versions[name] > known.get(name, 0) for name in versions):
                 response: Response = await self._in_thread(self._listed, request, handles, known)
                 return response
@@ -168,12 +168,13 @@ class ChangeResources:
             plain.append(keys.name)
         if patterns and len(plain) == len(patterns):
             return plain
+        meant = [each if "." in each else f"{each}.*" for each in patterns]
         return [
             joined(database, table)
             for database in self._root.databases()
             for table in self._root.tables(database)
             if rights.reads(database, table)
-            and (not patterns or any(is_meant(each, database, table) for each in patterns))
+            and (not patterns or any(is_meant(each, database, table) for each in meant))
         ]
 
     def _listed(

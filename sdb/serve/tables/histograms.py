@@ -11,6 +11,7 @@ from sdb.serve.queries import Body, made
 from sdb.serve.tables.conditions import condition, field, quoted, table_text, text_literal
 from sdb.serve.tables.layout import path_of_time
 from sdb.serve.tables.opening import named, opened, version_text
+from sdb.table.schema.names import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Histograms:
             handle, at = self._opened(request)
             path = path_of_time(handle, asked.time_field)
             step = _step(asked.step, *_range(handle, path, since, until))
-            time = quoted(path)
+            time = quoted(path if handle.schema is None else names_of(handle.schema, path))
             bucket = f"DATE_BIN('{step} second', {time})"
             by = field(asked.by, "by") if asked.by else ""
             items, keys = [f'{bucket} AS "time"'], ['"time"']
@@ -190,10 +191,11 @@ def _first(handle: TableHandle) -> dict[str, str]:
     """Return fields that may have few values: the first with texts, booleans or integers."""
     from sdb.packfile.read.fields import inventory
     from sdb.query.catalog.storedtable import TableSource
+    from sdb.query.exec.described import named_fields
 
     source = TableSource(handle)
     try:
-        listed = inventory(source.trailers()).fields
+        listed = named_fields(inventory(source.trailers()), handle.schema)
     finally:
         source.close()
     fields = {}

@@ -16,6 +16,7 @@ from sdb.serve.tables.opening import index_tag, version_text
 from sdb.serve.tables.paging import cursor_of, next_link, pinned, start_of
 from sdb.table.catalog.handle import time_path
 from sdb.table.packfiles.lazy import TablePackfile
+from sdb.table.schema.names import stored_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ def _path(handle: TableHandle, field: str) -> Path | None:
     if not field:
         return time_path(handle)
     path = tuple(field.split("."))
+    if handle.schema is not None:
+        path = stored_path(handle.schema, path)
     known = set(handle.index.indirect.indices)
     for descriptor in handle.index.inline:
         known.update(descriptor.trailer.sparse.indices)

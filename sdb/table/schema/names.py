@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import UsageError
-from sdb.table.schema.columns import shown
+from sdb.table.schema.columns import shown, walk
 from sdb.table.schema.types import VARIANT, ListType, MapType, StructType
 
 TYPE_CHECKING = False
@@ -58,6 +58,11 @@ def stored_path(schema: TableSchema, names: Path) -> Path:
                 raise UsageError(f"the column {shown(names[: at + 1])} is {column.type}")
             return (*path, *rest)
     return path
+
+
+def names_of(schema: TableSchema, path: Path) -> Path:
+    """Return the names of the column whose values lie at a path; the path itself if none do."""
+    return next((names for names, its_path, _ in walk(schema.columns) if its_path == path), path)
 
 
 def named(columns: Sequence[TableColumn], name: str) -> TableColumn | None:

@@ -85,6 +85,15 @@ def command(
         str,
         Option("--max-age", metavar="TIME", help="How long a request may let caches keep answers."),
     ] = "5m",
+    max_pending: Annotated[
+        str | None,
+        Option(
+            "--max-pending",
+            metavar="SIZE",
+            help="How much memory the bodies of requests hold together.",
+            bounds=bounds.PENDING,
+        ),
+    ] = None,
     min_free: Annotated[
         str,
         Option(
@@ -136,6 +145,7 @@ def command(
         scan_bytes=None if max_scan is None else bounds.SCAN.read(max_scan),
         rows=bounds.ANSWER_ROWS.check(max_rows),
         answer_bytes=None if max_bytes is None else bounds.ANSWER.read(max_bytes),
+        pending_bytes=None if max_pending is None else bounds.PENDING.read(max_pending),
         min_free_bytes=bounds.FREE.read(min_free),
         max_age_seconds=int(durations.seconds(max_age, bare=True)),
     )
