@@ -15,6 +15,7 @@ import os
 import stat
 
 from sdb import notes
+from sdb.cli import indexkey
 from sdb.cli.settings import (
     FORMAT,
     FORMATS,
@@ -97,6 +98,7 @@ def apply() -> None:
         A file cannot be read or understood.
     """
     tell_root()
+    indexkey.apply()
     for known in read().values.values():
         variable = known.setting.variable
         if os.environ.get(variable):

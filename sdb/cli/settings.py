@@ -29,7 +29,8 @@ def adopt_root() -> None:
 
 def are_there() -> bool:
     """Return whether there is a file of settings."""
-    return bool(project_file()) or os.path.exists(user_file())
+    own = user_file(), index_key_file()
+    return any(os.path.exists(path) for path in own) or bool(project_file())
 
 
 def tell_root(**texts: str) -> None:
@@ -75,6 +76,11 @@ def terminal_format() -> str | None:
 def user_file() -> str:
     """Return the path of the user's own file, which need not be there."""
     return f"{xdg('XDG_CONFIG_HOME', '.config')}/sdb/config.toml"
+
+
+def index_key_file() -> str:
+    """Return the path of the user's key for tables on S3, which need not be there."""
+    return f"{xdg('XDG_CONFIG_HOME', '.config')}/sdb/index-key"
 
 
 def xdg(variable: str, folder: str) -> str:

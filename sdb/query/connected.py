@@ -171,7 +171,7 @@ class Connection:
 
         if not isinstance(definition, Definition):
             patterns = [definition] if isinstance(definition, str) else definition
-            definition = definition_of(patterns, is_remote=self._root.store.is_remote)
+            definition = definition_of(patterns, self._root)
         root = self._root.allowing(allow_inputs)
         stored = create_table(root, *_split(name), definition, overwrite=overwrite)
         warn_of_flaw(root, TableKeys(*_split(name)), stored)

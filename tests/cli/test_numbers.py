@@ -62,7 +62,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sdb.pack([folder / "events.json"], folder / "events.zion")
     (folder / "lake").mkdir()
     root = table_root(folder / "lake")
-    create_table(root, "web", "gha", definition_of(["file://none/*.json"], is_remote=False))
+    create_table(root, "web", "gha", definition_of(["file://none/*.json"]))
     insert(root, "web", "gha", [folder / "events.json"])
     return folder
 

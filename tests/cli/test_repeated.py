@@ -98,3 +98,16 @@ def test_python(tmp_path: Path) -> None:
         sdb.append(path, source)
     result = sdb.append(path, source, skip_known=True)
     assert (result.rows_added, result.rows_total, result.skipped) == (0, 2, (str(source),))
+
+
+@pytest.mark.parametrize("words", [["a.zion"], ["*.zion"], ["b.json", "link.zion"], ["-"]])
+def test_a_packfile_is_not_appended_to_itself(run: Any, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "b.json").write_text('{"b":1}\n')
+    run("pack", "-o", "a.zion", "b.json")
+    (tmp_path / "link.zion").symlink_to("a.zion")
+    before = (tmp_path / "a.zion").read_bytes()
+    with (tmp_path / "a.zion").open("rb") as source:
+        result = run("append", "a.zion", *words, **({"stdin": source} if words == ["-"] else {}))
+    assert result.returncode == 2
+    assert b"a.zion is the packfile that rows are appended to, and an input, too" in result.stderr
+    assert (tmp_path / "a.zion").read_bytes() == before

@@ -307,3 +307,28 @@ def test_logging(project: Path, events: Path) -> None:
     assert (done.returncode, "'loud'" in done.stderr) == (2, True)
     made = sdb(project, "pack", "-o", "x.zion", "--", "-vv")
     assert (made.returncode, "-vv" in made.stderr) == (3, True)  # a name behind --
+
+
+def test_a_key_for_tables_on_s3_is_made_once(project: Path) -> None:
+    create = "create", "--root", "s3://nobodys-bucket/lake", "web.a", "--input", "in/*.json"
+    done = sdb(project, *create)
+    assert done.returncode == 2
+    assert "there is no key to sign the index with" in done.stderr
+    assert "sdb config set index-key --new makes one" in done.stderr
+    made = sdb(project, "config", "set", "index-key", "--new")
+    path = project.parent / ".config/sdb/index-key"
+    assert (made.returncode, made.stderr) == (0, "")
+    assert f"export SNELLER_INDEX_KEY=$(cat {path})" in made.stdout
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    key = path.read_text().strip()
+    assert key not in made.stdout
+    again = sdb(project, "config", "set", "index-key", "--new")
+    assert (again.returncode, path.read_text().strip()) == (4, key)
+    assert f"key of tables on S3: {path}" in sdb(project, "config").stdout
+    shown = sdb(project, "show-config", "--reveal", "--root", "s3://nobodys-bucket/lake")
+    assert key in shown.stdout + shown.stderr
+    path.chmod(0o644)
+    done = sdb(project, *create)
+    assert done.returncode == 2
+    assert f"{path} is not read: others may read" in done.stderr
+    assert sdb(project, "config", "set", "index-key").returncode == 2

@@ -51,7 +51,7 @@ def lake(tmp_path: Path) -> Path:
     (tmp_path / "definition.json").write_text('{"input": [{"pattern": "file://in/*.json"}]}')
     (tmp_path / "lake/in").mkdir(parents=True)
     root = table_root(tmp_path / "lake")
-    create_table(root, "web", "gha", definition_of(["file://in/*.json"], is_remote=False))
+    create_table(root, "web", "gha", definition_of(["file://in/*.json"]))
     tables = sdb.connect(tmp_path / "lake")
     for number in range(2):
         tables.append("web.gha", [{"id": number}])

@@ -3,6 +3,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+import sdb
+from sdb.errors import CorruptError
+from tests.cli.conftest import SAMPLE
 from tests.unit.test_reader import make, rows
 
 if TYPE_CHECKING:
@@ -77,3 +82,16 @@ def test_a_time_needs_a_field(run: Any, tmp_path: Path) -> None:
         assert done.returncode == 2
         assert message in done.stderr
         assert b"--time-field" in done.stderr
+
+
+def test_a_packfile_without_its_end_is_called_that(tmp_path: Path) -> None:
+    path = tmp_path / "a.zion"
+    sdb.pack([SAMPLE], path)
+    whole = path.read_bytes()
+    for size in (0, 3, 4, 5, 1000, len(whole) // 2):
+        path.write_bytes(whole[:size])
+        with pytest.raises(CorruptError) as caught:
+            sdb.open(path)
+        text = str(caught.value)
+        assert "not a packfile, or its end is missing: " in text, (size, text)
+        assert caught.value.hint == "is it a packfile, and complete?"

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from sdb import instants, ion
 from sdb.errors import InputError, SdbError, UsageError
 from sdb.formats import of_name
+from sdb.table.catalog.root import table_root
 from sdb.table.definition import rawjson
+from sdb.table.definition.create import definition_of
 from sdb.table.definition.definition import Definition, VersionPolicy
 from sdb.table.definition.partition import PartitionField, flaw_of_segment, partition_of, typed
 from sdb.table.definition.timespan import CalendarSpan
@@ -326,3 +328,18 @@ def test_a_description_is_kept_and_makes_no_other_table() -> None:
     for wrong in ("1", "[]", "{}"):
         with pytest.raises(InputError, match="description"):
             Definition.parse(f'{{"description": {wrong}}}')
+
+
+@pytest.mark.parametrize(
+    ("text", "local", "remote"),
+    [
+        ("in/*.json", "file://in/*.json", "s3://b/lake/in/*.json"),
+        ("./in/*.json", "file://in/*.json", "s3://b/lake/in/*.json"),
+        ("delta:t", "delta+file://t", "delta+s3://b/lake/t"),
+        ("s3://o/in/*.json", "s3://o/in/*.json", "s3://o/in/*.json"),
+    ],
+)
+def test_patterns_without_a_scheme_start_at_the_root(text: str, local: str, remote: str) -> None:
+    for location, expected in (("lake", local), ("s3://b/lake", remote), ("s3://b/lake/", remote)):
+        made = definition_of([text], table_root(location))
+        assert [rule.pattern for rule in made.inputs] == [expected]

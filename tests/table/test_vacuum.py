@@ -28,7 +28,7 @@ DAY_SECONDS = 86_400
 def db(tmp_path: Path) -> Connection:
     """Make a table that keeps two versions, and has four."""
     connection = sdb.connect(tmp_path / "lake")
-    inputs = definition_of(["in/*.json"], is_remote=False)
+    inputs = definition_of(["in/*.json"])
     create_table(connection.root, "d", "t", replace(inputs, versions=VersionPolicy(keep_last=2)))
     connection.append("d.t", [{"n": n} for n in range(10)])
     connection.execute("DELETE FROM d.t WHERE n = 3")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.lazybytes import LazyBytes
     from sdb.store.base import Reader
 
+_NOT_ONE = "not a packfile, or its end is missing"
+
 
 def read_trailer(reader: Reader, path: str) -> Trailer:
     """Find, read and check the trailer of an open file.
@@ -31,14 +33,16 @@ def read_trailer(reader: Reader, path: str) -> Trailer:
     size = reader.size_bytes
     try:
         if size <= LENGTH_BYTES:
-            raise CorruptError(f"size {size} too small to possibly be valid")  # noqa: TRY301
+            raise CorruptError(f"{_NOT_ONE}: it has {size:,} bytes")  # noqa: TRY301
         tail = reader.read(max(0, size - TAIL_BYTES), size)
         length = int.from_bytes(tail[-LENGTH_BYTES:], "little")
         whole = length + LENGTH_BYTES
         if whole > size:
-            raise CorruptError(f"a length of {length:,} bytes in a file of {size:,}")  # noqa: TRY301
+            raise CorruptError(  # noqa: TRY301
+                f"{_NOT_ONE}: the trailer would be longer than the file"
+            )
         if length > MAX_TRAILER_BYTES:
-            raise CorruptError(f"a length of {length:,} bytes is too large")  # noqa: TRY301
+            raise CorruptError(f"{_NOT_ONE}: the trailer would be too long")  # noqa: TRY301
         trailer = _decoded(reader, length, tail[:-LENGTH_BYTES]).check(size - whole)
     except UnsupportedError as error:
         raise error.within(path, path=path) from None

@@ -28,7 +28,7 @@ from sdb.packfile.write.resume import AppendRequest, Counted, RejectedOnce, fini
 from sdb.progress import silent
 from sdb.records import replace
 from sdb.retry import Backoff
-from sdb.store.aliasing import check_apart
+from sdb.store.aliasing import check_apart, same
 from sdb.store.url import create_from_prefix, locked, open_read, store_of
 
 TYPE_CHECKING = False
@@ -171,6 +171,12 @@ def append(  # noqa: PLR0913 - the command's options, by name
     named = normalize_inputs(inputs, nulls)
     if not named:
         raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")
+    if any(same(packfile, 0 if source == "-" else source) for source in locations(named)):
+        raise UsageError(
+            f"{text_of(packfile)} is the packfile that rows are appended to, and an input, too",
+            path=text_of(packfile),
+            hint="its rows would be in it twice; leave it out of the inputs",
+        )
     is_missing = create and store_of(packfile).version(packfile) is None
     if is_missing and output is not None:
         raise UsageError(

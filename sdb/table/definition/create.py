@@ -5,9 +5,10 @@ from __future__ import annotations
 from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
 from sdb.lake.names import is_lake_input, lake_name
 from sdb.records import replace
+from sdb.store.base import child
 from sdb.table.catalog.handle import find_table
 from sdb.table.commit.change import TableChange
-from sdb.table.commit.commit import commit
+from sdb.table.commit.commit import check_writable, commit
 from sdb.table.commit.naming import claim_name
 from sdb.table.commit.objects import put_new
 from sdb.table.commit.schemas import change_schema
@@ -52,7 +53,7 @@ def create_table(
     Raises
     ------
     UsageError
-        The definition is invalid; the message has all reasons.
+        The definition is invalid; the message has all reasons. Or the root has no key to sign with.
     OutsideError
         A pattern leads out of the root; see :mod:`sdb.table.inputs.places`.
     ExistsError
@@ -61,6 +62,7 @@ def create_table(
     ConflictError
         Another program has replaced it since it was read.
     """
+    check_writable(root)  # else the first rows would be refused
     keys = TableKeys(database, table)
     if definition.versions is None:
         definition = replace(definition, versions=NEW_TABLES)
@@ -145,14 +147,16 @@ def _make_anew(root: TableRoot, keys: TableKeys, *, overwrite: bool) -> None:
     commit(root, keys, plan)
 
 
-def definition_of(patterns: Iterable[str], *, is_remote: bool) -> Definition:
+def definition_of(patterns: Iterable[str], root: TableRoot | None = None) -> Definition:
     """Return the definition of a table that takes whatever patterns find.
 
-    * ``patterns``: Patterns of inputs. On a local root ``file://`` may be left out. If they have
+    * ``patterns``: Patterns of inputs. Without a scheme they start at the root. If they have
       folders such as ``day=*`` these are fields of the rows.
-    * ``is_remote``: Whether the root is an S3 bucket.
+    * ``root``: The root, if it may be on S3.
     """
-    rules = [InputRule(_pattern_of(pattern, is_remote=is_remote)) for pattern in patterns]
+    is_remote = root is not None and root.store.is_remote
+    above = child(root.location, "") if root is not None and is_remote else _LOCAL
+    rules = [InputRule(_pattern_of(pattern, above)) for pattern in patterns]
     from sdb.packfile.inputs.folders import has_folder_fields
 
     is_hive = any(
@@ -161,13 +165,17 @@ def definition_of(patterns: Iterable[str], *, is_remote: bool) -> Definition:
     return Definition(tuple(rules), hive=is_hive)
 
 
-def _pattern_of(text: str, *, is_remote: bool) -> str:
-    """Return a pattern with its scheme."""
+def _pattern_of(text: str, above: str) -> str:
+    """Return a pattern with its scheme.
+
+    * ``above``: What stands in front of one that starts at the root.
+    """
     name = lake_name(text)
     if name is not None and not is_lake_input(text):  # delta:PATH, as queries have it
         if name.version is not None:
             message = f"{text}: a table takes all versions of a {name.kind.title()} table"
             raise UsageError(message, expected=f"{name.kind}:{name.location}")
-        scheme = "" if "://" in name.location else _LOCAL
+        scheme = "" if "://" in name.location else above
         return f"{name.kind}+{scheme}{name.location.removeprefix('./')}"
-    return text if is_remote or "://" in text else f"{_LOCAL}{text.removeprefix('./')}"
+    is_whole = "://" in text or (above != _LOCAL and text.startswith("/"))
+    return text if is_whole else f"{above}{text.removeprefix('./')}"

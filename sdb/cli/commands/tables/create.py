@@ -77,7 +77,7 @@ def command(
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
     if definition is None:
-        chosen = definition_of(patterns or [], is_remote=location.store.is_remote)
+        chosen = definition_of(patterns or [], location)
     else:
         try:
             chosen = Definition.parse((content(definition) or b"").decode())

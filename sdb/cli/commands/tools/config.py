@@ -5,17 +5,29 @@ from __future__ import annotations
 import os
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Root
-from sdb.cli.parameters import Context
+from sdb.cli.options import AsJson, NextWord, Root
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.settings import index_key_file
+from sdb.errors import UsageError
+from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.cli.settingfiles import Files, Known
 
-EXAMPLES = ("sdb config", "sdb config --json", "sdb config --root lake")
+EXAMPLES = ("sdb config", "sdb config --json", "sdb config set index-key --new")
 
 
-def command(context: Context, root: Root = None, as_json: AsJson = False) -> None:
+def command(
+    context: Context,
+    action: Annotated[
+        str, Argument(metavar="[set index-key]", help="Make the key of tables on S3, with --new.")
+    ] = "show",
+    name: NextWord = None,
+    new: Annotated[bool, Option("--new", help="Make a key by chance.")] = False,
+    root: Root = None,
+    as_json: AsJson = False,
+) -> None:
     """Show the settings, their values, and where each is from.
 
     Flags come first, then the environment, sdb.toml in this folder or above, and the user's
@@ -24,6 +36,11 @@ def command(context: Context, root: Root = None, as_json: AsJson = False) -> Non
     from sdb.cli.settingfiles import all_known
     from sdb.cli.settings import ROOT
 
+    if (action, name, new) == ("set", "index-key", True):
+        _make_key()
+        return
+    if (action, name, new) != ("show", None, False):
+        raise UsageError("config shows settings, or makes a key", hint=EXAMPLES[-1])
     before = context.root if context.root != os.environ.get(ROOT) else None
     settings, files = all_known(root or before)
     if as_json:
@@ -31,6 +48,15 @@ def command(context: Context, root: Root = None, as_json: AsJson = False) -> Non
         return
     for line in _lines(settings, files):
         output.say(output.plain(line))
+
+
+def _make_key() -> None:
+    from sdb.cli.indexkey import make
+    from sdb.table.format.signature import VARIABLE
+
+    path = make()
+    output.say(f"a new key for tables on S3 is in {path}: keep a copy where you keep passwords")
+    output.say(f"other programs and machines need it: export {VARIABLE}=$(cat {path})")
 
 
 def _lines(settings: list[Known], files: Files) -> list[str]:
@@ -45,6 +71,8 @@ def _lines(settings: list[Known], files: Files) -> list[str]:
         if entry.refusal
     ]
     there = "" if os.path.exists(files.user) else " (not there)"  # noqa: PTH110 - as in settings
+    if os.path.exists(index_key_file()):  # noqa: PTH110
+        lines.append(f"key of tables on S3: {index_key_file()}")
     project = files.project or "no sdb.toml in this folder or above"
     return [*lines, f"project: {project}", f"user:    {files.user}{there}"]
 
