@@ -196,3 +196,20 @@ def test_the_default_policy_is_that_of_new_tables(tmp_path: Path) -> None:
     db.create("d.t", "file://in/*.json")
     db.append("d.t", [{"n": 1}])
     assert db.execute("VACUUM d.t")[0].effects[0].as_dict()["versions_kept"] == 1
+
+
+def test_a_database_comes_with_its_first_table_and_is_vacuumed_table_by_table(
+    db: Connection,
+) -> None:
+    (made,) = db.execute("CREATE SCHEMA IF NOT EXISTS e")
+    assert not made.is_new
+    with pytest.raises(errors.NotFoundError, match="there is no table in e"):
+        db.execute("VACUUM DATABASE e")
+    inputs = definition_of(["in/*.json"], is_remote=False)
+    create_table(db.root, "d", "u", replace(inputs, versions=VersionPolicy(keep_last=2)))
+    db.append("d.u", [{"n": 1}])
+    db.execute("CREATE TABLE d.gone; DROP TABLE d.gone")
+    assert [each.table for each in db.execute("VACUUM DATABASE d")] == ["d.t", "d.u"]
+    with pytest.raises(errors.UnsupportedError, match="transaction of its own"):
+        db.execute("BEGIN; CREATE SCHEMA e; DELETE FROM d.t; COMMIT")
+    assert numbers(db)

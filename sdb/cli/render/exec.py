@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _DONE = {
     "insert": ("rows_inserted", "inserted {} into {}"),
     "create": ("rows_inserted", "made {1} with {0}"),
+    "create_database": ("rows_inserted", "{1} comes with its first table"),
     "update": ("rows_updated", "updated {} of {}"),
     "delete": ("rows_deleted", "deleted {} of {}"),
     "truncate": ("rows_deleted", "deleted {}, all of {}"),

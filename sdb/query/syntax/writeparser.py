@@ -252,11 +252,17 @@ class WriteParser(Parser):
         return kind(self._written(), span=(start, self.last.stop))
 
     def _vacuum(self, start: int) -> writes.Vacuum:
-        table = self._written()
+        is_whole = self.at_word("DATABASE", "SCHEMA") and self.ahead() == "ID"
+        table = self._database() if is_whole else self._written()
         is_dry = self.skip_word("DRY")
         if is_dry:
             self.expect_word("RUN")
         return writes.Vacuum(table, is_dry, span=(start, self.last.stop))
+
+    def _database(self) -> writes.WrittenTable:
+        """Parse the word for a database and its name: a table of no name stands for it."""
+        start = self.advance().start
+        return writes.WrittenTable(self.name(), "", span=(start, self.last.stop))
 
     def _alter(self, start: int) -> writes.AlterTable:
         from sdb.query.syntax.clauses.columnactions import column_action
@@ -285,7 +291,14 @@ class WriteParser(Parser):
         described = writes.DescribedColumn(path, text, span=(begin, self.last.stop))
         return writes.AlterTable(table, (described,), span=(start, self.last.stop))
 
-    def _create(self, start: int) -> writes.CreateTable | writes.CreateView:
+    def _create(self, start: int) -> writes.CreateTable | writes.CreateView | writes.CreateDatabase:
+        if self.at_word("DATABASE", "SCHEMA"):
+            self.advance()
+            if self.skip_word("IF"):
+                self.expect("NOT")
+                self.expect("EXISTS")
+            table = writes.WrittenTable(self.name(), "", span=(start, self.last.stop))
+            return writes.CreateDatabase(table, span=table.span)
         or_replace = bool(self.accept("OR"))
         if or_replace:
             self.expect_word("REPLACE")

@@ -138,8 +138,15 @@ class UndropView(Node):
 class Vacuum(Node):
     """``VACUUM table [DRY RUN]``."""
 
-    table: WrittenTable
+    table: WrittenTable  # one of no name: each table of the database
     is_dry: bool
+
+
+@record
+class CreateDatabase(Node):
+    """``CREATE SCHEMA [IF NOT EXISTS] db``: nothing, for a database comes with its first table."""
+
+    table: WrittenTable  # that of no name
 
 
 @record
@@ -265,6 +272,7 @@ class Control(Node):
 Write = (
     InsertValues
     | InsertQuery
+    | CreateDatabase
     | CreateTable
     | Update
     | Delete
@@ -296,6 +304,7 @@ __all__ = [
     "Assignment",
     "ColumnAction",
     "Control",
+    "CreateDatabase",
     "CreateTable",
     "CreateView",
     "Delete",

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import cast
 
 from sdb import bounds
-from sdb.errors import QueryError, UsageError
+from sdb.errors import NotFoundError, QueryError, UsageError
 from sdb.progress import silent
 from sdb.query.analyze import dialects
 from sdb.query.analyze.params import bind
@@ -17,6 +17,7 @@ from sdb.query.syntax.writeparser import parse_write
 from sdb.query.writes.targettable import tables_of
 from sdb.query.writes.transaction import Executed, Transaction, carried_out
 from sdb.records import replace
+from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.root import TableRoot, table_root
 
 TYPE_CHECKING = False
@@ -122,7 +123,7 @@ def execute(  # noqa: PLR0913 - the command's options, by name
             progress=progress,
             follow=follow,
         )
-        for group in groups(bound_statements(text, params or {}))
+        for group in groups(_of_each_table(bound_statements(text, params or {}), tables_root))
     ]
     if txn_id and len(transactions) > 1:
         raise UsageError(
@@ -231,6 +232,32 @@ def unconditional(
             if state is not None and state.rows != 0:
                 whole.append((word, table.name, state.rows))
     return whole
+
+
+def _of_each_table(
+    statements: Sequence[writes.WriteStatement], root: TableRoot
+) -> list[writes.WriteStatement]:
+    """Return statements with VACUUM of each table in the place of that of a database."""
+    out: list[writes.WriteStatement] = []
+    for statement in statements:
+        write = statement.write
+        if not isinstance(write, writes.Vacuum) or write.table.table:
+            out.append(statement)
+            continue
+        database = write.table.database
+        names = [name for name in root.tables(database) if _is_there(root, database, name)]
+        if not names:
+            hint = "sdb tables lists them"
+            raise NotFoundError(f"there is no table in {database} below {root.location}", hint=hint)
+        for name in names:
+            table = replace(write.table, table=name)
+            out.append(replace(statement, write=replace(write, table=table)))
+    return out
+
+
+def _is_there(root: TableRoot, database: str, table: str) -> bool:
+    handle = find_table(root, database, table)
+    return handle is not None and not handle.is_dropped
 
 
 def groups(statements: Sequence[writes.WriteStatement]) -> list[list[writes.WriteStatement]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from sdb.errors import ConflictError, SdbError, UnsupportedError
+from sdb.errors import ConflictError, SdbError, UnsupportedError, UsageError
 from sdb.log import Logger
 from sdb.progress import silent
 from sdb.query.syntax import writes
@@ -43,7 +43,7 @@ from sdb.table.commit.commit import (
 from sdb.table.commit.coordinator import TransactionAbortedError
 from sdb.table.commit.environment import REAL, Environment
 from sdb.table.commit.twophase import TablePart, commit_together
-from sdb.table.format.keys import check_id, commit_on, new_uid, own_key
+from sdb.table.format.keys import check_id, commit_on, flaw_of_name, new_uid, own_key
 from sdb.table.format.versionref import MAIN
 
 TYPE_CHECKING = False
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 _log = Logger("sdb.query.writes")
 _LONGEST_PAUSE_SECONDS = 1.0
+_Alone = writes.CreateDatabase | writes.UndropTable | writes.Vacuum
 _WHOLE = {writes.CreateTable, writes.DropTable}
 """Statements that make a version even where no packfile comes or goes."""
 
@@ -153,7 +154,7 @@ def carried_out(transaction: Transaction) -> Executed:
         See :func:`sdb.table.commit.commit.commit`.
     """
     for statement in transaction.statements:
-        if isinstance(statement.write, writes.UndropTable | writes.Vacuum):
+        if isinstance(statement.write, _Alone):
             return _alone(transaction, statement.write)
         if isinstance(statement.write, writes.CreateView | writes.DropView | writes.UndropView):
             from sdb.query.writes.viewchanges import changed
@@ -189,8 +190,22 @@ def carried_out(transaction: Transaction) -> Executed:
             backoff.pause()
 
 
-def _alone(transaction: Transaction, write: writes.UndropTable | writes.Vacuum) -> Executed:
+def _database_made(transaction: Transaction, write: writes.CreateDatabase) -> Executed:
+    """Do nothing: a database comes with its first table."""
+    if len(transaction.statements) > 1:
+        raise UnsupportedError("CREATE SCHEMA is a transaction of its own")
+    name = write.table.database
+    if flaw := flaw_of_name(name):
+        raise UsageError(f"{name!r} names no database: {flaw}")
+    return Executed((Effect("create_database", name),), name, 0, "", is_new=False)
+
+
+def _alone(transaction: Transaction, write: _Alone) -> Executed:
     """Bring a table back, or tidy it up: what is about its versions, and no transaction."""
+    if isinstance(write, writes.CreateDatabase):
+        return _database_made(transaction, write)
+    if not write.table.table:
+        raise UnsupportedError("VACUUM DATABASE goes over the tables one by one: vacuum each")
     word = "VACUUM" if isinstance(write, writes.Vacuum) else "UNDROP TABLE"
     if len(transaction.statements) > 1 or transaction.txn_id:
         raise UnsupportedError(f"{word} is a transaction of its own, without an ID")
