@@ -205,8 +205,8 @@ def test_what_is_written_is_read_again(test: str) -> None:
     [
         ("(id, n)", "a row of values is compared with others"),
         ("(id, n) IN ((1, 2), (3))", "a row of 2 values is compared with 1"),
-        ("(id, n) IN (SELECT 1)", "IN sub-query should have 2 columns; have 4"),
-        ("(id, n) IN (SELECT * FROM 'plain.zion')", "IN sub-query should have 2 columns; have 1"),
+        ("(id, n) IN (SELECT 1)", "IN sub-query should have 2 columns; have 1"),
+        ("(id, n) IN (SELECT * FROM 'plain.zion')", "IN sub-query should have 2 columns; have 4"),
         ("n > ANY(SELECT 1, 2)", "ANY sub-query should have 1 column; have 2"),
         ("n LIKE ANY (1)", "a text in single quotes is expected"),
         ("s SIMILAR TO $x", "SIMILAR TO takes a constant text"),
