@@ -106,9 +106,12 @@ def test_an_insert_takes_few_requests(bucket: S3Backend, requests: Requests) -> 
 def test_without_a_key_nothing_is_written_to_s3(
     bucket: S3Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    sdb.connect(bucket.root).create("d.t", "in/*.json")
     monkeypatch.delenv("SNELLER_INDEX_KEY")
     db = sdb.connect(bucket.root)
-    db.create("d.t", f"{bucket.root}/in/*.json")
+    with pytest.raises(UsageError, match="no key to sign"):
+        db.create("d.u", "in/*.json")
+    assert [name for name in bucket.names() if "/u/" in name] == []
     with pytest.raises(UsageError, match="no key to sign"):
         db.append("d.t", [{"a": 1}])
     with pytest.raises(UsageError, match="no key to sign"):
