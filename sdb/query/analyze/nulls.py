@@ -5,13 +5,15 @@ from __future__ import annotations
 from sdb.query.analyze.signatures import CASTS, FUNCTIONS
 from sdb.query.analyze.types import NULL
 from sdb.query.syntax import ast
+from sdb.query.syntax.operators import NULL_SAFE
 from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LOGICAL = frozenset({"AND", "OR"})
+_NO_NULLS = frozenset({"AND", "OR", *NULL_SAFE})
+"""Operators to which NULL is a value as any."""
 _EXTREMES = frozenset({"LEAST", "GREATEST"})
 
 
@@ -20,7 +22,7 @@ def folded(node: ast.Node) -> ast.Expr | None:  # noqa: PLR0911 - a table
     match node:
         case ast.Unary(op, operand) if op != "NOT" and _is_null(operand):
             return operand
-        case ast.Binary(op, left, right) if op not in _LOGICAL and _any([left, right]):
+        case ast.Binary(op, left, right) if op not in _NO_NULLS and _any([left, right]):
             is_empty = op not in {"=", "<>"} or _never_null(left, right)
             return ast.Literal(None, span=node.span) if is_empty else None
         case ast.Between(operand, low, high) if _any([operand, low, high]):

@@ -31,6 +31,7 @@ from sdb.query.analyze.types import (
 )
 from sdb.query.syntax import ast, printer
 from sdb.query.syntax.literals import BOOLEANS, INT64_MAX, INT64_MIN, NUMBER_TEXT, moment
+from sdb.query.syntax.operators import NULL_SAFE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,7 +154,11 @@ def _gaps(*kinds: int, wanted: int = NUMERIC) -> int:
 
 
 def _binary(node: ast.Binary) -> int:
-    left, right = _operand(node.left), _operand(node.right)
+    kinds = _operand(node.left), _operand(node.right)
+    return BOOL if node.op in NULL_SAFE else _infix(node, *kinds)
+
+
+def _infix(node: ast.Binary, left: int, right: int) -> int:
     if node.op in {"AND", "OR"}:
         for kind, side in (left, "left"), (right, "right"):
             if not kind & LOGICAL:

@@ -127,13 +127,15 @@ def _is(expr: ast.Is, *, negated: bool) -> Predicate:
     if path is None:
         return Anywhere(expr.span)
     words = f"IS {'NOT ' if expr.negated else ''}{expr.what}"
+    # In standard SQL what is MISSING is NULL as well; in the original's it is no less "not NULL".
     types = 0 if expr.what == "MISSING" else NULL_TYPE
-    or_missing = expr.what == "MISSING"
+    or_missing = True
     if expr.negated:
-        # NULL is neither MISSING nor "not NULL", and what is MISSING is not "not NULL" either.
         types, or_missing = ANY_TYPE & ~types, False
     if negated:
-        types, or_missing, words = ANY_TYPE & ~types, not or_missing, f"NOT {words}"
+        # The original has what is MISSING pass NOT (x IS NULL).
+        or_missing = not or_missing or (expr.what == "NULL" and not expr.negated)
+        types, words = ANY_TYPE & ~types, f"NOT {words}"
     return TypeTest(path, types, or_missing, words)
 
 

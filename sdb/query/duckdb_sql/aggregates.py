@@ -6,7 +6,7 @@ from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, LETTERS, MISSING, NULL, NUMBER, STRUCT, TIME
 from sdb.query.duckdb_sql import chosen_aggregates, list_aggregates
 from sdb.query.duckdb_sql.lowering import condition, translate
-from sdb.query.duckdb_sql.values import quoting
+from sdb.query.duckdb_sql.values import quoting, standard
 from sdb.query.duckdb_sql.values.constructors import whole_row
 from sdb.query.duckdb_sql.values.lanes import (
     Constant,
@@ -81,12 +81,15 @@ def value_of(node: ast.Aggregate, scope: Scope, context: SqlContext, call: Aggre
     if node.name in {"ARRAY_AGG", "STRING_AGG", "FIRST", "LAST"}:
         return _collected(node, arg, scope, context, call)
     make = _DISTINCT if node.name == "COUNT" and node.distinct else _AGGREGATES.get(node.name)
+    if context.is_standard:
+        make = _STANDARD.get((node.name, node.distinct), make)
     if node.distinct and node.name in {"SUM", "AVG"}:
         return _of_distinct(node.name, call, arg)
     if make is None:
         raise rejected(f"{node.name} is not supported here", node)
     rest = [translate(other, scope, context) for other in node.args[1:]]
-    if node.name == "AVG" and arg.integer and _is_newer(node.args[0]):
+    is_cut = not context.is_standard and not _is_newer(node.args[0])
+    if node.name == "AVG" and arg.integer and not is_cut:
         arg = WholeDouble(arg.lane("x"), absent=arg.mask & MISSING, wide=arg.wide)
     return make(call, arg, *rest)
 
@@ -106,7 +109,7 @@ def _collected(
     sorts = [(translate(sort.expr, scope, context), sort) for sort in node.order]
     if node.name in {"FIRST", "LAST"}:
         return chosen_aggregates.at_end(call, arg, sorts, is_last=node.name == "LAST")
-    order = tuple(list_aggregates.terms(sorts, keeps=context.keeps_missing))
+    order = tuple(list_aggregates.terms(sorts, keeps=context.is_standard))
     descending = bool(sorts) and sorts[0][1].descending
     collected = list_aggregates.Collected(arg, order, node.distinct, descending, node.most)
     if node.name == "ARRAY_AGG":
@@ -300,8 +303,29 @@ def _count_if(call: AggregateCall, arg: Value) -> Value:
     return Typed(NUMBER, call("count(*)", truth(arg)), absent=0, whole=True)
 
 
+def _count_values(call: AggregateCall, arg: Value) -> Value:
+    """COUNT of what is neither NULL nor MISSING."""
+    if not arg.mask & (NULL | MISSING):
+        return Typed(NUMBER, call("count(*)"), absent=0, whole=True)
+    if isinstance(arg, Typed):
+        return Typed(NUMBER, call(f"count({arg.sql})"), absent=0, whole=True)
+    return Typed(NUMBER, call("count(*)", f"NOT {standard.null(arg)}"), absent=0, whole=True)
+
+
+def _count_distinct_values(call: AggregateCall, arg: Value, *_: Value) -> Value:
+    return Typed(NUMBER, call(f"count(DISTINCT {standard.key(arg)})"), absent=0, whole=True)
+
+
 _PAIRS = words("CORR COVAR_POP COVAR_SAMP REGR_SLOPE REGR_INTERCEPT REGR_R2")
 _DISTINCT = _count_distinct
+_STANDARD: dict[tuple[str, bool], Callable[..., Value]] = {
+    ("COUNT", False): _count_values,
+    ("COUNT", True): _count_distinct_values,
+    ("APPROX_COUNT_DISTINCT", False): _count_distinct_values,
+    ("STDDEV", False): _plain(NUMBER, "stddev_samp({})", "n"),
+    ("VARIANCE", False): _plain(NUMBER, "var_samp({})", "n"),
+}
+"""Aggregates that mean something else in standard SQL than in the original's, and with DISTINCT."""
 _AGGREGATES: dict[str, Callable[..., Value]] = {
     "COUNT": _count,
     "SUM": _sum,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb.query.analyze.types import MISSING
 from sdb.query.duckdb_sql.levels import Level, Reference
+from sdb.query.duckdb_sql.values import operators, standard
 from sdb.query.duckdb_sql.values.case_values import passed
 from sdb.query.plan.scans import ScanNode
 from sdb.records import changing_record, field
@@ -56,7 +57,7 @@ class SqlContext:
     left_out: list[str] = field(default_factory=list)
     # Keys of joins: the scan, the path and the note on rows without it, should there be any
     join_keys: list[tuple[ScanNode, Fields, str]] = field(default_factory=list)
-    keeps_missing: bool = False  # whether rows without a key stay, as in standard SQL
+    is_standard: bool = True  # else the dialect is that of the original
     is_wary: bool = False  # whether functions look at the lengths of the texts that they make
     _names: int = 0
 
@@ -85,7 +86,20 @@ class SqlContext:
 
     def leaves_out(self, key: Value) -> bool:
         """Return whether rows without a key are left out."""
-        return bool(key.mask & MISSING) and not self.keeps_missing
+        return bool(key.mask & MISSING) and not self.is_standard
+
+    def key(self, value: Value) -> str:
+        """Return SQL that is equal for values of one group, NULL for those that have no key."""
+        return standard.key(value) if self.is_standard else value.key()
+
+    def equal(self, left: Value, right: Value, *, holds: bool = False) -> str:
+        """Return SQL of ``left = right``; see `operators.equal`."""
+        equal = standard.equal if self.is_standard else operators.equal
+        return equal(left, right, holds=holds)
+
+    def filled(self, value: Value) -> Value:
+        """Return a value of rows that are compared, of which MISSING is NULL in `standard`."""
+        return standard.computed(value) if self.is_standard else value
 
     def reason(self, note: str) -> int:
         """Return the number of a note on rows without a key."""

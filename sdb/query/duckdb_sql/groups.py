@@ -9,6 +9,7 @@ from sdb.query.duckdb_sql import aggregates
 from sdb.query.duckdb_sql.levels import Reference
 from sdb.query.duckdb_sql.lowering import translate
 from sdb.query.duckdb_sql.scope import Scope
+from sdb.query.duckdb_sql.values import standard
 from sdb.query.duckdb_sql.values.case_values import Chosen, passed
 from sdb.query.duckdb_sql.values.lanes import Constant, Keyed, Nothing, Null, Typed, Whole
 from sdb.query.plan.hints.dropped_rows import path_of
@@ -67,6 +68,9 @@ class Groups:
         keys = self._keys()
         for expr, value, key in zip(self.exprs, self.values, keys, strict=True):
             column = reference.column(key)
+            if self.context.is_standard:
+                scope.known[expr] = standard.of_key(value, column, optional=True)
+                continue
             # A total has NULL for a key that its set lacks.
             scope.known[expr] = _seen(value, value.key(), column, absent=NULL)
             if not value.mask & MISSING:
@@ -95,7 +99,7 @@ class Groups:
         """Return SQL of the keys: each has its own, since it is in sets of its own."""
         keys: list[str] = []
         for value in self.values:
-            key = value.key()
+            key = self.context.key(value)
             while key in keys:
                 key = f"coalesce({key}, {key})"
             keys.append(key)
@@ -115,7 +119,7 @@ class Groups:
         """Make groups and those between them, below a level."""
         fill = self.node.fill
         assert fill is not None  # noqa: S101
-        keys = [value.key() for value in self.values]
+        keys = [self.context.key(value) for value in self.values]
         timeless = self._timeless(fill)
         if timeless:
             # Groups without a time are in a bucket behind all others.
@@ -129,7 +133,7 @@ class Groups:
         self.context.levels.append(self.inner)
         groups, buckets = self.context.name("g"), self.context.name("b")
         series = self._series(fill, keys, timeless)
-        same = "IS NOT DISTINCT FROM" if self.context.keeps_missing else "="
+        same = "IS NOT DISTINCT FROM" if self.context.is_standard else "="
         tests = [
             f"{buckets}.k{number} {same} {groups}.{self.inner.column(key)}"
             for number, key in enumerate(keys)
@@ -146,13 +150,15 @@ class Groups:
         )
         reference = Reference(self.inner, groups)
         scope = Scope(self.rows.parent, self.rows.sources, closed=True)
-        keeps = self.context.keeps_missing
         for number, (expr, value) in enumerate(zip(self.exprs, self.values, strict=True)):
             column = f"{buckets}.k{number}"
             if number == fill.key and timeless:
                 column = f"nullif({column}, {timeless})"
-            absent = value.mask & MISSING if keeps else 0
-            scope.known[expr] = _seen(value, value.key(), column, absent=absent)
+            scope.known[expr] = (
+                standard.of_key(value, column)
+                if self.context.is_standard
+                else _seen(value, value.key(), column, absent=0)
+            )
         gap = Null() if fill.value is None else Constant(fill.value)
 
         def filled(value: Value) -> Value:
@@ -168,7 +174,7 @@ class Groups:
 
     def _timeless(self, fill: ast.Fill) -> str:
         """Return SQL of the bucket of rows without a time, where these are kept; else nothing."""
-        if not (self.context.keeps_missing and self.values[fill.key].mask & MISSING):
+        if not (self.context.is_standard and self.values[fill.key].mask & (MISSING | NULL)):
             return ""
         return f"{_INT64_MAX}::BIGINT" if self._type == "BIGINT" else "'infinity'::TIMESTAMP"
 

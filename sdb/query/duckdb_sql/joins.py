@@ -6,7 +6,7 @@ from sdb.query.analyze.refusals import refuse, rejected
 from sdb.query.analyze.types import BOOL, LETTERS, NUMBER, STRING, TIME
 from sdb.query.duckdb_sql.lowering import translate
 from sdb.query.duckdb_sql.scope import MergedNames, is_absent
-from sdb.query.duckdb_sql.values import operators
+from sdb.query.duckdb_sql.values import standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
 from sdb.query.duckdb_sql.values.lanes import Nothing
 from sdb.query.plan.rewrite import conjuncts
@@ -63,17 +63,18 @@ def _of(binding: Binding, name: str) -> Value:
     return Nothing() if value is None else value
 
 
-def equal(fields: Pairs) -> str:
+def equal(fields: Pairs, context: SqlContext) -> str:
     """Return SQL of the condition that USING stands for."""
-    return " AND ".join(operators.equal(*pair, holds=True) for pair in fields.values())
+    return " AND ".join(context.equal(*pair, holds=True) for pair in fields.values())
 
 
-def merged(join: str, fields: Pairs) -> MergedNames:
+def merged(join: str, fields: Pairs, context: SqlContext) -> MergedNames:
     """Return the names that stand for a field of both sides."""
     values: dict[str, Value] = {}
     for name, (left, right) in fields.items():
         if join == "FULL":
-            values[name] = Chosen([(f"(NOT {left.missing()})", left)], right)
+            absent = standard.null(left) if context.is_standard else left.missing()
+            values[name] = Chosen([(f"(NOT {absent})", left)], right)
         else:
             values[name] = right if join == "RIGHT" else left
     return MergedNames(values)
@@ -103,7 +104,9 @@ def nearest(source: ast.Source, fields: Pairs, scope: Scope, context: SqlContext
     """
     if fields:
         *keys, (left, right) = fields.values()
-        return " AND ".join([*[_same(*key) for key in keys], _order(">=", left, right, source)])
+        return " AND ".join(
+            [*[_same(*key, context) for key in keys], _order(">=", left, right, source)]
+        )
     tests = []
     orders = 0
     for part in conjuncts(source.on):
@@ -117,7 +120,7 @@ def nearest(source: ast.Source, fields: Pairs, scope: Scope, context: SqlContext
         left = translate(left_side, scope, context)
         right = translate(right_side, scope, context)
         orders += op != "="
-        tests.append(_same(left, right) if op == "=" else _order(op, left, right, part))
+        tests.append(_same(left, right, context) if op == "=" else _order(op, left, right, part))
     if orders != 1:
         at = source if source.on is None else source.on
         count = "more than one" if orders else "none"
@@ -139,8 +142,10 @@ def _is_right(expr: ast.Expr, source: ast.Source) -> bool:
     return source.alias in names
 
 
-def _same(left: Value, right: Value) -> str:
+def _same(left: Value, right: Value, context: SqlContext) -> str:
     """Return SQL that two keys are equal, of which the engine sees the sides."""
+    if context.is_standard:
+        return standard.equal(left, right, holds=True)
     letter = LETTERS.get(left.only, "k") if left.only == right.only else "k"
     letter = "k" if letter == "n" else letter
     return f"{left.lane(letter)} = {right.lane(letter)}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sdb.query.analyze.types import LIST, MISSING, NULL, STRING
+from sdb.query.duckdb_sql.values import standard
 from sdb.query.duckdb_sql.values.casts import cast
 from sdb.query.duckdb_sql.values.lanes import Keyed, Null, Typed, Value
 from sdb.query.duckdb_sql.values.operators import sort_keys
-from sdb.query.duckdb_sql.values.ordering import kept_keys
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def terms(sorts: Sequence[tuple[Value, ast.Sort]], *, keeps: bool = False) -> li
     order = []
     for value, sort in sorts:
         if keeps:
-            order += kept_keys(value, sort)
+            order += standard.sort_keys(value, sort)
             continue
         if value.mask & MISSING:
             order.append(f"{value.missing()} ASC")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.errors import QueryError
 from sdb.instants import SECOND_US
 from sdb.query.analyze.refusals import rejected
-from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, STRING
+from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, STRING
 from sdb.query.duckdb_sql.functions.arguments import Arguments
 from sdb.query.duckdb_sql.functions.conditional import choice
 from sdb.query.duckdb_sql.functions.lists import of_elements
@@ -19,13 +19,13 @@ from sdb.query.duckdb_sql.subqueries import (
     scalar,
     settled,
 )
-from sdb.query.duckdb_sql.values import arithmetic, operators
+from sdb.query.duckdb_sql.values import arithmetic, operators, standard
 from sdb.query.duckdb_sql.values.casts import cast
 from sdb.query.duckdb_sql.values.constructors import MadeList, MadeStruct
 from sdb.query.duckdb_sql.values.lanes import Constant, Keyed, Nothing, Typed, Value
 from sdb.query.duckdb_sql.values.numeric import decimal_arithmetic
 from sdb.query.syntax import ast
-from sdb.query.syntax.operators import operands
+from sdb.query.syntax.operators import NULL_SAFE, operands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def condition(node: ast.Expr, scope: Scope, context: SqlContext) -> str:
     return _Translator(scope, context).condition(node)
 
 
-def logical(op: str, values: list[Value]) -> Value:
+def logical(op: str, values: list[Value], *, is_standard: bool = False) -> Value:
     """Return the value of a chain of ANDs or ORs."""
-    sql = f" {op} ".join(map(operators.truth, values))
+    sql = f" {op} ".join(map((standard if is_standard else operators).truth, values))
     return Typed(BOOL, f"({sql})", absent=MISSING if any(v.mask & MISSING for v in values) else 0)
 
 
@@ -63,14 +63,18 @@ def _flattened(node: ast.Call) -> tuple[ast.Expr, ...]:
     return tuple(args)
 
 
-def combine(op: str, left: Value, right: Value) -> Value:
+def combine(op: str, left: Value, right: Value, *, is_standard: bool = False) -> Value:
     """Return the value of an infix operator."""
-    absent = (left.mask | right.mask) & MISSING
+    if op in NULL_SAFE:
+        sql = standard.same(left, right)
+        return Typed(BOOL, f"(NOT {sql})" if op == "IS DISTINCT FROM" else sql, absent=0)
     if op in {"=", "<>"}:
-        sql = operators.equal(left, right)
+        sql = (standard if is_standard else operators).equal(left, right)
+        nulls = NULL | MISSING if is_standard else MISSING
+        absent = MISSING if (left.mask | right.mask) & nulls else 0
         return Typed(BOOL, sql if op == "=" else f"(NOT {sql})", absent=absent)
     if op in {"<", "<=", ">", ">="}:
-        return Typed(BOOL, operators.ordered(op, left, right))
+        return Typed(BOOL, operators.ordered(op, left, right, nulls=not is_standard))
     if op == "||":
         return operators.string(f"({left.lane('s')} || {right.lane('s')})", left, right)
     if (exact := decimal_arithmetic(op, left, right)) is not None:
@@ -81,6 +85,8 @@ def combine(op: str, left: Value, right: Value) -> Value:
 
 
 _LOGICAL = {"AND", "OR"}
+_PASSED = (ast.Name, ast.Dot, ast.Index, ast.Missing, ast.Literal)
+"""What gives values as rows have them, MISSING among them."""
 
 
 class _Translator:
@@ -92,7 +98,9 @@ class _Translator:
         """Return the value of an expression."""
         if self._is_known(node):
             return self.scope.known[node]
-        return self._BY_TYPE[type(node)](self, node)
+        value = self._BY_TYPE[type(node)](self, node)
+        is_computed = self.context.is_standard and not isinstance(node, _PASSED)
+        return standard.computed(value) if is_computed else value
 
     def _is_known(self, node: ast.Expr) -> bool:
         # To look up a node takes as long as it is large, and mostly nothing is known.
@@ -114,7 +122,7 @@ class _Translator:
             parts = [self.condition(part) for part in operands(node, node.op)]
             return f"({f' {node.op} '.join(parts)})"
         if isinstance(node, ast.Binary) and node.op == "=" and not self._is_known(node):
-            return operators.equal(self.operand(node.left), self.operand(node.right), holds=True)
+            return self.context.equal(self.operand(node.left), self.operand(node.right), holds=True)
         return self.value(node).lane("b")
 
     def _literal(self, node: ast.Literal) -> Value:
@@ -164,39 +172,58 @@ class _Translator:
             rest = [self.operand(chain.pop().right)]
             while op in _LOGICAL and chain and chain[-1].op == op:
                 rest.append(self.operand(chain.pop().right))
-            value = logical(op, [value, *rest]) if op in _LOGICAL else combine(op, value, *rest)
+            value = (
+                self._logical(op, [value, *rest])
+                if op in _LOGICAL
+                else self._combined(op, value, *rest)
+            )
         return value
 
     def _between(self, node: ast.Between) -> Value:
         value = self.operand(node.operand)
-        low = combine(">=", value, self.operand(node.low))
-        return logical("AND", [low, combine("<=", value, self.operand(node.high))])
+        low = self._combined(">=", value, self.operand(node.low))
+        return self._logical("AND", [low, self._combined("<=", value, self.operand(node.high))])
+
+    def _logical(self, op: str, values: list[Value]) -> Value:
+        return logical(op, values, is_standard=self.context.is_standard)
+
+    def _combined(self, op: str, left: Value, right: Value) -> Value:
+        return combine(op, left, right, is_standard=self.context.is_standard)
 
     def _quantified(self, node: ast.Quantified) -> Value:
         assert isinstance(node.items, ast.Subquery)  # noqa: S101 - others are written out
 
         def compared(item: Value) -> str:
-            return combine(node.op, value, item).lane("b")
+            return self._combined(node.op, value, item).lane("b")
 
         value = self.operand(node.operand)
         select = node.items.select
         sql = quantified(select, compared, self.scope, self.context, every=node.every)
-        return Typed(BOOL, settled(sql, [value]))
+        return Typed(BOOL, sql if self.context.is_standard else settled(sql, [value]))
 
     def _in(self, node: ast.In) -> Value:
         if isinstance(node.operand, ast.Row) and isinstance(node.items, ast.Subquery):
             values = [self.operand(value) for value in node.operand.values]
             sql = contains_row(node.items.select, values, self.scope, self.context)
-            return Typed(BOOL, settled(sql, values))
+            return Typed(BOOL, sql if self.context.is_standard else settled(sql, values))
         value = self.operand(node.operand)
         if isinstance(node.items, ast.Subquery):
             sql = contains(node.items.select, value, self.scope, self.context)
         else:
-            sql = operators.among(value, self.values(node.items))
-        return Typed(BOOL, sql, absent=value.mask & MISSING)
+            sql = self._logic.among(value, self.values(node.items))
+        is_standard = self.context.is_standard
+        return Typed(BOOL, sql, absent=MISSING if is_standard else value.mask & MISSING)
+
+    @property
+    def _logic(self) -> Any:  # noqa: ANN401 - a module
+        return standard if self.context.is_standard else operators
 
     def _is(self, node: ast.Is) -> Value:
-        sql = operators.is_test(self.value(node.operand), node.what, negated=node.negated)
+        value = self.value(node.operand)
+        if node.what == "NULL" and self.context.is_standard:
+            test = standard.null(value)
+            return Typed(BOOL, f"(NOT {test})" if node.negated else test, absent=0)
+        sql = operators.is_test(value, node.what, negated=node.negated)
         return Typed(BOOL, sql, absent=0)
 
     def _match(self, node: ast.Match) -> Value:
@@ -236,7 +263,7 @@ class _Translator:
             if operand is None:
                 test = self.condition(when)
             else:
-                test = operators.equal(operand, self.value(when))
+                test = self.context.equal(operand, self.value(when))
             limbs.append((test, self.value(then)))
         otherwise = Nothing() if node.otherwise is None else self.value(node.otherwise)
         return choice(limbs, otherwise)
@@ -253,7 +280,9 @@ class _Translator:
         return self.scope.aggregate(node)
 
     def _subquery(self, node: ast.Subquery) -> Value:
-        return scalar(node.select, self.scope, self.context)
+        select = node.select
+        is_single = self.context.is_standard and len(select.items) == 1
+        return scalar(select, self.scope, self.context, is_single=is_single)
 
     def _exists(self, node: ast.Exists) -> Value:
         return Typed(BOOL, exists(node.select, self.scope, self.context), absent=0)

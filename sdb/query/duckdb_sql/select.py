@@ -13,6 +13,7 @@ from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.samples import take_sample
 from sdb.query.duckdb_sql.scope import Scope
 from sdb.query.duckdb_sql.sources import From
+from sdb.query.duckdb_sql.values import standard
 from sdb.query.duckdb_sql.values.case_values import passed
 from sdb.query.duckdb_sql.values.constructors import whole_row
 from sdb.query.duckdb_sql.values.fields import FieldValue
@@ -26,7 +27,6 @@ from sdb.query.duckdb_sql.values.lanes import (
     Whole,
 )
 from sdb.query.duckdb_sql.values.operators import sort_keys
-from sdb.query.duckdb_sql.values.ordering import kept_keys
 from sdb.query.plan.hints import dropped_rows
 from sdb.query.plan.pushdown import pushed
 from sdb.query.syntax import ast
@@ -89,7 +89,7 @@ class _Select:
     def _filter(self) -> bool:
         """Apply WHERE; whether the scans do all of it."""
         scans = [] if self.source.outer else self.source.scans
-        rest = pushed(self.node.where, scans, self._place)
+        rest = pushed(self.node.where, scans, self._place, is_standard=self.context.is_standard)
         for scan in self.source.scans:
             scan.is_decisive = not rest and scan in scans
         self.level.conditions += [condition(part, self.rows, self.context) for part in rest]
@@ -110,16 +110,19 @@ class _Select:
         keys = []
         for expr in [item.expr for item in self.node.group_by or ()]:
             value = translate(expr, self.rows, self.context)
-            keeps = self.context.keeps_missing
-            if isinstance(value, (Constant, Null)) or (keeps and value.mask == MISSING):
-                scope.known[expr] = Nothing() if value.mask == MISSING else value
+            is_standard = self.context.is_standard
+            if isinstance(value, (Constant, Null)) or (is_standard and value.mask == MISSING):
+                scope.known[expr] = Null() if value.mask == MISSING else value
                 continue
-            key = value.key()
+            key = self.context.key(value)
             keys.append(key)
             if self.context.leaves_out(value):
                 inner.drops.append(self._drop(f"{key} IS NULL", dropped_rows.key(expr)))
-            absent = value.mask & MISSING if keeps else 0
-            scope.known[expr] = _grouped(reference, value, key, absent)
+            scope.known[expr] = (
+                standard.of_key(value, reference.column(key))
+                if is_standard
+                else _grouped(reference, value, key)
+            )
             scope.known[expr].declared = value.declared
         if keys:
             inner.group = f"GROUP BY {', '.join(keys)}"
@@ -189,8 +192,8 @@ class _Select:
         """Write ORDER BY, and drop rows without a sort key."""
         terms: list[str] = []
         for value, sort in keys:
-            if self.context.keeps_missing:
-                terms += kept_keys(value, sort)
+            if self.context.is_standard:
+                terms += standard.sort_keys(value, sort)
             else:
                 terms += sort_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
             if self.context.leaves_out(value):
@@ -224,14 +227,14 @@ class _Select:
         )
         # DuckDB ignores DISTINCT ON when one of its keys is a literal.
         row_keys = {
-            value.key()
+            self.context.key(value)
             for value in values
             if not isinstance(value, (Constant, Null)) and value.mask != MISSING
         }
         keys = ", ".join(sorted(row_keys - _TRUTHS)) or "1::BIGINT"
         if self.node.distinct_on and sorts:
             # The first row as a whole: DISTINCT ON would take any, or parts of several.
-            keeps = self.context.keeps_missing
+            keeps = self.context.is_standard
             order = ", ".join(list_aggregates.terms(sorts, keeps=keeps))
             inner.qualified.append(f"row_number() OVER (PARTITION BY {keys} ORDER BY {order}) = 1")
         else:
@@ -240,7 +243,10 @@ class _Select:
         self.windows = False
         reference = Reference(inner, inner.name)
         self._sort([(passed(reference, value), sort) for value, sort in sorts])
-        return [(name, passed(reference, value)) for name, value in outputs]
+        return [
+            (name, self.context.filled(value) if name else value)
+            for name, value in ((name, passed(reference, value)) for name, value in outputs)
+        ]
 
     def _drop(self, missing: str, note: str) -> Drop:
         """Leave out rows, and let that be told."""
@@ -287,18 +293,15 @@ class _Select:
         return plain and not node.sources and node.where is None
 
 
-def _grouped(reference: Reference, value: Value, key: str, absent: int) -> Value:
-    """Return value of a group key, seen from above the groups.
-
-    * ``absent``: What SQL's NULL means there; 0: it does not occur.
-    """
+def _grouped(reference: Reference, value: Value, key: str) -> Value:
+    """Return value of a group key, seen from above the groups, none of which lacks it."""
     if value.mask == MISSING:
         return Nothing()
     column = reference.column(key)
     if key == value.lane("k"):
-        return Keyed(column, value.mask & ~MISSING | absent)
+        return Keyed(column, value.mask & ~MISSING)
     if isinstance(value, Typed):
-        return value.like(column, absent)
+        return value.like(column, 0)
     if value.whole:
-        return Whole(column, absent=absent, wide=value.wide, bounds=value.bounds)
-    return Typed(value.only, column, absent=absent)
+        return Whole(column, absent=0, wide=value.wide, bounds=value.bounds)
+    return Typed(value.only, column, absent=0)

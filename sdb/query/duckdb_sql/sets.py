@@ -10,8 +10,9 @@ from sdb import notes
 from sdb.query.analyze.refusals import rejected
 from sdb.query.duckdb_sql.context import Query
 from sdb.query.duckdb_sql.levels import Level, Reference
-from sdb.query.duckdb_sql.unions import united
+from sdb.query.duckdb_sql.unions import shown, united
 from sdb.query.duckdb_sql.values.constructors import MadeStruct, whole_row
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ def combined(node: ast.SetTable, left: Query, right: Query, context: SqlContext)
         The queries have not equally many columns.
     """
     if node.op == "UNION":
-        tell_names(left, right)
+        right = beside(left, right, node, context, by_name=node.by_name)
         return united([left, right], context, distinct=not node.every)
-    row, other = _rows(left, right, node)
+    row, other = _rows(left, right, node, context)
     part, reference = context.refer(right)
     key = reference.column(other.lane("k"))
     counts = Level(context.name("q"), (part,), group=f"GROUP BY {key}")
@@ -72,7 +73,9 @@ def combined(node: ast.SetTable, left: Query, right: Query, context: SqlContext)
     )
 
 
-def _rows(left: Query, right: Query, node: ast.SetTable) -> tuple[Value, Value]:
+def _rows(
+    left: Query, right: Query, node: ast.SetTable, context: SqlContext
+) -> tuple[Value, Value]:
     """Return what rows of both sides are compared by: their columns, in order, or the rows."""
     sides = (left.columns, right.columns)
     if any(not name for columns in sides for name, _ in columns):
@@ -84,10 +87,46 @@ def _rows(left: Query, right: Query, node: ast.SetTable) -> tuple[Value, Value]:
             node,
         )
     row, other = (
-        MadeStruct([(str(number), value) for number, (_, value) in enumerate(columns)])
+        MadeStruct(
+            [(str(number), context.filled(value)) for number, (_, value) in enumerate(columns)]
+        )
         for columns in sides
     )
     return row, other
+
+
+def beside(
+    left: Query, right: Query, node: ast.Node, context: SqlContext, *, by_name: bool = False
+) -> Query:
+    """Return the right side of UNION with the names of the columns that its own go below.
+
+    Raises
+    ------
+    QueryError
+        The sides have not equally many columns, or those of one side are not known.
+    """
+    if by_name:
+        return right
+    if not context.is_standard:
+        tell_names(left, right)
+        return right
+    sides = [shown(query.columns) for query in (left, right)]
+    whole = [any(not name for name, _ in columns) for columns in sides]
+    if all(whole):
+        return right
+    if any(whole):
+        hint = "name the columns, or write UNION ALL BY NAME"
+        raise rejected("UNION goes by position, and the columns of a `*` are not known", node, hint)
+    if len(sides[0]) != len(sides[1]):
+        raise rejected(
+            "UNION takes queries of equally many columns, "
+            f"not of {len(sides[0])} and {len(sides[1])}",
+            node,
+            "UNION ALL BY NAME joins columns by their names",
+        )
+    names = [name for name, _ in sides[0]]
+    columns = [(name, value) for name, (_, value) in zip(names, sides[1], strict=True)]
+    return replace(right, columns=columns)
 
 
 def tell_names(left: Query, right: Query) -> None:

@@ -97,14 +97,14 @@ class From:
         if source.join.startswith("ASOF"):
             self.parts.append(f" ON {joins.nearest(source, pairs, self.scope, self.context)}")
         elif pairs:
-            self.parts.append(f" ON {joins.equal(pairs)}")
+            self.parts.append(f" ON {joins.equal(pairs, self.context)}")
         elif source.on is not None:
             self.parts.append(f" ON {condition(source.on, self.scope, self.context)}")
         unjoined.watch_join(source, pairs, self.scope, self.context)
         if source.join in HIDDEN:
             self.scope.sources.remove(binding)
         elif pairs:
-            self.scope.sources.insert(0, joins.merged(source.join, pairs))
+            self.scope.sources.insert(0, joins.merged(source.join, pairs, self.context))
 
     def _refuse_optional(self, what: str) -> None:
         """Refuse elements in front of a join that brings rows without them."""

@@ -11,7 +11,7 @@ from sdb.query.duckdb_sql.functions.growth import is_wary
 from sdb.query.duckdb_sql.levels import Level
 from sdb.query.duckdb_sql.recursion import PutAside, recursive
 from sdb.query.duckdb_sql.select import select
-from sdb.query.duckdb_sql.sets import tell_names
+from sdb.query.duckdb_sql.sets import beside
 from sdb.query.duckdb_sql.unions import united
 from sdb.query.plan.columns import Column, Shape
 from sdb.query.syntax import ast
@@ -61,7 +61,7 @@ def translate(
     def plan(node: ast.Select, scope: Scope | None) -> Query:
         return select(node, scope, context)
 
-    context = SqlContext(datasets, holds, plan, keeps_missing=statement.dialect != "sneller")
+    context = SqlContext(datasets, holds, plan, is_standard=statement.dialect != "sneller")
     context.is_wary = is_wary(statement)
     uses = Counter(
         node.expr.name
@@ -100,7 +100,7 @@ def _united(statement: ast.Statement, query: Query, context: SqlContext) -> Quer
     for all_, node in statement.unions:
         plain = replace(node, order_by=(), limit=None, offset=None, ties=False)
         other = context.plan(plain, None)
-        tell_names(query, other)
+        other = beside(query, other, node, context)
         query = united([query, other], context, distinct=not all_)
     last = statement.unions[-1][1]
     if not last.order_by and last.limit is None and last.offset is None:

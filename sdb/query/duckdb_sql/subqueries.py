@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LETTERS, LIST, MISSING, NULL
 from sdb.query.duckdb_sql.levels import Level, Lookup
-from sdb.query.duckdb_sql.values import operators
+from sdb.query.duckdb_sql.values import operators, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
 from sdb.query.duckdb_sql.values.constructors import whole_row
 from sdb.query.duckdb_sql.values.lanes import Keyed, Nothing, Value
@@ -71,7 +71,10 @@ def contains(select: ast.Select, value: Value, scope: Scope, context: SqlContext
     query = context.plan(select, scope)
     if len(query.columns) != 1:
         raise rejected(f"IN sub-query should have 1 column; have {len(query.columns)}", select)
-    item = query.columns[0][1]
+    name, item = query.columns[0]
+    if context.is_standard:
+        _check_known(name, select)
+        return _member(query, item, value)
     letter = LETTERS.get(item.only, "k")
     if letter == "n" or value.only != item.only or (item.mask | value.mask) & NULL:
         letter = "k"
@@ -88,6 +91,26 @@ def contains(select: ast.Select, value: Value, scope: Scope, context: SqlContext
     return operators.settled(membership, value)
 
 
+def _check_known(name: str, select: ast.Select) -> None:
+    """Refuse a whole row of unknown columns where one column is wanted."""
+    if not name:
+        hint = "name the column: IN (SELECT key FROM ...)"
+        raise rejected("the columns of this `*` are not known: they may be several", select, hint)
+
+
+def _member(query: Query, item: Value, value: Value) -> str:
+    """Return SQL of ``value IN (SELECT item ...)``, three-valued as it is in the engine."""
+    kind = standard.kind_of(value)
+    letter = LETTERS.get(kind) if kind == standard.kind_of(item) else None
+    if letter in {None, "n"}:
+        own, inner = (standard.text(each) for each in (value, item))
+    else:
+        own, inner = (each.lane(str(letter)) for each in (value, item))
+    if query.correlated:
+        return f"({own} IN ({query.level.text([(inner, 'c0')])}))"
+    return f"({own} IN (SELECT {query.level.column(inner)} FROM {query.level.name}))"
+
+
 def contains_row(
     select: ast.Select, values: Sequence[Value], scope: Scope, context: SqlContext
 ) -> str:
@@ -98,12 +121,21 @@ def contains_row(
         raise rejected(f"IN sub-query should have {len(values)} columns; {have}", select)
     part, reference = context.refer(query)
     level = Level(context.name("q"), (part,))
-    keys = [column.lane("k") for _, column in query.through(reference, optional=False)]
+    columns = [column for _, column in query.through(reference, optional=False)]
+    if context.is_standard:
+        return _row_member(level, columns, values)
+    keys = [column.lane("k") for column in columns]
     level.conditions += [f"{key} IS NOT NULL" for key in keys]
     # One text: the engine compares no rows with a query that names one around it.
     rows = level.text([(_row_key(keys), "c0")])
     row = _row_key([value.lane("k") for value in values])
     return f"coalesce(({row} IN ({rows})), false)"
+
+
+def _row_member(level: Level, columns: Sequence[Value], values: Sequence[Value]) -> str:
+    """Return SQL of ``(a, b) IN (SELECT ...)``: NULL where nothing is equal and a NULL is about."""
+    rows = level.text([(_row_key([standard.text(column) for column in columns]), "c0")])
+    return f"({_row_key([standard.text(value) for value in values])} IN ({rows}))"
 
 
 def _row_key(keys: Sequence[str]) -> str:
@@ -129,7 +161,7 @@ def quantified(
     part, reference = context.refer(query)
     ((_, item),) = query.through(reference, optional=False)
     rows = Level(context.name("q"), (part,))
-    if item.mask & MISSING:
+    if item.mask & MISSING and not context.is_standard:
         rows.conditions.append(f"NOT {item.missing()}")
     # In a column first: an aggregate of nothing but names from outside would be one of that query.
     test = f"{rows.name}.{rows.column(compared(item))}"

@@ -69,7 +69,7 @@ def united(
     level = Level(context.name("q"), (union,))
     names = list(dict.fromkeys(name for query in queries for name, _ in query.columns))
     if "" in names:
-        rows = [whole_row(_shown(query.columns)) for query in queries]
+        rows = [whole_row(shown(query.columns)) for query in queries]
         columns: list[tuple[str, Value]] = [("", Merged(union, rows))]
     else:
         columns = []
@@ -77,15 +77,17 @@ def united(
             values = [dict(query.columns).get(name, Nothing()) for query in queries]
             columns.append((name, Merged(union, values)))
     if distinct:
-        keys = (value.key() for name, value in columns if not isinstance(name, Certain))
+        keys = (context.key(value) for name, value in columns if not isinstance(name, Certain))
         level.prefix = f"DISTINCT ON ({', '.join(keys)}) "
+        columns = [(name, context.filled(value) if name else value) for name, value in columns]
     correlated = any(query.correlated for query in queries)
     if not correlated:
         context.levels.append(level)
     return Query(level, columns, single=False, certain=False, correlated=correlated)
 
 
-def _shown(columns: list[tuple[str, Value]]) -> list[tuple[str, Value]]:
+def shown(columns: list[tuple[str, Value]]) -> list[tuple[str, Value]]:
+    """Return columns without those that have names which no query has."""
     return [pair for pair in columns if not isinstance(pair[0], Certain)]
 
 

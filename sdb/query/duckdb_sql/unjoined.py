@@ -30,7 +30,7 @@ _PLAIN = frozenset({"FIRST", "CROSS", "INNER"})
 
 def watch_join(source: ast.Source, pairs: Pairs, scope: Scope, context: SqlContext) -> None:
     """Have rows without a key of a join counted."""
-    if context.keeps_missing or source.join not in _KEEPERS:
+    if context.is_standard or source.join not in _KEEPERS:
         return
     left, right = _KEEPERS[source.join]
     for name, sides in pairs.items():
@@ -47,7 +47,7 @@ def watch_join(source: ast.Source, pairs: Pairs, scope: Scope, context: SqlConte
 def watch_where(select: ast.Select, scope: Scope, context: SqlContext) -> None:
     """Have rows without a key counted where WHERE joins tables: ``FROM a, b WHERE a.x = b.y``."""
     aliases = {source.alias for source in select.sources if source.alias}
-    if context.keeps_missing or any(source.join not in _PLAIN for source in select.sources):
+    if context.is_standard or any(source.join not in _PLAIN for source in select.sources):
         return
     for left, other in _comparisons(select.where):
         roots = {getattr(root_name(expr), "name", None) for expr in (left, other)}

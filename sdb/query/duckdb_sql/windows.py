@@ -10,12 +10,11 @@ from sdb.query.analyze.types import LIST, MISSING, NULL, NUMBER, STRUCT
 from sdb.query.duckdb_sql.aggregates import AggregateCall, value_of
 from sdb.query.duckdb_sql.levels import leave_out
 from sdb.query.duckdb_sql.lowering import condition, translate
-from sdb.query.duckdb_sql.values import quoting
+from sdb.query.duckdb_sql.values import quoting, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
 from sdb.query.duckdb_sql.values.lanes import Keyed, Null, Typed, Value
 from sdb.query.duckdb_sql.values.numeric import Numeric
 from sdb.query.duckdb_sql.values.operators import window_keys
-from sdb.query.duckdb_sql.values.ordering import kept_keys
 from sdb.query.plan.hints.dropped_rows import partition_key
 from sdb.query.syntax import ast
 from sdb.query.syntax.clauses.windows import RANKS, VALUES
@@ -35,7 +34,7 @@ def window(node: ast.Aggregate, scope: Scope, context: SqlContext) -> Value:
     """Return value of a window function."""
     assert node.over is not None  # noqa: S101
     keys = [translate(key, scope, context) for key in node.over.partition]
-    partition = [value.key() for value in keys]
+    partition = [context.key(value) for value in keys]
     over = _window(node, node.over, partition, scope, context)
     if node.name in RANKS:
         return _rank(node, over)
@@ -75,9 +74,9 @@ def _window(
     for sort in over.order:
         value = translate(sort.expr, scope, context)
         if frame is not None and (lane := _distance_lane(frame)):
-            order.append(_distance_key(value, lane, sort, keeps=context.keeps_missing))
-        elif context.keeps_missing:
-            order += kept_keys(value, sort)
+            order.append(_distance_key(value, lane, sort, keeps=context.is_standard))
+        elif context.is_standard:
+            order += standard.sort_keys(value, sort)
         else:
             order += window_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
     parts = [f"PARTITION BY {', '.join(partition)}"] if partition else []
@@ -101,10 +100,10 @@ def _distance_lane(frame: ast.WindowFrame) -> str:
 def _distance_key(value: Value, lane: str, sort: ast.Sort, *, keeps: bool) -> str:
     """Return the key of an order with distances: what is of another type sorts as NULL.
 
-    Where nothing but what is MISSING does, it is last, if rows without a key are kept.
+    In `standard` that is last.
     """
     direction = "DESC" if sort.descending else "ASC"
-    is_last = not sort.nulls_first if keeps and not value.mask & NULL else sort.nulls_last
+    is_last = not sort.nulls_first if keeps else sort.nulls_last
     return f"{value.lane(lane)} {direction} NULLS {'LAST' if is_last else 'FIRST'}"
 
 

@@ -27,7 +27,7 @@ from sdb.query.catalog.tables import table_name
 from sdb.query.plan.columns import Column, Shape
 from sdb.query.plan.operations import Count, DataShape, HashAggregate, Take, TopK
 from sdb.query.plan.present import is_always_there
-from sdb.query.plan.pushdown import Pusher, Unsuited
+from sdb.query.plan.pushdown import PRESENT, Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
 from sdb.query.plan.scans import FieldRef, ScanNode
 from sdb.query.syntax import ast
@@ -98,7 +98,7 @@ def _chosen(
     node = statement.select
     if statement.with_ or statement.unions or node.distinct or not node.sources:
         raise Unsuited
-    rows = _Rows(node, datasets, schema_of, keeps_missing=statement.dialect != "sneller")
+    rows = _Rows(node, datasets, schema_of, is_standard=statement.dialect != "sneller")
     is_group = is_grouped(node)
     is_other = node.grouping_sets or node.fill is not None or node.ties
     if is_other or node.having is not None or (is_group and node.star) or has_windows(node):
@@ -145,9 +145,9 @@ class _Rows:
         datasets: OpenDataset,
         schema_of: SchemaOf,
         *,
-        keeps_missing: bool,
+        is_standard: bool,
     ) -> None:
-        self.keeps_missing = keeps_missing
+        self.is_standard = is_standard
         first, *others = node.sources
         self.is_unpivot = isinstance(first.table, ast.UnpivotTable)
         table = first.table.table if isinstance(first.table, ast.UnpivotTable) else first.table
@@ -190,12 +190,12 @@ class _Rows:
 
     def filter(self, where: ast.Expr | None) -> None:
         """Push all of a condition into the scan."""
-        parts = [self._pushed(part) for part in conjuncts(where)]
+        parts = [self.pushed(part) for part in conjuncts(where)]
         if parts:
             self.scan.predicate = parts[0] if len(parts) == 1 else ("and", parts)
 
-    def _pushed(self, part: ast.Expr) -> Predicate:
-        return Pusher([self.scan], self.resolve).push(part)[1]
+    def pushed(self, part: ast.Expr) -> Predicate:
+        return Pusher([self.scan], self.resolve, is_standard=self.is_standard).push(part)[1]
 
     def resolve(self, expr: ast.Expr) -> FieldRef | None:
         """Return the place that a path leads to; ``None`` when it has none."""
@@ -231,9 +231,13 @@ class _Rows:
         * ``types``: Those that make it a key; a value of another one is as none.
         """
         field = self.field(expr)
-        if self.keeps_missing and (field.types & ~(types | MISSING) or not is_always_there(field)):
+        if self.is_standard and (field.types & ~(types | MISSING) or not is_always_there(field)):
             raise Unsuited
         return field
+
+    def nulls_last(self, sort: ast.Sort) -> bool:
+        """Return whether NULL comes last in an order."""
+        return not sort.nulls_first if self.is_standard else sort.nulls_last
 
     def outputs(self) -> list[tuple[str, FieldRef]]:
         """Return what ``*`` stands for: names and places, the empty name for a whole row."""
@@ -298,7 +302,8 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
             # Any letter: the lane only says where values are.
             column = rows.key(sort_key.expr)
             key = (column.level, column.path, "t")
-            sort.append((keys.setdefault(key, len(keys)), sort_key.descending, sort_key.nulls_last))
+            place = keys.setdefault(key, len(keys))
+            sort.append((place, sort_key.descending, rows.nulls_last(sort_key)))
     elif is_cut and (scan.explode or offset or len(node.sources) > 1):
         raise Unsuited
     outputs, places = _columns(
@@ -330,7 +335,7 @@ class _Grouping:
         """Return the operation."""
         numbered = [(name, self._number(expr)) for name, expr in columns(self.node).items()]
         sort = tuple(
-            (self._number(sort.expr), sort.descending, sort.nulls_last)
+            (self._number(sort.expr), sort.descending, self.rows.nulls_last(sort))
             for sort in self.node.order_by
         )
         shapes = [shape() for shape in self.shapes]
@@ -397,10 +402,23 @@ class _Grouping:
             name, shape = _ACCUMULATORS[_OF_TIMES[expr.name]]
         self.shapes.append(lambda: shape)
         lane = self._lane(expr.args[0]) if expr.args else None
-        return name, lane, None if expr.where is None else self._filter(expr.where)
+        return name, lane, self._which(expr)
+
+    def _which(self, expr: ast.Aggregate) -> Predicate | None:
+        """Return what rows have to be for an aggregate to count them."""
+        where = None if expr.where is None else self._filter(expr.where)
+        if not self.rows.is_standard or expr.name != "COUNT" or not expr.args:
+            return where
+        field = self.rows.field(expr.args[0])
+        if not field.types & NULL:
+            return where
+        if field.level or not field.path:
+            raise Unsuited
+        present: Predicate = ("is", list(field.path), PRESENT)
+        return present if where is None else ("and", [where, present])
 
     def _filter(self, where: ast.Expr) -> Predicate:
-        predicate = Pusher([self.rows.scan], self.rows.resolve).push(where)[1]
+        predicate = self.rows.pushed(where)
         for path in _paths(predicate):
             self.lanes.setdefault((0, path, "t"), len(self.lanes))
         return predicate

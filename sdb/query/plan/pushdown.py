@@ -6,6 +6,8 @@ from sdb.query.analyze.types import ANY, BOOL, MISSING, NULL, STRING, TIME
 from sdb.query.plan.rewrite import conjuncts
 from sdb.query.syntax import ast
 from sdb.query.syntax.operators import MIRRORED, operands
+from sdb.query.syntax.visitor import nodes
+from sdb.records import replace
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False
@@ -37,19 +39,26 @@ Resolve: TypeAlias = "Callable[[ast.Expr], RowPlace | None]"
 """Finds the place that a path leads to; ``None`` when it leads to something else."""
 
 _TESTS = {"NULL": (NULL, ANY & ~(NULL | MISSING)), "MISSING": (MISSING, ANY & ~MISSING)}
+PRESENT = ANY & ~(NULL | MISSING)
+"""The types of what is neither NULL nor MISSING."""
+
+
+_PATHS = (ast.Name, ast.Dot, ast.Index)
 
 
 class Unsuited(Exception):  # noqa: N818
     """A condition, or a part of it, is not for the scan."""
 
 
-def pushed(where: ast.Expr | None, scans: Sequence[ScanNode], resolve: Resolve) -> list[ast.Expr]:
+def pushed(
+    where: ast.Expr | None, scans: Sequence[ScanNode], resolve: Resolve, *, is_standard: bool
+) -> list[ast.Expr]:
     """Put conditions that scans can decide into them; return those that remain."""
     predicates: dict[str, list[Predicate]] = {}
     rest = []
     for part in conjuncts(where):
         try:
-            scan, predicate = Pusher(scans, resolve).push(part)
+            scan, predicate = Pusher(scans, resolve, is_standard=is_standard).push(part)
         except Unsuited:
             rest.append(part)
         else:
@@ -62,19 +71,60 @@ def pushed(where: ast.Expr | None, scans: Sequence[ScanNode], resolve: Resolve) 
 
 
 class Pusher:
-    """Turns one condition into a predicate of one scan."""
+    """Turns one condition into a predicate of one scan.
 
-    def __init__(self, scans: Sequence[ScanNode], resolve: Resolve) -> None:
+    Predicates mean what the original does: that NULL is a value, which differs from others. In
+    `standard` NOT goes down to the tests of paths, and its rows have to have a value there.
+    """
+
+    def __init__(self, scans: Sequence[ScanNode], resolve: Resolve, *, is_standard: bool) -> None:
+        self.is_standard = is_standard
         self.scans = scans
         self.resolve = resolve
         self.scan: ScanNode | None = None
 
     def push(self, node: ast.Expr) -> tuple[ScanNode, Predicate]:
         """Return the scan that a condition is about, and the condition."""
-        predicate = self._condition(node)
+        predicate = (
+            self._decided(node, negated=False) if self.is_standard else self._condition(node)
+        )
         if self.scan is None:
             raise Unsuited
         return self.scan, predicate
+
+    def _decided(self, node: ast.Expr, *, negated: bool) -> Predicate:
+        """Return a predicate that is TRUE where a condition of `standard` is."""
+        match node:
+            case ast.Unary("NOT", operand):
+                return self._decided(operand, negated=not negated)
+            case ast.Binary("AND" | "OR" as op):
+                parts = [self._decided(part, negated=negated) for part in operands(node, op)]
+                return ("and" if (op == "AND") is not negated else "or", parts)
+            case ast.Is(what="NULL"):
+                is_null = node.negated is negated
+                return ("is", self._path(node.operand), ANY & ~PRESENT if is_null else PRESENT)
+            case ast.Is():
+                test = self._test(node)
+                return ("not", test) if negated else test
+            case ast.Name() | ast.Dot() | ast.Index():
+                return ("cmp", self._path(node), "=", ("b", not negated))
+        return self._tested(node, negated=negated)
+
+    def _tested(self, node: ast.Expr, *, negated: bool) -> Predicate:
+        """Return a predicate that is TRUE where a test of one path, or its opposite, is."""
+        if any(isinstance(part, ast.Literal) and part.value is None for part in nodes(node)):
+            raise Unsuited
+        if isinstance(node, ast.Match) and node.negated:
+            node, negated = replace(node, negated=False), not negated
+        if isinstance(node, ast.Binary) and node.op == "<>":
+            node, negated = replace(node, op="="), not negated
+        test = self._condition(node)
+        if not negated:
+            return test
+        sides = [node.left, node.right] if isinstance(node, ast.Binary) else [node.operand]  # type: ignore[union-attr]  # the others are tests
+        path = next(self._path(side) for side in sides if isinstance(side, _PATHS))
+        parts: list[Predicate] = [("not", test), ("is", path, PRESENT)]
+        return ("and", parts)
 
     def _condition(self, node: ast.Expr) -> Predicate:
         make = self._BY_TYPE.get(type(node))

@@ -82,21 +82,6 @@ def operator(op: str, left: Expr, right: Expr, span: Span) -> Expr:
     return ast.Call("TRUNC", (ast.Binary("/", left, right, span=span),), span=span)
 
 
-def distinct(left: Expr, right: Expr, span: Span, *, negated: bool) -> Expr:
-    """Return ``a IS DISTINCT FROM b``: MISSING and NULL count as one value, as in standard SQL."""
-    for side, other in ((left, right), (right, left)):
-        if isinstance(side, ast.Literal) and side.value is None:
-            known = ast.Call("COALESCE", (other, side), span=other.span)
-            return ast.Is(known, "NULL", not negated, span=span)
-    sides = [
-        side
-        if isinstance(side, ast.Literal)
-        else ast.Call("COALESCE", (side, ast.Literal(None, span=side.span)), span=side.span)
-        for side in (left, right)
-    ]
-    return ast.Binary("=" if negated else "<>", *sides, span=span)
-
-
 def _day(args: tuple[Expr, ...], span: Span) -> Expr | None:
     return day(args[0], span) if len(args) == 1 else None
 

@@ -171,6 +171,7 @@ class SetTable(Node):
     every: bool  # whether ALL was written: rows count as often as they occur
     left: Select
     right: Select
+    by_name: bool = False  # whether columns are joined by their names: ``UNION BY NAME``
 
 
 @record

@@ -162,8 +162,9 @@ class ExpressionParser(Cursor):
                 negated = bool(self.accept("NOT"))
                 if self.accept("DISTINCT"):
                     self.expect("FROM")
+                    op = operators.NULL_SAFE[negated]
                     right = self.expression(operators.BIT_OR)
-                    return aliases.distinct(left, right, self.since(left), negated=negated)
+                    return ast.Binary(op, left, right, span=self.since(left))
                 if not self.at("NULL", "MISSING", "TRUE", "FALSE"):
                     raise self.unexpected("NULL", "MISSING", "TRUE", "FALSE")
                 what = self.advance().kind

@@ -17,6 +17,9 @@ CONCAT, NEGATION, DATUM = 13, 14, 15
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 """For each comparison the one that means the same with both sides swapped."""
 
+NULL_SAFE = ("IS DISTINCT FROM", "IS NOT DISTINCT FROM")
+"""Comparisons to which NULL is a value, and MISSING the same one."""
+
 OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 """For each comparison the one that is TRUE where it is FALSE; both are MISSING in the same rows."""
 
@@ -24,6 +27,7 @@ LEVELS = {
     "OR": OR,
     "AND": AND,
     **dict.fromkeys(MIRRORED, COMPARISON),
+    **dict.fromkeys(NULL_SAFE, MATCH),
     "|": BIT_OR,
     "^": BIT_XOR,
     "&": BIT_AND,

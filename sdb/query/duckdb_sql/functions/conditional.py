@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMBER, STRING, TIME
 from sdb.query.duckdb_sql.values import operators
-from sdb.query.duckdb_sql.values.case_values import Chosen, Narrowed
+from sdb.query.duckdb_sql.values.case_values import Chosen, Filled, Narrowed
 from sdb.query.duckdb_sql.values.lanes import Constant, Nothing, Null, Typed, Value
 
 TYPE_CHECKING = False
@@ -40,30 +40,9 @@ def coalesce(call: Arguments) -> Value:
         if present == value.mask:
             return choice(limbs, value)
         if number == len(call.values):
-            return choice(limbs, Present(value))
+            return choice(limbs, Filled(value))
         limbs.append((operators.is_test(value, "NULL", negated=True), _present(value)))
     return choice(limbs, Null())
-
-
-class Present(Value):
-    """A value with NULL in the place of MISSING."""
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
-        self.mask = value.mask & ~MISSING | NULL
-
-    def _lane(self, letter: str) -> str:
-        sql = self.value.lane(letter)
-        if letter == "t":
-            return f"greatest({sql}, 1)::UTINYINT"
-        return f"coalesce({sql}, '{_ABSENT[letter]}')" if letter in _ABSENT else sql
-
-    def step(self, step: str | int) -> Value:
-        """Return the value of a member or element."""
-        return self.value.step(step)
-
-
-_ABSENT = {"k": "z", "v": "z", "j": "null"}
 
 
 def _present(value: Value) -> Value:

@@ -7,9 +7,9 @@ module          holds
 `lanes`         typed lanes: what a value of any type is made of
 `numeric`       numbers that are exact where they are whole
 `fields`        values at paths of rows
-`operators`     operators that compare and test; what their NULL means
+`operators`     operators that compare and test as the original does
 `arithmetic`    `+ - * / %` and operators of bits
-`ordering`      terms of ORDER BY where rows without a key are kept
+`standard`      the operators of standard SQL, to which MISSING is NULL
 `case_values`   values that are one of several: passed on, chosen
 `schemavalues`  rows and structs whose columns have other names
 `constructors`  lists and structures put together

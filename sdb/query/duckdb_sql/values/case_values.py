@@ -133,3 +133,28 @@ class Narrowed(Value):
     def step(self, step: str | int) -> Value:
         """Return value of a member or element."""
         return self.value.step(step)
+
+
+class Filled(Value):
+    """A value with NULL in the place of MISSING."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self.mask = value.mask & ~MISSING | NULL
+        self.integer, self.whole, self.wide = value.integer, value.whole, value.wide
+        self.bounds, self.declared = value.bounds, value.declared
+        self.has_timed = value.has_timed
+        self.is_column = value.is_column
+
+    def _lane(self, letter: str) -> str:
+        sql = self.value.lane(letter)
+        if letter == "t":
+            return f"greatest({sql}, 1)::UTINYINT"
+        return f"coalesce({sql}, '{_ABSENT[letter]}')" if letter in _ABSENT else sql
+
+    def step(self, step: str | int) -> Value:
+        """Return the value of a member or element."""
+        return self.value.step(step)
+
+
+_ABSENT = {"k": "z", "v": "z", "j": "null"}

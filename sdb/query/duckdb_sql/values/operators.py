@@ -82,18 +82,18 @@ def compare_numbers(op: str, left: Value, right: Value) -> str:
     Doubles cannot tell integers beyond 2**53 apart, so where one side may hold them the exact
     integers decide. What is not whole, or beyond all integers, doubles compare rightly with these.
     """
-    left, right = _exact(left), _exact(right)
+    left, right = exact(left), exact(right)
     if left.whole and right.whole:
         return f"({left.lane('x')} {op} {right.lane('x')})"
     if is_double(left) or is_double(right) or (_calculated(left) and _calculated(right)):
         return f"({left.lane('n')} {op} {right.lane('n')})"
-    exact = f"({left.lane('x')} {op} {right.lane('x')})"
-    return f"coalesce({exact}, {left.lane('n')} {op} {right.lane('n')})"
+    whole = f"({left.lane('x')} {op} {right.lane('x')})"
+    return f"coalesce({whole}, {left.lane('n')} {op} {right.lane('n')})"
 
 
 def same_numbers(left: Value, right: Value) -> str:
     """Return SQL that is true for equal numbers only; the engine sees that it can hash both."""
-    left, right = _exact(left), _exact(right)
+    left, right = exact(left), exact(right)
     if left.whole or right.whole:
         double = next((side for side in (left, right) if is_double(side) and not side.whole), None)
         if double is None:
@@ -105,7 +105,7 @@ def same_numbers(left: Value, right: Value) -> str:
     return f"({same} AND {left.lane('x')} IS NOT DISTINCT FROM {right.lane('x')})"
 
 
-def _exact(value: Value) -> Value:
+def exact(value: Value) -> Value:
     """Return a constant among the integers that doubles cannot tell apart as an integer."""
     if not isinstance(value, Constant) or not isinstance(value.value, float):
         return value
@@ -165,8 +165,11 @@ def _equal_timed(left: Value, right: Value, *, holds: bool) -> str:
     return f"({left.lane('k')} = {right.lane('k')} OR {is_time})"
 
 
-def ordered(op: str, left: Value, right: Value) -> str:
-    """Return SQL of ``< <= > >=``: MISSING unless both are of one type that has an order."""
+def ordered(op: str, left: Value, right: Value, *, nulls: bool = True) -> str:
+    """Return SQL of ``< <= > >=``: NULL unless both are of one type that has an order.
+
+    * ``nulls``: Whether NULL is such a type.
+    """
     common = left.mask & right.mask
     terms = []
     if common & NUMBER:
@@ -175,7 +178,7 @@ def ordered(op: str, left: Value, right: Value) -> str:
         if common & kind:
             letter = LETTERS[kind]
             terms.append(f"({left.lane(letter)} {op} {right.lane(letter)})")
-    if common & NULL:
+    if common & NULL and nulls:
         both = f"{left.lane('t')} = 1 AND {right.lane('t')} = 1"
         terms.append(f"CASE WHEN {both} THEN {str(op in {'<=', '>='}).lower()} END")
     if len(terms) > 1:
@@ -190,7 +193,7 @@ def among(value: Value, items: Sequence[Value]) -> str:
     lists: dict[str, list[str]] = {}
     tests = []
     forms = [[item.text, item.time] if isinstance(item, TimedText) else [item] for item in items]
-    for item in map(_exact, chain.from_iterable(forms)):
+    for item in map(exact, chain.from_iterable(forms)):
         if isinstance(item, Constant) and (item.kind != NUMBER or is_double(item)):
             letter = LETTERS[item.kind]
             if value.mask & item.kind:
@@ -268,7 +271,7 @@ def wrap(sql: str) -> str:
 
 def sort_keys(value: Value, *, descending: bool, nulls_last: bool) -> list[str]:
     """Terms of ORDER BY that sort as the dialect does: NULL first, lists and structures last."""
-    terms = _value_keys(value, "{}", descending=descending)
+    terms = value_keys(value, "{}", descending=descending)
     if value.mask & NULL:
         terms.insert(0, f"({value.lane('t')} = 1) {'ASC' if nulls_last else 'DESC'}")
     return terms
@@ -281,10 +284,10 @@ def window_keys(value: Value, *, descending: bool, nulls_last: bool) -> list[str
     null = f" OR {value.lane('t')} = 1" if value.mask & NULL else ""
     first = f"({value.missing()}{null}) {'ASC' if nulls_last else 'DESC'}"
     # Tags of both are one, so that they are peers.
-    return [first, *_value_keys(value, "greatest({}, 1)", descending=descending)]
+    return [first, *value_keys(value, "greatest({}, 1)", descending=descending)]
 
 
-def _value_keys(value: Value, tag: str, *, descending: bool) -> list[str]:
+def value_keys(value: Value, tag: str, *, descending: bool) -> list[str]:
     """Terms of ORDER BY for what is neither NULL nor MISSING."""
     terms = []
     direction = "DESC" if descending else "ASC"

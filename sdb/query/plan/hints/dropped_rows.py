@@ -129,7 +129,7 @@ def watched(statement: ast.Statement) -> list[Fields]:
 def remarks(statement: ast.Statement) -> list[str]:
     """Report what a plan should say of COUNT, which counts NULL too."""
     lines = []
-    for node in visitor.nodes(statement):
+    for node in visitor.nodes(statement) if statement.dialect == "sneller" else ():
         if isinstance(node, ast.Aggregate) and node.name == "COUNT" and node.args:
             text = printer.text(node.args[0])
             lines.append(

@@ -62,7 +62,9 @@ def losses(
         opened = table_packs(select, packs, withs)
         if opened and _is_of_interest(select):
             losses_of = _Losses(select, whole(opened), opened)
-            lines |= dict.fromkeys(losses_of.lines(select is statement.select))
+            lines |= dict.fromkeys(losses_of.lines())
+            if statement.dialect == "sneller":
+                lines |= dict.fromkeys(losses_of.nulls(select is statement.select))
     return list(lines)[:_MOST]
 
 
@@ -107,14 +109,18 @@ class _Losses:
             else reduce(or_, (pack_types for pack_types in known if pack_types is not None), 0)
         )
 
-    def lines(self, is_main: bool) -> Iterator[str]:  # noqa: FBT001
-        """Yield a line for each loss."""
+    def nulls(self, is_main: bool) -> Iterator[str]:  # noqa: FBT001
+        """Yield a line for each test for NULL of what is MISSING instead."""
         nodes = list(visitor.nodes(self._select, into_selects=False))
         negated = {id(test): test.operand for test in _negated(nodes)}
         for node in nodes:
             null = negated.get(id(node)) or _tested_for_null(node)
             if null is not None:
                 yield from self._of_null(null, is_main=is_main, is_negated=id(node) in negated)
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each loss."""
+        for node in visitor.nodes(self._select, into_selects=False):
             if isinstance(node, ast.Cast) and not node.reads_texts:
                 yield from _of_cast(node, self.of_path(node.operand))
             for operand, wanted in _operands(node):
