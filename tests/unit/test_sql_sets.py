@@ -118,7 +118,9 @@ def test_rows_are_compared_with_what_they_miss(folder: Path, operator: str, item
             expected = left - (right if every else Counter(dict.fromkeys(right, 99)))
     if not every:
         expected = Counter(dict.fromkeys(expected, 1))
-    rows = _rows(folder, f"SELECT {items} FROM m {operator} SELECT {items} FROM n")
+    rows = _rows(
+        folder, f"SET dialect = sneller; SELECT {items} FROM m {operator} SELECT {items} FROM n"
+    )
     assert _as_keys(rows) == expected
 
 
@@ -126,6 +128,33 @@ def test_columns_are_compared_by_position_and_must_be_as_many(folder: Path) -> N
     assert _rows(folder, "SELECT 1 AS a EXCEPT SELECT 1 AS b") == []
     with pytest.raises(QueryError, match="equally many columns, not of 2 and 1"):
         _rows(folder, "SELECT k, s FROM p EXCEPT SELECT k FROM q")
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_columns_go_by_position_and_missing_is_null(tmp_path: Path, operator: str) -> None:
+    """As in DuckDB, to which absent fields are NULL."""
+    query = f"SELECT a, b FROM {{}} {operator} SELECT c AS x, b FROM {{}}"
+    names = {"a": "INTEGER", "b": "INTEGER", "c": "INTEGER"}
+    left = [{"a": 1, "b": 2}, {"a": 1}, {"a": 1, "b": None}, {}, {"b": None}]
+    right = [{"c": 1, "b": None}, {"c": None}, {"c": 7}]
+    with duckdb.connect() as connection:
+        for name, rows in (("l", left), ("r", right)):
+            (tmp_path / f"{name}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+            sdb.pack([tmp_path / f"{name}.json"], tmp_path / f"{name}.zion")
+            source = f"read_json('{tmp_path}/{name}.json', columns = {names})"
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {source}")
+        expected = connection.sql(query.format("l", "r")).fetchall()
+    rows = _rows(tmp_path, query.format("l", "r"))
+    actual = [(row.get("a"), row.get("b")) for row in rows]
+    assert sorted(actual, key=str) == sorted(expected, key=str)
+    assert all(row.keys() <= {"a", "b"} for row in rows)
+
+
+def test_union_takes_as_many_columns(folder: Path) -> None:
+    with pytest.raises(QueryError, match="equally many columns, not of 2 and 1"):
+        _rows(folder, "SELECT k, s FROM p UNION ALL SELECT k FROM q")
+    with pytest.raises(QueryError, match="are not known"):
+        _rows(folder, "SELECT * FROM p UNION ALL SELECT k FROM q")
 
 
 def test_union_of_other_names_is_told(folder: Path) -> None:
