@@ -15,7 +15,7 @@ from tests.examples import ROOT, SDB, ran
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = (ROOT / "docs/sql.md").read_text()
+PAGE = "".join((ROOT / f"docs/{name}.md").read_text() for name in ("sql", "sneller-dialect"))
 EXAMPLE = re.compile(r"^```sql\n(.*?)\n```\n\n```json\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

@@ -132,15 +132,13 @@ def test_joins_answer_as_duckdb_does(folder: Path, query: str) -> None:
 @pytest.mark.parametrize(
     ("join", "pairs"),
     [
-        ("JOIN n USING (k)", {(1, 1), (2, 2)}),
-        ("FULL JOIN n USING (k)", {(1, 1), (2, 2), (3, 0), (4, 0), (5, 0), (0, 3), (0, 4)}),
-        ("LEFT JOIN n USING (k)", {(1, 1), (2, 2), (3, 0), (4, 0), (5, 0)}),
-        ("NATURAL JOIN n", {(1, 1), (2, 2)}),
+        ("JOIN n USING (k)", {(1, 1)}),
+        ("FULL JOIN n USING (k)", {(1, 1), (2, 0), (3, 0), (4, 0), (5, 0), (0, 2), (0, 3), (0, 4)}),
+        ("LEFT JOIN n USING (k)", {(1, 1), (2, 0), (3, 0), (4, 0), (5, 0)}),
+        ("NATURAL JOIN n", {(1, 1)}),
     ],
 )
-def test_null_joins_null_and_missing_nothing(
-    folder: Path, join: str, pairs: set[tuple[int, int]]
-) -> None:
+def test_nulls_join_nothing(folder: Path, join: str, pairs: set[tuple[int, int]]) -> None:
     rows = _rows(folder, f"SELECT i, j FROM m {join}")
     assert sorted((row.get("i", 0), row.get("j", 0)) for row in rows) == sorted(pairs)
 
@@ -148,8 +146,8 @@ def test_null_joins_null_and_missing_nothing(
 def test_semi_and_anti_joins_part_the_rows(folder: Path) -> None:
     with_partner = _rows(folder, "SELECT i FROM m SEMI JOIN n USING (k) ORDER BY i")
     without = _rows(folder, "SELECT i FROM m ANTI JOIN n USING (k) ORDER BY i")
-    assert [row["i"] for row in with_partner] == [1, 2]
-    assert [row["i"] for row in without] == [3, 4, 5]
+    assert [row["i"] for row in with_partner] == [1]
+    assert [row["i"] for row in without] == [2, 3, 4, 5]
 
 
 def test_order_joins_values_of_one_type(folder: Path) -> None:

@@ -12,7 +12,7 @@ none of its rows is in front of the bound that it gives, that is, if its values 
 * timestamps, of which the index knows all;
 * of types that are behind timestamps in this direction: strings when times ascend, numbers and
   booleans when they descend, lists and structures in any case, NULL with NULLS LAST;
-* MISSING: such rows do not come out.
+* MISSING: such rows do not come out, or behind all others: the engine finds them.
 
 Which types there are is what the file says of itself. A condition that only timestamps satisfy will
 do as well.
@@ -98,6 +98,8 @@ class Ordered:
         if first_rows is None:
             return None
         numbers, blocks = first_rows
+        if first.keeps and len(numbers) < most:
+            return None
         table = rows.pick(numbers[first.offset :], most_bytes=self._most_bytes)
         if table is not None:
             first.scan.dataset.visited(blocks)

@@ -231,9 +231,14 @@ class _Rows:
         * ``types``: Those that make it a key; a value of another one is as none.
         """
         field = self.field(expr)
-        if self.is_standard and (field.types & ~(types | MISSING) or not is_always_there(field)):
+        if self.may_lack(field, types):
             raise Unsuited
         return field
+
+    def may_lack(self, field: FieldRef, types: int = ANY) -> bool:
+        """Return whether rows without a key may have to stay."""
+        others = field.types & ~(types | MISSING)
+        return self.is_standard and bool(others or not is_always_there(field))
 
     def nulls_last(self, sort: ast.Sort) -> bool:
         """Return whether NULL comes last in an order."""
@@ -300,7 +305,9 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
         sort = []
         for sort_key in node.order_by:
             # Any letter: the lane only says where values are.
-            column = rows.key(sort_key.expr)
+            column = rows.field(sort_key.expr)
+            if rows.may_lack(column) and (len(node.order_by) > 1 or sort_key.nulls_first):
+                raise Unsuited
             key = (column.level, column.path, "t")
             place = keys.setdefault(key, len(keys))
             sort.append((place, sort_key.descending, rows.nulls_last(sort_key)))
@@ -313,7 +320,8 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
     )
     lanes = tuple((column.level, column.path, letter) for column, letter in places)
     if node.order_by and limit is not None:
-        return TopK(scan, outputs, tuple(keys), tuple(sort), lanes, limit, offset)
+        keeps = rows.may_lack(rows.field(node.order_by[0].expr))
+        return TopK(scan, outputs, tuple(keys), tuple(sort), lanes, limit, offset, keeps)
     return Take(scan, outputs, lanes, limit)
 
 

@@ -75,6 +75,9 @@ class TopK:
     lanes: tuple[Lane, ...]  # the columns of the result
     limit: int  # number of rows that are wanted
     offset: int  # number of rows before these
+    # Whether rows without the key follow all others; where there are too few of these, the engine
+    # has to answer
+    keeps: bool = False
 
 
 Operation: TypeAlias = Count | DataShape | Take | HashAggregate | TopK
