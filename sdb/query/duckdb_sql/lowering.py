@@ -123,7 +123,17 @@ class _Translator:
             return f"({f' {node.op} '.join(parts)})"
         if isinstance(node, ast.Binary) and node.op == "=" and not self._is_known(node):
             return self.context.equal(self.operand(node.left), self.operand(node.right), holds=True)
+        if isinstance(node, ast.In) and isinstance(node.operand, ast.Row):
+            return self._of_row(node, holds=True)
         return self.value(node).lane("b")
+
+    def _of_row(self, node: ast.In, *, holds: bool = False) -> str:
+        """Return SQL of ``(a, b) IN (SELECT ...)``."""
+        assert isinstance(node.operand, ast.Row)  # noqa: S101
+        assert isinstance(node.items, ast.Subquery)  # noqa: S101 - others are written out
+        values = [self.operand(value) for value in node.operand.values]
+        sql = contains_row(node.items.select, values, self.scope, self.context, holds=holds)
+        return sql if self.context.is_standard else settled(sql, values)
 
     def _literal(self, node: ast.Literal) -> Value:
         return operators.literal(node)
@@ -202,10 +212,8 @@ class _Translator:
         return Typed(BOOL, sql if self.context.is_standard else settled(sql, [value]))
 
     def _in(self, node: ast.In) -> Value:
-        if isinstance(node.operand, ast.Row) and isinstance(node.items, ast.Subquery):
-            values = [self.operand(value) for value in node.operand.values]
-            sql = contains_row(node.items.select, values, self.scope, self.context)
-            return Typed(BOOL, sql if self.context.is_standard else settled(sql, values))
+        if isinstance(node.operand, ast.Row):
+            return Typed(BOOL, self._of_row(node))
         value = self.operand(node.operand)
         if isinstance(node.items, ast.Subquery):
             sql = contains(node.items.select, value, self.scope, self.context)

@@ -112,9 +112,17 @@ def _member(query: Query, item: Value, value: Value) -> str:
 
 
 def contains_row(
-    select: ast.Select, values: Sequence[Value], scope: Scope, context: SqlContext
+    select: ast.Select,
+    values: Sequence[Value],
+    scope: Scope,
+    context: SqlContext,
+    *,
+    holds: bool = False,
 ) -> str:
-    """Return SQL of ``(a, b) IN (SELECT ...)``; rows that lack a column are not looked at."""
+    """Return SQL of ``(a, b) IN (SELECT ...)``; see `_row_member`.
+
+    In the dialect of the original rows that lack a column are not looked at.
+    """
     query = context.plan(select, scope)
     if len(query.columns) != len(values):
         have = f"have {len(query.columns)}"
@@ -123,7 +131,7 @@ def contains_row(
     level = Level(context.name("q"), (part,))
     columns = [column for _, column in query.through(reference, optional=False)]
     if context.is_standard:
-        return _row_member(level, columns, values)
+        return _row_member(level, columns, values, holds=holds)
     keys = [column.lane("k") for column in columns]
     level.conditions += [f"{key} IS NOT NULL" for key in keys]
     # One text: the engine compares no rows with a query that names one around it.
@@ -132,10 +140,21 @@ def contains_row(
     return f"coalesce(({row} IN ({rows})), false)"
 
 
-def _row_member(level: Level, columns: Sequence[Value], values: Sequence[Value]) -> str:
-    """Return SQL of ``(a, b) IN (SELECT ...)``: NULL where nothing is equal and a NULL is about."""
-    rows = level.text([(_row_key([standard.text(column) for column in columns]), "c0")])
-    return f"({_row_key([standard.text(value) for value in values])} IN ({rows}))"
+def _row_member(
+    level: Level, columns: Sequence[Value], values: Sequence[Value], *, holds: bool
+) -> str:
+    """Return SQL of ``(a, b) IN (SELECT ...)``, three-valued.
+
+    * ``holds``: Whether it only matters where it is TRUE: then the engine can hash both sides.
+    """
+    if holds:
+        rows = level.text([(_row_key([standard.text(column) for column in columns]), "c0")])
+        return f"({_row_key([standard.text(value) for value in values])} IN ({rows}))"
+    equal = [standard.equal(*pair) for pair in zip(values, columns, strict=True)]
+    test = f"{level.name}.{level.column(' AND '.join(equal))}"
+    found = f"bool_or({test}) THEN true WHEN bool_or({test} IS NULL) THEN NULL ELSE false"
+    whole = Level(f"{level.name}w", (level,))
+    return f"({whole.text([(f'CASE WHEN {found} END', 'c0')])})"
 
 
 def _row_key(keys: Sequence[str]) -> str:
