@@ -98,8 +98,7 @@ SELECT id FROM t WHERE n NOT BETWEEN SYMMETRIC 4 AND 2 ORDER BY id
 = SELECT id FROM t WHERE n NOT BETWEEN 2 AND 4 ORDER BY id
 
 SELECT g, n, COUNT(*) AS c FROM t GROUP BY g, n WITH ROLLUP ORDER BY g, n, c
-= SELECT g, n, COUNT(*) AS c FROM t GROUP BY ROLLUP (g, n) ORDER BY g NULLS FIRST, n NULLS
-  FIRST, c
+= SELECT g, n, COUNT(*) AS c FROM t GROUP BY ROLLUP (g, n) ORDER BY g, n, c
 
 SELECT COUNT(DISTINCT g, n) AS c FROM t
 = SELECT COUNT(DISTINCT (g, n)) AS c FROM t
@@ -212,7 +211,7 @@ def test_names_of_members_need_no_quotes(folder: Path) -> None:
 
 def test_texts_and_times_of_seconds(folder: Path) -> None:
     query = "SELECT TO_TIMESTAMP(s) AS x, TO_TIMESTAMP(n) AS y FROM t WHERE id = 1"
-    assert _rows(folder, query) == [{"y": datetime(1970, 1, 1, 0, 0, 3, tzinfo=UTC)}]
+    assert _rows(folder, query) == [{"x": None, "y": datetime(1970, 1, 1, 0, 0, 3, tzinfo=UTC)}]
 
 
 @pytest.mark.parametrize(
@@ -255,13 +254,13 @@ def test_errors(folder: Path, query: str, message: str) -> None:
     ],
 )
 def test_notes_on_other_meanings(folder: Path, query: str, note: str) -> None:
-    with sdb.sql(f"SELECT {query} AS x FROM t", root=str(folder)) as result:
+    with sdb.sql(f"SELECT {query} AS x FROM t", root=str(folder), dialect="sneller") as result:
         list(result)
         assert any(line.endswith(note) for line in result.notes)
 
 
 def test_usual_meanings_have_no_notes(folder: Path) -> None:
-    query = "SELECT STDDEV_POP(n), AVG(LENGTH(s)), MIN(SUBSTRING(s, 2)), MAX(AGE(ts)) FROM t"
+    query = "SELECT STDDEV(n), AVG(CHAR_LENGTH(s)), MIN(SUBSTRING(s, 2)), MAX(AGE(ts)) FROM t"
     with sdb.sql(query, root=str(folder)) as result:
         list(result)
         assert result.notes == []

@@ -61,7 +61,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _row(packed: Path, exprs: list[str]) -> dict[str, Any]:
     columns = ", ".join(f"{expr} AS c{number}" for number, expr in enumerate(exprs))
     query = f"SELECT {columns} FROM read_file('one.zion')"
-    with sdb.sql(query, root=str(packed), threads=1, typed=False) as result:
+    with sdb.sql(query, root=str(packed), threads=1, typed=False, dialect="sneller") as result:
         return _loads(b"".join(result.lines()).decode())
 
 
