@@ -61,7 +61,10 @@ def test_groups_of_many_blocks(tmp_path: Path, algorithm: str, threads: int) -> 
         group[1] += row["n"]["v"]
         group[2] = row["id"]
     rows = [
-        json.loads(line) for line in Answers(tmp_path, GROUPED).lines(native=True, threads=threads)
+        json.loads(line)
+        for line in Answers(tmp_path, f"SET dialect = sneller; {GROUPED}").lines(
+            native=True, threads=threads
+        )
     ]
     # In the order in which they are met.
     assert [row["kind"] for row in rows] == KINDS
@@ -108,7 +111,7 @@ def test_neither_engine_nor_arrow_is_imported(tmp_path: Path, query: str, fmt: s
 
 def few(query: str, root: Path, most_bytes: int) -> tuple[list[bytes], list[str]]:
     """Lines of groups that may take so much memory, and who made them."""
-    statement = check(bind(parse(query), {}))
+    statement = check(bind(parse(f"SET dialect = sneller; {query}"), {}))
     catalog = Catalog(QueryRequest(root=str(root)))
     chosen = choose(statement, catalog, typed=False)
     assert isinstance(chosen, HashAggregate | TopK)

@@ -377,7 +377,13 @@ class _Grouping:
         if not isinstance(expr, ast.Call):
             field = self.rows.key(expr)
             self.declared[len(self.shapes)] = field.declared
-            self.shapes.append(lambda: _key_shape(self.rows.shape(field).mask))
+            if self.rows.is_standard:
+                if not field.types & ~MISSING:
+                    raise Unsuited
+                absent = NULL & field.types
+                self.shapes.append(lambda: _key_shape(self.rows.shape(field).mask, absent))
+            else:
+                self.shapes.append(lambda: _group_shape(self.rows.shape(field).mask))
             return self._lane(expr), None
         self.shapes.append(lambda: Shape(TIME, 0))
         if expr.name in {"DATE_TRUNC", "DATE_BIN"}:
@@ -432,8 +438,18 @@ class _Grouping:
         return predicate
 
 
-def _key_shape(mask: int) -> Shape:
-    """Return the types of a key of groups: rows without it are in none."""
+def _key_shape(mask: int, absent: int) -> Shape:
+    """Return the types of a key of groups.
+
+    * ``absent``: NULL if it may be that.
+    """
+    types = mask & ~(MISSING | NULL)
+    is_plain = types in LETTERS and types != NUMBER
+    return Shape(types | absent, absent) if is_plain else Shape(types | absent)
+
+
+def _group_shape(mask: int) -> Shape:
+    """Return the types of a key of groups of the original: rows without it are in none."""
     types = mask & ~MISSING
     return Shape(types, 0) if types in LETTERS and types != NUMBER else Shape(types or MISSING)
 

@@ -76,7 +76,7 @@ class Histograms:
             if by:
                 items.append(f'{by} AS "value"')
                 keys.append('"value"')
-            known = f"{time} IS NOT NULL AND {time} IS NOT MISSING"
+            known = " AND ".join(f"{key} IS NOT NULL" for key in (time, bucket, by) if key)
             where = f"{known} AND {condition(asked.where)}" if asked.where else known
             text = (
                 f'SELECT {", ".join(items)}, COUNT(*) AS "rows" FROM {table_text(handle)} '  # noqa: S608
@@ -139,6 +139,7 @@ class Histograms:
             time_field=asked.time_field if has_times else "",
             at=at,
             now=asked.now,
+            dialect="standard",
         )
         accept = request.headers.get("accept", "")
         if not asked.format and accept in {"", "*/*"}:
