@@ -98,7 +98,7 @@ def test_a_name_of_the_result_sorts_what_was_united(
 ) -> None:
     """Rows of one side have no such column, and that they are left out is said."""
     assert places.exists()
-    done = run("query", f"SELECT {text}")
+    done = run("query", f"SET dialect = sneller; SELECT {text}")
     assert [json.loads(line)["x"] for line in done.stdout.splitlines()] == rows
     assert b"note: rows that have no x are left out (ORDER BY COALESCE(x" in done.stderr
 
@@ -211,7 +211,7 @@ def test_texts_and_times_under_one_name_are_compared_row_by_row(ask: Ask, places
         "t < '2021-01-02'": [0],
         "NOT t < '2021-01-02'": [1, 2, 3],
         "t = '2021-01-02'": [1, 2],
-        "t <> '2021-01-02'": [0, 3, 4, 5],
+        "t <> '2021-01-02'": [0, 3, 4],
         "t IN ('2021-01-02', 5)": [1, 2, 4],
         "t BETWEEN '2021-01-01' AND '2021-01-02'": [0, 1, 2],
         "CASE t WHEN '2021-01-02' THEN TRUE END": [1, 2],
@@ -331,7 +331,7 @@ def test_folders_and_files_that_are_no_packfiles(run: Run, places: Path) -> None
 )
 def test_rows_without_a_key_are_told_of(run: Run, places: Path, tail: str, keeps: str) -> None:
     """Issue 16, 1.3."""
-    text = f"SELECT errorCode FROM '{places}/ct.zion' {tail}"
+    text = f"SET dialect = sneller; SELECT errorCode FROM '{places}/ct.zion' {tail}"
     done = run("query", text)
     counts = json.loads(
         run(
@@ -348,7 +348,12 @@ def test_rows_without_a_key_are_told_of(run: Run, places: Path, tail: str, keeps
     with sdb.sql(text) as result:
         assert [f"{note}\n" for note in result.notes] == [done.stderr.decode()]
     unknown = "UPPER(eventName) > 'A'"
-    distinct = run("query", f"SELECT DISTINCT errorCode FROM '{places}/ct.zion' WHERE {unknown}")
+    distinct = run(
+        "query",
+        "--dialect",
+        "sneller",
+        f"SELECT DISTINCT errorCode FROM '{places}/ct.zion' WHERE {unknown}",
+    )
     assert distinct.stderr.startswith(b"note: rows that have no errorCode are left out")
 
 
@@ -380,7 +385,7 @@ def test_rows_without_a_key_are_counted_where_there_is_a_condition(
     assert 0 < counts["m"] < counts["n"] <= 1000
     if " c " in query:
         where = re.sub("(error|event|random)", r"c.\1", where)
-    text = query.format(table, where)
+    text = f"SET dialect = sneller; {query.format(table, where)}"
     done = run("query", text)
     messages = done.stderr.decode()
     assert messages.startswith(f"note: {counts['m']:,} of {counts['n']:,} rows have no ")
@@ -410,7 +415,9 @@ def test_no_row_is_said_to_be_left_out_that_is_not(
     missing = f"SELECT COUNT(*) AS m FROM {table} WHERE errorCode IS MISSING AND eventName < 'D'"
     counts = json.loads(run("query", missing).stdout)
     for order in ("ORDER BY errorCode", "ORDER BY errorCode LIMIT 2"):
-        done = run("query", f"SELECT errorCode FROM {table} WHERE {where} {order}")
+        done = run(
+            "query", f"SET dialect = sneller; SELECT errorCode FROM {table} WHERE {where} {order}"
+        )
         messages = done.stderr.decode()
         assert messages.startswith(note.format(**counts))
         assert bool(messages) is bool(note)
@@ -447,7 +454,7 @@ def test_values_that_a_cast_loses_are_told_of(
     reported = done.stderr.decode().splitlines()
     assert [line.removeprefix("note: ").split(" (")[0] for line in reported] == notes
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert any(rows) is not bool(notes)
+    assert any(row["value"] is not None for row in rows) is not bool(notes)
     for line in reported:
         if "(" in line.split(" MISSING ")[1]:
             better = re.split(" is its| reads it", line.split(" (")[1])[0]
@@ -467,7 +474,7 @@ def test_what_a_note_advises_works(ask: Ask) -> None:
     assert sum(group["n"] for group in groups) == rows["n"]
     for direction in ("NULLS LAST", "DESC NULLS LAST", ""):
         key = f"ORDER BY COALESCE(errorCode, NULL) {direction}"
-        actual = ask(f"SELECT errorCode FROM 'ct.zion' {key}")
+        actual = ask(f"SET dialect = sneller; SELECT errorCode FROM 'ct.zion' {key}")
         assert len(actual) == rows["n"]
         codes = [row["errorCode"] for row in actual if row]
         assert codes == sorted(codes, reverse="DESC" in direction)
@@ -476,7 +483,13 @@ def test_what_a_note_advises_works(ask: Ask) -> None:
 
 def test_the_plan_says_what_count_counts(run: Run, places: Path) -> None:
     """Issue 16, 1.3."""
-    done = run("query", "--explain", f"SELECT COUNT(errorCode) FROM '{places}/ct.zion'")
+    done = run(
+        "query",
+        "--dialect",
+        "sneller",
+        "--explain",
+        f"SELECT COUNT(errorCode) FROM '{places}/ct.zion'",
+    )
     assert b"note: COUNT(errorCode) counts NULL, as all that is there" in done.stdout
     done = run("query", f"SELECT COUNT(errorCode) AS n FROM '{places}/ct.zion'")
     assert done.stderr == b""

@@ -19,7 +19,7 @@ QUERY = "SELECT k, COUNT(*) AS n FROM rows GROUP BY k ORDER BY k"
 LEFT_OUT = "note: 2 of 4 rows have no k and are left out (the key COALESCE(k, '-') keeps them)\n"
 BY_SETTING = "note: the dialect is sneller: SDB_DIALECT says so (see sdb config)\n"
 FEWER = [{"k": "a", "n": 1}, {"k": "b", "n": 1}]
-KEPT = [*FEWER, {"n": 2}]
+KEPT = [*FEWER, {"k": None, "n": 2}]
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def rows(text: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_31_5_the_first_of_set_flag_environment_project_and_user_counts(project: Path) -> None:
+def test_the_first_of_set_flag_environment_project_and_user_counts(project: Path) -> None:
     def asked(*words: str, text: str = QUERY, **more: str) -> tuple[int, str]:
         done = command(project, "query", *words, text, **more)
         assert done.returncode == 0
@@ -75,7 +75,7 @@ def test_31_5_the_first_of_set_flag_environment_project_and_user_counts(project:
     assert (setting["value"], setting["from"]) == ("sneller", "project")
 
 
-def test_31_5_what_is_no_mode_is_refused(project: Path) -> None:
+def test_what_is_no_mode_is_refused(project: Path) -> None:
     for words, more in ((["--dialect", "all"], {}), ([], {"SDB_DIALECT": "all"})):
         done = command(project, "query", *words, QUERY, **more)
         assert (done.returncode, done.stdout) == (2, "")
@@ -88,7 +88,7 @@ def test_31_5_what_is_no_mode_is_refused(project: Path) -> None:
     assert done.returncode == 2
 
 
-def test_31_5_explain_says_the_dialect(project: Path) -> None:
+def test_explain_says_the_dialect(project: Path) -> None:
     line = "the dialect is sneller\n"
     assert line in command(project, "query", "--explain", "--dialect", "sneller", QUERY).stdout
     assert line not in command(project, "query", "--explain", QUERY).stdout
@@ -96,7 +96,7 @@ def test_31_5_explain_says_the_dialect(project: Path) -> None:
     assert json.loads(facts)["dialect"] == "standard"
 
 
-def test_31_5_set_holds_for_a_session(project: Path) -> None:
+def test_set_holds_for_a_session(project: Path) -> None:
     def said(text: str, *words: str) -> tuple[list[dict[str, object]], str]:
         done = command(project, "shell", *words, data=text)
         assert done.returncode == 0, done.stderr
@@ -109,7 +109,7 @@ def test_31_5_set_holds_for_a_session(project: Path) -> None:
     assert said(QUERY, "--dialect", "sneller") == (FEWER, LEFT_OUT)
 
 
-def test_31_5_set_holds_for_the_statements_behind_it(project: Path) -> None:
+def test_set_holds_for_the_statements_behind_it(project: Path) -> None:
     copy = "CREATE TABLE db.{} AS SELECT DISTINCT k FROM read_file('rows.zion')"
     text = f"{copy.format('a')}; SET dialect = sneller; {copy.format('b')}; {copy.format('c')}"
     assert command(project, "exec", text).returncode == 0

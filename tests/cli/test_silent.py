@@ -369,7 +369,7 @@ def gaps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_29_14_rows_without_a_key_are_told_of_wherever_they_vanish(
     run: Run, gaps: Path, table: str, query: str, key: str | None, keeps: str
 ) -> None:
-    done = run("query", "--root", gaps, query.format(table))
+    done = run("query", "--dialect", "sneller", "--root", gaps, query.format(table))
     assert done.returncode == 0
     reported = done.stderr.decode().splitlines()
     if key is None:  # a path of the only table: with numbers
@@ -402,17 +402,24 @@ def test_29_14_nothing_is_told_where_no_row_vanishes(run: Run, gaps: Path, query
 
 def test_29_14_times_that_scans_group_by_are_counted(run: Run, gaps: Path) -> None:
     query = 'SELECT DATE_TRUNC(DAY, "at") AS d, COUNT(*) AS n FROM g{} GROUP BY d'
-    done = run("query", "--root", gaps, query.format(""))
+    done = run("query", "--dialect", "sneller", "--root", gaps, query.format(""))
     assert done.stderr.decode() == (
         'note: 3 of 5 rows have no DATE_TRUNC_DAY("at") and are left out '
         "(the key COALESCE(DATE_TRUNC_DAY(\"at\"), '-') keeps them)\n"
     )
-    full = run("query", "--root", gaps, query.format(" WHERE \"at\" > '2020-01-01'"))
+    full = run(
+        "query",
+        "--dialect",
+        "sneller",
+        "--root",
+        gaps,
+        query.format(" WHERE \"at\" > '2020-01-01'"),
+    )
     assert full.stderr == b""
     (gaps / "m.json").write_text('{"t": "2021-01-01T00:00:00Z"}\n{"t": null}\n{"t": "x"}\n')
     sdb.pack([gaps / "m.json"], gaps / "m.zion", overwrite=True)
     mixed = "SELECT DATE_TRUNC(DAY, t) AS d, COUNT(*) AS n FROM m GROUP BY d"
-    done = run("query", "--root", gaps, mixed)
+    done = run("query", "--dialect", "sneller", "--root", gaps, mixed)
     assert done.stderr.decode() == (
         "note: rows that have no DATE_TRUNC_DAY(t) are left out "
         "(the key COALESCE(DATE_TRUNC_DAY(t), '-') keeps them)\n"
@@ -421,11 +428,13 @@ def test_29_14_times_that_scans_group_by_are_counted(run: Run, gaps: Path) -> No
 
 def test_29_14_python_and_writers_hear_of_rows_that_vanish(run: Run, gaps: Path) -> None:
     expected = "rows that have no k are left out (ORDER BY COALESCE(k, NULL) keeps them)"
-    with sdb.sql("SELECT COUNT(*) AS n FROM (SELECT n FROM g ORDER BY k)", root=str(gaps)) as rows:
+    with sdb.sql(
+        "SELECT COUNT(*) AS n FROM (SELECT n FROM g ORDER BY k)", root=str(gaps), dialect="sneller"
+    ) as rows:
         assert rows.to_arrow().to_pylist() == [{"n": 4}]
         assert rows.notes == [f"note: {expected}"]
     insert = f"INSERT INTO d.h SELECT n FROM (SELECT n FROM '{gaps}/g.zion' ORDER BY k)"
     assert run("exec", "--root", gaps, "CREATE TABLE IF NOT EXISTS d.h").returncode == 0
-    done = run("exec", "--root", gaps, insert)
+    done = run("exec", "--dialect", "sneller", "--root", gaps, insert)
     assert done.returncode == 0
     assert expected in done.stderr.decode()
