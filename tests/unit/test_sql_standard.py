@@ -253,8 +253,8 @@ def test_computed_values_and_keys_are_null_where_values_pass_as_they_are(engines
         assert b"".join(result.lines()) == b'{"b": null, "c": null}\n'
     with sdb.sql(
         "SELECT a, COUNT(*) AS n FROM t WHERE i = 3 GROUP BY a", root=str(folder)
-    ) as found:
-        assert b"".join(found.lines()) == b'{"a": null, "n": 1}\n'
+    ) as grouped:
+        assert b"".join(grouped.lines()) == b'{"a": null, "n": 1}\n'
     query = "SELECT TYPEOF(a) AS t, a IS MISSING AS m FROM t WHERE i IN (2, 3) ORDER BY i"
     with sdb.sql(query, root=str(folder)) as result:
         assert list(result) == [{"t": "null", "m": False}, {"t": "missing", "m": True}]

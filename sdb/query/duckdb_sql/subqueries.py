@@ -152,9 +152,9 @@ def _row_member(
         return f"({_row_key([standard.text(value) for value in values])} IN ({rows}))"
     equal = [standard.equal(*pair) for pair in zip(values, columns, strict=True)]
     test = f"{level.name}.{level.column(' AND '.join(equal))}"
-    found = f"bool_or({test}) THEN true WHEN bool_or({test} IS NULL) THEN NULL ELSE false"
+    decided = f"bool_or({test}) THEN true WHEN bool_or({test} IS NULL) THEN NULL ELSE false"
     whole = Level(f"{level.name}w", (level,))
-    return f"({whole.text([(f'CASE WHEN {found} END', 'c0')])})"
+    return f"({whole.text([(f'CASE WHEN {decided} END', 'c0')])})"
 
 
 def _row_key(keys: Sequence[str]) -> str:

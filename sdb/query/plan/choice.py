@@ -309,8 +309,8 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
             if rows.may_lack(column) and (len(node.order_by) > 1 or sort_key.nulls_first):
                 raise Unsuited
             key = (column.level, column.path, "t")
-            place = keys.setdefault(key, len(keys))
-            sort.append((place, sort_key.descending, rows.nulls_last(sort_key)))
+            at = keys.setdefault(key, len(keys))
+            sort.append((at, sort_key.descending, rows.nulls_last(sort_key)))
     elif is_cut and (scan.explode or offset or len(node.sources) > 1):
         raise Unsuited
     outputs, places = _columns(

@@ -160,13 +160,13 @@ def among(value: Value, items: Sequence[Value]) -> str:
     if not hits and not gaps and len(members) == 1 and LETTERS.get(kind_of(value)) in lists:
         return f"({members[0]})"
     hits += [f"coalesce({member}, false)" for member in members]
-    found = f"WHEN {' OR '.join(hits)} THEN true " if hits else ""
+    hit = f"WHEN {' OR '.join(hits)} THEN true " if hits else ""
     gap = f"WHEN {' OR '.join(gaps)} THEN NULL " if gaps else ""
-    return f"CASE WHEN {null(value)} THEN NULL {found}{gap}ELSE false END"
+    return f"CASE WHEN {null(value)} THEN NULL {hit}{gap}ELSE false END"
 
 
 def truth(value: Value) -> str:
-    """Return SQL of a value in the place of a boolean: what is none is NULL."""
+    """Return SQL of a value where a boolean stands: any other value is NULL."""
     return value.lane("b") if value.mask & BOOL else "NULL::BOOLEAN"
 
 
