@@ -21,6 +21,7 @@
 `sdb.diagnose`          test what an S3 endpoint guarantees
 `sdb.errors`            exceptions
 `sdb.Table`             a table, or a version of one, of `Connection.table`
+`sdb.Times`             how times of inputs are read
 ======================  =========================================================
 
 docs/api.md has all of them, with parameters and examples.
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from sdb.query.unpacking import unpack
     from sdb.query.writes.execute import execute
     from sdb.store.url import diagnose
+    from sdb.times import Times
 
 __all__ = [
     "Connection",
@@ -59,6 +61,7 @@ __all__ = [
     "Split",
     "Splits",
     "Table",
+    "Times",
     "append",
     "cached",
     "clear_cache",
@@ -87,6 +90,7 @@ _PLACES = {
     "Split": ("sdb.query.splits", "Split"),
     "Splits": ("sdb.query.splits", "Splits"),
     "Table": ("sdb.query.storedview", "Table"),
+    "Times": ("sdb.times", "Times"),
     "append": ("sdb.packfile.write.append", "append"),
     "cached": ("sdb.query.catalog.ondemand", "cached"),
     "clear_cache": ("sdb.query.catalog.ondemand", "clear_cache"),

@@ -107,11 +107,11 @@ def finding_text(us: int) -> str:
 def parse(value: str | datetime, now_us: int | None = None) -> int:
     """Read an instant that a user gives, such as the value of ``--since``.
 
-    * ``value``: ``2021-01-02``, ``2021-01-02T03:04:05.678Z`` (or any other form of ISO 8601; UTC
-      when there is no offset), ``@1609459200`` (seconds since 1970, fraction allowed), or an aware
-      datetime. Digits beyond microseconds are dropped. ``30m`` or ``-30m`` is half an hour ago;
-      there are ``s``, ``m``, ``h``, ``d`` and ``w``. ``now`` is what it says; ``today`` and
-      ``yesterday`` begin at midnight in UTC.
+    * ``value``: ``2021-01-02``, ``2021-01-02T03:04:05.678Z``, any other form of docs/times.md or
+      of ISO 8601 (UTC when there is no offset), ``@1609459200`` (seconds since 1970, fraction
+      allowed), or an aware datetime. Digits beyond microseconds are dropped. ``30m`` or ``-30m``
+      is half an hour ago; there are ``s``, ``m``, ``h``, ``d`` and ``w``. ``now`` is what it says;
+      ``today`` and ``yesterday`` begin at midnight in UTC.
     * ``now_us``: The present, in microseconds since 1970; that of the system if not given.
 
     Raises
@@ -129,6 +129,8 @@ def parse(value: str | datetime, now_us: int | None = None) -> int:
     import re
     from datetime import UTC, datetime
 
+    from sdb import _core
+
     if isinstance(value, datetime):
         return to_us(value)
     if unix := re.fullmatch(_UNIX, value.strip()):
@@ -137,6 +139,8 @@ def parse(value: str | datetime, now_us: int | None = None) -> int:
         return int(whole) * SECOND_US + (-micros if whole.startswith("-") else micros)
     if (counted := relative(value, now_us)) is not None:
         return counted
+    if (read := _core.time_of_date_or_time(value)) is not None:
+        return read
     try:
         moment = datetime.fromisoformat(value.strip())
     except ValueError:

@@ -212,9 +212,18 @@ TimeFields = Annotated[
     list[str] | None,
     Option(
         "--time-field",
-        metavar="PATH",
-        help="Index this time field (a.b) even if few rows have it. Repeatable.",
+        metavar="PATH[:FORM]",
+        help="Index this time field (a.b) even if few rows have it; FORM reads its values:"
+        " unix, unix_ms, %d/%m/%Y. Repeatable.",
     ),
+]
+TimeMode = Annotated[
+    str,
+    Option("--times", metavar="all|rfc3339|none", help="Which texts are times: see docs/times.md."),
+]
+Timezone = Annotated[
+    str,
+    Option("--timezone", metavar="ZONE", help="Zone of times without one; default: UTC."),
 ]
 Stats = Annotated[
     str,
@@ -355,6 +364,17 @@ def paths(values: list[str] | None) -> list[tuple[str, ...]]:
     return [tuple(path.split(".")) for path in values or []]
 
 
+def times(mode: str, timezone: str, time_field: list[str] | None) -> dict[str, Any]:
+    """Return the arguments of packing that say how times are read."""
+    from sdb.times import Times, field
+
+    told = [field(text) for text in time_field or []]
+    forms = tuple((path, form) for path, form in told if form)
+    read = Times(mode, timezone, forms)
+    read.check()
+    return {"time_fields": tuple(path for path, _ in told), "times": read}
+
+
 def period(since: str | None, until: str | None) -> tuple[str | None, str | None]:
     """Return the times that are meant, the same for all that is read, and note what they are."""
     from sdb import instants
@@ -454,11 +474,14 @@ def packing(
     constant: list[str] | None,
     hints: str | None,
     fmt: str | None,
-    time_field: list[str] | None,
+    reading: dict[str, Any],
     *,
     verify: bool,
 ) -> dict[str, Any]:
-    """Return the arguments that packing has here and on Spark, see :func:`sdb.pack`."""
+    """Return the arguments that packing has here and on Spark, see :func:`sdb.pack`.
+
+    * ``reading``: Those of :func:`times`.
+    """
     return {
         "algorithm": algorithm,
         "level": None if level is None else levels.read(level),
@@ -466,7 +489,7 @@ def packing(
         "constants": constants(constant or []),
         "hints": content(hints),
         "format": suffix(fmt),
-        "time_fields": tuple(paths(time_field)),
+        **reading,
         "verify": verify,
     }
 

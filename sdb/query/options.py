@@ -18,6 +18,7 @@ from sdb.packfile.write.pack import Rejected
 from sdb.progress import Progress
 from sdb.table.catalog.handle import TableHandle
 from sdb.table.upkeep.actions import Action
+from sdb.times import Times
 
 
 class SqlOptions(TypedDict, total=False):
@@ -64,6 +65,7 @@ class PackingOptions(TypedDict, total=False):
     format: str | None
     nulls: Nulls
     time_fields: Sequence[Path]
+    times: Times | str
     on_error: Callable[[Rejected], None] | None
     on_errors: Callable[[RejectedBatch], None] | None
     verify: bool

@@ -33,6 +33,7 @@ mod rows;
 mod search;
 mod source;
 mod statistics;
+mod times;
 mod topk;
 mod unpack;
 mod verify;
@@ -93,6 +94,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ngrams::needed_texts, module)?)?;
     module.add_function(wrap_pyfunction!(ngrams::text_joints, module)?)?;
     module.add_function(wrap_pyfunction!(ngrams::text_ngrams, module)?)?;
+    module.add_function(wrap_pyfunction!(times::time_of_date_or_time, module)?)?;
+    module.add_function(wrap_pyfunction!(times::time_of_form, module)?)?;
+    module.add_function(wrap_pyfunction!(times::time_of_text, module)?)?;
     module.add_function(wrap_pyfunction!(zstd::zstd_compress, module)?)?;
     module.add_function(wrap_pyfunction!(zstd::zstd_decompress, module)?)?;
     Ok(())

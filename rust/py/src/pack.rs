@@ -1,6 +1,6 @@
 //! `Packer`: text in, compressed frames out.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,6 +17,7 @@ use zion::ion::value::{self, Value};
 use zion::pack::OnError;
 use zion::pack::inflate::Compression;
 use zion::pack::{Constants, Fields, Format, InputError, Options, Stop, Taken};
+use zion::times::{TimeField, Times};
 use zion::{Error, Result};
 
 use crate::errors::{to_py, to_py_in};
@@ -25,6 +26,7 @@ use crate::ngrams;
 use crate::rejected::RejectedBatch;
 use crate::source;
 use crate::statistics::{self, AnyStatPath};
+use crate::times::{self, TimesOptions};
 
 /// Decompressed text of a part: what one thread parses at a time. Each has to learn the names and paths anew,
 /// which takes as long as half a mebibyte of text; one that is fed lies in memory.
@@ -43,6 +45,8 @@ pub struct Packer {
     logs: Vec<Format>,
     /// What rows of its inputs get where they lack it.
     defaults: Vec<Arc<Constants>>,
+    /// How times of its inputs are read, and what that was made of.
+    times: Vec<(TimesOptions, Arc<Times>)>,
     /// Paths of which there are words or prefixes.
     ngrams: NgramPaths,
 }
@@ -91,7 +95,14 @@ impl Packer {
         let fields = constants.map_or_else(|| Ok(vec![]), fields).map_err(to_py)?;
         let constants = Constants { fields, ..Constants::default() };
         let inner = py.detach(|| zion::pack::Packer::new(options, constants)).map_err(to_py)?;
-        Ok(Self { inner: Some(inner), ready: VecDeque::new(), logs: vec![], defaults: vec![], ngrams })
+        Ok(Self {
+            inner: Some(inner),
+            ready: VecDeque::new(),
+            logs: vec![],
+            defaults: vec![],
+            times: vec![],
+            ngrams,
+        })
     }
 
     /// Goes on with a block: gives how many of its chunks and bytes stay, how many rows are packed again, and the
@@ -110,8 +121,9 @@ impl Packer {
         Ok((resumed.chunks, resumed.bytes, resumed.rows, PyBytes::new(py, &resumed.hashes)))
     }
 
-    /// Begins an input. With `defaults`, a struct of Ion, its rows get the fields of it that they lack.
-    #[pyo3(signature = (name, format, compression, hints, defaults=None))]
+    /// Begins an input. With `defaults`, a struct of Ion, its rows get the fields of it that they lack. `times` says how
+    /// times are read, see `times::reader`; without it as the original does.
+    #[pyo3(signature = (name, format, compression, hints, defaults=None, times=None))]
     fn begin(
         &mut self,
         name: &str,
@@ -119,6 +131,7 @@ impl Packer {
         compression: &str,
         hints: Option<&[u8]>,
         defaults: Option<&[u8]>,
+        times: Option<TimesOptions>,
     ) -> PyResult<()> {
         let compression = match compression {
             "none" => Compression::None,
@@ -134,7 +147,9 @@ impl Packer {
         }
         let defaults = defaults.map_or_else(|| Ok(vec![]), fields).map_err(to_py)?;
         let has_defaults = !defaults.is_empty();
-        let constants = self.inner()?.begin_with(name, format, compression, defaults).map_err(to_py)?;
+        let times = times.map_or_else(|| Ok(Arc::default()), |options| self.reader(options))?;
+        let constants =
+            self.inner()?.begin_with(name, format, compression, defaults, times).map_err(to_py)?;
         if has_defaults {
             self.defaults.push(constants);
         }
@@ -145,6 +160,23 @@ impl Packer {
     #[getter]
     fn is_overridden(&self) -> bool {
         self.defaults.iter().any(|constants| constants.is_overridden.load(Ordering::Relaxed))
+    }
+
+    /// Number of times that lost digits beyond microseconds.
+    #[getter]
+    fn cut_times(&mut self) -> PyResult<u64> {
+        Ok(self.inner()?.cut_times)
+    }
+
+    /// Paths whose times were told to have a form that no value had.
+    #[getter]
+    fn unfitted<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let all = || self.times.iter().flat_map(|(_, times)| times.fields().iter());
+        let unfitted: BTreeSet<&Path> =
+            self.times.iter().flat_map(|(_, times)| times.unfitted()).map(|field| &field.path).collect();
+        let no_value =
+            |path: &&&Path| all().filter(|field| field.path == ***path).all(TimeField::is_unfitted);
+        unfitted.iter().filter(no_value).map(|path| path_tuple(py, path)).collect()
     }
 
     /// Whether times of an input had no year, so that one was guessed.
@@ -324,6 +356,16 @@ impl Packer {
 }
 
 impl Packer {
+    /// What reads times as the options say, one for all inputs with the same ones.
+    fn reader(&mut self, options: TimesOptions) -> PyResult<Arc<Times>> {
+        if let Some((_, known)) = self.times.iter().find(|(told, _)| *told == options) {
+            return Ok(Arc::clone(known));
+        }
+        let times = Arc::new(times::reader(options.clone()).map_err(to_py)?);
+        self.times.push((options, Arc::clone(&times)));
+        Ok(times)
+    }
+
     fn inner(&mut self) -> PyResult<&mut zion::pack::Packer> {
         self.inner.as_mut().ok_or_else(|| to_py(Error::argument("the packer is closed")))
     }

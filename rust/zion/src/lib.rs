@@ -23,6 +23,7 @@
 //!            block        frames and chunks, their rows, runs over threads
 //!            bucket       the sixteen buckets of a chunk
 //!            json, codec  printing; zstd and iguana
+//!            times        the one reader of times
 //!            ion, simd    stored values; vector kernels
 //!            input, pipeline, limits, error
 //! ```
@@ -98,6 +99,7 @@ pub mod scan;
 pub mod search;
 #[allow(unsafe_code)]
 mod simd;
+pub mod times;
 pub mod unpack;
 pub mod value;
 pub mod verify;

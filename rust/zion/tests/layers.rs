@@ -13,6 +13,7 @@ const ROOMS: &[&str] = &[
     "pipeline",
     "simd",
     "ion",
+    "times",
     "codec",
     "json",
     "bucket",

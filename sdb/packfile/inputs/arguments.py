@@ -56,7 +56,11 @@ def normalize_inputs(inputs: Inputs, nulls: Nulls = "null") -> list[InputSource]
         once = not isinstance(inputs, list | tuple)
         rows: Any = chain([first], many) if once else inputs
         source = Input(
-            ROWS, "ion", once=once, source=lambda: encoded_rows(rows, keep_nulls=keep_nulls)
+            ROWS,
+            "ion",
+            once=once,
+            reads_texts=True,
+            source=lambda: encoded_rows(rows, keep_nulls=keep_nulls),
         )
         return [source]
     sources = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from sdb import instants, ion, notes
+from sdb import _core, ion, notes
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 _FOLDER = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)=([^/]*)")
 _SCHEME = re.compile(r"[a-z0-9]+://[^/]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})|[0-9]{2}")
-_TIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?"
-)
 _MISSING = {"", "__HIVE_DEFAULT_PARTITION__"}
 _TRUTH = {"true": True, "false": False}
 
@@ -85,13 +81,5 @@ def _value(text: str) -> object:
         return int(text)
     if text in _TRUTH:
         return _TRUTH[text]
-    if not _TIME.fullmatch(text):
-        return text
-    from datetime import UTC, datetime
-
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:  # 2026-02-30
-        return text
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return ion.instant_from_us(instants.to_us(moment))
+    us = _core.time_of_date_or_time(text)
+    return text if us is None else ion.instant_from_us(us)

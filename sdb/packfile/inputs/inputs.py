@@ -30,6 +30,7 @@ from sdb.packfile.inputs.streams import (
 from sdb.packfile.read.resolve import resolve
 from sdb.records import field, record, replace
 from sdb.store.url import open_read, store_of
+from sdb.times import ALL, Times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class Input:
     once: bool = False  # whether it can be read only once, like a pipe
     is_packfile: bool = False  # whether it is a packfile, whose rows are packed again
     defaults: bytes | None = None  # fields that its rows get where they lack them, a struct of Ion
+    times: Times = ALL  # how times in it are read
+    # Whether its texts may be times; None: unless it is of a format that has a type for times
+    reads_texts: bool | None = None
     # Begins to read, and yields the pieces
     source: Callable[[], Generator[bytes]] = field(kw_only=True, repr=False)
     # Opens the local file whose bytes are those of the pieces
@@ -64,6 +68,13 @@ class Input:
     # Tells size and digest of the file itself, where the pieces are rows of it; the digest is empty
     # where it would have to be transferred once more
     stored: Callable[[], tuple[int, bytes]] | None = field(default=None, kw_only=True, repr=False)
+
+    @property
+    def core_times(self) -> Any:  # noqa: ANN401 - see the core
+        """How the core is to read its times."""
+        has_types = self.format in {"ion", "rows"}
+        reads = not has_types if self.reads_texts is None else self.reads_texts
+        return self.times.for_core(reads_texts=reads)
 
     def pieces(self) -> Generator[bytes]:
         """Return the bytes of the input, piece by piece; a pipe can be read only once.
@@ -138,6 +149,7 @@ def recognise_all(
     hints: bytes | None = None,
     verify: bool = True,
     hive: bool | None = False,
+    times: Times = ALL,
 ) -> list[Input]:
     """Find out what inputs are, and which ones patterns of S3 stand for.
 
@@ -146,6 +158,7 @@ def recognise_all(
     * ``format, hints, verify``: See :func:`recognise`.
     * ``hive``: Whether folders like ``day=2026-11-01`` in their names are fields of their rows;
       None: they are, and a note says so.
+    * ``times``: How their times are read.
 
     Returns: In the order of `sources`; what a pattern matches is sorted by name.
 
@@ -164,6 +177,8 @@ def recognise_all(
             else run_sources
         )
     recognised = [recognise(source, format, hints=hints, verify=verify) for source in resolved]
+    if times != ALL:
+        recognised = [replace(source, times=times) for source in recognised]
     if hive is False or not any("=" in source.name for source in recognised):
         return recognised
     from sdb.packfile.inputs.folders import say_folder_fields, with_folder_fields
@@ -222,7 +237,8 @@ class _NamedInput:
         if kind == "parquet":
             from sdb.packfile.inputs.parquet import rows
 
-            return self._rows(kind, compression, lambda: rows(reader.reopen(), self.name), reader)
+            texts = self._rows(kind, compression, lambda: rows(reader.reopen(), self.name), reader)
+            return replace(texts, reads_texts=True)
         if kind == "packfile":
             packfile_trailer = trailer or self._read_trailer(reader)
             packed = self._rows(

@@ -30,6 +30,8 @@ from sdb.records import replace
 from sdb.retry import Backoff
 from sdb.store.aliasing import check_apart, same
 from sdb.store.url import create_from_prefix, locked, open_read, store_of
+from sdb.times import ALL, Times
+from sdb.times import of as times_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     hive: bool | None = None,
     nulls: Nulls = "null",
     time_fields: Sequence[Path] = (),
+    times: Times | str = ALL,
     on_error: Callable[[Rejected], None] | None = None,
     on_errors: Callable[[RejectedBatch], None] | None = None,
     overwrite: bool = False,
@@ -111,6 +114,8 @@ def append(  # noqa: PLR0913 - the command's options, by name
         What fields of rows and tables are that are ``None`` or null: NULL, or not there at all.
     time_fields : sequence of path, optional
         Paths (tuples of names) that get a time index as soon as they hold any timestamp.
+    times : Times or str
+        Which texts and numbers are times, see :func:`sdb.pack`.
     on_error : callable, optional
         Called with each malformed record, which is then skipped. Without it the first one is an
         error.
@@ -191,7 +196,9 @@ def append(  # noqa: PLR0913 - the command's options, by name
         check_apart(output, locations(named))
         formats.check_packfile(output)
     with ExitStack() as stack:
-        recognised = recognise_all(named, format, hints=hints, verify=verify, hive=hive)
+        recognised = recognise_all(
+            named, format, hints=hints, verify=verify, hive=hive, times=times_of(times)
+        )
         sources = [
             stack.enter_context(closing(Spool(source))).input if source.once else source
             for source in recognised

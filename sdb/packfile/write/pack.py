@@ -27,6 +27,8 @@ from sdb.records import record, replace
 from sdb.store.aliasing import check_apart
 from sdb.store.base import LeftOpen
 from sdb.store.url import atomic_write
+from sdb.times import ALL, Times
+from sdb.times import of as times_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,6 +115,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     hive: bool | None = None,
     nulls: Nulls = "null",
     time_fields: Sequence[Path] = (),
+    times: Times | str = ALL,
     on_error: Callable[[Rejected], None] | None = None,
     on_errors: Callable[[RejectedBatch], None] | None = None,
     overwrite: bool = False,
@@ -154,6 +157,10 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         What fields of rows and tables are that are ``None`` or null: NULL, or not there at all.
     time_fields : sequence of path, optional
         Paths (tuples of names) that get a time index as soon as they hold any timestamp.
+    times : Times or str
+        Which texts and numbers are times: ``"all"`` texts that can be read in one way only, those
+        of ``"rfc3339"``, or ``"none"``; or a :class:`sdb.Times` with the zone of times that name
+        none, and forms of the times of fields.
     on_error : callable, optional
         Called with each malformed record, which is then skipped. Without it the first one is an
         error.
@@ -202,7 +209,9 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     if isinstance(output, str | os.PathLike):
         check_apart(output, locations(named))
         formats.check_packfile(output)
-    sources = recognise_all(named, format, hints=hints, verify=verify, hive=hive)
+    sources = recognise_all(
+        named, format, hints=hints, verify=verify, hive=hive, times=times_of(times)
+    )
     if not sources:
         raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
     number = levels.DEFAULT if level is None else levels.number(level)
@@ -387,7 +396,12 @@ class Feeder:
         before = 0
         for source in sources:
             self._packer.begin(
-                source.name, source.format, source.compression, source.hints, source.defaults
+                source.name,
+                source.format,
+                source.compression,
+                source.hints,
+                source.defaults,
+                source.core_times,
             )
             for consumed in self._feed(source):
                 self._drain()
@@ -401,6 +415,11 @@ class Feeder:
         self._packer.finish()
         if self._packer.is_overridden:
             notes.warn("rows that have a field of the name of a folder keep their own value")
+        if cut := self._packer.cut_times:
+            what = "1 time has" if cut == 1 else f"{cut:,} times have"
+            notes.warn(f"{what} digits beyond microseconds, which are cut off")
+        for path in self._packer.unfitted:
+            notes.warn(f"no value of {'.'.join(path)} has the form that was told for its times")
         if self._packer.has_guessed_year:
             notes.warn("times without a year are in the last year that fits, and in UTC")
 

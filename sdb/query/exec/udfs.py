@@ -38,6 +38,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "sdb_shift": ([_INT, _INT, _TEXT], _INT),
     "sdb_subnet": ([_TEXT, _INT, _INT], _BOOL),
     "sdb_sum": (["DOUBLE[]"], _DOUBLE),
+    "sdb_time": ([_TEXT], _INT),
     "sdb_under_schema": ([_TEXT, _TEXT], _TEXT),
     "sdb_upper": ([_TEXT], _TEXT),
 }

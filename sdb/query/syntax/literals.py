@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime
 
-from sdb import instants
+from sdb import _core, instants
 from sdb.query.syntax.ast import Constant, Instant
 
 INT64_MIN = -(1 << 63)
@@ -44,15 +43,10 @@ _CONTROLS = {
 _PATH = r"%?(?:[A-Za-z]:|\\|%[A-Za-z]+%|\.{1,2})\\"
 _SHOWN = 60
 _NAMED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
-_TIME = r"(?a)\s*(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?\s*"
-_SHORT_TIME = r"(?a)\s*(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(Z|[+-]\d\d:\d\d)?)?\s*"
 NUMBER_TEXT = r"(?a)\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
 """A text that says a number, for casts of texts; the engine has the same in its own words."""
 BOOLEANS = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"})
 """Texts that say a boolean, in lower case."""
-_CYCLE_US = 146_097 * 86_400 * instants.SECOND_US
-_LEAP_SECOND = 60
-_SHIFTED_YEARS = 400  # these are read a cycle of the calendar later: `datetime` has no year 0
 
 
 class EscapeError(ValueError):
@@ -158,34 +152,18 @@ def escape_warning(text: str) -> str | None:
 
 
 def timestamp(text: str) -> Instant | None:
-    """Read a date-time of RFC 3339, the way the packer does.
+    """Read a date with a time of day, the way the packer does (docs/times.md).
 
-    * ``text``: With ``T`` or a space, an optional fraction, and ``Z``, an offset or nothing (UTC).
+    * ``text``: In a form that can be read in one way only; UTC without an offset.
     """
-    match = re.fullmatch(_TIME, text)
-    if not match:
-        return None
-    year, month, day, hour, minute, second = [int(group) for group in match.groups()[:6]]
-    leap = second == _LEAP_SECOND
-    year += 400 if year < _SHIFTED_YEARS else 0
-    try:
-        moment = datetime(year, month, day, hour, minute, second - leap, tzinfo=UTC)
-    except ValueError:
-        return None
-    us = instants.to_us(moment) + leap * instants.SECOND_US
-    us -= _CYCLE_US if match[1] < f"{_SHIFTED_YEARS:04}" else 0
-    us += int((match[7] or "")[:6].ljust(6, "0"))
-    if match[8] and match[8] != "Z":
-        minutes = int(match[8][1:3]) * 60 + int(match[8][4:6])
-        us -= (minutes if match[8][0] == "+" else -minutes) * 60 * instants.SECOND_US
-    return Instant(us)
+    us = _core.time_of_text(text)
+    return None if us is None else Instant(us)
 
 
 def moment(text: str) -> Instant | None:
     """Read a time that a user writes.
 
-    * ``text``: A date-time as `timestamp` reads it, also without seconds, or a date alone (its
-      midnight).
+    * ``text``: As `timestamp` reads it, or a date alone (its midnight).
 
     Returns: The time, in UTC where there is no offset; ``None`` when the text is no time.
 
@@ -194,10 +172,8 @@ def moment(text: str) -> Instant | None:
     >>> moment("1970-01-02") == timestamp("1970-01-02T00:00:00Z"), moment("1970-13-01")
     (True, None)
     """
-    if match := re.fullmatch(_SHORT_TIME, text):
-        day, minute, zone = match.groups()
-        text = f"{day}T{minute or '00:00'}:00{zone or 'Z'}"
-    return timestamp(text)
+    us = _core.time_of_date_or_time(text)
+    return None if us is None else Instant(us)
 
 
 def escape(text: str, quote: str) -> str:

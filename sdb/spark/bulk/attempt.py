@@ -18,8 +18,10 @@ from sdb.packfile.write.pack import (
     Rejected,
     pack,
 )
+from sdb.records import replace
 from sdb.store.base import child
 from sdb.store.url import open_read
+from sdb.times import ALL, Times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ class Options:
     hints: bytes | None = None
     format: str | None = None
     time_fields: tuple[Path, ...] = ()
+    times: Times = ALL
     # What becomes of malformed records: an error, passed over, or passed over and given back
     on_error: str = "fail"
     verify: bool = True
@@ -148,6 +151,7 @@ def packed(
             threads=threads,
             constants=options.constants,
             time_fields=options.time_fields,
+            times=options.times,
             stats=options.stats,
             on_errors=None if options.on_error == "fail" else on_errors,
         )
@@ -168,12 +172,20 @@ def _input(piece: Piece, options: Options) -> Input:
     path = piece.file.path
     if piece.is_whole:
         whole = recognise(path, options.format, hints=options.hints, verify=options.verify)
+        whole = replace(whole, times=options.times)
         return with_folder_fields(whole) if options.hive else whole
     size = piece.stop - piece.start
     source = partial(_range, piece)
     defaults = defaults_of(path) if options.hive else None
     return Input(
-        _name(piece), "json", "none", options.hints, size, source=source, defaults=defaults
+        _name(piece),
+        "json",
+        "none",
+        options.hints,
+        size,
+        source=source,
+        defaults=defaults,
+        times=options.times,
     )
 
 

@@ -6,6 +6,7 @@ problems are reported when they matter.
 
 from __future__ import annotations
 
+from sdb import times
 from sdb.errors import InputError
 from sdb.records import record, replace
 from sdb.table.definition import rawjson
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
+    from sdb.times import Times
+
     _Made = TypeVar("_Made")
 
 MAX_BYTES = 1 << 20
 BETA_FEATURES = {"legacy-zstd": "zstd", "iguana-v0": "zion+iguana_v0"}
 DEFAULT_ALGORITHM = "zion+iguana_v0/specialized"
+INPUT_MEMBERS = ("pattern", "format", "hints", "times")
 
 
 @record
@@ -43,11 +47,25 @@ class InputRule:
         Name of the format; empty: that of the name's ending.
     hints : str or None
         JSON for the format, without white space; None: no hints.
+    times : str or None
+        JSON that says how times are read, without white space; None: as usual.
     """
 
     pattern: str
     format: str = ""
     hints: str | None = None
+    times: str | None = None
+
+    @property
+    def reading(self) -> Times:
+        """How times are read.
+
+        Raises
+        ------
+        UsageError
+            What `times` says cannot be done.
+        """
+        return times.of_json(self.times)
 
 
 @record
@@ -332,12 +350,13 @@ class _Reader:
     def rule(self, raw: str) -> InputRule:
         """Read an element of `input`."""
         members = self._object(raw, "input")
-        self.check_known(members, ("pattern", "format", "hints"), "input.")
-        hints = members.get("hints")
+        self.check_known(members, INPUT_MEMBERS, "input.")
+        hints, read = (members.get(name) for name in ("hints", "times"))
         return InputRule(
             self.text(members, "pattern", "input."),
             self.text(members, "format", "input."),
             None if hints is None else rawjson.compact(hints),
+            None if read is None else rawjson.compact(read),
         )
 
     def partition(self, raw: str) -> PartitionField:
@@ -408,7 +427,8 @@ class _Reader:
 def _rule(rule: InputRule) -> list[tuple[str, str]]:
     members = [("pattern", rawjson.quoted(rule.pattern))] if rule.pattern else []
     members += _texts((("format", rule.format),))
-    return members if rule.hints is None else [*members, ("hints", rule.hints)]
+    more = (("hints", rule.hints), ("times", rule.times))
+    return members + [(name, text) for name, text in more if text is not None]
 
 
 def _export(policy: ExportPolicy) -> list[tuple[str, str]]:

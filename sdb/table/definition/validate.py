@@ -9,7 +9,7 @@ from sdb.errors import InputError, UsageError
 from sdb.lake.names import is_lake_input, lake_input
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.rewrite.cuts import cluster_paths
-from sdb.table.definition.definition import BETA_FEATURES, MEMBERS, Definition
+from sdb.table.definition.definition import BETA_FEATURES, INPUT_MEMBERS, MEMBERS, Definition
 from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.partition import TYPES
 from sdb.table.definition.retention import MEMBERS as RETENTION_MEMBERS
@@ -29,7 +29,7 @@ FORMATS = formats.in_definitions()
 _ENDINGS = [name for name in FORMATS if formats.of_name(f".{name}")[0] is not None]
 _MEMBERS = {
     "": MEMBERS,
-    "input.": ("pattern", "format", "hints"),
+    "input.": INPUT_MEMBERS,
     "partitions.": ("field", "type", "value"),
     "retention_policy.": RETENTION_MEMBERS,
     "versions.": ("keep_last", "keep_for", "thin"),
@@ -176,6 +176,10 @@ def _format(rule: InputRule, last: PatternPart) -> Iterator[str]:
         )
     if rule.hints not in {None, "null"} and not isinstance(json.loads(rule.hints or ""), dict):
         yield f"the hints of {rule.pattern!r} are not an object"
+    try:
+        _ = rule.reading
+    except UsageError as error:
+        yield f"the times of {rule.pattern!r}: {error.message}"
 
 
 def _pattern(named: str) -> Iterator[str]:

@@ -323,7 +323,8 @@ def _input(*encoded: bytes) -> Input:
     def pieces() -> Generator[bytes]:
         yield from encoded
 
-    return Input(ROWS, "ion", size_bytes=sum(map(len, encoded)), source=pieces)
+    size = sum(map(len, encoded))
+    return Input(ROWS, "ion", size_bytes=size, reads_texts=True, source=pieces)
 
 
 def _are_rows(inputs: Inputs) -> TypeGuard[list[Any]]:

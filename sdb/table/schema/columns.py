@@ -313,14 +313,9 @@ def fits_decimal(kind: DecimalType, value: Any) -> bool:  # noqa: ANN401 - an in
 
 def instant_us(value: str) -> int | None:
     """Return the microseconds since 1970 of the text of an instant; None: no instant."""
-    from datetime import UTC, datetime, timedelta
+    from sdb import _core
 
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    return _core.time_of_date_or_time(value)
 
 
 DAY_US = 86_400_000_000

@@ -41,6 +41,7 @@ def input_mark(inputs: Sequence[NewInput], options: Mapping[str, object]) -> str
         [new_input.uri, new_input.etag, new_input.rule.format, new_input.rule.hints]
         for new_input in inputs
     ]
+    facts += [new_input.rule.times for new_input in inputs if new_input.rule.times]
     facts += [repr(new_input.defaults) for new_input in inputs if new_input.defaults]
     constants = [] if inputs[0].partition is None else inputs[0].partition.constants
     facts += [repr(constants)]

@@ -264,7 +264,7 @@ def _recognised(new_input: NewInput) -> Input:
         raise InputError(error.message) from None
     # Rows of packfiles are as they were packed.
     defaults = None if recognised.is_packfile else new_input.defaults
-    return replace(recognised, name=new_input.uri, defaults=defaults)
+    return replace(recognised, name=new_input.uri, defaults=defaults, times=rule.reading)
 
 
 def _looked(new_input: NewInput, options: dict[str, Any]) -> NewInput | None:

@@ -113,7 +113,7 @@ class RenamedInputs:
                 partition = partition_of(self._definition.partitions, captured)
             except InputError:
                 return False
-            is_same = (rule.format, rule.hints) == (new_input.rule.format, new_input.rule.hints)
+            is_same = replace(rule, pattern="") == replace(new_input.rule, pattern="")
             is_same = is_same and uri.rpartition(".")[2] == new_input.uri.rpartition(".")[2]
             is_same = is_same and partition == new_input.partition
             if self._definition.hive:

@@ -13,6 +13,7 @@ use crate::index::statistics::{Builder, PathStatistics};
 use crate::ion::remap::remap;
 use crate::ion::symtab::FIRST_USER;
 use crate::ion::{self, SymbolTable};
+use crate::times::Times;
 
 /// Free bytes kept before the rows of a chunk, so that its symbol table can be put there in the end.
 const HEADROOM: usize = 64 << 10;
@@ -144,6 +145,8 @@ pub struct Summary {
     pub fields: Fields,
     /// Paths with timestamps that are not in the ranges.
     pub hidden: Vec<Path>,
+    /// Times that lost digits beyond microseconds.
+    pub cut_times: u64,
 }
 
 impl<'s> Stream<'s> {
@@ -223,6 +226,11 @@ impl<'s> Stream<'s> {
     /// Says whether the rows from now on are counted for their fields.
     pub(crate) fn counting(&mut self, counts: bool) {
         self.paths.counting(counts);
+    }
+
+    /// Says how texts that are times are read: before there are rows.
+    pub fn read_times(&mut self, times: &Arc<Times>) {
+        self.paths.read_times(Arc::clone(times));
     }
 
     /// Appends one row: `write` puts exactly one struct to the end of [`Row::out`].
@@ -425,6 +433,7 @@ impl<'s> Stream<'s> {
         } else if self.chunks > 0 {
             self.end_block();
         }
-        Ok(Summary { blocks: self.blocks, fields: self.paths.fields(), hidden: self.paths.hidden() })
+        let Self { blocks, paths, .. } = self;
+        Ok(Summary { blocks, fields: paths.fields(), hidden: paths.hidden(), cut_times: paths.cut() })
     }
 }

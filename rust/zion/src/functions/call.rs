@@ -17,6 +17,7 @@ use super::{address, geo, text};
 use crate::error::{Error, Result};
 use crate::json::digits;
 use crate::json::sink::Sink;
+use crate::times;
 use crate::value::key;
 use crate::value::number::{Number, Sum};
 
@@ -57,6 +58,10 @@ pub fn call(name: &str, args: &[ArrayRef]) -> Result<ArrayRef> {
         "sdb_key_numbers" => Arc::new(key_numbers(args.texts(0)?)),
         "sdb_key_members" => Arc::new(key_members(args.texts(0)?)),
         "sdb_key_merge" => key_merge(&args)?,
+        "sdb_time" => {
+            let texts = args.texts(0)?.iter();
+            Arc::new(texts.map(|text| times::read_date_or_time(text?.as_bytes())).collect::<Int64Array>())
+        }
         "sdb_datashape" => data_shape(&args)?,
         _ => return Err(Error::argument(format!("there is no function {name}"))),
     })

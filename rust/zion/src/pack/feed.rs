@@ -10,6 +10,7 @@ use super::packer::{Current, Interrupt, Packer, Stop, Taken, in_input};
 use super::pool::{Fed, Text};
 use super::{Constants, Fields, InputError, PartContext};
 use crate::error::{Error, Result};
+use crate::times::Times;
 
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
 const MAX_PART: usize = 64 << 20;
@@ -17,17 +18,18 @@ const MAX_PART: usize = 64 << 20;
 impl Packer {
     /// Begins an input.
     pub fn begin(&mut self, name: &str, format: Format, compression: Compression) -> Result<()> {
-        self.begin_with(name, format, compression, vec![]).map(drop)
+        self.begin_with(name, format, compression, vec![], Arc::default()).map(drop)
     }
 
-    /// Begins an input whose rows get the fields of `defaults` that they lack; gives what tells whether one had
-    /// such a field.
+    /// Begins an input whose times are read by `times`, and whose rows get the fields of `defaults` that they lack;
+    /// gives what tells whether one had such a field.
     pub fn begin_with(
         &mut self,
         name: &str,
         format: Format,
         compression: Compression,
         defaults: Fields,
+        times: Arc<Times>,
     ) -> Result<Arc<Constants>> {
         let constants = if defaults.is_empty() {
             Arc::clone(&self.constants)
@@ -39,6 +41,7 @@ impl Packer {
             format,
             constants: Arc::clone(&constants),
             on_error: self.pool.options.on_error,
+            times,
         });
         let splitter = input.splitter();
         self.inputs.push(Taken::default());

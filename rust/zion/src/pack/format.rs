@@ -14,6 +14,7 @@ use crate::ingest::logs::Logs;
 use crate::ingest::xsv::{Kind, Xsv};
 use crate::pack::OnError;
 use crate::pack::cloudtrail::Unwrapper;
+use crate::times::Times;
 
 /// What the text of an input is. Each input needs its own.
 #[derive(Debug, Clone)]
@@ -87,6 +88,7 @@ pub struct Input {
     pub format: Format,
     pub constants: Arc<Constants>,
     pub on_error: OnError,
+    pub times: Arc<Times>,
 }
 
 impl Input {
@@ -109,9 +111,11 @@ impl Input {
             format: self.format.anew(),
             constants: Arc::clone(&self.constants),
             on_error: self.on_error,
+            times: Arc::clone(&self.times),
         };
         First::default().placement(align, level, |stream| {
             let context = PartContext { start: 0, last: false };
+            stream.read_times(&input.times);
             // The text ends anywhere, and what is before its end counts.
             _ = input.parser().parse(text, context, stream, &mut Rejects::default());
         })

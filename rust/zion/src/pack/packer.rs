@@ -83,6 +83,8 @@ pub struct Packer {
     pub rows: u64,
     /// Text that was packed, in bytes.
     pub text_bytes: u64,
+    /// Times that lost digits beyond microseconds.
+    pub cut_times: u64,
     /// What is known of the blocks.
     pub(super) gatherer: Gatherer,
 }
@@ -154,6 +156,7 @@ impl Packer {
             rejected: vec![],
             rows: 0,
             text_bytes: 0,
+            cut_times: 0,
             gatherer,
         };
         for number in 0..threads {

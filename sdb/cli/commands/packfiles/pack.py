@@ -22,10 +22,13 @@ from sdb.cli.options import (
     Stats,
     Threads,
     TimeFields,
+    TimeMode,
+    Timezone,
     Verbose,
     beside,
     given,
     packing,
+    times,
 )
 from sdb.cli.output import binary, plain, prepare, say
 from sdb.cli.parameters import Argument, Option
@@ -60,6 +63,8 @@ def command(
     constant: Constants = None,
     hints: Hints = None,
     time_field: TimeFields = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
     stats: Stats = "auto",
     no_hive: NoHive = False,
     on_error: OnError = "fail",
@@ -78,7 +83,17 @@ def command(
     if as_json and target == "-":
         raise UsageError("--json and -o - both write to standard output")
     verify = not no_verify
-    options = packing(algorithm, level, block_size, constant, hints, fmt, time_field, verify=verify)
+    reading = times(mode, timezone, time_field)
+    options = packing(
+        algorithm,
+        level,
+        block_size,
+        constant,
+        hints,
+        fmt,
+        reading,
+        verify=verify,
+    )
     options |= {"stats": stats, "hive": False if no_hive else None}
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     inputs = given(inputs)

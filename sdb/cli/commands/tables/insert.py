@@ -25,11 +25,14 @@ from sdb.cli.options import (
     TableStats,
     Threads,
     TimeFields,
+    TimeMode,
+    Timezone,
     TxnId,
     Verbose,
     given,
     packing,
     table_root,
+    times,
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option
@@ -79,6 +82,8 @@ def command(
     block_size: BlockSize = "50MiB",
     hints: Hints = None,
     time_field: TimeFields = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
     stats: TableStats = None,
     no_hive: NoHive = False,
     on_error: OnError = "fail",
@@ -110,7 +115,8 @@ def command(
     if behind and branch not in {"main", behind}:
         raise UsageError(f"{name} is not the branch {branch}")
     bounds.THREADS.check(threads)
-    options = packing(algorithm, level, block_size, None, hints, fmt, time_field, verify=True)
+    reading = times(mode, timezone, time_field)
+    options = packing(algorithm, level, block_size, None, hints, fmt, reading, verify=True)
     del options["constants"]
     options["hive"] = False if no_hive else None
     if stats is not None:

@@ -18,8 +18,11 @@ from sdb.cli.options import (
     Quiet,
     Stats,
     TimeFields,
+    TimeMode,
+    Timezone,
     Verbose,
     packing,
+    times,
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Option
@@ -54,6 +57,8 @@ def command(
     constant: Constants = None,
     hints: Hints = None,
     time_field: TimeFields = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
     stats: Stats = "auto",
     no_hive: NoHive = False,
     on_error: OnError = "fail",
@@ -68,8 +73,16 @@ def command(
 
     Each task packs one packfile; formats and compressions are recognised by content.
     """
+    reading = times(mode, timezone, time_field)
     options = packing(
-        algorithm, level, block_size, constant, hints, fmt, time_field, verify=not no_verify
+        algorithm,
+        level,
+        block_size,
+        constant,
+        hints,
+        fmt,
+        reading,
+        verify=not no_verify,
     )
     options |= {"stats": stats, "hive": not no_hive}
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)

@@ -91,7 +91,8 @@ def instant_of(text: str) -> str:
     zoned = f"regexp_matches({text}, {quoting.string(_ZONED)})"
     has_time = f"regexp_matches({text}, '[0-9]:[0-9]')"
     read = f"CASE WHEN {zoned} OR NOT {has_time} THEN {text} ELSE trim({text}) || 'Z' END"
-    us = f"epoch_us(TRY_CAST({read} AS TIMESTAMPTZ))"
+    # What the reader of inputs does not take, such as 2024-3-4, the engine may.
+    us = f"coalesce(sdb_time({text}), epoch_us(TRY_CAST({read} AS TIMESTAMPTZ)))"
     return f"make_timestamp(CASE WHEN {us} BETWEEN {FIRST_US} AND {LAST_US} THEN {us} END)"
 
 

@@ -16,6 +16,7 @@ use crate::chunk::fields::{Fields, Seen};
 use crate::ion::symtab::NameHash;
 use crate::ion::{SymbolTable, kind};
 use crate::limits::{MAX_PATH_DEPTH, MAX_PATH_NODES};
+use crate::times::{Mode, Moment, Times};
 
 /// The paths of one part of an input.
 #[derive(Debug, Clone)]
@@ -37,6 +38,10 @@ pub struct Paths {
     /// Whether no path through a list was left out.
     lists_complete: bool,
     wanted: Arc<[Path]>,
+    /// How texts that are times are read.
+    times: Arc<Times>,
+    /// Times that lost digits.
+    cut: u64,
 }
 
 impl Default for Paths {
@@ -54,6 +59,8 @@ impl Default for Paths {
             complete: true,
             lists_complete: true,
             wanted: Arc::default(),
+            times: Arc::default(),
+            cut: 0,
         }
     }
 }
@@ -81,6 +88,69 @@ impl Paths {
     /// An empty tree in which all timestamps at the given paths count.
     pub fn wanting(wanted: Arc<[Path]>) -> Self {
         Self { wanted, ..Self::default() }
+    }
+
+    /// Says how texts that are times are read: before there are any.
+    pub fn read_times(&mut self, times: Arc<Times>) {
+        self.times = times;
+    }
+
+    /// How texts that are times are read.
+    pub fn times(&self) -> &Times {
+        &self.times
+    }
+
+    /// The number of times that lost digits.
+    pub(crate) fn cut(&self) -> u64 {
+        self.cut
+    }
+
+    /// The instant that a text at `node` is, if it is one.
+    #[inline]
+    pub fn time_of_text(&mut self, node: NodeId, text: &[u8]) -> Option<i64> {
+        if self.times.fields().is_empty() && !self.times.may_be(text) {
+            return None;
+        }
+        self.time_of_any_text(node, text)
+    }
+
+    /// The same of a text of which another format says that it is one: the original leaves it so.
+    pub fn time_of_stored_text(&mut self, node: NodeId, text: &[u8]) -> Option<i64> {
+        let is_read = self.times.mode() == Mode::All || self.is_told(node);
+        is_read.then(|| self.time_of_text(node, text)).flatten()
+    }
+
+    fn time_of_any_text(&mut self, node: NodeId, text: &[u8]) -> Option<i64> {
+        let found = self.told_time(node, text).or_else(|| self.times.read(text))?;
+        Some(self.kept(found))
+    }
+
+    /// The instant that a number at `node` is by its text, where it was told that there are such.
+    #[inline]
+    pub fn time_of_number(&mut self, node: NodeId, text: &[u8]) -> Option<i64> {
+        if self.times.fields().is_empty() {
+            return None;
+        }
+        let found = self.told_time(node, text)?;
+        Some(self.kept(found))
+    }
+
+    fn told_time(&self, node: NodeId, text: &[u8]) -> Option<Moment> {
+        let number = self.nodes.get(node.index())?.form?;
+        self.times.read_field(usize::from(number), text)
+    }
+
+    /// The instant that is stored of one that was read.
+    pub fn kept(&mut self, found: Moment) -> i64 {
+        self.cut += u64::from(found.is_cut);
+        found.us
+    }
+
+    /// Whether it was told which form the times at `node` have.
+    #[inline]
+    pub fn is_told(&self, node: NodeId) -> bool {
+        !self.times.fields().is_empty()
+            && self.nodes.get(node.index()).is_some_and(|node| node.form.is_some())
     }
 
     /// Begins a struct at `parent`.
@@ -168,8 +238,18 @@ impl Paths {
                 let wanted = self.wanted.contains(&self.path(node.index()));
                 self.nodes[node.index()].wanted = wanted;
             }
+            if !self.times.fields().is_empty() {
+                self.nodes[node.index()].form = self.form_of(&self.path(node.index()));
+            }
         }
         node
+    }
+
+    /// The number of the told form of the times at a path; elements of lists have no name.
+    fn form_of(&self, path: &Path) -> Option<u16> {
+        let names = || path.iter().filter(|name| !name.is_empty());
+        let at = self.times.fields().iter().position(|field| field.path.iter().eq(names()))?;
+        u16::try_from(at).ok()
     }
 
     fn add(&mut self, node: Node) -> NodeId {

@@ -59,6 +59,8 @@ pub(super) struct Node {
     pub(super) wanted: bool,
     /// Whether a timestamp was stored here that does not count.
     pub(super) hidden: bool,
+    /// The number of the form that the times here have, where it was told.
+    pub(super) form: Option<u16>,
     /// Number of rows with a value here.
     pub(super) rows: u64,
     /// The last row with one.
@@ -88,6 +90,7 @@ impl Node {
             range: None,
             wanted: false,
             hidden: false,
+            form: None,
             rows: 0,
             row: 0,
             touched: NodeId::NONE,

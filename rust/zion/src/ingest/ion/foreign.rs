@@ -5,7 +5,7 @@ use base64::prelude::*;
 use crate::error::{Error, Result};
 use crate::ingest::json::literal::scale;
 use crate::ingest::json::number::{self, Number};
-use crate::ion::{FALSE, Header, TRUE, header, kind, put_string, timestamp, varuint};
+use crate::ion::{FALSE, Header, TRUE, header, kind, magnitude, put_string, timestamp, varuint};
 
 /// The header of the value at `at` without its annotations.
 pub(super) fn unwrap(data: &[u8], at: usize) -> Result<Header> {
@@ -153,6 +153,18 @@ fn decimal(body: &[u8], at: usize) -> Result<Number> {
     match number::parse(text.as_bytes()) {
         Ok((number, ..)) => Ok(number),
         Err(error) => Err(Error::syntax(at, error.message().to_owned())),
+    }
+}
+
+/// The decimal text of a stored number; none of other values.
+pub(super) fn number_text(stored: &[u8]) -> Option<String> {
+    let value = header(stored, 0).ok()?;
+    let body = stored.get(value.body..value.end)?;
+    match value.kind {
+        kind::UINT => magnitude(body, 0).ok().map(|number| number.to_string()),
+        kind::NEGINT => magnitude(body, 0).ok().map(|number| format!("-{number}")),
+        kind::FLOAT => Some(f64::from_be_bytes(*body.first_chunk()?).to_string()),
+        _ => None,
     }
 }
 

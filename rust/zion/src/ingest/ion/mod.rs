@@ -280,9 +280,7 @@ impl Writer {
             _ if value.is_null() => row.out.push(crate::ion::NULL),
             kind::TIMESTAMP => {
                 let us = foreign::time(body, value.body)?;
-                timestamp::put(row.out, us);
-                let counts = row.paths.indexable(node, self.index_depth);
-                row.paths.time_if(node, us, counts);
+                self.put_time(row, us, node);
             }
             kind::SYMBOL => {
                 let id = crate::ion::magnitude(body, value.body)?;
@@ -292,8 +290,12 @@ impl Writer {
                 return Ok(());
             }
             kind::STRING => {
-                row.put_text(foreign::text(body, value.body)?, node);
-                return Ok(());
+                let text = foreign::text(body, value.body)?;
+                let Some(us) = row.paths.time_of_stored_text(node, text) else {
+                    row.put_text(text, node);
+                    return Ok(());
+                };
+                self.put_time(row, us, node);
             }
             kind::STRUCT => {
                 row.paths.saw(node, kind::STRUCT);
@@ -303,10 +305,25 @@ impl Writer {
                 row.paths.saw(node, kind::LIST);
                 return self.put_list(row, data, value, node, depth + 1);
             }
-            _ => foreign::put_scalar(row.out, value, body)?,
+            _ => {
+                foreign::put_scalar(row.out, value, body)?;
+                if row.paths.is_told(node)
+                    && let Some(text) = foreign::number_text(&row.out[start..])
+                    && let Some(us) = row.paths.time_of_number(node, text.as_bytes())
+                {
+                    row.out.truncate(start);
+                    self.put_time(row, us, node);
+                }
+            }
         }
         row.paths.saw(node, row.out[start] >> 4);
         Ok(())
+    }
+
+    fn put_time(&self, row: &mut Row, us: i64, node: NodeId) {
+        timestamp::put(row.out, us);
+        let counts = row.paths.indexable(node, self.index_depth) || row.paths.is_told(node);
+        row.paths.time_if(node, us, counts);
     }
 }
 

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::literal::Unit;
 use super::ordered::Json;
 use crate::error::{Error, Result};
+use crate::times::Unit;
 
 /// Segments that a path may have: values nested deeper are refused anyway.
 const MAX_SEGMENTS: usize = 64;
@@ -34,7 +34,7 @@ pub struct Flags {
     unix: Option<Unit>,
 }
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 15] = [
     "default",
     "string",
     "number",
@@ -47,6 +47,9 @@ const NAMES: [&str; 12] = [
     "unix_nano_seconds",
     "ignore",
     "no_index",
+    "unix_ms",
+    "unix_us",
+    "unix_ns",
 ];
 
 impl Flags {
@@ -110,7 +113,7 @@ impl Flags {
         if index != 0 {
             self.bits |= 1 << index;
         }
-        self.unix = self.unix.or(Unit::from_name(&lower));
+        self.unix = self.unix.or(Unit::from_any_name(&lower));
         Ok(())
     }
 }

@@ -1,51 +1,6 @@
 //! Texts that stand for a value: what hints and the columns of CSV and TSV turn strings into.
 
 use super::number::Number;
-use crate::ion::timestamp::{Civil, MAX_YEAR, SECOND};
-
-/// The unit of a number that counts time since 1970.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Seconds.
-    Seconds,
-    /// Thousandths of a second.
-    Milliseconds,
-    /// Millionths of a second.
-    Microseconds,
-    /// Billionths of a second.
-    Nanoseconds,
-}
-
-impl Unit {
-    /// The unit that a hint or a format names: `unix_seconds` and so on, in lower case.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "unix_seconds" => Some(Self::Seconds),
-            "unix_milli_seconds" => Some(Self::Milliseconds),
-            "unix_micro_seconds" => Some(Self::Microseconds),
-            "unix_nano_seconds" => Some(Self::Nanoseconds),
-            _ => None,
-        }
-    }
-
-    /// Microseconds since 1970, floored. Years outside 0..=16383 are held to that range, the other
-    /// parts of the date stay.
-    pub fn to_micros(self, count: i64) -> i64 {
-        /// Seconds of 400 years, after which the calendar repeats.
-        const CYCLE: i64 = 146_097 * 86_400;
-        let per_second = match self {
-            Self::Seconds => 1,
-            Self::Milliseconds => 1_000,
-            Self::Microseconds => SECOND,
-            Self::Nanoseconds => 1_000_000_000,
-        };
-        let seconds = count.div_euclid(per_second);
-        let part = i128::from(count.rem_euclid(per_second)) * i128::from(SECOND) / i128::from(per_second);
-        let civil = Civil::from_micros(seconds.rem_euclid(CYCLE) * SECOND + part as i64);
-        let year = civil.year + 400 * seconds.div_euclid(CYCLE);
-        Civil { year: year.clamp(0, MAX_YEAR), ..civil }.to_micros()
-    }
-}
 
 /// A decimal integer of the form `[+-]digits` within int64.
 pub fn int(text: &[u8]) -> Option<i64> {
@@ -206,17 +161,6 @@ mod tests {
         for text in ["", "+", "1.5", " 1", "9223372036854775808", "0x1", "1_0"] {
             assert_eq!(int(text.as_bytes()), None, "{text}");
         }
-    }
-
-    #[test]
-    fn units() {
-        assert_eq!(Unit::Seconds.to_micros(-1), -SECOND);
-        assert_eq!(Unit::Milliseconds.to_micros(-1), -1000);
-        assert_eq!(Unit::Microseconds.to_micros(-1), -1);
-        assert_eq!(Unit::Nanoseconds.to_micros(-1), -1);
-        assert_eq!(Unit::Nanoseconds.to_micros(1_634_054_285_123_456_789), 1_634_054_285_123_456);
-        assert_eq!(Unit::Seconds.to_micros(i64::MAX), 454_859_508_607_000_000);
-        assert_eq!(Civil::from_micros(Unit::Seconds.to_micros(i64::MIN)).year, 0);
     }
 
     #[test]

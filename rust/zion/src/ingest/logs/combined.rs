@@ -3,7 +3,6 @@
 use memchr::{memchr, memmem, memrchr};
 
 use super::escapes::{closing_quote, unescaped};
-use super::times;
 use super::writer::Writer;
 use crate::error::{Error, Result};
 
@@ -14,7 +13,7 @@ pub(super) fn parse(line: &[u8], writer: &mut Writer) -> Result<()> {
     };
     let start = bracket + 2;
     let time = memchr(b']', &line[start..]).map(|length| &line[start..start + length]);
-    let Some((us, length)) = time.and_then(|time| times::access(time).map(|us| (us, time.len()))) else {
+    let Some((us, length)) = time.and_then(|time| writer.moment(time).map(|us| (us, time.len()))) else {
         return Err(Error::syntax(start, "no time such as 10/Oct/2000:13:55:36 -0700 in the brackets"));
     };
     client(&line[..bracket], writer)?;

@@ -6,7 +6,6 @@ use super::escapes::{closing_quote, unescaped};
 use super::times;
 use super::writer::Writer;
 use crate::error::{Error, Result};
-use crate::ion::timestamp;
 
 /// The largest priority: 23 facilities with 8 severities each, from 0.
 const MAX_PRIORITY: u32 = 191;
@@ -24,11 +23,11 @@ pub(super) fn parse(line: &[u8], reference: i64, writer: &mut Writer) -> Result<
         return modern(rest, writer).map(|()| false).map_err(|error| error.shifted(at as u64 + 2));
     }
     let (rest, is_guessed) = if let Some(time) = times::bsd(text, reference) {
-        writer.time(b"time", time.us);
+        writer.local_time(b"time", time.us);
         (time.rest, time.is_guessed)
     } else {
         let (word, rest) = split(text);
-        let Some(us) = timestamp::recognise(word) else {
+        let Some(us) = writer.moment(word) else {
             return Err(Error::syntax(at, "no time such as Oct 11 22:14:15 or 2003-10-11T22:14:15Z"));
         };
         writer.time(b"time", us);
@@ -85,7 +84,7 @@ fn body(text: &[u8], writer: &mut Writer) {
 fn modern(text: &[u8], writer: &mut Writer) -> Result<()> {
     let (time, mut rest) = split(text);
     if time != b"-" {
-        let us = timestamp::recognise(time);
+        let us = writer.moment(time);
         writer.time(b"time", us.ok_or_else(|| Error::syntax(0, "no time such as 2003-10-11T22:14:15Z"))?);
     }
     for name in [b"host".as_slice(), b"app", b"pid", b"msgid"] {

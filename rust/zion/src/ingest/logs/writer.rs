@@ -6,8 +6,7 @@ use crate::ingest::Constants;
 use crate::ingest::xsv::convert::{self, Convert};
 use crate::ion::fields::{Fields, Keep};
 use crate::ion::{self, kind, nest, timestamp, varuint};
-
-use super::times;
+use crate::times;
 
 /// Writes a struct: of fields with one name the first one counts.
 pub(super) struct Writer<'w, 'r> {
@@ -78,25 +77,40 @@ impl<'w, 'r> Writer<'w, 'r> {
     /// A field with an instant.
     pub(super) fn time(&mut self, name: &[u8], us: i64) {
         if let Some(node) = self.field(name) {
-            timestamp::put(self.row.out, us);
-            self.row.paths.time(node, us);
-            self.row.paths.saw(node, kind::TIMESTAMP);
+            self.put_time(node, us);
         }
+    }
+
+    fn put_time(&mut self, node: NodeId, us: i64) {
+        timestamp::put(self.row.out, us);
+        self.row.paths.time(node, us);
+        self.row.paths.saw(node, kind::TIMESTAMP);
+    }
+
+    /// A field with an instant of clocks in the zone of the input.
+    pub(super) fn local_time(&mut self, name: &[u8], local: i64) {
+        self.time(name, self.row.paths.times().zone().to_utc(local));
+    }
+
+    /// The instant that a text is where there must be one.
+    pub(super) fn moment(&mut self, text: &[u8]) -> Option<i64> {
+        let found = times::read_any(text, self.row.paths.times().zone())?;
+        Some(self.row.paths.kept(found))
     }
 
     /// A field with a text that may be an instant.
     pub(super) fn text_or_time(&mut self, name: &[u8], text: &[u8]) {
-        match timestamp::recognise(text).or_else(|| times::of_field(text)) {
-            Some(us) => self.time(name, us),
-            None => self.text(name, text),
+        if let Some(node) = self.field(name) {
+            match self.row.paths.time_of_text(node, text) {
+                Some(us) => self.put_time(node, us),
+                None => self.row.put_text(&convert::valid(text), node),
+            }
         }
     }
 
     /// A field with what a text looks like: a number, a truth value, an instant, or a text.
     pub(super) fn guess(&mut self, name: &[u8], text: &[u8]) {
-        if let Some(us) = times::of_field(text) {
-            self.time(name, us);
-        } else if let Some(node) = self.field(name) {
+        if let Some(node) = self.field(name) {
             Convert::Infer.put(text, self.row, node, true);
         }
     }

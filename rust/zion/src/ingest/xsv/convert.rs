@@ -1,12 +1,14 @@
 //! The text of a column to a value.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::chunk::Row;
 use crate::chunk::paths::NodeId;
-use crate::ingest::json::literal::{self, Unit};
+use crate::ingest::json::literal;
 use crate::ingest::json::number::{self, Number};
 use crate::ion::{self, kind, timestamp};
+use crate::times::{Form, Mode};
 
 /// What a text stands for. One that does not fit is stored as a string.
 #[derive(Debug, Clone, Default)]
@@ -23,8 +25,8 @@ pub(in crate::ingest) enum Convert {
     BoolTexts { yes: Vec<Box<[u8]>>, no: Vec<Box<[u8]>> },
     /// A timestamp.
     Datetime,
-    /// Time since 1970 as a decimal int64.
-    Unix(Unit),
+    /// A timestamp of a form that was told.
+    Time(Arc<Form>),
     /// Whatever it looks like.
     Infer,
 }
@@ -38,7 +40,7 @@ enum Value {
 }
 
 impl Convert {
-    fn value(&self, text: &[u8]) -> Value {
+    fn value(&self, text: &[u8], row: &mut Row, node: NodeId) -> Value {
         let found = match self {
             Self::String => None,
             Self::Number => literal::float(text).map(|value| Value::Number(Number::from_f64(value))),
@@ -48,16 +50,16 @@ impl Convert {
                 let among = |texts: &[Box<[u8]>]| texts.iter().any(|known| **known == *text);
                 if among(yes) { Some(true) } else { among(no).then_some(false) }.map(Value::Bool)
             }
-            Self::Datetime => timestamp::recognise(text).map(Value::Time),
-            Self::Unix(unit) => literal::int(text).map(|count| Value::Time(unit.to_micros(count))),
-            Self::Infer => return infer(text),
+            Self::Datetime => row.paths.time_of_text(node, text).map(Value::Time),
+            Self::Time(form) => told(form, text, row).map(Value::Time),
+            Self::Infer => infer(text, row, node),
         };
         found.unwrap_or(Value::Text)
     }
 
     /// Appends the value of a text.
     pub(in crate::ingest) fn put(&self, text: &[u8], row: &mut Row, node: NodeId, indexed: bool) {
-        let seen = match self.value(text) {
+        let seen = match self.value(text, row, node) {
             Value::Text => {
                 row.put_text(&valid(text), node);
                 return;
@@ -99,18 +101,33 @@ fn word(text: &[u8]) -> Option<bool> {
 
 /// Numbers as JSON writes them, so that `007` and `+49` stay text, and whole numbers only as far as they
 /// stay exact; `true` and `false`; timestamps.
-fn infer(text: &[u8]) -> Value {
-    match text {
-        [b'-' | b'0'..=b'9', ..] => {
-            if let Some(number) = json_number(text) {
-                return Value::Number(number);
-            }
-        }
-        b"true" | b"True" | b"TRUE" => return Value::Bool(true),
-        b"false" | b"False" | b"FALSE" => return Value::Bool(false),
-        _ => {}
+fn infer(text: &[u8], row: &mut Row, node: NodeId) -> Option<Value> {
+    let is_number = matches!(text, [b'-' | b'0'..=b'9', ..]);
+    if is_number && let Some(us) = row.paths.time_of_number(node, text) {
+        return Some(Value::Time(us));
     }
-    timestamp::recognise(text).map_or(Value::Text, Value::Time)
+    plain(text).or_else(|| row.paths.time_of_text(node, text).map(Value::Time))
+}
+
+/// The number or truth value that a text is.
+fn plain(text: &[u8]) -> Option<Value> {
+    match text {
+        [b'-' | b'0'..=b'9', ..] => json_number(text).map(Value::Number),
+        b"true" | b"True" | b"TRUE" => Some(Value::Bool(true)),
+        b"false" | b"False" | b"FALSE" => Some(Value::Bool(false)),
+        _ => None,
+    }
+}
+
+/// The instant of a text of a form that was told: of units the original reads whole numbers alone.
+fn told(form: &Form, text: &[u8], row: &mut Row) -> Option<i64> {
+    let times = row.paths.times();
+    match form {
+        Form::Unix(unit) if times.mode() != Mode::All => {
+            literal::int(text).map(|count| unit.to_micros(count))
+        }
+        _ => form.read(text, times.zone()).map(|found| row.paths.kept(found)),
+    }
 }
 
 fn json_number(text: &[u8]) -> Option<Number> {
@@ -137,11 +154,10 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        match infer(text.as_bytes()) {
-            Value::Text => "text".into(),
-            Value::Bool(value) => value.to_string(),
-            Value::Number(number) => format!("{number:?}"),
-            Value::Time(us) => format!("Time({us})"),
+        match plain(text.as_bytes()) {
+            Some(Value::Bool(value)) => value.to_string(),
+            Some(Value::Number(number)) => format!("{number:?}"),
+            _ => "text".into(),
         }
     }
 
@@ -169,7 +185,7 @@ mod tests {
             ("True", "true"),
             ("false", "false"),
             ("yes", "text"),
-            ("1970-01-01 00:00:01", "Time(1000000)"),
+            ("1970-01-01 00:00:01", "text"),
             ("1970-01-01", "text"),
         ] {
             assert_eq!(shown(text), expected, "{text}");

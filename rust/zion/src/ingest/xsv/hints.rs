@@ -1,11 +1,12 @@
 //! What the columns are: from hints, or from the header row of the file.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::convert::Convert;
 use crate::error::{Error, Result};
-use crate::ingest::json::literal::Unit;
 use crate::ingest::json::ordered::Json;
+use crate::times::Form;
 
 /// Columns that a file may have.
 pub(super) const MAX_COLUMNS: usize = 65_536;
@@ -177,9 +178,9 @@ fn boolean_texts(yes: Option<Vec<Box<[u8]>>>, no: Option<Vec<Box<[u8]>>>) -> Res
 fn datetime(format: Option<&str>) -> Result<Convert> {
     match format {
         None | Some("" | "datetime") => Ok(Convert::Datetime),
-        Some(format) => match Unit::from_name(format) {
-            Some(unit) => Ok(Convert::Unix(unit)),
-            None => Err(bad(format!("{format:?} is not a format of datetime"))),
+        Some(format) => match Form::new(format) {
+            Ok(form) => Ok(Convert::Time(Arc::new(form))),
+            Err(_) => Err(bad(format!("{format:?} is not a format of datetime"))),
         },
     }
 }

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::ingest::json::hints::{Flags, HintId, Step};
 use crate::ingest::json::{literal, number};
 use crate::ion::{self, kind, timestamp};
+use crate::times::Mode;
 
 /// How many names deep a timestamp may lie to be indexed.
 const INDEX_DEPTH: u8 = 2;
@@ -44,7 +45,7 @@ impl Descent<'_, '_> {
                 let open = self.next();
                 self.list(row, open, place, depth + 1)
             }
-            b'-' | b'0'..=b'9' if place.hint.is_none() => {
+            b'-' | b'0'..=b'9' if place.hint.is_none() && !row.paths.is_told(node) => {
                 let start = row.out.len();
                 let used = number::put(row.out, &self.text[first..]);
                 let used = used.map_err(|error| error.shifted(first as u64))?;
@@ -96,6 +97,17 @@ impl Descent<'_, '_> {
         let parsed = number::parse(&self.text[at..]);
         let (value, used, plain) = parsed.map_err(|error| error.shifted(at as u64))?;
         let flags = self.flags(place);
+        let text = &self.text[at..at + used];
+        if let Some(us) = row.paths.time_of_number(place.node, text) {
+            put_time(row, us, place.node, flags);
+            return Ok(at + used);
+        }
+        if !flags.string()
+            && let Some(us) = counted(row, flags, text)
+        {
+            put_time(row, us, place.node, flags);
+            return Ok(at + used);
+        }
         match (flags.unix(), value) {
             _ if flags.string() => put_text(row, literal::text(value).as_bytes(), place.node),
             (Some(unit), number::Number::Int(count)) if plain => {
@@ -148,7 +160,7 @@ impl Descent<'_, '_> {
         if !flags.is_none() && put_hinted(row, value, place.node, flags) {
             return Ok(());
         }
-        match timestamp::recognise(value) {
+        match row.paths.time_of_text(place.node, value) {
             Some(us) => put_time(row, us, place.node, flags),
             None => put_text(row, value, place.node),
         }
@@ -156,10 +168,21 @@ impl Descent<'_, '_> {
     }
 }
 
-/// A string value that its hints make a number; false when they do not.
+/// The instant that hints make of the text of a number: the original reads whole numbers alone.
+fn counted(row: &mut Row, flags: Flags, text: &[u8]) -> Option<i64> {
+    let unit = flags.unix().filter(|_| row.paths.times().mode() == Mode::All)?;
+    let found = unit.read(text)?;
+    Some(row.paths.kept(found))
+}
+
+/// A string value that its hints make a number or a time; false when they do not.
 #[cold]
 fn put_hinted(row: &mut Row, value: &[u8], node: NodeId, flags: Flags) -> bool {
     let start = row.out.len();
+    if let Some(us) = counted(row, flags, value) {
+        put_time(row, us, node, flags);
+        return true;
+    }
     if flags.number()
         && let Some(number) = literal::float(value)
     {
@@ -179,9 +202,7 @@ fn put_hinted(row: &mut Row, value: &[u8], node: NodeId, flags: Flags) -> bool {
 #[inline]
 fn put_plain(row: &mut Row, text: &[u8], start: usize, end: usize, node: NodeId) {
     let value = &text[start..end];
-    if timestamp::may_be(value)
-        && let Some(us) = timestamp::recognise(value)
-    {
+    if let Some(us) = row.paths.time_of_text(node, value) {
         return put_time(row, us, node, Flags::NONE);
     }
     if let Some(id) = row.paths.saw_text(node, value, row.symbols) {
@@ -204,6 +225,7 @@ fn put_text(row: &mut Row, value: &[u8], node: NodeId) {
 fn put_time(row: &mut Row, us: i64, node: NodeId, flags: Flags) {
     timestamp::put(row.out, us);
     row.paths.saw(node, kind::TIMESTAMP);
-    let counts = row.paths.indexable(node, INDEX_DEPTH) && !flags.no_index();
+    let is_meant = row.paths.indexable(node, INDEX_DEPTH) || row.paths.is_told(node);
+    let counts = is_meant && !flags.no_index();
     row.paths.time_if(node, us, counts);
 }
