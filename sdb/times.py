@@ -88,9 +88,9 @@ def of(times: Times | str) -> Times:
     UsageError
         See :meth:`Times.check`.
     """
-    told = Times(times) if isinstance(times, str) else times
-    told.check()
-    return told
+    reading = Times(times) if isinstance(times, str) else times
+    reading.check()
+    return reading
 
 
 def of_json(text: str | None) -> Times:
@@ -106,14 +106,14 @@ def of_json(text: str | None) -> Times:
     >>> of_json('{"timezone":"Europe/Berlin","fields":{"at":"unix_ms"}}').forms
     ((('at',), 'unix_ms'),)
     """
-    told: Any = json.loads(text or "null")
-    if isinstance(told, str):
-        told = {"read": told}
-    told = {} if told is None else told
-    if not isinstance(told, dict) or not told.keys() <= _MEMBERS:
+    members: Any = json.loads(text or "null")
+    if isinstance(members, str):
+        members = {"read": members}
+    members = {} if members is None else members
+    if not isinstance(members, dict) or not members.keys() <= _MEMBERS:
         raise UsageError(f"times are a text or an object with {', '.join(sorted(_MEMBERS))}")
-    fields = told.get("fields", {})
-    mode, zone = told.get("read", "all"), told.get("timezone", "")
+    fields = members.get("fields", {})
+    mode, zone = members.get("read", "all"), members.get("timezone", "")
     texts = [mode, zone, *fields.values()] if isinstance(fields, dict) else [None]
     if not all(isinstance(value, str) for value in texts):
         raise UsageError("times: read, timezone and the forms of fields are texts")
@@ -163,12 +163,12 @@ def offsets(timezone: str) -> tuple[tuple[int, int], ...]:
     first, last = (
         int(datetime(y, 1, 1, tzinfo=UTC).timestamp()) for y in (_FIRST_YEAR, _LAST_YEAR)
     )
-    found = [(first, _offset(zone, first))]
+    changes = [(first, _offset(zone, first))]
     for start in range(first, last, _STEP_SECONDS):
         after = start + _STEP_SECONDS
-        if _offset(zone, after) != found[-1][1]:
-            found.append((_change(zone, start, after), _offset(zone, after)))
-    return tuple(found)
+        if _offset(zone, after) != changes[-1][1]:
+            changes.append((_change(zone, start, after), _offset(zone, after)))
+    return tuple(changes)
 
 
 def _offset(zone: tzinfo, second: int) -> int:

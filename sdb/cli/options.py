@@ -368,11 +368,11 @@ def times(mode: str, timezone: str, time_field: list[str] | None) -> dict[str, A
     """Return the arguments of packing that say how times are read."""
     from sdb.times import Times, field
 
-    told = [field(text) for text in time_field or []]
-    forms = tuple((path, form) for path, form in told if form)
+    fields = [field(text) for text in time_field or []]
+    forms = tuple((path, form) for path, form in fields if form)
     read = Times(mode, timezone, forms)
     read.check()
-    return {"time_fields": tuple(path for path, _ in told), "times": read}
+    return {"time_fields": tuple(path for path, _ in fields), "times": read}
 
 
 def period(since: str | None, until: str | None) -> tuple[str | None, str | None]:

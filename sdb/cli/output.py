@@ -9,9 +9,11 @@ from sdb.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from typing import BinaryIO, TextIO
+
+    from sdb.packfile.read.resolve import PackfileReference
 
 ASKED, USUAL = "asked", "usual"
 _UNLIMITED = 1 << 16
@@ -72,6 +74,17 @@ def prepare(*, verbose: bool = False, unverified: bool = False, quiet: bool = Fa
         notes.listen(
             lambda text: say(plain(f"sdb: {shortened(text)}"), to=sys.stderr), details=verbose
         )
+
+
+def tell_likely_times(references: Sequence[PackfileReference]) -> None:
+    """Say which fields of the first packfile look like times, where it has no time index."""
+    from sdb import notes
+    from sdb.packfile.read.likelytimes import tell_likely_times
+
+    notes.listen(lambda text: say(plain(f"sdb: {text}"), to=sys.stderr), details=False)
+    for reference in references[:1]:
+        if "://" not in reference.location and not reference.is_of_table:
+            tell_likely_times(reference.location)
 
 
 def more_findings(name: str, shown: int, dropped: int) -> str:

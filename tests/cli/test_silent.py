@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             "ts >= TIMESTAMP '2018-01-01'",
-            "ts has numbers and no text in any row",
+            "ts has numbers and no timestamp in any row",
             "ts >= TO_UNIX_EPOCH(TIMESTAMP '2018-01-01T00:00:00Z')",
         ),
         (

@@ -37,6 +37,7 @@ def test_rows_and_time_indexes(vectors: Path, tmp_path: Path, name: str) -> None
         [folder / source["stored"]],
         ours,
         hints=hints,
+        times="rfc3339",
         algorithm=meta["comp"],
         align_bytes=meta["align"],
         block_bytes=meta["flushmeta"],

@@ -52,7 +52,7 @@ def vectors_of_queries() -> list[dict[str, Any]]:
 def packed(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sql")
     for file in (vectors / "sql" / "datasets").glob("*.json"):
-        sdb.pack([str(file)], str(folder / f"{file.stem}.zion"))
+        sdb.pack([str(file)], str(folder / f"{file.stem}.zion"), times="rfc3339")
     return folder
 
 

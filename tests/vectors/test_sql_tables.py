@@ -27,7 +27,7 @@ def lake(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pack the recorded data where tables will be, too."""
     folder = tmp_path_factory.mktemp("lake")
     for file in (vectors / "sql" / "datasets").glob("*.json"):
-        sdb.pack([str(file)], str(folder / f"{file.stem}.zion"))
+        sdb.pack([str(file)], str(folder / f"{file.stem}.zion"), times="rfc3339")
     return folder
 
 

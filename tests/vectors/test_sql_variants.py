@@ -72,7 +72,7 @@ def parts(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, some, options in made:
             text = folder / f"{file.stem}_{number}.json"
             text.write_text("".join(some), encoding="utf-8")
-            sdb.pack([text], text.with_suffix(".zion"), **options)
+            sdb.pack([text], text.with_suffix(".zion"), times="rfc3339", **options)
     return folder
 
 

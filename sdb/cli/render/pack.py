@@ -274,6 +274,8 @@ def _text(result: PackResult, seconds: float) -> str:
         first, last = (instants.text(us, fraction=False) for us in (index.first_us, index.last_us))
         lines += [f"{label:8} {'.'.join(path)}", f"         {first} to {last}"]
         label = ""
+    if not indexes and result.rows:
+        lines.append("indexed  nothing: no field has times (docs/times.md)")
     if len(indexes) > _MOST_INDEXES:
         lines.append(f"         and {len(indexes) - _MOST_INDEXES} more fields")
     return "\n".join(lines)

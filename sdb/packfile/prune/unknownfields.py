@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sdb.packfile.trailer.fieldcounts import FieldPath
+    from sdb.packfile.trailer.sparseindex import Path
     from sdb.packfile.trailer.trailer import Trailer
 
 _CLOSE, _CLOSER = 0.7, 0.85
 _MOST_COMPARED = 5000
+# Types of Ion, as bits
+_NUMBERS = 1 << 2 | 1 << 3 | 1 << 4
+_TEXTS = 1 << 7 | 1 << 8
 
 
 class AbsentFieldError(UsageError):
@@ -79,9 +83,28 @@ def warn_unknown_fields(
     """Warn of names of fields, and of the path of a time, that no row of packfiles has."""
     warn_unknown([(name,) for name in fields or ()], files, strict=strict, top_only=True)
     if time_field is not None:
-        warn_unknown(
-            [time_path(trailer, time_field) for _, trailer in files[:1]], files, strict=strict
-        )
+        for path in [time_path(trailer, time_field) for _, trailer in files[:1]]:
+            warn_unknown([path], files, strict=strict)
+            warn_no_times(path, files)
+
+
+def warn_no_times(path: Path, files: Sequence[tuple[str, Trailer]]) -> None:
+    """Warn where rows of packfiles have values at a path, and none of them is a timestamp."""
+    indexes = [trailer.sparse for _, trailer in files if trailer.blocks]
+    if not indexes or not all(sparse.is_without_times(path) for sparse in indexes):
+        return
+    types = 0
+    for sparse in indexes:
+        types |= sparse.summary.types.get(path, 0) if sparse.summary is not None else 0
+    name = ".".join(path)
+    if types & _NUMBERS:
+        how = f"--time-field {name}:unix, or :unix_ms, :unix_us, :unix_ns"
+    elif types & _TEXTS:
+        how = f"--time-field '{name}:%d/%m/%Y %H:%M', or what its texts look like"
+    else:
+        return
+    have = "numbers" if types & _NUMBERS else "texts"
+    notes.warn(f"{name} has {have} and no timestamp in any row: pack it with {how} (docs/times.md)")
 
 
 def is_absent(trailer: Trailer, name: str) -> bool:

@@ -7,7 +7,7 @@ from itertools import chain
 
 from sdb.errors import NotFoundError, SdbError, UnsupportedError, UsageError
 from sdb.packfile.prune.predicate import Anywhere, Both, Instant, Nowhere
-from sdb.packfile.prune.unknownfields import warn_unknown
+from sdb.packfile.prune.unknownfields import warn_no_times, warn_unknown
 from sdb.packfile.read.reader import open_packfile
 from sdb.query.analyze.folding import fold
 from sdb.query.analyze.types import MISSING
@@ -435,7 +435,9 @@ class Catalog:
                 continue
             packs = [part.pack for part in table.parts]
             if (path := period.path(packs)) is not None:
-                warn_unknown([path], [(pack.path, pack.trailer) for pack in packs], strict=strict)
+                files = [(pack.path, pack.trailer) for pack in packs]
+                warn_unknown([path], files, strict=strict)
+                warn_no_times(path, files)
 
     def close(self) -> None:
         """Close all packfiles."""

@@ -48,7 +48,8 @@ class InputRule:
     hints : str or None
         JSON for the format, without white space; None: no hints.
     times : str or None
-        JSON that says how times are read, without white space; None: as usual.
+        JSON that says how times are read, without white space; None: as usual. A member that only
+        `sdb` knows.
     """
 
     pattern: str
@@ -257,7 +258,8 @@ class Definition:
 
     def _members(self, *, with_ours: bool) -> Iterator[str]:
         if self.inputs:
-            yield f'"input":{_array(_object(_rule(rule)) for rule in self.inputs)}'
+            rules = [rule if with_ours else replace(rule, times=None) for rule in self.inputs]
+            yield f'"input":{_array(_object(_rule(rule)) for rule in rules)}'
         if self.partitions:
             fields = (
                 (("field", partition.field), ("type", partition.type), ("value", partition.value))

@@ -28,7 +28,7 @@ pub(crate) fn is_day(year: i64, month: u32, day: u32) -> bool {
     (1..=days).contains(&day)
 }
 
-/// What of a text is still to be read.
+/// The rest of a text that is still to be read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scan<'a> {
     pub rest: &'a [u8],
@@ -170,7 +170,7 @@ impl Scan<'_> {
         (hours < 24 && minutes < 60).then_some(if sign == b'+' { seconds } else { -seconds })
     }
 
-    /// Takes a zone with a space before it or none: the offset in seconds. `Some(None)`: there is none.
+    /// Takes a zone with a space before it or not: the offset in seconds. `Some(None)`: no zone is there.
     pub fn zone(&mut self) -> Option<Option<i64>> {
         let before = *self;
         self.spaces();

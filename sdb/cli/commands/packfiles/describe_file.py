@@ -64,6 +64,7 @@ def command(
             output.check_apart(html, [reference.location for reference in references])
             _write_page(description, html, force=force)
         sharpness = _sharpness(references) if stats else None
+    output.tell_likely_times(references)
     if as_json:
         more_facts = {} if sharpness is None else {"sharpness": sharpness.as_dict()}
         output.say_json(as_dict(description, blocks=blocks) | more_facts)

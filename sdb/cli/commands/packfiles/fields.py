@@ -72,6 +72,7 @@ def _print_fields(
             f"{name} does not tell its fields; sdb pack -o NEW.zion {name} makes one that does"
         )
     marks = _marks(sources, inventory)
+    output.tell_likely_times(references)
     if as_json:
         facts = as_facts(inventory)
         for field, listed in zip(inventory.fields, facts["fields"], strict=True):  # type: ignore[call-overload]

@@ -33,18 +33,27 @@ def mismatches(test: Predicate, parts: Sequence[PackfileScan]) -> list[str]:
     """Warn about constants that are compared with paths that hold no value of their type."""
     known: dict[FieldPath, int] = {}
     lines: dict[tuple[FieldPath, int], str] = {}
+    both = {
+        (comparison.path, instant.us)
+        for comparison in path_tests(test)
+        if isinstance(comparison, Compare) and isinstance(comparison.value, str)
+        if (instant := literals.moment(comparison.value)) is not None
+    }
     for comparison in path_tests(test):
         if not isinstance(comparison, Compare):
             continue
         if comparison.path not in known:
             known[comparison.path] = _held(comparison.path, parts)
         held, kind = known[comparison.path], _kind(comparison.value)
-        # A text that has the form of a time is here as both.
         wanted = kind | STRING | TIME if _is_moment(comparison.value) else kind
+        # A text that has the form of a time is here as both; a time alone is compared with times.
+        value = comparison.value
+        if isinstance(value, Instant) and (comparison.path, value.us) not in both:
+            wanted = TIME
         is_sure = held and kind and not held & wanted
         if not is_sure or (comparison.op == "<>" and not (held == TIME and kind == NUMBER)):
             continue
-        kind = STRING if kind == TIME else kind
+        kind = STRING if kind == TIME and wanted != TIME else kind
         instead = _instead(comparison, field_name(comparison.path), held)
         hint = f": compare {instead}" if instead else ""
         lines.setdefault(
@@ -83,7 +92,7 @@ def _kind(value: object) -> int:
     return STRING if isinstance(value, str) else kinds_of.get(type(value), 0)
 
 
-def _instead(test: Compare, path: str, held: int) -> str:  # noqa: PLR0911 - a table
+def _instead(test: Compare, path: str, held: int) -> str:  # noqa: C901, PLR0911 - a table
     """Return a comparison that may be TRUE, if one is likely to be meant."""
     op, value = test.op, test.value
     match held, value:
@@ -103,6 +112,8 @@ def _instead(test: Compare, path: str, held: int) -> str:  # noqa: PLR0911 - a t
         case (4, str() | Instant()) if _is_moment(value):
             time = value if isinstance(value, str) else instants.text(value.us)
             return f"{path} {op} TO_UNIX_EPOCH(TIMESTAMP '{time}')"
+        case (16, Instant()):
+            return f"{path}::TIMESTAMP {op} TIMESTAMP '{instants.text(value.us)}'"
         case (4, str()) if value.isdecimal() and value.isascii():
             return f"{path} {op} {value}"
         case (2, "true" | "false"):

@@ -225,7 +225,8 @@ fn put_text(row: &mut Row, value: &[u8], node: NodeId) {
 fn put_time(row: &mut Row, us: i64, node: NodeId, flags: Flags) {
     timestamp::put(row.out, us);
     row.paths.saw(node, kind::TIMESTAMP);
-    let is_meant = row.paths.indexable(node, INDEX_DEPTH) || row.paths.is_told(node);
+    let is_hinted = flags.unix().is_some() && row.paths.times().mode() == Mode::All;
+    let is_meant = row.paths.indexable(node, INDEX_DEPTH) || is_hinted || row.paths.is_told(node);
     let counts = is_meant && !flags.no_index();
     row.paths.time_if(node, us, counts);
 }
