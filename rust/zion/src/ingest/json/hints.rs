@@ -34,7 +34,7 @@ pub struct Flags {
     unix: Option<Unit>,
 }
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "default",
     "string",
     "number",
@@ -47,6 +47,7 @@ const NAMES: [&str; 15] = [
     "unix_nano_seconds",
     "ignore",
     "no_index",
+    "unix",
     "unix_ms",
     "unix_us",
     "unix_ns",
@@ -56,6 +57,7 @@ impl Flags {
     const STRING: u16 = 1 << 1;
     const NUMBER: u16 = 1 << 2;
     const INT: u16 = 1 << 3;
+    const UNIX: u16 = 1 << 6;
     const IGNORE: u16 = 1 << 10;
     const NO_INDEX: u16 = 1 << 11;
 
@@ -110,10 +112,11 @@ impl Flags {
             let known = NAMES.join(", ");
             return Err(Error::argument(format!("hints: {name:?} is not a hint; known are {known}")));
         };
+        let unit = Unit::from_any_name(&lower);
         if index != 0 {
-            self.bits |= 1 << index;
+            self.bits |= if unit.is_some() { Self::UNIX } else { 1 << index };
         }
-        self.unix = self.unix.or(Unit::from_any_name(&lower));
+        self.unix = self.unix.or(unit);
         Ok(())
     }
 }
