@@ -14,6 +14,7 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import tzinfo
     from typing import Any
 
@@ -64,6 +65,10 @@ class Times:
                 _core.time_of_form(_PROBE, form)
             except ValueError as error:
                 raise UsageError(f"{'.'.join(path)}: {error}") from None
+
+    def texts(self) -> list[str]:
+        """Return what differs from the usual, as texts."""
+        return [] if self == ALL else [self.mode, self.timezone, repr(self.forms)]
 
     def for_core(
         self, *, reads_texts: bool
@@ -119,6 +124,18 @@ def of_json(text: str | None) -> Times:
         raise UsageError("times: read, timezone and the forms of fields are texts")
     forms = tuple((tuple(path.split(".")), form) for path, form in fields.items())
     return of(Times(mode, zone, forms))
+
+
+def of_fields(mode: str, timezone: str, fields: Iterable[str]) -> Times:
+    """Return what options say, checked: fields are as :func:`field` reads them.
+
+    Raises
+    ------
+    UsageError
+        See :meth:`Times.check`.
+    """
+    named = map(field, fields)
+    return of(Times(mode, timezone, tuple((path, form) for path, form in named if form)))
 
 
 def field(text: str) -> tuple[Path, str]:

@@ -366,13 +366,11 @@ def paths(values: list[str] | None) -> list[tuple[str, ...]]:
 
 def times(mode: str, timezone: str, time_field: list[str] | None) -> dict[str, Any]:
     """Return the arguments of packing that say how times are read."""
-    from sdb.times import Times, field
+    from sdb.times import field, of_fields
 
-    fields = [field(text) for text in time_field or []]
-    forms = tuple((path, form) for path, form in fields if form)
-    read = Times(mode, timezone, forms)
-    read.check()
-    return {"time_fields": tuple(path for path, _ in fields), "times": read}
+    named = time_field or []
+    reading = of_fields(mode, timezone, named)
+    return {"time_fields": tuple(field(text)[0] for text in named), "times": reading}
 
 
 def period(since: str | None, until: str | None) -> tuple[str | None, str | None]:

@@ -170,7 +170,7 @@ REFS = (
 
 WRITES = (
     Operation("POST", f"{_TABLE}/rows", "rows", "Insert the rows of a body, all or none.",
-              "the version that has the rows", status=201, bodies=_ROWS,
+              "the version that has the rows", status=201, params=p.RowsParams, bodies=_ROWS,
               headers=_IF_MATCH | _KEY | _ENCODING | _LABELS, errors=_CHANGES),
     Operation("POST", "/v1/exec", "statements", "Run statements that change tables.",
               "what each transaction has done", body=p.ExecBody, headers=_IF_MATCH | _KEY,

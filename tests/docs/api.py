@@ -37,7 +37,7 @@ PLAIN = (str, int, float, tuple, type(None))
 NOT_RUN = "# not run: needs a bucket"
 # In the order in which the examples run, one after the other.
 SECTIONS = {
-    "Packfiles": ["pack", "open", "Packfile", "append", "concat", "unpack", "grep"],
+    "Packfiles": ["pack", "Times", "open", "Packfile", "append", "concat", "unpack", "grep"],
     "Facts about packfiles": ["describe", "fields", "field_stats", "validate"],
     "Queries": ["sql", "Result", "register", "cached", "clear_cache"],
     "Pieces for other processes": ["splits", "Splits", "Split"],

@@ -29,6 +29,18 @@ class TablesParams(msgspec.Struct, forbid_unknown_fields=True):
     page: Page = ""
 
 
+class RowsParams(msgspec.Struct, forbid_unknown_fields=True):
+    """Members of a request that inserts rows: how their times are read."""
+
+    times: Annotated[
+        Literal["all", "rfc3339", "none"], Meta(description="which texts are times")
+    ] = "all"
+    timezone: Annotated[str, Meta(description="zone of times that name none; else UTC")] = ""
+    time_field: Annotated[
+        list[str], Meta(description="fields and the forms of their times, as `ts:unix_ms`")
+    ] = []
+
+
 class ViewsParams(msgspec.Struct, forbid_unknown_fields=True):
     """Members of a request for views."""
 

@@ -16,6 +16,7 @@ from sdb.packfile.inputs.inputs import Input
 from sdb.query.catalog.tables import table_name
 from sdb.query.syntax import ast, visitor, writes
 from sdb.query.writes.execute import bound_statements, execute, execute_together, groups
+from sdb.records import replace
 from sdb.serve.bodies import bounded
 from sdb.serve.conditional import check_match, matched, with_warnings
 from sdb.serve.described import body_of
@@ -29,6 +30,7 @@ from sdb.table.catalog.views import find_view
 from sdb.table.format.keys import TableKeys, flaw_of_name
 from sdb.table.format.versionref import MAIN
 from sdb.table.insert import groupcommit
+from sdb.times import of_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from sdb.serve.metrics import Metrics
     from sdb.serve.running import Running
     from sdb.serve.settings import ServerSettings
+    from sdb.serve.tables.parameters import RowsParams
     from sdb.table.catalog.root import TableRoot
 
 MOST_BYTES = 64 << 20
@@ -83,24 +86,25 @@ class Writes:
         self._root, self._in_thread, self._metrics = root, in_thread, metrics
         self._engine, self._settings = engine, settings
 
-    async def rows(self, request: Request, _: NoMembers) -> Response:
+    async def rows(self, request: Request, asked: RowsParams) -> Response:
         """Insert the rows of a body into a table, all of them or none."""
         rights: Rights = request.state.rights
         name = request.path_params["name"]
         keys, at = named(name)
         branch = at or MAIN
         form = _form(request)
+        reading = of_fields(asked.times, asked.timezone, asked.time_field)
         expects = await self._in_thread(self._check, request, keys, branch)
         data = await bounded(request, MOST_BYTES)
         encoding = request.headers.get("content-encoding", "")
 
         def inserted() -> tuple[dict[str, object], bool, list[str]]:
             with notes.collected() as warnings:
-                inputs = _input(data, form, encoding)
+                inputs = replace(_input(data, form, encoding), times=reading)
                 # The same rows may be compressed otherwise when they are sent again.
                 has_key = "idempotency-key" in request.headers
                 of_rows = digest(_inflated(data, encoding)) if has_key else ""
-                key = key_of(request, rights.name, form, of_rows)
+                key = key_of(request, rights.name, form, of_rows, *reading.texts())
                 version = key.earlier(self._root, keys, branch)
                 if version is not None:
                     return _as_before(name, version, key.txn_id, inputs), False, warnings

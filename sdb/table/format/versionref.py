@@ -95,7 +95,7 @@ def _parsed(text: str, now_us: int | None) -> VersionReference:
 
 
 def parse_time(text: str, now_us: int | None = None) -> int:
-    """Read the time of a reference: what :func:`sdb.instants.parse` reads, and RFC 2822.
+    """Read the time of a reference: what :func:`sdb.instants.parse` reads.
 
     A time to the second means all of that second, as versions are listed.
 
@@ -107,20 +107,8 @@ def parse_time(text: str, now_us: int | None = None) -> int:
     UsageError
         It is no time.
     """
-    plain = re.sub(r"(?<=\d) (?=[-+]\d\d:?\d\d$)", "", text.strip())
-    rest_us = _SECOND_US - 1 if _TO_THE_SECOND.search(plain) else 0
-    try:
-        return instants.parse(plain, now_us) + rest_us
-    except UsageError:
-        if not plain[:1].isalpha():
-            raise
-        from email.utils import parsedate_to_datetime
-
-        try:
-            return instants.to_us(parsedate_to_datetime(plain)) + rest_us
-        except ValueError:
-            pass
-        raise
+    rest_us = _SECOND_US - 1 if _TO_THE_SECOND.search(text.strip()) else 0
+    return instants.parse(text, now_us) + rest_us
 
 
 def split_reference(name: str) -> tuple[str, str]:
