@@ -33,10 +33,10 @@ OTHERS = ["2024-03-04", "20240304050607", "01/02/2024 10:00", "2024-02-30T05:06:
 def values(source: object, path: Path, **options: Any) -> list[object]:
     """Pack and read the field `t`; times as texts."""
     sdb.pack(source, path / "out.zion", overwrite=True, **options)  # type: ignore[arg-type]
-    found = [row["t"] for row in sdb.open(path / "out.zion").rows()]
+    kept = [row["t"] for row in sdb.open(path / "out.zion").rows()]
     return [
         instants.text(instants.to_us(value)) if hasattr(value, "tzinfo") else value
-        for value in found
+        for value in kept
     ]
 
 
@@ -152,9 +152,9 @@ def test_hints_take_fractions_and_texts(tmp_path: Path) -> None:
     ],
 )
 def test_fields_that_look_like_times(row: dict[str, object], expected: str | None) -> None:
-    told = [str(found) for found in likely_times([row])]
-    assert len(told) == (expected is not None)
-    assert expected is None or expected in told[0]
+    said = [str(field) for field in likely_times([row])]
+    assert len(said) == (expected is not None)
+    assert expected is None or expected in said[0]
 
 
 def test_names_with_colons() -> None:
@@ -179,8 +179,8 @@ def test_a_definition_says_how_times_are_read(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     lines(tmp_path / "in", "01/02/2024 10:00")
     db = sdb.connect(tmp_path)
-    told = {"timezone": "Europe/Berlin", "fields": {"t": "%d/%m/%Y %H:%M"}}
-    rule = {"pattern": "file://in/*.json", "times": told}
+    reading = {"timezone": "Europe/Berlin", "fields": {"t": "%d/%m/%Y %H:%M"}}
+    rule = {"pattern": "file://in/*.json", "times": reading}
     definition = Definition.parse(json.dumps({"input": [rule]}))
     assert Definition.parse(definition.shown()) == definition
     db.create("d.t", definition)

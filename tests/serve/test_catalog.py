@@ -327,9 +327,9 @@ def _post(server: Server, path: str, key: str) -> Any:
 
 def test_requests_say_how_times_of_rows_are_read(server: Server) -> None:
     path = "/v1/tables/logs.app/rows"
-    told = {"time_field": "seen:unix_ms", "times": "none"}
+    params = {"time_field": "seen:unix_ms", "times": "none"}
     body = '{"seen": 1709528767000, "text": "2024-03-04T05:06:07Z"}'
-    assert server.post(path, data=body, headers=LINES, params=told).status_code == 201
+    assert server.post(path, data=body, headers=LINES, params=params).status_code == 201
     kinds = "SELECT TYPEOF(seen) AS seen, TYPEOF(text) AS text FROM logs.app WHERE text <> ''"
     assert server.query(kinds).json() == {"seen": "timestamp", "text": "string"}
     wrong = server.post(path, data=body, headers=LINES, params={"timezone": "Nowhere"})

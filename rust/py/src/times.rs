@@ -1,7 +1,7 @@
 //! Texts that are times, and how those of inputs are read.
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyString;
 use zion::Result;
 use zion::times::{self, Form, Times, Zone};
 
@@ -24,21 +24,21 @@ pub fn reader((mode, zone, fields): TimesOptions) -> Result<Times> {
 /// The instant in microseconds that a text is as a whole, in any form that can be read in one way only.
 #[pyfunction]
 #[pyo3(signature = (text, zone=vec![]))]
-pub fn time_of_text(text: PyBackedStr, zone: Vec<(i64, i64)>) -> PyResult<Option<i64>> {
+pub fn time_of_text(text: &Bound<'_, PyString>, zone: Vec<(i64, i64)>) -> PyResult<Option<i64>> {
     let zone = Zone::new(zone).map_err(to_py)?;
-    Ok(times::read_any(text.as_bytes(), &zone).map(|found| found.us))
+    Ok(times::read_any(text.to_string_lossy().as_bytes(), &zone).map(|found| found.us))
 }
 
 /// The same in UTC, where a date alone is its midnight.
 #[pyfunction]
-pub fn time_of_date_or_time(text: PyBackedStr) -> Option<i64> {
-    times::read_date_or_time(text.as_bytes())
+pub fn time_of_date_or_time(text: &Bound<'_, PyString>) -> Option<i64> {
+    times::read_date_or_time(text.to_string_lossy().as_bytes())
 }
 
 /// The instant in microseconds of a text of a form: a unit such as `unix_ms`, or a form of `strptime`. An error says
 /// what is wrong with the form.
 #[pyfunction]
-pub fn time_of_form(text: PyBackedStr, form: &str) -> PyResult<Option<i64>> {
+pub fn time_of_form(text: &Bound<'_, PyString>, form: &str) -> PyResult<Option<i64>> {
     let form = Form::new(form).map_err(to_py)?;
-    Ok(form.read(text.as_bytes(), &Zone::default()).map(|found| found.us))
+    Ok(form.read(text.to_string_lossy().as_bytes(), &Zone::default()).map(|found| found.us))
 }

@@ -57,7 +57,7 @@ def likely_times(rows: Iterable[Mapping[str, Any]]) -> list[LikelyTime]:
 
     Examples
     --------
-    >>> [str(found) for found in likely_times([{"ts": 1709528767.5}, {"at": "25/12/2024 10:00"}])]
+    >>> [str(field) for field in likely_times([{"ts": 1709528767.5}, {"at": "25/12/2024 10:00"}])]
     ['ts looks like epoch seconds: --time-field ts:unix', \
 "at looks like times: --time-field 'at:%d/%m/%Y %H:%M'"]
     """
@@ -65,8 +65,8 @@ def likely_times(rows: Iterable[Mapping[str, Any]]) -> list[LikelyTime]:
     for row in rows:
         for path, value in _leaves(row, ()):
             values.setdefault(path, []).append(value)
-    found = (_of_values(path, some) for path, some in values.items())
-    return [one for one in found if one is not None]
+    likely = (_of_values(path, some) for path, some in values.items())
+    return [field for field in likely if field is not None]
 
 
 def _leaves(struct: Mapping[str, Any], above: Path) -> Iterator[tuple[Path, object]]:
@@ -116,13 +116,13 @@ def _is_named(path: Path) -> bool:
 def offers(pack: Packfile) -> list[str]:
     """Return lines on the fields of a packfile that look as if they held times."""
     try:
-        return [str(found) for found in likely_times(pack.head(_MOST_ROWS))[:_MOST_LINES]]
+        return [str(field) for field in likely_times(pack.head(_MOST_ROWS))[:_MOST_LINES]]
     except SdbError:
         return []  # what is wrong with the packfile is said by what reads it
 
 
 def tell_likely_times(location: Location) -> None:
-    """Tell of the fields of a packfile without a time index that look as if they held times."""
+    """Say which fields of a packfile without a time index look as if they held times."""
     from sdb.packfile.read.resolve import open_one
 
     with open_one(location) as pack:

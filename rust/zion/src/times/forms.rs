@@ -1,6 +1,6 @@
 //! Texts that can be read in one way only.
 
-use super::parts::{Clock, Scan, weekday_of};
+use super::parts::{Clock, Offset, Scan, weekday_of};
 use super::{Moment, Zone};
 use crate::ion::timestamp::is_space;
 
@@ -143,7 +143,7 @@ fn named(mut scan: Scan, zone: &Zone) -> Option<Moment> {
     let clock = scan.clock()?;
     let year_at_once =
         scan.rest.strip_prefix(b" ").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit));
-    let offset = if year_at_once { None } else { scan.zone()? };
+    let offset = if year_at_once { None } else { scan.zone()?.0 };
     scan.byte(b' ')?;
     let date = (scan.year()?, month, day);
     if !fits(date) {
@@ -188,6 +188,6 @@ fn month_first(mut scan: Scan, zone: &Zone) -> Option<Moment> {
 }
 
 fn finish(mut scan: Scan, date: Date, clock: Clock, zone: &Zone) -> Option<Moment> {
-    let offset = scan.zone()?;
+    let Offset(offset) = scan.zone()?;
     scan.is_empty().then(|| clock.on(date, offset, zone)).flatten()
 }

@@ -123,6 +123,7 @@ impl Times {
     }
 
     /// The same with fields whose times have forms of their own.
+    #[must_use]
     pub fn with_fields(mut self, fields: impl IntoIterator<Item = (Vec<Box<[u8]>>, Form)>) -> Self {
         let told = fields.into_iter();
         self.fields =

@@ -3,8 +3,8 @@
 use super::{Moment, Zone};
 use crate::ion::timestamp::{Civil, MAX_YEAR, SECOND, days_from_civil, is_space};
 
-const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
-const WEEKDAYS: &[u8; 21] = b"ThuFriSatSunMonTueWed";
+pub(super) const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+pub(super) const WEEKDAYS: &[u8; 21] = b"ThuFriSatSunMonTueWed";
 /// Zones that RFC 2822 names, with their hours.
 const ZONES: &[(&[u8], i64)] = &[
     (b"EST", -5),
@@ -33,6 +33,10 @@ pub(crate) fn is_day(year: i64, month: u32, day: u32) -> bool {
 pub(crate) struct Scan<'a> {
     pub rest: &'a [u8],
 }
+
+/// Seconds east of UTC, of a text that may lack them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offset(pub Option<i64>);
 
 /// A time of day.
 #[derive(Debug, Clone, Copy, Default)]
@@ -100,7 +104,8 @@ impl Scan<'_> {
         self.name(WEEKDAYS)
     }
 
-    fn name(&mut self, names: &[u8]) -> Option<u32> {
+    /// Takes one of the names of three letters; gives its place.
+    pub fn name(&mut self, names: &[u8]) -> Option<u32> {
         let (name, rest) = self.rest.split_first_chunk::<3>()?;
         let at = names.chunks_exact(3).position(|known| known == name)?;
         self.rest = rest;
@@ -159,38 +164,28 @@ impl Scan<'_> {
     pub fn offset(&mut self) -> Option<i64> {
         let sign = self.one_of(b"+-")?;
         let hours = self.number(2, 2)?;
-        let minutes = if self.byte(b':').is_some() {
-            self.number(2, 2)?
-        } else if self.rest.first().is_some_and(u8::is_ascii_digit) {
-            self.number(2, 2)?
-        } else {
-            0
-        };
+        let has_minutes = self.byte(b':').is_some() || self.rest.first().is_some_and(u8::is_ascii_digit);
+        let minutes = if has_minutes { self.number(2, 2)? } else { 0 };
         let seconds = i64::from(hours * 60 + minutes) * 60;
         (hours < 24 && minutes < 60).then_some(if sign == b'+' { seconds } else { -seconds })
     }
 
-    /// Takes a zone with a space before it or not: the offset in seconds. `Some(None)`: no zone is there.
-    pub fn zone(&mut self) -> Option<Option<i64>> {
+    /// Takes a zone with a space before it or not: the offset in seconds, if there is a zone.
+    pub fn zone(&mut self) -> Option<Offset> {
         let before = *self;
         self.spaces();
-        let offset = match self.rest {
-            [] => return Some(None),
-            [b'+' | b'-', ..] => {
-                let offset = self.offset()?;
-                self.zone_comment();
-                offset
-            }
-            _ => match self.utc() {
-                Some(()) => 0,
-                None => {
-                    *self = before;
-                    return Some(None);
-                }
-            },
+        let offset = if matches!(self.rest, [b'+' | b'-', ..]) {
+            let offset = self.offset()?;
+            self.zone_comment();
+            offset
+        } else if self.utc().is_some() {
+            0
+        } else {
+            *self = before;
+            return Some(Offset(None));
         };
         self.zone_name_in_brackets();
-        Some(Some(offset))
+        Some(Offset(Some(offset)))
     }
 
     /// Takes a name of UTC.

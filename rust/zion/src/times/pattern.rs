@@ -1,6 +1,6 @@
 //! Times whose form a user describes, in the words of `strptime`.
 
-use super::parts::{Clock, Scan, is_day};
+use super::parts::{Clock, MONTHS, Scan, WEEKDAYS, is_day};
 use super::{Moment, Unit, Zone};
 use crate::error::{Error, Result};
 use crate::ion::timestamp::{Civil, SECOND, days_from_civil};
@@ -55,7 +55,7 @@ impl Pattern {
             items.iter().any(|item| matches!(item, Item::Field(letter) if letters.contains(letter)))
         };
         let has_day = has(b"j") || has(b"mb") && has(b"d");
-        if !has(b"s") && !(has(b"Yy") && has_day) {
+        if !(has(b"s") || has(b"Yy") && has_day) {
             return Err(bad("it needs a year, a month and a day, or %s"));
         }
         if has(b"I") != has(b"p") {
@@ -123,10 +123,10 @@ impl Read {
             }
             b'j' => self.day_of_year = Some(scan.number(1, 3)?),
             b'b' => {
-                self.month = Some(name(scan, |scan| scan.month_name(), &MONTH_ENDS)?);
+                self.month = Some(name(scan, MONTHS, &MONTH_ENDS)? + 1);
             }
             b'a' => {
-                name(scan, |scan| scan.weekday(), &WEEKDAY_ENDS)?;
+                name(scan, WEEKDAYS, &WEEKDAY_ENDS)?;
             }
             b'H' | b'I' => {
                 scan.spaces();
@@ -140,7 +140,7 @@ impl Read {
                 scan.one_of(b"Mm")?;
                 self.is_afternoon = Some(half | 0x20 == b'p');
             }
-            b'z' | b'Z' => self.offset = Some(scan.zone()??),
+            b'z' | b'Z' => self.offset = Some(scan.zone()?.0?),
             b's' => {
                 let length = scan.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
                 let (digits, rest) = scan.rest.split_at(length);
@@ -179,11 +179,11 @@ const MONTH_ENDS: [&[u8]; 11] =
 const WEEKDAY_ENDS: [&[u8]; 5] = [b"day", b"sday", b"nesday", b"rsday", b"urday"];
 
 /// Takes a name, short or long, in any case.
-fn name(scan: &mut Scan, take: impl Fn(&mut Scan<'_>) -> Option<u32>, ends: &[&[u8]]) -> Option<u32> {
+fn name(scan: &mut Scan, names: &[u8], ends: &[&[u8]]) -> Option<u32> {
     let mut letters = *scan.rest.first_chunk::<3>()?;
     letters.make_ascii_lowercase();
     letters[0].make_ascii_uppercase();
-    let found = take(&mut Scan { rest: &letters })?;
+    let found = Scan { rest: &letters }.name(names)?;
     let rest = &scan.rest[3..];
     let end =
         ends.iter().filter(|end| rest.len() >= end.len() && rest[..end.len()].eq_ignore_ascii_case(end));
