@@ -33,10 +33,10 @@ OTHERS = ["2024-03-04", "20240304050607", "01/02/2024 10:00", "2024-02-30T05:06:
 def values(source: object, path: Path, **options: Any) -> list[object]:
     """Pack and read the field `t`; times as texts."""
     sdb.pack(source, path / "out.zion", overwrite=True, **options)  # type: ignore[arg-type]
-    kept = [row["t"] for row in sdb.open(path / "out.zion").rows()]
+    rows = [row["t"] for row in sdb.open(path / "out.zion").rows()]
     return [
         instants.text(instants.to_us(value)) if hasattr(value, "tzinfo") else value
-        for value in kept
+        for value in rows
     ]
 
 
