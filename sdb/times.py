@@ -43,6 +43,15 @@ class Times:
     forms : tuple of (path, form)
         What the times of fields are: a unit of numbers, such as ``unix_ms``, or a form of
         `strptime`, such as ``%d/%m/%Y %H:%M``.
+
+    Examples
+    --------
+    >>> reading = sdb.Times(timezone="Europe/Berlin", forms=((("ts",), "unix_ms"),))
+    >>> row = {"ts": 1709528767000, "at": "2024-03-04 06:06:07"}
+    >>> _ = sdb.pack([row], "times.zion", times=reading, overwrite=True)
+    >>> row = sdb.open("times.zion").head()[0]
+    >>> row["ts"] == row["at"]
+    True
     """
 
     mode: str = "all"

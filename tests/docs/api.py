@@ -23,6 +23,8 @@ INTERNAL = {
     "blame",
     "handle",
     "known",
+    "for_core",
+    "texts",
     "of_whole_rows",
     "place_block",
     "pruned",
