@@ -121,9 +121,7 @@ class Bench:
 
     def _difference(self, engine: duckdb.DuckDBPyConnection, query: str) -> str | None:
         if self.tables == ["bluesky"]:
-            return comparing.differences(
-                engine, query, self.folder, standard=jsonbench.standard(query)
-            )
+            return comparing.differences(engine, query, self.folder)
         return comparing.differences(engine, query, self.folder)
 
     def _race(self, query: str, rounds: int) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -70,7 +70,7 @@ def test_tpch(engine: duckdb.DuckDBPyConnection, folder: Path, number: int) -> N
 @pytest.mark.parametrize("number", range(1, 6))
 def test_jsonbench(engine: duckdb.DuckDBPyConnection, folder: Path, number: int) -> None:
     query = jsonbench.queries()[number - 1]
-    assert comparing.differences(engine, query, folder, standard=jsonbench.standard(query)) is None
+    assert comparing.differences(engine, query, folder) is None
 
 
 @pytest.mark.slow
@@ -118,6 +118,7 @@ def test_wrong_answers_would_be_seen(engine: duckdb.DuckDBPyConnection, folder: 
          [{"a": "bcd", "b": "def", "c": "ab", "d": "b"}]),
         ("SELECT 0.06 + 0.01 AS a, 0.1 * 3 AS b, 1.1 - 1 AS c, 0.1 + 0.2 = 0.3 AS d",
          [{"a": 0.07, "b": 0.3, "c": 0.1, "d": True}]),
+        ("WITH q (a) AS (SELECT * FROM (SELECT 1 AS x) AS r) SELECT a FROM q", [{"a": 1}]),
     ],
 )  # fmt: skip
 def test_forms_of_standard_sql(query: str, rows: list[dict[str, object]]) -> None:
@@ -130,7 +131,6 @@ def test_forms_of_standard_sql(query: str, rows: list[dict[str, object]]) -> Non
     [
         ("SELECT * FROM (SELECT 1 AS x) AS q (a, b)", "has 1 columns, 2 have a name"),
         ("SELECT * FROM (SELECT 1 AS x, 2 AS y) AS q (a, a)", "two columns are named a"),
-        ("WITH q (a) AS (SELECT * FROM (SELECT 1 AS x) AS r) SELECT a FROM q", r"do not go with"),
         ("WITH q (a, b) AS (SELECT 1 AS x, 2 AS x) SELECT a FROM q", "the same name"),
         ("SELECT substring('abc' from 1 for) AS x", "expected"),
     ],

@@ -32,13 +32,6 @@ def queries() -> list[str]:
     return TEXTS.read_text().split(";\n")[:-1]
 
 
-def standard(query: str) -> str:
-    """Return a query without the group of rows that have no key, which are left out here."""
-    return query.replace(
-        "FROM bluesky\nGROUP", "FROM bluesky WHERE commit.collection IS NOT NULL\nGROUP"
-    )
-
-
 def lines(rows: int, seed: int = 1) -> Iterator[str]:
     """Yield that many events as JSON."""
     dice = np.random.default_rng(seed)
