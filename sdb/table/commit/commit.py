@@ -346,7 +346,7 @@ class _Attempts:
             if isinstance(error, ConflictError):
                 raise
             raise ConflictError(error.message, path=index, hint="run it again") from error
-        if head is not None and last.state is not None:
+        if head is not None and last.state is not None and not last.state.transaction:
             take_note(head, last.state.version)
         if claim is not None:
             claim.release()

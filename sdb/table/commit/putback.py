@@ -20,6 +20,7 @@ from sdb.table.catalog.intents import COMMITTED, find_intent
 from sdb.table.commit.chain import NewVersion, VersionChain
 from sdb.table.commit.objects import ObjectWriter, look
 from sdb.table.commit.parents import ReadVersion, read_version
+from sdb.table.format import etags
 from sdb.table.format.history import HistoryRef, PastVersion, VersionPointer, read_history
 from sdb.table.format.versionref import MAIN
 
@@ -170,13 +171,14 @@ def _came_of(newer: VersionState, head: TableHandle, state: VersionState) -> boo
         return False
     if newer.transaction:
         intent = find_intent(head.root, newer.transaction)
-        if intent is not None and intent.intent.step != COMMITTED:
-            return False
+        if intent is None or intent.intent.step != COMMITTED:
+            return False  # it may have been given up
+    etag = state.kept_etag or etags.of_content([head.data])
     key, listing = head.keys.version(state.version, state.commit), newer.place_of(state.version)
     if isinstance(listing, HistoryRef):
         listed = read_history(head.root.fetch(listing.key, listing.etag), listing)
-        return any(past.key == key for past in listed)
+        return any((past.key, past.etag) == (key, etag) for past in listed)
     if isinstance(listing, PastVersion):
-        return listing.key == key
+        return (listing.key, listing.etag) == (key, etag)
     oldest = [ref.first for ref in newer.older] + [past.version for past in newer.history]
     return not state.branch and min(oldest, default=newer.version) > state.version
