@@ -120,8 +120,6 @@ class Bench:
             sys.exit("\n".join(wrong))
 
     def _difference(self, engine: duckdb.DuckDBPyConnection, query: str) -> str | None:
-        if self.tables == ["bluesky"]:
-            return comparing.differences(engine, query, self.folder)
         return comparing.differences(engine, query, self.folder)
 
     def _race(self, query: str, rounds: int) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -158,7 +158,7 @@ def test_values_that_are_put_together_keep_their_types(ask: Ask, tmp_path: Path)
         " STRING_AGG(s ORDER BY s) AS s FROM 'v.zion' GROUP BY ALL ORDER BY 1"
     ) == [
         {"g": "a", "a": [2, 2, 1], "o": 2, "m": 2, "s": "x,y"},
-        {"g": "b", "a": [None, "t"], "o": "t", "m": None, "s": "x"},
+        {"g": "b", "a": ["t", None], "o": "t", "m": None, "s": "5,x"},
     ]
     (row,) = ask("SELECT ARRAY_AGG(w) AS w, MODE(w) AS m, SIZE(ARRAY_AGG(v)) AS n FROM 'v.zion'")
     assert row == {"w": [rows[0]["w"]], "m": rows[0]["w"], "n": 5}
@@ -166,7 +166,7 @@ def test_values_that_are_put_together_keep_their_types(ask: Ask, tmp_path: Path)
         "SELECT ARRAY_AGG(g ORDER BY s, v) AS g, STRING_AGG(DISTINCT s, '') AS s FROM 'v.zion'"
     )
     assert (row["g"][0], row["g"][3], sorted(row["g"][4:])) == ("b", "a", ["a", "b"])
-    assert row["s"] == "xy"
+    assert row["s"] == "5xy"
 
 
 def test_an_interval_lets_blocks_out(run: Run, ask: Ask) -> None:
@@ -196,7 +196,6 @@ def test_an_interval_lets_blocks_out(run: Run, ask: Ask) -> None:
         ("INTERVAL '1 day' - created_at", b"added to a time"),
         ("type, COUNT(*) FROM 'gh.zion' GROUP BY 2 --", b"item 2 is an aggregate"),
         ("type FROM 'gh.zion' ORDER BY 2 --", b"there is no item 2"),
-        ("* FROM 'gh.zion' ORDER BY 1 --", b"* has no numbers"),
     ],
 )
 def test_what_has_no_meaning_is_refused(run: Run, ask: Ask, expr: str, says: bytes) -> None:
