@@ -214,7 +214,7 @@ def compare(tables: Engines, seed: int, shapes: type[Shapes]) -> None:
     names = [column[0] for column in cursor.description or ()]
     expected = [[plain(value) for value in row] for row in cursor.fetchall()]
     try:
-        with sdb.sql(ours, root=str(folder), dialect="sneller") as result:
+        with sdb.sql(ours, root=str(folder)) as result:
             answer = [[plain(row.get(name)) for name in names] for row in result]
     except QueryError as error:
         raise AssertionError(f"seed {seed}: {ours}\n{error}") from None
