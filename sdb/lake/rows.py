@@ -8,7 +8,7 @@ from sdb.errors import CorruptError, InputError, SdbError, UnsupportedError
 from sdb.lake.columns import reshaped
 from sdb.lake.deltaschema import partition_value
 from sdb.records import record
-from sdb.store.readerfile import ReaderFile
+from sdb.store.parquetpages import BoundedParquet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from sdb.lake.access import LakeFolder
     from sdb.lake.columns import LakeColumn, LakeColumns
     from sdb.lake.model import LakeFile
-
-_BATCH_ROWS = 4096
-_BUFFER_BYTES = 1 << 20
 
 
 @record
@@ -56,7 +53,10 @@ class LakeRows:
             import pyarrow as pa
 
             try:
-                yield from self._read(ReaderFile(reader), deleted)
+                with BoundedParquet(reader) as file:
+                    yield from self._read(file, deleted)
+            except InputError as error:
+                raise error.within(self.file.location, path=self.file.location) from None
             except SdbError:
                 raise
             except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
@@ -66,26 +66,23 @@ class LakeRows:
                 message = f"{self.file.location}: cannot read Parquet: {text}"
                 raise CorruptError(message, path=self.file.location) from error
 
-    def _read(self, stored: ReaderFile, deleted: np.ndarray | None) -> Iterator[pa.RecordBatch]:
-        from pyarrow import parquet
-
-        with parquet.ParquetFile(stored, buffer_size=_BUFFER_BYTES, pre_buffer=False) as file:
-            count = file.metadata.num_rows
-            if deleted is not None and len(deleted) and int(deleted[-1]) >= count:
-                message = f"row {int(deleted[-1]):,} of {count:,} is deleted"
-                raise CorruptError(f"{self.file.location}: {message}", path=self.file.location)
-            shape = self._shape(file.schema_arrow)
-            names = [source.name for _, source in shape if source is not None]
-            at = 0
-            # A file may have none of the columns, and rows all the same.
-            wanted = names or [field.name for field in file.schema_arrow][:1]
-            for batch in file.iter_batches(_BATCH_ROWS, columns=wanted, use_threads=False):
-                left = batch
-                if deleted is not None:
-                    left = batch.filter(_mask(deleted, at, batch.num_rows))
-                at += batch.num_rows
-                if left.num_rows:
-                    yield self._shaped(left, shape)
+    def _read(self, file: BoundedParquet, deleted: np.ndarray | None) -> Iterator[pa.RecordBatch]:
+        count = file.metadata.num_rows
+        if deleted is not None and len(deleted) and int(deleted[-1]) >= count:
+            message = f"row {int(deleted[-1]):,} of {count:,} is deleted"
+            raise CorruptError(f"{self.file.location}: {message}", path=self.file.location)
+        shape = self._shape(file.schema)
+        names = [source.name for _, source in shape if source is not None]
+        at = 0
+        # A file may have none of the columns, and rows all the same.
+        wanted = names or [field.name for field in file.schema][:1]
+        for batch in file.batches(wanted):
+            left = batch
+            if deleted is not None:
+                left = batch.filter(_mask(deleted, at, batch.num_rows))
+            at += batch.num_rows
+            if left.num_rows:
+                yield self._shaped(left, shape)
 
     def _shape(self, schema: pa.Schema) -> list[tuple[LakeColumn, pa.Field | None]]:
         """Return the columns that rows get, each with its field in the file if it has one."""

@@ -10,6 +10,8 @@
 ``objectstore_base``  cheap answers of stores without folders and files
 ``keypatterns``  patterns of keys, where there are no folders
 ``readerfile``   readers as files of Python
+``pageheaders``  what the pages of Parquet become
+``parquetpages`` rows of Parquet within bounds of memory
 ``local``        files
 ``s3``           objects of S3 and of what speaks its protocol
 ===============  ================================================================

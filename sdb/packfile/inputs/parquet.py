@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from sdb.errors import InputError, SdbError
 from sdb.packfile.inputs.arrowrows import encoded
-from sdb.store.readerfile import ReaderFile
+from sdb.store.parquetpages import BoundedParquet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from sdb.store.base import Reader
-
-_BATCH_ROWS = 4096
-_BUFFER_BYTES = 1 << 20
 
 
 def rows(reader: Reader, name: str) -> Generator[bytes]:
@@ -32,15 +29,10 @@ def rows(reader: Reader, name: str) -> Generator[bytes]:
     >>> pieces = rows(open_read("events.parquet"), "events.parquet")    # doctest: +SKIP
     """
     import pyarrow as pa
-    from pyarrow import parquet
 
     try:
-        # Batches come one after the other, column pages as they are needed.
-        with parquet.ParquetFile(
-            ReaderFile(reader), buffer_size=_BUFFER_BYTES, pre_buffer=False
-        ) as file:
-            batches = file.iter_batches(_BATCH_ROWS, use_threads=False)
-            yield from encoded(batches, keep_nulls=True)
+        with BoundedParquet(reader) as file:
+            yield from encoded(file.batches(), keep_nulls=True)
     except InputError as error:
         raise error.within(name, path=name) from error
     except (pa.ArrowException, OSError, OverflowError, TypeError, ValueError) as error:
