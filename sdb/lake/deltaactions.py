@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.lake.deletionvectors import DeletionVector
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from sdb.lake.access import LakeFolder
 
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NO_COLUMNS = '{"type": "struct", "fields": []}'
 _READER_VERSION = 3
 _WITH_FEATURES = 3
 FEATURES = frozenset(
@@ -134,15 +137,19 @@ def actions_of_json(data: bytes, folder: LakeFolder, where: str) -> DeltaActions
     actions = DeltaActions()
     if not data.strip():
         raise CorruptError(f"{where}: the commit is empty", path=where)
-    for number, line in enumerate(data.splitlines(), 1):
-        if line.strip():
-            try:
-                actions.take(json.loads(line), folder)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                if isinstance(error, CorruptError | UnsupportedError):
-                    raise
-                message = f"{where}, line {number}: cut off or malformed"
-                raise CorruptError(message, path=where, line=number) from None
+    text, at, decoder = "", 0, json.JSONDecoder()
+    try:
+        text = data.decode("utf-8-sig")
+        # An action has a line of its own, and several in logs that a program has made readable.
+        while (at := _SPACE.match(text, at).end()) < len(text):  # type: ignore[union-attr]
+            action, at = decoder.raw_decode(text, at)
+            actions.take(action, folder)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, CorruptError | UnsupportedError):
+            raise
+        line = text.count("\n", 0, at) + 1
+        message = f"{where}, line {line}: cut off or malformed"
+        raise CorruptError(message, path=where, line=line) from None
     return actions
 
 
@@ -191,7 +198,8 @@ def _metadata(metadata: Mapping[str, Any]) -> DeltaMetadata:
     pairs = metadata.get("configuration") or {}
     configuration = dict(pairs.items() if isinstance(pairs, dict) else pairs)
     partitions = tuple(map(_text, metadata.get("partitionColumns") or ()))
-    schema = _text(metadata["schemaString"])
+    # A table may be made before anybody knows its columns.
+    schema = _text(metadata.get("schemaString") or _NO_COLUMNS)
     return DeltaMetadata(_text(metadata["id"]), schema, partitions, configuration)
 
 

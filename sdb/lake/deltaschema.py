@@ -117,7 +117,9 @@ def _value(kind: str, text: str) -> pa.Scalar:  # noqa: PLR0911 - one for each k
     if kind == "boolean":
         return pa.scalar(_TRUTH[text.lower()])
     if kind == "binary":
-        return pa.scalar(text.encode("latin-1"))
+        # Characters are bytes; where one cannot be, the writer took the bytes for UTF-8.
+        is_bytes = all(ord(letter) < 256 for letter in text)  # noqa: PLR2004
+        return pa.scalar(text.encode("latin-1" if is_bytes else "utf-8", "surrogateescape"))
     if kind == "date":
         from datetime import date
 

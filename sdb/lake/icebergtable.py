@@ -17,7 +17,7 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     import numpy as np
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from sdb.lake.icebergio import StoreIO
 
 _FOLDER = "metadata"
-_METADATA = re.compile(r"v?([0-9]+)(?:-[0-9a-fA-F-]+)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
+_METADATA = re.compile(r"v?([0-9]+)(?:-[^/]*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
+_ENDINGS = (".gz.metadata.json", ".metadata.json.gz", ".metadata.json")
+_HINT = "version-hint.text"
 _NOTHING = 0
 """The version of a table without snapshots."""
 
@@ -95,21 +97,67 @@ class IcebergTable:
         self.latest = _NOTHING if current is None or current < 0 else current
 
     def _newest(self) -> str:
-        """Return the metadata file with the highest number."""
-        numbered: dict[int, list[str]] = {}
-        for entry in self.folder.list(_FOLDER):
-            if (named := _METADATA.fullmatch(entry.name)) is not None:
-                numbered.setdefault(int(named[1]), []).append(entry.location)
+        """Return the metadata file that is the newest, never an older one."""
+        locations = {
+            entry.name: entry.location
+            for entry in self.folder.list(_FOLDER)
+            if entry.name.endswith(_ENDINGS)
+        }
         where = self.folder.location
-        if not numbered:
+        if not locations:
             raise NotFoundError(f"{where}: there is no Iceberg table", path=where)
-        first, *others = sorted(numbered[max(numbered)])
-        if others:
-            names = f"{first.rpartition('/')[2]} and {others[0].rpartition('/')[2]}"
-            message = f"{where}: two metadata files may be the newest: {names}"
-            hint = f"name the one that the catalog has: iceberg:{first}"
-            raise CorruptError(message, path=where, hint=hint)
-        return first
+        hinted = self._hinted(locations)
+        numbered: dict[int, list[str]] = {}
+        for name in locations:
+            if (named := _METADATA.fullmatch(name)) is not None:
+                numbered.setdefault(int(named[1]), []).append(name)
+            elif not hinted:
+                raise self._unclear(locations, f"no number tells how old {name} is", name)
+        if hinted:
+            newest = [self._since(hinted, numbered, locations)]
+        else:
+            newest = sorted(numbered[max(numbered)])
+        if len(newest) > 1:
+            message = f"two metadata files may be the newest: {newest[0]} and {newest[1]}"
+            raise self._unclear(locations, message, newest[0])
+        return locations[newest[0]]
+
+    def _since(
+        self, hinted: str, numbered: Mapping[int, list[str]], locations: Mapping[str, str]
+    ) -> str:
+        """Return the newest metadata file after the one of the hint, which may be late."""
+        if (named := _METADATA.fullmatch(hinted)) is None:
+            return hinted
+        newest, number = hinted, int(named[1])
+        while len(following := numbered.get(number + 1, [])) == 1:
+            newest, number = following[0], number + 1
+        if later := [name for other, names in numbered.items() if other > number for name in names]:
+            message = f"{_HINT} leads to {newest}, and {max(later)} has a higher number"
+            raise self._unclear(locations, message, max(later))
+        return newest
+
+    def _hinted(self, names: Iterable[str]) -> str:
+        """Return the metadata file that a hint beside it names; empty: there is no hint."""
+        location = self.folder.below(f"{_FOLDER}/{_HINT}")
+        try:
+            text = self.folder.read(location).decode("utf-8", "replace").strip()
+        except NotFoundError:
+            return ""
+        stems = (text, f"v{text}")
+        meant = [f"{stem}{ending}" for stem in stems for ending in ("", *_ENDINGS)]
+        if text.isdecimal():
+            meant += [name for name in names if name.startswith(f"{int(text):05}-")]
+        named = [name for name in meant if name in names]
+        if not named:
+            message = f"{self.folder.location}: {_HINT} says {text!r}: there are no such metadata"
+            raise CorruptError(message, path=location)
+        return named[0]
+
+    def _unclear(self, locations: Mapping[str, str], message: str, name: str) -> CorruptError:
+        """Return the error for metadata files of which it is not known which is the newest."""
+        where = self.folder.location
+        hint = f"name the one that the catalog has: iceberg:{locations[name]}"
+        return CorruptError(f"{where}: {message}", path=where, hint=hint)
 
     def _read(self, files: StoreIO) -> TableMetadata:
         from pyiceberg.serializers import FromInputFile
@@ -157,7 +205,7 @@ class IcebergTable:
 
     def change(self, version: int) -> LakeChange:
         """Return what a snapshot has changed; see :class:`sdb.lake.model.LakeChange`."""
-        state = self.at(version)
+        state = self._state(version, is_newest=version == self.latest)
         parent = self._snapshot(version).parent_snapshot_id
         before = self._files_of(parent) if parent is not None else {}
         added = [
@@ -169,15 +217,18 @@ class IcebergTable:
         return LakeChange(version, state.columns, tuple(added), removed, state.operation)
 
     def at(self, version: int | None = None) -> LakeVersion:
-        """Return a snapshot; the newest one if not given."""
+        """Return a snapshot, with the columns that it had; the newest, with those of now."""
         number = self.latest if version is None else version
+        return self._state(number, is_newest=version is None)
+
+    def _state(self, number: int, *, is_newest: bool) -> LakeVersion:
         if number == _NOTHING:
             columns = self._columns(self._metadata.schema())
             return LakeVersion(self.table_id, number, columns, {})
         snapshot = self._snapshot(number)
         with _understood(self._file):
             schema = self._metadata.schema()
-            if number != self.latest and snapshot.schema_id is not None:
+            if not is_newest and snapshot.schema_id is not None:
                 schema = self._schema(snapshot.schema_id)
             columns = self._columns(schema)
         summary = snapshot.summary

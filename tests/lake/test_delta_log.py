@@ -15,6 +15,7 @@ import sdb
 from sdb.errors import CorruptError, NotFoundError, UnsupportedError
 from sdb.lake.access import LakeFolder, location_of
 from sdb.lake.deltalog import DeltaVersions
+from sdb.lake.deltaschema import partition_value
 from sdb.lake.names import lake_name
 from tests.lake.made import actions, commit, oracle, stored, write
 
@@ -144,6 +145,41 @@ def test_no_metadata(tmp_path: Path) -> None:
     commit(path, 0, [add])
     with pytest.raises(CorruptError, match="the log has no metadata of the table"):
         opened(path).at()
+
+
+def test_a_table_that_has_no_columns_at_first(tmp_path: Path) -> None:
+    path = written(tmp_path / "t", 2)
+    before = oracle(path)
+    first, second = actions(path, 0), actions(path, 1)
+    [metadata] = [action for action in first if "metaData" in action]
+    begun = json.loads(json.dumps(metadata))
+    del begun["metaData"]["schemaString"]
+    others = [action for action in first if "add" not in action and "metaData" not in action]
+    adds = [action for action in first if "add" in action]
+    commit(path, 0, [*others, begun])
+    commit(path, 1, [metadata, *adds, *second])
+    log = opened(path)
+    assert (log.at(0).columns.columns, len(log.at(0).files), len(log.at(1).files)) == ((), 0, 2)
+    assert not log.change(1).renames
+    assert stored(f"'delta:{path}'") == before
+
+
+def test_actions_on_several_lines(tmp_path: Path) -> None:
+    path = written(tmp_path / "t", 2)
+    before = oracle(path)
+    for version in (0, 1):
+        file = path / f"_delta_log/{version:020}.json"
+        file.write_text("\n\n".join(json.dumps(each, indent=2) for each in actions(path, version)))
+    assert stored(f"'delta:{path}'") == before
+    text = file.read_text()
+    file.write_text(text[:-1])
+    with pytest.raises(CorruptError, match=r"00001\.json, line [0-9]+: cut off or malformed"):
+        opened(path).at()
+
+
+def test_binary_values_of_partitions() -> None:
+    assert partition_value("binary", "a\u00ff").as_py() == b"a\xff"
+    assert partition_value("binary", "\u0416\u00ff").as_py() == "\u0416\u00ff".encode()
 
 
 def variants(path: Path, fields: list[tuple[str, Any]], values: list[Any]) -> None:

@@ -372,6 +372,31 @@ def test_files_that_were_vacuumed(lake: Path, heard: list[str]) -> None:
     assert stored("d.t", lake) == oracle(path)
 
 
+def test_a_version_that_cannot_be_read_is_passed_over(lake: Path, heard: list[str]) -> None:
+    path = lake / "in/t"
+    begin(path)
+    sync(lake)
+    write(path, people(50, 30))
+    [added] = [action["add"] for action in actions(path, 1) if "add" in action]
+    (path / added["path"]).write_bytes(bytes(added["size"]))
+    refused(lake, CorruptError, added["path"])  # nothing comes after it
+    write(path, people(0, 10), mode="overwrite")
+    assert versions(sync(lake)) == [2]
+    assert any("version 1 cannot be read (" in text for text in heard)
+    same(lake, 0, 2)
+    write(path, people(90, 3))
+    text = (path / f"_delta_log/{3:020}.json").read_text()
+    (path / f"_delta_log/{3:020}.json").write_text("{")
+    refused(lake, CorruptError, "cut off or malformed")
+    (path / f"_delta_log/{3:020}.json").write_text(text)
+    write(path, people(93, 3))
+    DeltaTable(str(path)).create_checkpoint()
+    (path / f"_delta_log/{3:020}.json").write_text("{")
+    assert versions(sync(lake)) == [4]
+    assert any("version 3 cannot be read (" in text for text in heard)
+    assert sync(lake).is_nothing
+
+
 def test_rows_that_are_kept(lake: Path) -> None:
     path = lake / "in/t"
     begin(path, partition_by=["p"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from datetime import UTC, date, datetime
@@ -347,6 +348,49 @@ def test_damage(catalog: SqlCatalog, lake: Path) -> None:
     file.write_bytes(rows)
     assert sync(lake).rows == 5
     assert stored("d.t", lake) == oracle(table)
+
+
+def test_a_snapshot_has_the_columns_that_it_had(catalog: SqlCatalog, lake: Path) -> None:
+    table = catalog.create_table("n.t", people(0, 1).schema)
+    table.append(people(0, 20))
+    [snapshot] = snapshots(table)
+    with table.update_schema() as update:
+        update.rename_column("p", "letter")
+    source = f"iceberg:{lake}/in/n/t"
+    assert stored(f"'{source}@{snapshot}'") == packed(people(0, 20))
+    assert stored(f"'{source}'") == oracle(table)
+
+
+def counted(lake: Path) -> int:
+    with sdb.sql(f"SELECT COUNT(*) AS n FROM 'iceberg:{lake}/in/n/t'") as result:
+        return int(next(iter(result))["n"])
+
+
+def test_metadata_without_a_catalog(catalog: SqlCatalog, lake: Path) -> None:
+    table = catalog.create_table("n.t", people(0, 1).schema)
+    table.append(people(0, 20))
+    table.append(people(20, 5))
+    folder = lake / "in/n/t/metadata"
+    files = sorted(folder.glob("*.metadata.json"))
+    files[2].rename(folder / "newest.metadata.json")
+    with pytest.raises(CorruptError, match=r"no number tells how old newest\.metadata\.json is"):
+        counted(lake)
+    (folder / "version-hint.text").write_text("newest\n")
+    assert counted(lake) == 25
+    newest = (folder / "newest.metadata.json").read_bytes()
+    (folder / "newest.metadata.json").unlink()
+    (folder / "v2.gz.metadata.json").write_bytes(gzip.compress(newest))
+    with pytest.raises(CorruptError, match=r"version-hint\.text says 'newest'"):
+        counted(lake)
+    for hint in ("2", "1"):  # what writes the hint may have been killed before
+        (folder / "version-hint.text").write_text(hint)
+        assert counted(lake) == 25
+    files[1].rename(folder / "00007-later.metadata.json")
+    (folder / "version-hint.text").write_text("2")
+    with pytest.raises(CorruptError, match=r"and 00007-later\.metadata\.json has a higher number"):
+        counted(lake)
+    (folder / "version-hint.text").unlink()
+    assert counted(lake) == 20  # the highest number
 
 
 def test_places(lake: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ The inputs tree has an entry for each data file, and one that tells which versio
 from __future__ import annotations
 
 from sdb import notes
-from sdb.errors import ConflictError, InputError, NotFoundError
+from sdb.errors import ConflictError, CorruptError, InputError, NotFoundError, UnsupportedError
 from sdb.lake.names import DELTA, file_uri, position_uri
 from sdb.lake.opening import open_lake
 from sdb.lake.rows import LakeRows
@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from sdb.errors import SdbError
     from sdb.lake.columns import LakeColumns
     from sdb.lake.model import LakeFile, LakeTable
     from sdb.table.catalog.root import TableRoot
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from sdb.table.format.inputnodes import TakenInput
     from sdb.table.format.inputtree import InputsTree
 
+SKIPPABLE = (CorruptError, InputError, NotFoundError, UnsupportedError)
+"""The errors of a version after which a later one may be readable."""
 _REWRITES = "--vanished delete and --changed replace, the defaults here, follow the table"
 
 
@@ -80,12 +83,15 @@ class LakeSource:
         """Go on one by one after a step that was committed."""
         self._whole_from = ""
 
-    def can_skip(self, step: LakeStep) -> bool:
-        """Return whether a later version may do without a missing file of a step; then go there."""
+    def can_skip(self, step: LakeStep, error: SdbError) -> bool:
+        """Return whether a later version may do without what a step lacks; then go there."""
         self._table = None
         if step.version == step.latest and self._opened(None).latest == step.latest:
             return False
-        self.skip_to_latest(f"files of version {step.version} are gone")
+        if isinstance(error, NotFoundError):
+            self.skip_to_latest(f"files of version {step.version} are gone")
+        else:
+            self.skip_to_latest(_unreadable(step.version, error))
         return True
 
     def foresee(self) -> None:
@@ -128,11 +134,22 @@ class LakeSource:
             self.step = None if step.is_nothing else step
             return self.step
         for version in table.newer_than(taken.version) or ():
-            step = self._single(table, tree, text, taken, version)
+            try:
+                step = self._single(table, tree, text, taken, version)
+            except SKIPPABLE as error:
+                return self._past(version, error, tree)
             if not step.is_nothing:
                 self.step = step
                 break
         return self.step
+
+    def _past(self, version: int, error: SdbError, tree: InputsTree | None) -> LakeStep | None:
+        """Return the step past a version that cannot be read; an error if there is no way past."""
+        self.skip_to_latest(_unreadable(version, error))
+        try:
+            return self.next_step(tree)
+        except SKIPPABLE:
+            raise error from None
 
     def _opened(self, taken: LakePosition | None) -> LakeTable:
         if self._table is None:
@@ -290,6 +307,10 @@ class LakeSource:
 
     def _uri(self, path: str) -> str:
         return file_uri(self._rule.pattern, path)
+
+
+def _unreadable(version: int, error: SdbError) -> str:
+    return f"version {version} cannot be read ({error.message})"
 
 
 def check_followed(step: LakeStep, *, changed: str, vanished: str) -> None:

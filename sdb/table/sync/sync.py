@@ -29,7 +29,7 @@ from sdb.table.format.keys import TableKeys, own_key
 from sdb.table.format.versionref import MAIN
 from sdb.table.inputs.places import OutsideError
 from sdb.table.sync.inputrows import RemovedRows, find_inputs, remove_rows
-from sdb.table.sync.lakes import LakeSource, check_followed, missing_file
+from sdb.table.sync.lakes import SKIPPABLE, LakeSource, check_followed, missing_file
 from sdb.table.sync.packing import MissingFileError, local_packing
 from sdb.table.sync.plan import plan_sync
 from sdb.table.sync.result import Synced
@@ -188,11 +188,15 @@ def _take_lakes(request: SyncRequest) -> Iterator[Synced]:
         while True:
             try:
                 synced = _run(request, partial(_compare_lake, request, source))
-            except MissingFileError as error:
+            except SKIPPABLE as error:
                 step = source.step
-                if step is None or not source.can_skip(step):
-                    raise (error if step is None else missing_file(step, error)) from None
-                continue
+                if step is None:
+                    raise
+                if source.can_skip(step, error):
+                    continue
+                if isinstance(error, MissingFileError):
+                    raise missing_file(step, error) from None
+                raise
             if synced.version is None:
                 break
             source.has_taken()
