@@ -44,11 +44,19 @@ def _struct(columns: Columns) -> dict[str, Any]:
             "name": name,
             "type": _type(kind),
             "nullable": True,
-            "metadata": {"sdb.encoding": "json"} if kind == JSON else {},
+            "metadata": _encoding(kind),
         }
         for name, kind in columns.items()
     ]
     return {"type": "struct", "fields": fields}
+
+
+def _encoding(kind: ColumnType) -> dict[str, Any]:
+    """Return what the metadata of a field say of JSON texts, which items of lists have none for."""
+    lists = 0
+    while isinstance(kind, list):
+        kind, lists = kind[0], lists + 1
+    return {"sdb.encoding": "list<" * lists + "json" + ">" * lists} if kind == JSON else {}
 
 
 def _type(kind: ColumnType) -> Any:  # noqa: ANN401 - JSON

@@ -13,6 +13,7 @@ import pytest
 
 import sdb
 from sdb.errors import ConflictError, ExistsError, SdbWarning
+from sdb.exchange.deltaschema import schema_of
 from sdb.table.catalog.root import table_root
 from tests.exchange.mirrors import (
     READERS,
@@ -181,6 +182,21 @@ def test_a_column_gets_another_type(lake: Path, tmp_path: Path) -> None:
     with pytest.warns(SdbWarning, match="n becomes JSON text|n was double and becomes json"):
         mirrored(lake, tmp_path / "m")
     check(lake, tmp_path / "m")
+
+
+def test_items_of_lists_that_are_json_texts_are_marked() -> None:
+    kinds: Any = {"a": [["json"]], "b": [{"c": ["json"], "d": "json"}], "e": ["long"]}
+    fields = schema_of(kinds)["fields"]
+    assert [field["metadata"] for field in fields] == [
+        {"sdb.encoding": "list<list<json>>"},
+        {},
+        {},
+    ]
+    inner = fields[1]["type"]["elementType"]["fields"]
+    assert [field["metadata"] for field in inner] == [
+        {"sdb.encoding": "list<json>"},
+        {"sdb.encoding": "json"},
+    ]
 
 
 def test_new_fields_are_metadata(lake: Path, tmp_path: Path) -> None:
