@@ -48,3 +48,21 @@ def test_rows_are_quarantined_over_http(local: Any, serve: Callable[..., Server]
         remote.append("web.t", [{"id": 2}, {"id": "x"}])
     assert len(remote.table("web.t")) == 2
     assert len(remote.table("web.rejected")) == 1
+
+
+def test_answers_tell_what_was_quarantined(local: Any, serve: Callable[..., Server]) -> None:
+    local.table("web.t").set_schema(COLUMNS, mode="quarantine")
+    server = serve("--write")
+    headers = {"idempotency-key": "k", "content-type": "application/x-ndjson"}
+    body = b'{"id": 2}\n{"id": "x"}\n{"id": 3, "n": 1}\n'
+    answers = [
+        server.post("/v1/tables/web.t/rows", data=body, headers=headers).json() for _ in range(2)
+    ]
+    reasons = (
+        'row 2: id: expected integer, got string, as "x"; row 3: n: no column has the field, as 1'
+    )
+    for answer in answers:
+        assert answer["rows"] == 1
+        quarantined = answer["quarantined"]
+        assert (quarantined["rows"], quarantined["table"]) == (2, "web.rejected")
+        assert quarantined["reasons"] == reasons

@@ -81,6 +81,10 @@ class PackResult:
         Number of records that were passed over.
     seconds : float
         How long it took.
+    departed : int
+        Number of rows that the schema of a table does not admit, and which are in quarantine.
+    departures : str
+        The first of them, and what is wrong with them.
     """
 
     path: str
@@ -91,6 +95,8 @@ class PackResult:
     trailer: Trailer
     rejected: int
     seconds: float
+    departed: int = 0
+    departures: str = ""
 
     def __repr__(self) -> str:
         """Show what it came to."""

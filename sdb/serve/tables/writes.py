@@ -30,6 +30,7 @@ from sdb.table.catalog.views import find_view
 from sdb.table.format.keys import TableKeys, flaw_of_name
 from sdb.table.format.versionref import MAIN
 from sdb.table.insert import groupcommit
+from sdb.table.packfiles.rules import REJECTED, row_rules, told_of
 from sdb.times import of_fields
 
 TYPE_CHECKING = False
@@ -50,11 +51,11 @@ if TYPE_CHECKING:
     from sdb.serve.settings import ServerSettings
     from sdb.serve.tables.parameters import RowsParams
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.packfiles.rules import RowRules
 
 MOST_BYTES = 64 << 20
 _MOST_INFLATED_BYTES = 1 << 30
 _UTF8 = "UTF-8''"
-_SPOOL_BYTES = 1 << 20
 _TYPES = {
     "application/x-ndjson": "json",
     "application/ndjson": "json",
@@ -98,6 +99,10 @@ class Writes:
         data = await bounded(request, MOST_BYTES)
         encoding = request.headers.get("content-encoding", "")
 
+        def again(version: int, commit: str, inputs: Input) -> dict[str, object]:
+            rules = row_rules(self._root, keys, branch)
+            return _as_before(name, version, commit, inputs, rules)
+
         def inserted() -> tuple[dict[str, object], bool, list[str]]:
             with notes.collected() as warnings:
                 inputs = replace(_input(data, form, encoding), times=reading)
@@ -107,7 +112,7 @@ class Writes:
                 key = key_of(request, rights.name, form, of_rows, *reading.texts())
                 version = key.earlier(self._root, keys, branch)
                 if version is not None:
-                    return _as_before(name, version, key.txn_id, inputs), False, warnings
+                    return again(version, key.txn_id, inputs), False, warnings
                 done = groupcommit.append(
                     self._root,
                     keys.database,
@@ -123,7 +128,7 @@ class Writes:
                 if done.packed is None or (done.packed.rows and not done.is_new):
                     # The same request was faster, or another with its key.
                     key.earlier(self._root, keys, branch)
-                    return _as_before(name, done.version, key.txn_id, inputs), False, warnings
+                    return again(done.version, key.txn_id, inputs), False, warnings
                 members = _inserted(name, done.version, done.commit, done.packed)
                 if not done.packed.rows:
                     members |= {"version": self._version(keys, branch), "new": False}
@@ -324,6 +329,7 @@ def _targets(statements: list[writes.WriteStatement]) -> list[tuple[TableKeys, s
 
 def _inserted(name: str, version: int, commit: str, packed: PackResult) -> dict[str, object]:
     """Return the answer to rows that came in; the same for a request that is sent again."""
+    departed = {"rows": packed.departed, "table": f"{name.partition('.')[0]}.{REJECTED}"}
     return {
         "table": name,
         "version": version,
@@ -331,17 +337,27 @@ def _inserted(name: str, version: int, commit: str, packed: PackResult) -> dict[
         "new": True,
         "rows": packed.rows,
         "text_bytes": packed.text_bytes,
+        **({"quarantined": departed | {"reasons": packed.departures}} if packed.departed else {}),
     }
 
 
-def _as_before(name: str, version: int, commit: str, inputs: Input) -> dict[str, object]:
+def _as_before(
+    name: str, version: int, commit: str, inputs: Input, rules: RowRules | None
+) -> dict[str, object]:
     """Return the answer that a request had before: its rows are read again, to be counted."""
-    from tempfile import SpooledTemporaryFile
+    from tempfile import NamedTemporaryFile
 
+    from sdb.packfile.read.reader import open_packfile
     from sdb.packfile.write.pack import pack
 
-    with SpooledTemporaryFile(_SPOOL_BYTES) as spool:
+    with NamedTemporaryFile(prefix="sdb-", suffix=".zion") as spool:
         packed = pack(inputs, cast("BinaryIO", spool))
+        spool.flush()
+        if rules is not None and rules.are_quarantined and packed.rows:
+            with open_packfile(spool.name) as opened:
+                rows, _ = rules.departing(opened)
+            left = packed.rows - len(rows)
+            packed = replace(packed, rows=left, departed=len(rows), departures=told_of(rows))
     return _inserted(name, version, commit, packed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.packfile.read.reader import open_packfile
 from sdb.packfile.rewrite.rewrite import RowChanges, rewritten
 from sdb.records import replace
-from sdb.table.packfiles.rules import quarantine
+from sdb.table.packfiles.rules import quarantine, told_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def conforming(
 ) -> Spooled:
     """Return a packfile with the rows that conform; the others are put into quarantine.
 
+    What the rows have in place of dates, decimals and texts becomes such.
+
     * ``packed``: What packing came to, and the temporary file, which has a name.
     * ``commit_id``: Whose packfile it is.
     * ``stack``: Closes temporary files.
@@ -46,15 +48,19 @@ def conforming(
 
     result, spool = packed
     with open_packfile(spool.name) as pack:
-        rows = rules.departing(pack)
-        if not rows:
+        rows, mended = rules.departing(pack)
+        if not rows and not mended.numbers:
             return packed
-        quarantine(root, keys, pack, rows, commit_id)
+        if rows:
+            quarantine(root, keys, pack, rows, commit_id)
+            result = replace(result, departed=len(rows), departures=told_of(rows))
         left = result.rows - len(rows)
         if not left:
             return replace(result, rows=0), spool
-        numbers = np.array([departing.number for departing in rows], np.int64)
-        changed = rewritten(pack, RowChanges(numbers, numbers[:0]), stack)
+        dropped = np.array([departing.number for departing in rows], np.int64)
+        numbers = np.array(mended.numbers, np.int64)
+        changes = RowChanges(dropped, numbers, mended.values(), mended.paths)
+        changed = rewritten(pack, changes, stack)
         assert changed.trailer is not None  # noqa: S101 - rows are left
         other = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
         draft = _SpooledDraft(other)

@@ -10,7 +10,7 @@ from sdb.errors import UnsupportedError
 from sdb.packfile.read.arrow import Scan
 from sdb.records import record, replace
 from sdb.table.schema import eras
-from sdb.table.schema.columns import OBSERVE, walk
+from sdb.table.schema.columns import ITEMS, OBSERVE, VALUES, walk
 from sdb.table.schema.conform import departures
 from sdb.table.schema.types import (
     BINARY,
@@ -29,7 +29,7 @@ from sdb.table.schema.types import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     import pyarrow as pa
@@ -48,6 +48,27 @@ class DepartingRow:
 
     number: int  # its number in the packfile, from 0 on
     departures: tuple[Departure, ...]
+    row: Mapping[str, Any]  # the fields that were looked at
+
+    @property
+    def is_mendable(self) -> bool:
+        """True if each value means one of the type of its column, and is in no list or map."""
+        return all(
+            each.instead is not None and not {ITEMS, VALUES} & {*each.path}
+            for each in self.departures
+        )
+
+    def mended(self, paths: Sequence[Path]) -> dict[str, Any]:
+        """Return the values that paths get, by their places, as `RowChanges` has them."""
+        instead = {each.path: each.instead for each in self.departures}
+        values = {}
+        for number, path in enumerate(paths):
+            value = instead.get(path, self.row)
+            for name in path if value is self.row else ():
+                value = value.get(name, self) if isinstance(value, dict) else self
+            if value is not self:  # the row has the field
+                values[str(number)] = value
+        return values
 
 
 def departing_rows(
@@ -74,7 +95,7 @@ def departing_rows(
     names = None if fields is None else sorted(fields)
     for number, row in enumerate(pack.selected_rows(pack.select(), names)):
         if listed := departures(part, row, era, is_new=is_new):
-            yield DepartingRow(number, tuple(listed))
+            yield DepartingRow(number, tuple(listed), row)
 
 
 def numbered_rows(pack: Packfile, numbers: Sequence[int]) -> list[dict[str, Any]]:

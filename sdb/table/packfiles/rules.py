@@ -18,14 +18,17 @@ from sdb.table.packfiles.conformance import departing_rows, is_checked, numbered
 from sdb.table.packfiles.misnamed import misnamed
 from sdb.table.packfiles.schemas import shown_value
 from sdb.table.schema.columns import QUARANTINE, REJECT, TableSchema
+from sdb.table.schema.ordinary import takes_ordinary
+from sdb.table.schema.types import StructType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from sdb.packfile.read.reader import Packfile
     from sdb.table.catalog.root import TableRoot
     from sdb.table.packfiles.conformance import DepartingRow
+    from sdb.table.schema.columns import Path, TableColumn
 
 REJECTED = "rejected"
 """The table of a database that quarantined rows go to."""
@@ -64,8 +67,8 @@ class RowRules:
         """True if rows that depart come into another table."""
         return self.schema.mode == QUARANTINE
 
-    def departing(self, pack: Packfile) -> list[DepartingRow]:
-        """Return the rows of a new packfile that depart.
+    def departing(self, pack: Packfile) -> tuple[list[DepartingRow], MendedRows]:
+        """Return the rows of a new packfile that depart, and those that only look like it.
 
         Raises
         ------
@@ -73,7 +76,11 @@ class RowRules:
             Rows depart, and the mode of the schema is ``reject``, or there are too many of them.
         """
         listed: list[DepartingRow] = []
+        mended = MendedRows(_plain_paths(self.schema.columns))
         for departing in departing_rows(pack, self.schema, self.era):
+            if departing.is_mendable:
+                mended.add(departing)
+                continue
             listed.append(departing)
             if len(listed) > _MOST_QUARANTINED:
                 break
@@ -88,7 +95,37 @@ class RowRules:
                 f"{self.name}: more than {_MOST_QUARANTINED:,} rows depart from its schema",
                 hint=f"insert fewer at once, or sdb schema set {self.name} --mode observe",
             )
-        return listed
+        return listed, mended
+
+
+class MendedRows:
+    """Rows in which texts and numbers become what their columns mean by them."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = tuple(paths)
+        self.numbers: list[int] = []
+        self._values: list[bytes] = []
+
+    def add(self, departing: DepartingRow) -> None:
+        """Add a row; the numbers of rows ascend."""
+        self.numbers.append(departing.number)
+        self._values.append(ion.dumps({"row": departing.number} | departing.mended(self.paths)))
+
+    def values(self) -> bytes:
+        """Return the new values, as `RowChanges` has them."""
+        return b"".join(self._values)
+
+
+def _plain_paths(columns: Iterable[TableColumn], above: Path = ()) -> list[Path]:
+    """Return the paths of columns whose values may come as others, but for those in lists."""
+    paths: list[Path] = []
+    for column in columns:
+        path = (*above, *column.path)
+        if isinstance(column.type, StructType):
+            paths += _plain_paths(column.type.columns, path)
+        elif takes_ordinary(column.type):
+            paths.append(path)
+    return paths
 
 
 def _first_reasons(pack: Packfile, rows: Sequence[DepartingRow]) -> Iterator[tuple[str, str]]:
@@ -100,13 +137,13 @@ def _first_reasons(pack: Packfile, rows: Sequence[DepartingRow]) -> Iterator[tup
     for origin in provenance.origins:
         own = [row for row in rows if start <= row.number < start + origin.rows]
         if own:
-            yield origin.name, f"rows depart from the schema: {_shown(own, start)}"
+            yield origin.name, f"rows depart from the schema: {told_of(own, start)}"
         start += origin.rows
 
 
 def departed(name: str, rows: Sequence[DepartingRow]) -> DepartingRowsError:
     """Make the error for rows that a table does not take."""
-    error = refused(name, _shown(rows))
+    error = refused(name, told_of(rows))
     error.rows = tuple(rows[:_MOST_TOLD])
     return error
 
@@ -123,7 +160,7 @@ def refused(name: str, shown: str, hint: str = "") -> DepartingRowsError:
     return error
 
 
-def _shown(rows: Sequence[DepartingRow], start: int = 0) -> str:
+def told_of(rows: Sequence[DepartingRow], start: int = 0) -> str:
     """Return the first of some rows, and how they depart.
 
     * ``start``: The number of the row that counts as the first.

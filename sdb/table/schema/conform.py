@@ -10,6 +10,7 @@ from sdb import ion
 from sdb.records import record
 from sdb.table.schema import eras
 from sdb.table.schema.columns import DAY_US, ITEMS, VALUES, fits_decimal, instant_us, shown
+from sdb.table.schema.ordinary import meant
 from sdb.table.schema.types import (
     BINARY,
     BOOLEAN,
@@ -48,6 +49,8 @@ class Departure:
     column: str  # the names that lead to the column, or to the field that no column has
     reason: str
     value: object = None
+    path: Path = ()  # the fields that lead to the value
+    instead: object = None  # the value of the type of the column that it means; None: it means none
 
 
 def shown_row(schema: TableSchema, row: Mapping[str, Any], era: int) -> dict[str, Any]:
@@ -165,7 +168,7 @@ class _Judge:
             yield from self._of_parts(kind.value, parts, (*names, VALUES), (*path, VALUES))
         elif not has_type(kind, value):
             reason = f"expected {_plain(kind)}, got {type_name(value)}"
-            yield Departure(shown(names), reason, value)
+            yield Departure(shown(names), reason, value, path, meant(kind, value))
 
     def _of_parts(
         self, kind: ColumnType, parts: Iterable[Any], names: Path, path: Path
