@@ -95,10 +95,10 @@ class _Packing:
         share = self._world.random.randrange(2, 6)
         return [new[start : start + share] for start in range(0, len(new), share)]
 
-    def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterator[PackedInputs]:
+    def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterator[Sequence[PackedInputs]]:
         for group in groups:
             rows = [row for item in group for row in rows_of(item.uri, item.etag)]
-            yield PackedInputs(tuple(group), (), self._world.packed(rows), len(rows))
+            yield (PackedInputs(tuple(group), (), self._world.packed(rows), len(rows)),)
 
 
 def _listed(world: World) -> Iterator[ListedInput]:
@@ -126,7 +126,7 @@ def _provenance(handle: TableHandle, descriptor: Descriptor) -> Provenance | Non
 
 
 def _rewritten(
-    root: TableRoot, _: object, descriptor: Descriptor, changes: RowChanges, __: str
+    root: TableRoot, _: object, descriptor: Descriptor, changes: RowChanges, __: str, **___: object
 ) -> Rewritten:
     """Write a packfile again without some rows; what was sorted still is."""
     world = WORLDS[root.store]  # type: ignore[index]
