@@ -5,9 +5,6 @@ The core reads them (``rust/zion/src/times``), docs/times.md says how.
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
-
 from sdb import _core
 from sdb.errors import UsageError
 from sdb.records import record
@@ -25,6 +22,9 @@ _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _STEP_SECONDS = 7 * 86_400  # no offset of a zone lasts shorter
 _PROBE = "2024-03-04"
 _MEMBERS = {"read", "timezone", "fields"}
+
+# Changes of zones by their names: functools would be loaded by each command
+_known: dict[str, tuple[tuple[int, int], ...]] = {}
 
 Path = tuple[str, ...]
 
@@ -120,6 +120,8 @@ def of_json(text: str | None) -> Times:
     >>> of_json('{"timezone":"Europe/Berlin","fields":{"at":"unix_ms"}}').forms
     ((('at',), 'unix_ms'),)
     """
+    import json
+
     members: Any = json.loads(text or "null")
     if isinstance(members, str):
         members = {"read": members}
@@ -162,7 +164,6 @@ def field(text: str) -> tuple[Path, str]:
     return tuple(name.split(".")), form
 
 
-@lru_cache
 def offsets(timezone: str) -> tuple[tuple[int, int], ...]:
     """Return when which offset from UTC begins in a zone, both in seconds; none: it is UTC.
 
@@ -178,6 +179,13 @@ def offsets(timezone: str) -> tuple[tuple[int, int], ...]:
     """
     if timezone in {"", "UTC"}:
         return ()
+    if timezone not in _known:
+        _known[timezone] = _offsets(timezone)
+    return _known[timezone]
+
+
+def _offsets(timezone: str) -> tuple[tuple[int, int], ...]:
+    """Find the changes of a zone, which takes some milliseconds."""
     from datetime import UTC, datetime
     from zoneinfo import ZoneInfo
 
