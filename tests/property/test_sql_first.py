@@ -102,14 +102,16 @@ def agree(folder: Path, seed: int, count: int) -> int:
     for _ in range(count):
         asked, full = query(rng, names)
         typed, blind = rng.random() < 0.3, rng.random() < 0.2
-        answers = Answers(folder, asked, typed=typed, blind=blind)
+        answers = Answers(folder, f"SET dialect = sneller; {asked}", typed=typed, blind=blind)
         assert answers.by_scans(), asked
         actual = answers.lines(native=True, threads=rng.choice([1, 2]))
         with sdb.sql(asked, root=str(folder), prune=False, typed=typed, threads=1) as unpruned:
             everything = b"".join(unpruned.lines()).decode().splitlines()
             assert unpruned.reading.blocks == unpruned.reading.all_blocks
         assert actual == everything, (seed, asked)
-        expected = Answers(folder, full, typed=typed).lines(native=False)
+        expected = Answers(folder, f"SET dialect = sneller; {full}", typed=typed).lines(
+            native=False
+        )
         assert actual == expected, (seed, asked)
         with sdb.sql(asked, root=str(folder)) as pruned:
             planned = pruned.reading.blocks

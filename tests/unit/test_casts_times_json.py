@@ -52,12 +52,12 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def values(folder: Path, expression: str, table: str = "rows") -> list[Any]:
     """Return an expression for each row; MISSING is ``...``."""
     query = f"SELECT {expression} AS v FROM read_file('{table}.zion')"
-    with sdb.sql(query, root=str(folder)) as result:
+    with sdb.sql(query, root=str(folder), dialect="sneller") as result:
         return [row.get("v", ...) for row in result]
 
 
 def value(expression: str) -> Any:
-    with sdb.sql(f"SELECT {expression} AS v") as result:
+    with sdb.sql(f"SELECT {expression} AS v", dialect="sneller") as result:
         return next(iter(result)).get("v", ...)
 
 
@@ -156,7 +156,7 @@ def test_differences_of_fields(packed: Path) -> None:
     assert values(packed, "b - a") == [330.5, 120.0, -5, *[...] * 8]
     assert values(packed, "b - a > INTERVAL '2 minutes'")[:2] == [True, False]
     query = "SELECT SUM(b - a) AS s, AVG(AGE(b, a)) AS m FROM read_file('rows.zion') WHERE n > 0"
-    with sdb.sql(query, root=str(packed)) as result:
+    with sdb.sql(query, root=str(packed), dialect="sneller") as result:
         assert list(result) == [{"s": 450.5, "m": 225.25}]
     assert values(packed, "EXTRACT(EPOCH FROM b - a)")[:2] == [330.5, 120.0]
     day = values(packed, "a::date")[1]
@@ -165,7 +165,7 @@ def test_differences_of_fields(packed: Path) -> None:
 
 def test_averages_of_lengths_are_not_cut(packed: Path) -> None:
     query = "SELECT AVG(LENGTH(x)) AS a, AVG(CHAR_LENGTH(x)) AS b FROM read_file('texts.zion')"
-    with sdb.sql(query, root=str(packed)) as result:
+    with sdb.sql(query, root=str(packed), dialect="sneller") as result:
         (row,) = result
     mean = sum(map(len, TEXTS)) / len(TEXTS)
     assert row == {"a": pytest.approx(mean), "b": int(mean)}
