@@ -105,7 +105,9 @@ def agree(folder: Path, seed: int, count: int) -> int:
         answers = Answers(folder, f"SET dialect = sneller; {asked}", typed=typed, blind=blind)
         assert answers.by_scans(), asked
         actual = answers.lines(native=True, threads=rng.choice([1, 2]))
-        with sdb.sql(asked, root=str(folder), prune=False, typed=typed, threads=1) as unpruned:
+        with sdb.sql(
+            asked, root=str(folder), dialect="sneller", prune=False, typed=typed, threads=1
+        ) as unpruned:
             everything = b"".join(unpruned.lines()).decode().splitlines()
             assert unpruned.reading.blocks == unpruned.reading.all_blocks
         assert actual == everything, (seed, asked)
@@ -113,7 +115,7 @@ def agree(folder: Path, seed: int, count: int) -> int:
             native=False
         )
         assert actual == expected, (seed, asked)
-        with sdb.sql(asked, root=str(folder)) as pruned:
+        with sdb.sql(asked, root=str(folder), dialect="sneller") as pruned:
             planned = pruned.reading.blocks
             list(pruned.lines())
             left_out += planned - pruned.reading.blocks
