@@ -176,6 +176,7 @@ COMPRESSIONS = (
     Compression("zstd", ".zst", b"\x28\xb5\x2f\xfd"),
 )
 PATTERN = "regex"  # the format that is named with a pattern behind it: ``regex:PATTERN``
+WITH_OPTIONS = ("csv", "tsv")  # those with options behind them: ``csv:header=no;columns=id:text``
 INPUTS = tuple(form.name for form in FORMATS if form.is_input)
 TEXTS = frozenset(form.name for form in FORMATS if form.is_text)
 TYPED = frozenset(form.name for form in FORMATS if form.has_types)
@@ -248,11 +249,17 @@ def input_named(text: str) -> tuple[str, str]:
     --------
     >>> input_named("csv.gz"), input_named("cloudtrail"), input_named("10n")
     (('csv', 'gzip'), ('cloudtrail', 'none'), ('ion', 'none'))
-    >>> input_named("regex:(?P<level>[A-Z]+)")
-    ('regex:(?P<level>[A-Z]+)', 'none')
+    >>> input_named("regex:(?P<level>[A-Z]+)"), input_named("csv.gz:header=no")
+    (('regex:(?P<level>[A-Z]+)', 'none'), ('csv:header=no', 'gzip'))
     """
     if text.startswith(f"{PATTERN}:"):
         return text, "none"
+    word, colon, options = text.partition(":")
+    if colon:
+        name, compression = input_named(word)
+        if name not in WITH_OPTIONS:
+            raise UsageError(f"{name} takes no options", hint=f"{' and '.join(WITH_OPTIONS)} do")
+        return f"{name}:{options}", compression
     word = text.lower().removeprefix(".")
     name, compression = _without_compression(word)
     if name not in INPUTS:

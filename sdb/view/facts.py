@@ -133,12 +133,11 @@ def largest_cells(largest: LargestFields) -> list[list[str]]:
 
 
 def accuracy_of_largest(file: FileDescription, largest: LargestFields) -> str:
-    """Say what the sizes of the largest fields are: fields are not compressed one by one."""
-    shares = "shares by raw bytes"
+    """Say how well the sizes of the largest fields are known."""
     if largest.is_exact:
-        return shares
+        return "exact"
     blocks = sizes.counted(len(file.trailer.blocks), "block")
-    return f"{shares}, estimated from the start of {largest.blocks_read:,} of {blocks}"
+    return f"estimated from the start of {largest.blocks_read:,} of {blocks}"
 
 
 def _largest(file: FileDescription, largest: LargestFields, columns: int, ellipsis: str) -> str:

@@ -92,7 +92,7 @@ SYSLOG_ROWS = [
     {"time": "2003-10-11T22:14:15Z", "host": "host", "message": "no tag here"},
 ]
 LOGFMT = b"""level=info msg="it \\"works\\"" n=3 f=2.5 ok at=2026-01-02T03:04:05Z id=007 e=
-t="2026-01-02 03:04:05" n="3" n=4 when=[x] deep.er=true
+t="2026-01-02 03:04:05" m="3" m=4 when=[x] deep.er=true
 """
 LOGFMT_ROWS = [
     {
@@ -105,7 +105,7 @@ LOGFMT_ROWS = [
         "id": "007",
         "e": "",
     },
-    {"t": "2026-01-02T03:04:05Z", "n": "3", "when": "[x]", "deep.er": True},
+    {"t": "2026-01-02T03:04:05Z", "m": "3", "when": "[x]", "deep.er": True},
 ]
 PATTERN = r"regex:^(?P<ip>\S+) \S+ \S+ \[(?P<time>[^]]+)\] .* (?P<status>\d{3}) (?P<size>\d+)?"
 
@@ -124,10 +124,10 @@ def packed(run: Run, form: str, data: bytes, *more: str) -> list[dict[str, Any]]
         ("logfmt", LOGFMT, LOGFMT_ROWS),
         (
             r"regex:^(?P<time>\S+ \S+) (?P<text>.*)",
-            b"2026-11-27 20:00:01,234 a\n2026-11-27 20:00:01,2x b\n",
+            b"2026-11-27 20:00:01,234 a\n2026-11-27 20:00:02,5 b\n",
             [
                 {"time": "2026-11-27T20:00:01.234Z", "text": "a"},
-                {"time": "2026-11-27 20:00:01,2x", "text": "b"},
+                {"time": "2026-11-27T20:00:02.5Z", "text": "b"},
             ],
         ),
         (

@@ -673,33 +673,3 @@ def test_a_time_to_the_second_is_all_of_that_second(db: Connection) -> None:
     with db.sql("SELECT at FROM sdb.versions('web.t') ORDER BY version DESC LIMIT 1") as result:
         (at,) = [row["at"] for row in result]
     assert rows(db, f"web.t('{at:%Y-%m-%d %H:%M:%S}')") == [{"id": 1}]
-
-
-def test_tables_about_tables_have_the_names_of_the_standard(db: Connection) -> None:
-    db.execute("CREATE TABLE web.t (id INT NOT NULL, name TEXT)")
-    make(db, "web.u", [{"x": 1, "y": {"z": "a"}}])
-    db.execute("CREATE TABLE web.gone; DROP TABLE web.gone; CREATE VIEW web.v AS SELECT 1 AS x")
-
-    def asked(query: str) -> list[tuple[Any, ...]]:
-        with db.sql(query) as result:
-            return [tuple(row.values()) for row in result]
-
-    assert asked("SELECT * FROM information_schema.tables ORDER BY table_name") == [
-        ("web", "t", "BASE TABLE"),
-        ("web", "u", "BASE TABLE"),
-        ("web", "v", "VIEW"),
-    ]
-    columns = "column_name, ordinal_position, data_type, is_nullable"
-    assert asked(
-        f"SELECT c.table_name, {columns} FROM information_schema.columns AS c ORDER BY 1, 3"
-    ) == [
-        ("t", "id", 1, "integer", "NO"),
-        ("t", "name", 2, "string", "YES"),
-        ("u", "x", 1, "int", "YES"),
-        ("u", "y", 2, "struct", "YES"),
-    ]
-    assert asked("SELECT schema_name FROM information_schema.schemata") == [("web",)]
-    versions = "SELECT table_name, version FROM system.table_versions WHERE creation_time < NOW()"
-    assert asked(f"{versions} ORDER BY ALL") == [("t", 1), ("u", 1), ("u", 2)]
-    (packfile,) = asked("SELECT table_name, version, row_count FROM system.table_partitions")
-    assert packfile == ("u", 2, 1)

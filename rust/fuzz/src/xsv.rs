@@ -18,7 +18,7 @@ pub fn check(data: &[u8]) -> Result<()> {
         _ => (None, rest),
     };
     let parse = |part_size| {
-        let xsv = Xsv::new(kind, hints)?;
+        let xsv = Xsv::new(kind, hints, "")?;
         let mut parser = xsv.parser(Arc::new(Constants::default()), OnError::Fail);
         ingest::chunks(text, part_size, &mut xsv.splitter(), &mut parser)
     };

@@ -16,7 +16,7 @@ use zion::ion::SymbolTable;
 use zion::ion::value::{self, Value};
 use zion::pack::OnError;
 use zion::pack::inflate::Compression;
-use zion::pack::{Constants, Fields, Format, InputError, Options, Stop, Taken};
+use zion::pack::{Columns, Constants, Fields, Format, InputError, Options, Stop, Taken};
 use zion::times::{TimeField, Times};
 use zion::{Error, Result};
 
@@ -43,6 +43,8 @@ pub struct Packer {
     ready: VecDeque<Vec<u8>>,
     /// Those of its inputs that are lines of a log.
     logs: Vec<Format>,
+    /// Names of inputs, and what tells of their columns.
+    columns: Vec<(String, Columns)>,
     /// What rows of its inputs get where they lack it.
     defaults: Vec<Arc<Constants>>,
     /// How times of its inputs are read, and what that was made of.
@@ -99,6 +101,7 @@ impl Packer {
             inner: Some(inner),
             ready: VecDeque::new(),
             logs: vec![],
+            columns: vec![],
             defaults: vec![],
             times: vec![],
             ngrams,
@@ -145,6 +148,7 @@ impl Packer {
         if guesses {
             self.logs.push(format.clone());
         }
+        self.columns.extend(format.columns().map(|columns| (name.to_owned(), columns)));
         let defaults = defaults.map_or_else(|| Ok(vec![]), fields).map_err(to_py)?;
         let has_defaults = !defaults.is_empty();
         let times = times.map_or_else(|| Ok(Arc::default()), |options| self.reader(options))?;
@@ -183,6 +187,27 @@ impl Packer {
     #[getter]
     fn has_guessed_year(&self) -> bool {
         self.logs.iter().any(Format::has_guessed)
+    }
+
+    /// What is to be said of columns, once all was taken: `(input, column, type, departed, sample)`. Values that
+    /// departed from the type stay texts; `sample` is how many of its values had the type, and of how many, where
+    /// all stay texts.
+    #[getter]
+    fn column_notes(&self) -> Vec<(&str, String, &'static str, u64, Option<(u64, u64)>)> {
+        let mut notes = vec![];
+        for (input, columns) in &self.columns {
+            for note in columns.notes() {
+                notes.push((input.as_str(), note.column, note.kind.name(), note.departed, note.sample));
+            }
+        }
+        notes
+    }
+
+    /// The inputs whose first record was taken for a row and not for a header.
+    #[getter]
+    fn headerless(&self) -> Vec<&str> {
+        let without = self.columns.iter().filter(|(_, columns)| columns.has_no_header());
+        without.map(|(input, _)| input.as_str()).collect()
     }
 
     /// Takes bytes of the current input; waits while the threads have enough to do.

@@ -39,7 +39,7 @@ fn convert(
     text: &[u8],
     part_bytes: usize,
 ) -> zion::Result<Vec<(Vec<String>, Summary)>> {
-    let xsv = Xsv::new(kind, hints.map(str::as_bytes))?;
+    let xsv = Xsv::new(kind, hints.map(str::as_bytes), "")?;
     let mut splitter = xsv.splitter();
     let mut parser = xsv.parser(Arc::new(constants), OnError::Fail);
     let (mut start, mut context, mut found) = (0, 0, vec![]);
@@ -225,6 +225,7 @@ fn names_stay_right_when_the_symbols_are_restarted() -> Outcome {
     let xsv = Xsv::new(
         Kind::Csv,
         Some(br#"{"fields": [{"name": "a", "type": "int"}, {"name": "b"}, {"name": "c"}]}"#),
+        "",
     )?;
     let mut chunks = Chunks::default();
     let mut stream = Stream::new(4096, 8192, &mut chunks);

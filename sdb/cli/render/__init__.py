@@ -14,6 +14,6 @@
 ``tables``     tables: with rows, without any, and dropped
 ``schemas``    schemas, their differences, and rows that depart
 ``fitting``    inputs that the patterns of a new table find
-``safecells``  how many cells of CSV were quoted for spreadsheets
+``safecells``  CSV that no spreadsheet executes
 =============  =======================================================
 """

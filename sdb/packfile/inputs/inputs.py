@@ -278,7 +278,8 @@ class _NamedInput:
         if form.name == "syslog":
             parser = f"{form.parser}:{self._written_at()}"
         else:
-            parser = kind if kind == STRICT or form.name == formats.PATTERN else form.parser
+            has_text = form.name == formats.PATTERN or ":" in kind
+            parser = kind if kind == STRICT or has_text else form.parser
         return Input(self.name, parser, compression, self.hints, size_bytes, source=source)
 
     def _written_at(self) -> int:

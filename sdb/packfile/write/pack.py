@@ -387,6 +387,32 @@ def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextM
     return LeftOpen(output)
 
 
+_MOST_NOTES = 5  # on columns; the others are counted
+
+
+def say_columns(packer: Packer) -> None:
+    """Say which inputs have no header, and what departs from the types of columns."""
+    headerless = packer.headerless
+    if headerless:
+        others = f" and {len(headerless) - 1} others" if len(headerless) > 1 else ""
+        notes.warn(
+            f"{headerless[0]}{others}: the first row has values and no names, so columns are c0, c1"
+            " ... (-f csv:header=yes takes it for names)"
+        )
+    columns = packer.column_notes
+    for name, column, kind, departed, sample in columns[:_MOST_NOTES]:
+        if sample is None:
+            notes.warn(f"{name}: {departed:,} values of {column} are no {kind}, and stay texts")
+        else:
+            fitting, values = sample
+            notes.warn(
+                f"{name}: {column} is text, since only {fitting:,} of the first {values:,} values"
+                f" are {kind} (-f csv:columns={column}:{kind} takes those as such)"
+            )
+    if len(columns) > _MOST_NOTES:
+        notes.warn(f"{len(columns) - _MOST_NOTES} more columns have values of several types")
+
+
 class Feeder:
     """Moves bytes from the inputs to a packer, and frames from there to a file."""
 
@@ -434,6 +460,7 @@ class Feeder:
             notes.warn(f"no value of {'.'.join(path)} has the form that was told for its times")
         if self._packer.has_guessed_year:
             notes.warn("times without a year are in the last year that fits, and in UTC")
+        say_columns(self._packer)
 
     def _feed(self, source: Input) -> Generator[int]:
         """Feed the bytes of an input, and yield how many were fed so far."""

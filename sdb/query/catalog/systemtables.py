@@ -14,7 +14,7 @@ from sdb.store.url import open_read
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import table_root
 from sdb.table.format.versionref import split_reference
-from sdb.table.inspect.systemtables import ALL, system_rows
+from sdb.table.inspect.systemtables import system_rows, table_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ def system_table(
     """
     kind, *names = parts
     text = f"sdb.{kind}({', '.join(map(repr, names))})"
-    if kind in ALL:
+    if kind == "tables":
         if names:
-            raise UsageError(f"{text}: it takes no name", expected=f"sdb.{kind}()")
-        rows = ALL[kind](table_root(root))
+            raise UsageError(f"{text}: it takes no name", expected="sdb.tables()")
+        rows = table_rows(table_root(root))
         if visible is not None:
             # The query of a view names tables that may be of no concern.
             rows = (

@@ -11,7 +11,6 @@ from sdb.query.syntax.clauses import (
     pivots,
     samples,
     setqueries,
-    standardtables,
     windows,
 )
 from sdb.query.syntax.expressions import ExpressionParser
@@ -135,8 +134,6 @@ class TableParser(ExpressionParser):
 
     def _of_version(self, table: ast.PathTable | ast.CallTable) -> ast.Table:
         self.lexer.at_table = False
-        if isinstance(table, ast.PathTable) and isinstance(table.expr, ast.Dot):
-            return standardtables.table(table.expr) or versions.behind(self, table)
         return versions.behind(self, table)
 
     def refuse_version(self, name: ast.Name) -> None:

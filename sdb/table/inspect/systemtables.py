@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sdb import instants
 from sdb.errors import CorruptError, UnsupportedError
-from sdb.packfile.read.fields import inventory
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.catalog.refs import refs
 from sdb.table.catalog.views import views
@@ -76,41 +75,6 @@ def table_rows(root: TableRoot) -> Iterator[Row]:
             "changed_at": _time(view.newest.at_us),
             "query": view.newest.text,
         }
-
-
-def _of_each(make: Callable[[TableHandle], Iterator[Row]]) -> Callable[[TableRoot], Iterator[Row]]:
-    """Return what yields rows about each table below a root; of a damaged one, what is wrong."""
-
-    def rows(root: TableRoot) -> Iterator[Row]:
-        for database in root.databases():
-            for table in root.tables(database):
-                names = {"database": database, "table": table}
-                try:
-                    handle = find_table(root, database, table)
-                    if handle is not None and not handle.is_dropped:
-                        yield from [names | row for row in make(handle)]
-                except (CorruptError, UnsupportedError) as error:
-                    yield names | {"error": error.message}
-
-    return rows
-
-
-def _columns(handle: TableHandle) -> Iterator[Row]:
-    """Yield a row for each column of the schema, or for each field at the top of rows."""
-    columns: list[tuple[str, str, bool]] = []
-    if handle.schema is not None:
-        columns = [(c.name, str(c.type), c.required) for c in handle.schema.columns]
-    else:
-        listed = [(descriptor.key, descriptor.trailer) for descriptor in handle.descriptors()]
-        fields = [field for field in inventory(listed).fields if len(field.path) == 1]
-        columns = [(str(field.path[0]), ", ".join(field.types), False) for field in fields]
-    for number, (name, kind, required) in enumerate(columns, 1):
-        yield {"column": name, "position": number, "type": kind, "required": required}
-
-
-def _packfiles_of_version(handle: TableHandle) -> Iterator[Row]:
-    version = 0 if handle.state is None else handle.state.version
-    return ({"version": version, **row} for row in _packfiles(handle))
 
 
 def _versions(handle: TableHandle) -> Iterator[Row]:
@@ -235,10 +199,3 @@ _KINDS: dict[str, Callable[[TableHandle], Iterator[Row]]] = {
     "refs": _refs,
     "garbage": _garbage,
 }
-ALL: dict[str, Callable[[TableRoot], Iterator[Row]]] = {
-    "tables": table_rows,
-    "columns": _of_each(_columns),
-    "table_versions": _of_each(_versions),
-    "table_packfiles": _of_each(_packfiles_of_version),
-}
-"""System tables about all tables."""

@@ -7,6 +7,7 @@ mod lines;
 pub mod logs;
 mod parser;
 mod rejected;
+pub mod typing;
 pub mod xsv;
 
 pub use parser::{Constants, Fields, OnError, PartContext, PartParser, Splitter, Whole};

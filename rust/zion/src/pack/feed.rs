@@ -36,6 +36,7 @@ impl Packer {
         } else {
             Arc::new(self.constants.with_defaults(defaults))
         };
+        format.read_times(&times);
         let input = Arc::new(Input {
             name: name.to_owned(),
             format,
@@ -160,6 +161,8 @@ impl Packer {
         current.context = current.splitter.next_part();
         current.parts += 1;
         if current.parts == 1 {
+            let input = &current.input;
+            input.format.learn(&text, &input.constants, &input.times);
             let sample = &text[..self.sample_bytes().min(text.len())];
             self.look_at(current, sample);
         }

@@ -1,6 +1,6 @@
 //! What an input is, and who cuts and parses it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Constants, PartContext, PartParser, Rejects, Splitter};
 use crate::chunk::grouping::First;
@@ -11,6 +11,7 @@ use crate::ingest::json::hints::Hints;
 use crate::ingest::json::parse::JsonParser;
 use crate::ingest::json::split::{JsonSplitter, LineSplitter};
 use crate::ingest::logs::Logs;
+use crate::ingest::typing::{self, ColumnNote, ColumnTypes};
 use crate::ingest::xsv::{Kind, Xsv};
 use crate::pack::OnError;
 use crate::pack::cloudtrail::Unwrapper;
@@ -37,10 +38,11 @@ pub enum Format {
 impl Format {
     /// The format of a name, with its hints if it takes any.
     pub fn new(name: &str, hints: Option<&[u8]>) -> Result<Self> {
-        match (name, hints) {
+        let (word, options) = name.split_once(':').unwrap_or((name, ""));
+        match (word, hints) {
             ("json", _) => Ok(Self::Json(hints.map(Hints::parse).transpose()?.map(Arc::new))),
-            ("csv", _) => Ok(Self::Xsv(Xsv::new(Kind::Csv, hints)?)),
-            ("tsv", _) => Ok(Self::Xsv(Xsv::new(Kind::Tsv, hints)?)),
+            ("csv", _) => Ok(Self::Xsv(Xsv::new(Kind::Csv, hints, options)?)),
+            ("tsv", _) => Ok(Self::Xsv(Xsv::new(Kind::Tsv, hints, options)?)),
             ("cloudtrail", None) => Ok(Self::CloudTrail { strict: false }),
             ("cloudtrail-strict", None) => Ok(Self::CloudTrail { strict: true }),
             ("ion", None) => Ok(Self::Ion(IonInput::new(1))),
@@ -49,10 +51,10 @@ impl Format {
             ("cloudtrail" | "cloudtrail-strict" | "ion" | "rows", Some(_)) => {
                 Err(Error::argument(format!("hints do not apply to the format \"{name}\"")))
             }
-            (other, hints) => match (Logs::new(other)?, hints) {
+            (_, hints) => match (Logs::new(name)?, hints) {
                 (Some(logs), None) => Ok(Self::Logs(logs)),
                 (Some(_), Some(_)) => Err(Error::argument("hints do not apply to lines of text")),
-                (None, _) => Err(Error::argument(format!("unknown format \"{other}\""))),
+                (None, _) => Err(Error::argument(format!("unknown format \"{name}\""))),
             },
         }
     }
@@ -71,6 +73,29 @@ impl Format {
         matches!(self, Self::Logs(logs) if logs.has_guessed())
     }
 
+    /// What tells of its columns once all was parsed, where they have types that were found out.
+    pub fn columns(&self) -> Option<Columns> {
+        match self {
+            Self::Xsv(xsv) => Some(Columns::Xsv(Arc::clone(xsv))),
+            Self::Logs(logs) => Some(Columns::Logs(logs.types())),
+            _ => None,
+        }
+    }
+
+    /// Finds out what the columns of an input have, by the text of its first part.
+    pub(super) fn learn(&self, text: &[u8], constants: &Arc<Constants>, times: &Arc<Times>) {
+        if let Self::Logs(logs) = self {
+            logs.learn(text, constants, times);
+        }
+    }
+
+    /// Sets how times are read, before anything is.
+    pub(super) fn read_times(&self, times: &Arc<Times>) {
+        if let Self::Xsv(xsv) = self {
+            xsv.read_times(times);
+        }
+    }
+
     /// What takes the records out of their wrapper, where there is one.
     pub(super) fn unwrapper(&self) -> Option<Unwrapper> {
         match self {
@@ -78,6 +103,32 @@ impl Format {
             Self::CloudTrail { strict: false } => Some(Unwrapper::default()),
             _ => None,
         }
+    }
+}
+
+/// What tells of the columns of an input.
+#[derive(Debug)]
+pub enum Columns {
+    /// Of CSV and TSV.
+    Xsv(Arc<Xsv>),
+    /// Of lines of a log.
+    Logs(Arc<OnceLock<ColumnTypes>>),
+}
+
+impl Columns {
+    /// Notes on their types.
+    pub fn notes(&self) -> Vec<ColumnNote> {
+        match self {
+            Self::Xsv(xsv) => xsv.notes(),
+            Self::Logs(types) => {
+                typing::notes(types.get().into_iter().flatten().map(|(name, kind)| (&**name, kind)))
+            }
+        }
+    }
+
+    /// Whether the first record was taken for a row and not for a header, since it has values.
+    pub fn has_no_header(&self) -> bool {
+        matches!(self, Self::Xsv(xsv) if xsv.has_guessed())
     }
 }
 

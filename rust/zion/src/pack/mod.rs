@@ -17,7 +17,7 @@ mod resume;
 mod stored;
 mod worker;
 
-pub use format::Format;
+pub use format::{Columns, Format};
 pub use packer::{Packer, Run, Stop, Taken};
 pub use resume::Resumed;
 

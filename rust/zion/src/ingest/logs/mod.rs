@@ -12,19 +12,23 @@ mod syslog;
 mod times;
 mod writer;
 
-use std::sync::Arc;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use memchr::memchr;
 
 use crate::chunk::Stream;
+use crate::chunk::grouping::First;
 use crate::error::{Error, Result};
 use crate::ingest::json::split::LineSplitter;
+use crate::ingest::typing::{ColumnTypes, SAMPLE_ROWS};
 use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects};
 use crate::ion::fields::Fields;
+use crate::times::Times;
 use pattern::Pattern;
 use regex::bytes::CaptureLocations;
-use writer::Writer;
+use writer::{Types, Writer};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -44,6 +48,8 @@ enum Form {
 pub struct Logs {
     form: Form,
     has_guessed: AtomicBool,
+    /// The types of fields whose values have none, once they are known.
+    types: Arc<OnceLock<ColumnTypes>>,
 }
 
 impl Logs {
@@ -59,7 +65,7 @@ impl Logs {
             "regex" => Form::Pattern(Pattern::new(rest)?),
             _ => return Ok(None),
         };
-        Ok(Some(Arc::new(Self { form, has_guessed: AtomicBool::new(false) })))
+        Ok(Some(Arc::new(Self { form, has_guessed: AtomicBool::new(false), types: Arc::default() })))
     }
 
     /// Cuts the text between lines.
@@ -74,6 +80,31 @@ impl Logs {
             _ => None,
         };
         LogParser { logs: Arc::clone(self), constants, on_error, fields: Fields::default(), locations }
+    }
+
+    /// Finds out the types of fields by the lines at the start of an input.
+    pub fn learn(self: &Arc<Self>, text: &[u8], constants: &Arc<Constants>, times: &Arc<Times>) {
+        self.types.get_or_init(|| {
+            let columns = RefCell::default();
+            if matches!(self.form, Form::Logfmt | Form::Syslog(_) | Form::Pattern(_)) {
+                let mut sink = First::default();
+                let mut stream = Stream::new(1 << 20, usize::MAX, &mut sink);
+                stream.read_times(times);
+                let mut parser = self.parser(Arc::clone(constants), OnError::Skip);
+                let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+                for line in text.split(|&byte| byte == b'\n').take(SAMPLE_ROWS) {
+                    let line = line.strip_suffix(b"\r").unwrap_or(line);
+                    // What is malformed is reported when it is parsed in earnest.
+                    _ = parser.write(line, &mut stream, Types::Learnt(&columns));
+                }
+            }
+            columns.into_inner().into_iter().map(|(name, evidence)| (name, evidence.decide())).collect()
+        });
+    }
+
+    /// What tells of the types of fields once all was parsed; a pattern has much memory, and is not kept for it.
+    pub fn types(&self) -> Arc<OnceLock<ColumnTypes>> {
+        Arc::clone(&self.types)
     }
 
     /// Whether a time had no year, so that one was guessed.
@@ -127,10 +158,21 @@ impl LogParser {
     /// Adds the row of the line that is at `at` in its part.
     #[inline]
     fn row(&mut self, line: &[u8], at: usize, stream: &mut Stream) -> Result<()> {
+        let logs = Arc::clone(&self.logs);
+        let types = logs.types.get_or_init(ColumnTypes::default);
+        self.write(line, stream, Types::Known(types)).map_err(|error| match error {
+            Error::TooLarge { message, .. } => Error::too_large(at, message),
+            other => other.shifted(at as u64),
+        })
+    }
+
+    /// Adds the row of a line; none where the types of its fields are to be found out.
+    #[inline]
+    fn write(&mut self, line: &[u8], stream: &mut Stream, types: Types) -> Result<()> {
         let Self { logs, constants, fields, locations, .. } = self;
         fields.clear();
-        let result = stream.add_row(|row| {
-            let mut writer = Writer::begin(row, fields, constants);
+        stream.add_row(|row| {
+            let mut writer = Writer::begin(row, fields, constants, types);
             match &logs.form {
                 Form::Text => writer.text(b"line", line),
                 Form::Logfmt => logfmt::parse(line, &mut writer)?,
@@ -147,11 +189,10 @@ impl LogParser {
             }
             writer.defaults(constants);
             writer.end();
-            Ok(())
-        });
-        result.map_err(|error| match error {
-            Error::TooLarge { message, .. } => Error::too_large(at, message),
-            other => other.shifted(at as u64),
+            match types {
+                Types::Known(_) => Ok(()),
+                Types::Learnt(_) => Err(Error::argument("the row of a sample stays out")),
+            }
         })
     }
 }

@@ -1,15 +1,27 @@
 //! Fields of a line, written to a row as they come.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use crate::chunk::Row;
 use crate::chunk::paths::{Cursor, NodeId};
 use crate::ingest::Constants;
-use crate::ingest::xsv::convert::{self, Convert};
+use crate::ingest::typing::{ColumnTypes, Evidence, Value, infer};
+use crate::ingest::xsv::convert;
 use crate::ion::fields::{Fields, Keep};
 use crate::ion::{self, kind, nest, timestamp, varuint};
 use crate::times;
 
+/// Whether the types of fields are known, or to be found out.
+#[derive(Clone, Copy)]
+pub(super) enum Types<'t> {
+    Known(&'t ColumnTypes),
+    Learnt(&'t RefCell<HashMap<Box<[u8]>, Evidence>>),
+}
+
 /// Writes a struct: of fields with one name the first one counts.
 pub(super) struct Writer<'w, 'r> {
+    types: Types<'w>,
     row: &'w mut Row<'r>,
     fields: &'w mut Fields,
     names: Cursor,
@@ -19,8 +31,13 @@ pub(super) struct Writer<'w, 'r> {
 
 impl<'w, 'r> Writer<'w, 'r> {
     /// Begins a row with its constants.
-    pub(super) fn begin(row: &'w mut Row<'r>, fields: &'w mut Fields, constants: &Constants) -> Self {
-        let mut writer = Self::open(row, fields, NodeId::ROOT);
+    pub(super) fn begin(
+        row: &'w mut Row<'r>,
+        fields: &'w mut Fields,
+        constants: &Constants,
+        types: Types<'w>,
+    ) -> Self {
+        let mut writer = Self::open(row, fields, NodeId::ROOT, types);
         for (name, value) in &constants.fields {
             if let Some(node) = writer.field(name) {
                 writer.row.out.extend_from_slice(value);
@@ -30,10 +47,10 @@ impl<'w, 'r> Writer<'w, 'r> {
         writer
     }
 
-    fn open(row: &'w mut Row<'r>, fields: &'w mut Fields, node: NodeId) -> Self {
+    fn open(row: &'w mut Row<'r>, fields: &'w mut Fields, node: NodeId, types: Types<'w>) -> Self {
         let (names, first) = (row.paths.enter(node), fields.begin());
         let start = nest::open(row.out);
-        Self { row, fields, names, start, first }
+        Self { types, row, fields, names, start, first }
     }
 
     /// Begins a field; None: the row has one of this name.
@@ -100,6 +117,9 @@ impl<'w, 'r> Writer<'w, 'r> {
 
     /// A field with a text that may be an instant.
     pub(super) fn text_or_time(&mut self, name: &[u8], text: &[u8]) {
+        if self.learns(name, text, true) {
+            return;
+        }
         if let Some(node) = self.field(name) {
             match self.row.paths.time_of_text(node, text) {
                 Some(us) => self.put_time(node, us),
@@ -108,11 +128,30 @@ impl<'w, 'r> Writer<'w, 'r> {
         }
     }
 
-    /// A field with what a text looks like: a number, a truth value, an instant, or a text.
+    /// A field with a value of the type that its column has: a number, a truth value, an instant or a text.
     pub(super) fn guess(&mut self, name: &[u8], text: &[u8]) {
-        if let Some(node) = self.field(name) {
-            Convert::Infer.put(text, self.row, node, true);
+        if self.learns(name, text, false) {
+            return;
         }
+        let Types::Known(types) = self.types else { return };
+        if let Some(node) = self.field(name) {
+            convert::put_of_column(types.get(name).map(|kind| &**kind), text, self.row, node);
+        }
+    }
+
+    /// Whether types are to be found out; then a value is a piece of evidence, one in quotes of a text or a time.
+    fn learns(&self, name: &[u8], text: &[u8], is_quoted: bool) -> bool {
+        let Types::Learnt(columns) = self.types else { return false };
+        let value = match infer(text, self.row.paths.times()) {
+            Value::Bool(_) | Value::Number(_) if is_quoted => Value::Text,
+            value => value,
+        };
+        let mut columns = columns.borrow_mut();
+        match columns.get_mut(name) {
+            Some(evidence) => evidence.see_as(text, value),
+            None => columns.entry(name.into()).or_default().see_as(text, value),
+        }
+        true
     }
 
     /// A field with a struct; nothing where it has no fields.
@@ -123,7 +162,7 @@ impl<'w, 'r> Writer<'w, 'r> {
     ) -> Result<(), E> {
         let Some(node) = self.field(name) else { return Ok(()) };
         self.row.paths.saw(node, kind::STRUCT);
-        let mut inner = Writer::open(self.row, self.fields, node);
+        let mut inner = Writer::open(self.row, self.fields, node, self.types);
         write(&mut inner)?;
         inner.end();
         Ok(())

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::chunk::Row;
 use crate::chunk::paths::NodeId;
 use crate::ingest::json::literal;
-use crate::ingest::json::number::{self, Number};
+use crate::ingest::json::number::Number;
+use crate::ingest::typing::{ColumnType, Value};
 use crate::ion::{self, kind, timestamp};
 use crate::times::{Form, Mode};
 
@@ -27,16 +28,8 @@ pub(in crate::ingest) enum Convert {
     Datetime,
     /// A timestamp of a form that was told.
     Time(Arc<Form>),
-    /// Whatever it looks like.
-    Infer,
-}
-
-/// What a text turned out to be.
-enum Value {
-    Text,
-    Bool(bool),
-    Number(Number),
-    Time(i64),
+    /// What its column has.
+    Column(Arc<ColumnType>),
 }
 
 impl Convert {
@@ -52,35 +45,51 @@ impl Convert {
             }
             Self::Datetime => row.paths.time_of_text(node, text).map(Value::Time),
             Self::Time(form) => told(form, text, row).map(Value::Time),
-            Self::Infer => infer(text, row, node),
+            Self::Column(column) => return value_of_column(Some(column), text, row, node),
         };
         found.unwrap_or(Value::Text)
     }
 
     /// Appends the value of a text.
     pub(in crate::ingest) fn put(&self, text: &[u8], row: &mut Row, node: NodeId, indexed: bool) {
-        let seen = match self.value(text, row, node) {
-            Value::Text => {
-                row.put_text(&valid(text), node);
-                return;
-            }
-            Value::Bool(value) => {
-                row.out.push(if value { ion::TRUE } else { ion::FALSE });
-                kind::BOOL
-            }
-            Value::Number(number) => {
-                let start = row.out.len();
-                number.put(row.out);
-                row.out[start] >> 4
-            }
-            Value::Time(us) => {
-                timestamp::put(row.out, us);
-                row.paths.time_if(node, us, indexed);
-                kind::TIMESTAMP
-            }
-        };
-        row.paths.saw(node, seen);
+        let value = self.value(text, row, node);
+        put_value(value, text, row, node, indexed);
     }
+}
+
+/// Appends the value of a text in a column, see [`value_of_column`].
+pub(in crate::ingest) fn put_of_column(
+    column: Option<&ColumnType>,
+    text: &[u8],
+    row: &mut Row,
+    node: NodeId,
+) {
+    let value = value_of_column(column, text, row, node);
+    put_value(value, text, row, node, true);
+}
+
+fn put_value(value: Value, text: &[u8], row: &mut Row, node: NodeId, indexed: bool) {
+    let seen = match value {
+        Value::Text => {
+            row.put_text(&valid(text), node);
+            return;
+        }
+        Value::Bool(value) => {
+            row.out.push(if value { ion::TRUE } else { ion::FALSE });
+            kind::BOOL
+        }
+        Value::Number(number) => {
+            let start = row.out.len();
+            number.put(row.out);
+            row.out[start] >> 4
+        }
+        Value::Time(us) => {
+            timestamp::put(row.out, us);
+            row.paths.time_if(node, us, indexed);
+            kind::TIMESTAMP
+        }
+    };
+    row.paths.saw(node, seen);
 }
 
 /// The text with its malformed parts replaced.
@@ -99,24 +108,14 @@ fn word(text: &[u8]) -> Option<bool> {
     }
 }
 
-/// Numbers as JSON writes them, so that `007` and `+49` stay text, and whole numbers only as far as they
-/// stay exact; `true` and `false`; timestamps.
-fn infer(text: &[u8], row: &mut Row, node: NodeId) -> Option<Value> {
-    let is_number = matches!(text, [b'-' | b'0'..=b'9', ..]);
-    if is_number && let Some(us) = row.paths.time_of_number(node, text) {
-        return Some(Value::Time(us));
+/// The value of a text in a column: without a type it is a text. Times whose form was told come first.
+fn value_of_column(column: Option<&ColumnType>, text: &[u8], row: &mut Row, node: NodeId) -> Value {
+    if row.paths.is_told(node)
+        && let Some(us) = row.paths.time_of_text(node, text)
+    {
+        return Value::Time(us);
     }
-    plain(text).or_else(|| row.paths.time_of_text(node, text).map(Value::Time))
-}
-
-/// The number or truth value that a text is.
-fn plain(text: &[u8]) -> Option<Value> {
-    match text {
-        [b'-' | b'0'..=b'9', ..] => json_number(text).map(Value::Number),
-        b"true" | b"True" | b"TRUE" => Some(Value::Bool(true)),
-        b"false" | b"False" | b"FALSE" => Some(Value::Bool(false)),
-        _ => None,
-    }
+    column.map_or(Value::Text, |column| column.value(text, || row.paths.time_of_text(node, text)))
 }
 
 /// The instant of a text of a form that was told: of units the original reads whole numbers alone.
@@ -127,68 +126,5 @@ fn told(form: &Form, text: &[u8], row: &mut Row) -> Option<i64> {
             literal::int(text).map(|count| unit.to_micros(count))
         }
         _ => form.read(text, times.zone()).map(|found| row.paths.kept(found)),
-    }
-}
-
-fn json_number(text: &[u8]) -> Option<Number> {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
-    if matches!(digits, [b'0', b'0'..=b'9', ..]) || !text.last().is_some_and(u8::is_ascii_digit) {
-        return None;
-    }
-    if let Some(point) = memchr::memchr(b'.', digits)
-        && !digits.get(point + 1).is_some_and(u8::is_ascii_digit)
-    {
-        return None;
-    }
-    let (number, _, whole) = number::parse(text).ok().filter(|&(_, used, _)| used == text.len())?;
-    let exact = match number {
-        Number::Float(_) => false,
-        Number::Int(i64::MIN) => text == b"-9223372036854775808",
-        _ => true,
-    };
-    (exact || !whole).then_some(number)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shown(text: &str) -> String {
-        match plain(text.as_bytes()) {
-            Some(Value::Bool(value)) => value.to_string(),
-            Some(Value::Number(number)) => format!("{number:?}"),
-            _ => "text".into(),
-        }
-    }
-
-    #[test]
-    fn inference() {
-        for (text, expected) in [
-            ("0", "Int(0)"),
-            ("-17", "Int(-17)"),
-            ("1.50", "Float(1.5)"),
-            ("2.0", "Int(2)"),
-            ("1e3", "Int(1000)"),
-            ("18446744073709551615", "UInt(18446744073709551615)"),
-            ("18446744073709551616", "text"),
-            ("-9223372036854775808", "Int(-9223372036854775808)"),
-            ("-9223372036854775809", "text"),
-            ("007", "text"),
-            ("+49", "text"),
-            ("1.", "text"),
-            ("1.e5", "text"),
-            ("1e", "text"),
-            ("-", "text"),
-            ("1-2", "text"),
-            ("1e999", "text"),
-            ("nan", "text"),
-            ("True", "true"),
-            ("false", "false"),
-            ("yes", "text"),
-            ("1970-01-01 00:00:01", "text"),
-            ("1970-01-01", "text"),
-        ] {
-            assert_eq!(shown(text), expected, "{text}");
-        }
     }
 }

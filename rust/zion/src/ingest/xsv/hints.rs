@@ -210,23 +210,29 @@ pub(super) fn columns_of_header<'a>(names: impl ExactSizeIterator<Item = &'a [u8
             unique = format!("{base}_{count}");
             *count += 1;
         }
-        columns.push(inferred(&unique));
+        columns.push(plain(&unique));
         used.insert(unique);
     }
     Ok(columns)
 }
 
+/// The columns of a file without a header: `c0`, `c1` and so on.
+pub(super) fn numbered_columns(count: usize) -> Vec<Column> {
+    (0..count.min(MAX_COLUMNS)).map(|number| plain(&format!("c{number}"))).collect()
+}
+
 /// A column beyond the header.
 pub(super) fn extra_column(columns: &[Column]) -> Column {
-    let mut column = inferred(&format!("column_{}", columns.len() + 1));
+    let mut column = plain(&format!("column_{}", columns.len() + 1));
     while columns.iter().any(|known| known.path == column.path) {
-        column = inferred(&format!("{}_2", String::from_utf8_lossy(&column.path[0])));
+        column = plain(&format!("{}_2", String::from_utf8_lossy(&column.path[0])));
     }
     column
 }
 
-fn inferred(name: &str) -> Column {
-    Column { path: vec![name.as_bytes().into()], convert: Convert::Infer, indexed: true, ..Column::default() }
+/// A column of texts.
+fn plain(name: &str) -> Column {
+    Column { path: vec![name.as_bytes().into()], indexed: true, ..Column::default() }
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! CSV and TSV text to rows.
 //!
 //! With hints (`docs/inputs.md`) each column has a name, a type and rules for missing values.
-//! Without hints the first record names the columns: names are taken as they are (dots do not nest, a second
-//! `name` becomes `name_2`, a nameless column `column_3`, and so do fields beyond the header), empty fields
-//! are missing, and each value is what it looks like: a number as JSON writes it, `true` or `false`, a
-//! timestamp, else a string. The separator of a CSV file is then a comma, unless its first record has none
+//! Without hints the first record names the columns, unless it has a number or a time (`head.rs`): names are
+//! taken as they are (dots do not nest, a second `name` becomes `name_2`, a nameless column `column_3`, and so
+//! do fields beyond the header), empty fields are missing, and each column has the type that its first values
+//! all have (`typing.rs`). The separator of a CSV file is then a comma, unless its first record has none
 //! outside of quotes and has semicolons, tabs or vertical bars.
 
 pub(super) mod convert;
 mod csv;
+mod head;
 mod hints;
+mod options;
 mod record;
 mod rows;
 mod tsv;
@@ -19,8 +21,13 @@ use std::sync::{Arc, OnceLock};
 use crate::chunk::Stream;
 use crate::error::{Error, Result};
 use crate::ingest::lines::Lines;
+use crate::ingest::typing::{self, ColumnNote};
 use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects, Splitter};
-use hints::{Column, Hints, MAX_COLUMNS};
+use crate::times::Times;
+use convert::Convert;
+use head::Head;
+use hints::{Hints, MAX_COLUMNS};
+use options::Options;
 use record::Record;
 use rows::Writer;
 
@@ -40,31 +47,30 @@ pub enum Kind {
 pub struct Xsv {
     kind: Kind,
     hints: Option<Hints>,
-    header: OnceLock<Header>,
-}
-
-/// What the first record of a file without hints says.
-#[derive(Debug, Clone)]
-struct Header {
-    separator: u8,
-    columns: Vec<Column>,
+    options: Options,
+    /// What the start says, where there are no hints.
+    head: OnceLock<Head>,
+    /// How times are read.
+    times: OnceLock<Arc<Times>>,
 }
 
 impl Xsv {
-    /// An input with the given hints, or with a header row. Each input needs its own.
-    pub fn new(kind: Kind, hints: Option<&[u8]>) -> Result<Arc<Self>> {
+    /// An input with the given hints, or with options (`options.rs`). Each input needs its own.
+    pub fn new(kind: Kind, hints: Option<&[u8]>, options: &str) -> Result<Arc<Self>> {
         let hints = hints.map(Hints::parse).transpose()?;
+        let options = Options::parse(options)?;
         if kind == Kind::Tsv
             && hints.as_ref().is_some_and(|hints| !matches!(hints.separator, None | Some(b'\t')))
         {
             return Err(Error::argument("hints: the separator of TSV is the tab, another one needs CSV"));
         }
-        Ok(Arc::new(Self { kind, hints, header: OnceLock::new() }))
+        Ok(Arc::new(Self { kind, hints, options, head: OnceLock::new(), times: OnceLock::new() }))
     }
 
     /// The same input, of which nothing was read yet.
     pub fn anew(&self) -> Arc<Self> {
-        Arc::new(Self { kind: self.kind, hints: self.hints.clone(), header: OnceLock::new() })
+        let (hints, options) = (self.hints.clone(), self.options.clone());
+        Arc::new(Self { kind: self.kind, hints, options, head: OnceLock::new(), times: self.times.clone() })
     }
 
     /// Cuts the text between records.
@@ -84,14 +90,34 @@ impl Xsv {
         XsvParser { xsv: Arc::clone(self), constants, on_error, base: None, record: Record::default() }
     }
 
+    /// Sets how times are read, before anything is.
+    pub fn read_times(&self, times: &Arc<Times>) {
+        self.times.get_or_init(|| Arc::clone(times));
+    }
+
+    fn times(&self) -> &Times {
+        self.times.get_or_init(Arc::default)
+    }
+
+    /// Notes on the types of the columns, once all was parsed.
+    pub fn notes(&self) -> Vec<ColumnNote> {
+        let columns = self.head.get().map_or(&[][..], |head| &head.columns);
+        typing::notes(columns.iter().filter_map(|column| match (&column.convert, column.path.first()) {
+            (Convert::Column(kind), Some(name)) => Some((&**name, kind)),
+            _ => None,
+        }))
+    }
+
+    /// Whether the first record has values, so that it was taken for a row and not for a header.
+    pub fn has_guessed(&self) -> bool {
+        self.head.get().is_some_and(|head| head.is_guessed)
+    }
+
     fn separator(&self, text: &[u8]) -> u8 {
-        match (self.kind, &self.hints, self.header.get()) {
-            (Kind::Tsv, ..) => b'\t',
-            (Kind::Csv, Some(hints), _) => hints.separator.unwrap_or(b','),
-            (Kind::Csv, None, Some(header)) => header.separator,
-            (Kind::Csv, None, None) => {
-                csv::likely_separator(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text))
-            }
+        match (&self.hints, self.head.get()) {
+            (Some(hints), _) => hints.separator.unwrap_or(if self.kind == Kind::Tsv { b'\t' } else { b',' }),
+            (None, Some(head)) => head.separator,
+            (None, None) => head::separator_of(self, text),
         }
     }
 
@@ -109,6 +135,10 @@ impl Xsv {
                 let exact = self.hints.is_none();
                 csv::read(text, at, csv::Dialect { separator, exact }, record)
             }
+            // W3C logs are taken for TSV by their names, and have spaces.
+            Kind::Tsv if separator != b'\t' => {
+                csv::read(text, at, csv::Dialect { separator, exact: true }, record)
+            }
             Kind::Tsv => tsv::read(text, at, record),
         }
     }
@@ -123,27 +153,16 @@ impl Xsv {
         })
     }
 
-    /// Takes the header at the start of the input; gives the place behind it, or None when there are only
+    /// Takes the head at the start of the input; gives the place of the first row, or None when there are only
     /// empty lines.
-    fn take_header(&self, text: &[u8], separator: u8) -> Result<Option<usize>> {
-        let mut record = Record::default();
-        let unmarked = |at: usize| match text.get(at..) {
-            Some(rest) if rest.starts_with(BYTE_ORDER_MARK) => at + BYTE_ORDER_MARK.len(),
-            _ => at,
-        };
-        let mut at = unmarked(0);
-        while let Some((next, read)) = self.read(text, at, separator, &mut record) {
-            self.check_line_ends(text, at, next)?;
-            read.map_err(|error| error.at_line(1))?;
-            if record.len() > 1 || record.field(text, 0) != Some(b"") {
-                let names = (0..record.len()).map(|index| record.field(text, index).unwrap_or_default());
-                let columns = hints::columns_of_header(names).map_err(|error| error.shifted(at as u64))?;
-                self.header.get_or_init(|| Header { separator, columns });
-                return Ok(Some(next));
-            }
-            at = unmarked(next);
+    fn take_head(&self, text: &[u8]) -> Result<Option<usize>> {
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Ok(None);
         }
-        Ok(None)
+        if let Some(head) = self.head.get() {
+            return Ok(Some(head.behind));
+        }
+        Ok(Head::read(self, text)?.map(|head| self.head.get_or_init(|| head).behind))
     }
 }
 
@@ -177,7 +196,7 @@ impl Splitter for XsvSplitter {
         };
         let Some(end) = end else { return Ok(None) };
         if self.xsv.hints.is_none() {
-            self.begun = self.begun || self.xsv.take_header(&text[..end], separator)?.is_some();
+            self.begun = self.begun || self.xsv.take_head(&text[..end])?.is_some();
             self.next = u64::from(self.begun);
         } else {
             self.skip(&text[..end], separator);
@@ -237,7 +256,7 @@ impl PartParser for XsvParser {
         let (mut at, mut to_skip) = (0, context.start.saturating_sub(1));
         match &self.xsv.hints {
             Some(hints) if context.start == 0 => to_skip = hints.skip_records,
-            None if context.start == 0 => match self.xsv.take_header(text, self.xsv.separator(text))? {
+            None if context.start == 0 => match self.xsv.take_head(text)? {
                 Some(behind) => at = behind,
                 None => return Ok(()),
             },
@@ -254,7 +273,18 @@ impl PartParser for XsvParser {
         }
         let mut writer = self.writer();
         let mut lines = Lines::default();
-        while let Some((next, read)) = self.xsv.read(text, at, separator, &mut self.record) {
+        let xsv = Arc::clone(&self.xsv);
+        let head = xsv.head.get().filter(|head| head.comment.is_some());
+        loop {
+            if let Some(head) = head {
+                let behind = head.behind_comments(text, at);
+                if head.renames(text, at, behind) {
+                    let message = "the fields change here: pack the lines before and after it apart";
+                    return Err(Error::syntax(at, message).at_line(lines.number(text, at)));
+                }
+                at = behind;
+            }
+            let Some((next, read)) = self.xsv.read(text, at, separator, &mut self.record) else { break };
             if to_skip > 0 && (read.is_ok() || self.xsv.kind == Kind::Tsv) {
                 to_skip -= 1;
             } else if let Err(error) = read.and_then(|()| self.row(&mut writer, text, at, stream)) {
@@ -275,9 +305,9 @@ impl XsvParser {
     /// A writer that knows nothing of parts parsed before, so that the output does not depend on them.
     fn writer(&mut self) -> Writer {
         let base = self.base.get_or_insert_with(|| {
-            let columns = match (&self.xsv.hints, self.xsv.header.get()) {
+            let columns = match (&self.xsv.hints, self.xsv.head.get()) {
                 (Some(hints), _) => hints.columns.clone(),
-                (None, header) => header.map_or(vec![], |header| header.columns.clone()),
+                (None, head) => head.map_or(vec![], |head| head.columns.clone()),
             };
             Writer::new(&self.constants, columns)
         });

@@ -1,0 +1,244 @@
+//! The lines before the first row: what names the columns, and what they have.
+
+use super::hints::{self, Column};
+use super::options::Header;
+use super::record::Record;
+use super::{BYTE_ORDER_MARK, Kind, Xsv, csv};
+use crate::error::Result;
+use crate::ingest::typing::{ColumnType, Evidence, SAMPLE_ROWS, Value, infer};
+use crate::ingest::xsv::convert::Convert;
+use crate::times::Times;
+
+/// What the start of an input without hints says.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    pub separator: u8,
+    pub columns: Vec<Column>,
+    /// What a line that does not count begins with.
+    pub comment: Option<u8>,
+    /// The line that names the fields, which may come again: `#Fields: date time`.
+    pub fields: Option<Box<[u8]>>,
+    /// Where the first row begins, in the text of the part that the head is in.
+    pub behind: usize,
+    /// Whether there is no header although nobody said so.
+    pub is_guessed: bool,
+}
+
+/// The lines of a text before its first record.
+#[derive(Debug, Default)]
+pub(super) struct Front<'a> {
+    /// Where the first record begins.
+    pub at: usize,
+    /// Whether lines before it are comments.
+    has_comments: bool,
+    /// The last of these lines, and where it begins.
+    last: Option<(usize, &'a [u8])>,
+    /// The names of fields in a line `#Fields:` of W3C or `#fields` of Zeek, with that line.
+    fields: Option<(Vec<&'a [u8]>, &'a [u8])>,
+}
+
+impl<'a> Front<'a> {
+    /// Reads on to the first record, over a byte order mark, lines to skip, comments and empty lines.
+    pub(super) fn read(xsv: &Xsv, text: &'a [u8]) -> Self {
+        let mut front = Self { at: unmarked(text, 0), ..Self::default() };
+        for _ in 0..xsv.options.skip {
+            front.at = behind_line(text, front.at);
+        }
+        let comment = xsv.options.comment.unwrap_or(b'#');
+        while let Some(rest) = text.get(front.at..).filter(|rest| !rest.is_empty()) {
+            let end = behind_line(text, front.at);
+            let line = text[front.at..end].trim_ascii_end();
+            if rest[0] == comment {
+                if let Some(names) = field_names(line) {
+                    front.fields = Some((names, line));
+                }
+                front.has_comments = true;
+                front.last = Some((front.at, line));
+            } else if !line.is_empty() {
+                break;
+            }
+            front.at = unmarked(text, end);
+        }
+        front
+    }
+}
+
+/// The names that `#Fields: date time` or `#fields<tab>ts<tab>uid` has.
+fn field_names(line: &[u8]) -> Option<Vec<&[u8]>> {
+    let rest = line.strip_prefix(b"#Fields:").or_else(|| line.strip_prefix(b"#fields\t"))?;
+    let names: Vec<_> = rest.split(u8::is_ascii_whitespace).filter(|name| !name.is_empty()).collect();
+    (!names.is_empty()).then_some(names)
+}
+
+fn unmarked(text: &[u8], at: usize) -> usize {
+    match text.get(at..) {
+        Some(rest) if rest.starts_with(BYTE_ORDER_MARK) => at + BYTE_ORDER_MARK.len(),
+        _ => at,
+    }
+}
+
+/// The place behind the line at `at`.
+pub(super) fn behind_line(text: &[u8], at: usize) -> usize {
+    text.get(at..)
+        .map_or(text.len(), |rest| memchr::memchr(b'\n', rest).map_or(text.len(), |length| at + length + 1))
+}
+
+impl Head {
+    /// Reads the head at the start of the input, and the types of its columns from the rows behind it; None
+    /// when there are only empty lines.
+    pub(super) fn read(xsv: &Xsv, text: &[u8]) -> Result<Option<Self>> {
+        let front = Front::read(xsv, text);
+        let separator = separator(xsv, text, &front);
+        let mut head = match &front.fields {
+            Some((names, line)) => {
+                let columns = hints::columns_of_header(names.iter().copied())?;
+                let mut head = Self::new(separator, columns, front.at);
+                for column in &mut head.columns {
+                    column.missing = vec![b"-".as_slice().into(), b"(empty)".as_slice().into()];
+                }
+                head.fields = Some((*line).into());
+                head
+            }
+            None => match Self::of_record(xsv, text, &front, separator)? {
+                Some(head) => head,
+                None => return Ok(None),
+            },
+        };
+        head.comment = xsv.options.comment.or((front.has_comments && front.fields.is_some()).then_some(b'#'));
+        head.learn(xsv, text)?;
+        Ok(Some(head))
+    }
+
+    fn new(separator: u8, columns: Vec<Column>, behind: usize) -> Self {
+        Self { separator, columns, comment: None, fields: None, behind, is_guessed: false }
+    }
+
+    /// The head of an input whose first record names the columns, or has values already.
+    fn of_record(xsv: &Xsv, text: &[u8], front: &Front, separator: u8) -> Result<Option<Self>> {
+        let mut record = Record::default();
+        let Some((next, read)) = xsv.read(text, front.at, separator, &mut record) else { return Ok(None) };
+        xsv.check_line_ends(text, front.at, next)?;
+        read.map_err(|error| error.at_line(1))?;
+        let count = record.len();
+        if let Some((at, _)) = front.last.filter(|_| xsv.options.comment.is_none() && count > 1) {
+            // A line such as `#,name,size` is the header where it has as many fields as the first row.
+            let mut named = Record::default();
+            if let Some((next, Ok(()))) = xsv.read(text, at, separator, &mut named)
+                && named.len() == count
+            {
+                return Self::named(text, &named, separator, at, next).map(Some);
+            }
+        }
+        let mut fields = (0..count).map(|index| record.field(text, index).unwrap_or_default());
+        let is_row = match xsv.options.header {
+            Header::Yes => false,
+            Header::No => true,
+            Header::Auto => fields.any(|field| is_value(field, xsv.times())),
+        };
+        if !is_row {
+            return Self::named(text, &record, separator, front.at, next).map(Some);
+        }
+        let mut head = Self::new(separator, hints::numbered_columns(count), front.at);
+        head.is_guessed = xsv.options.header == Header::Auto;
+        Ok(Some(head))
+    }
+
+    fn named(text: &[u8], record: &Record, separator: u8, at: usize, next: usize) -> Result<Self> {
+        let names = (0..record.len()).map(|index| record.field(text, index).unwrap_or_default());
+        let columns = hints::columns_of_header(names).map_err(|error| error.shifted(at as u64))?;
+        Ok(Self::new(separator, columns, next))
+    }
+
+    /// Finds out the types of the columns: those that the user says, and those that the first rows have.
+    fn learn(&mut self, xsv: &Xsv, text: &[u8]) -> Result<()> {
+        let mut evidence = vec![Evidence::default(); self.columns.len()];
+        let (mut record, mut at, mut rows) = (Record::default(), self.behind, 0);
+        while rows < SAMPLE_ROWS {
+            at = self.behind_comments(text, at);
+            let Some((next, read)) = xsv.read(text, at, self.separator, &mut record) else { break };
+            at = next;
+            if read.is_err() {
+                continue;
+            }
+            rows += 1;
+            for index in 0..record.len().min(hints::MAX_COLUMNS) {
+                if index >= self.columns.len() {
+                    self.columns.push(hints::extra_column(&self.columns));
+                    evidence.push(Evidence::default());
+                }
+                let value = record.field(text, index).unwrap_or_default();
+                if !value.is_empty() && !self.columns[index].missing.iter().any(|missing| **missing == *value)
+                {
+                    evidence[index].see_as(value, infer(value, xsv.times()));
+                }
+            }
+        }
+        for (column, evidence) in self.columns.iter_mut().zip(&evidence) {
+            column.convert = Convert::Column(evidence.decide());
+        }
+        for (name, kind) in &xsv.options.columns {
+            let column = self.columns.iter_mut().find(|column| column.path.first() == Some(name));
+            let Some(column) = column else {
+                let name = String::from_utf8_lossy(name);
+                return Err(crate::Error::argument(format!("columns: there is no column {name:?}")));
+            };
+            column.convert = Convert::Column(ColumnType::said(*kind));
+        }
+        Ok(())
+    }
+
+    /// The place of the next record, behind lines that do not count.
+    #[inline]
+    pub(super) fn behind_comments(&self, text: &[u8], mut at: usize) -> usize {
+        let Some(comment) = self.comment else { return at };
+        loop {
+            match text.get(at..) {
+                Some([b'\n', ..]) => at += 1,
+                Some([b'\r', b'\n', ..]) => at += 2,
+                Some([first, ..]) if *first == comment => at = behind_line(text, at),
+                _ => return at,
+            }
+        }
+    }
+
+    /// Whether a comment from `at` to `end` names other fields than the head.
+    pub(super) fn renames(&self, text: &[u8], at: usize, end: usize) -> bool {
+        let Some(fields) = &self.fields else { return false };
+        text[at..end].split(|&byte| byte == b'\n').any(|line| {
+            let line = line.trim_ascii_end();
+            field_names(line).is_some() && *line != **fields
+        })
+    }
+}
+
+/// Whether a field of the first record is a value, and no name: a number, a time or a date.
+fn is_value(field: &[u8], times: &Times) -> bool {
+    let is_date = || {
+        let digits = |range: std::ops::Range<usize>| field[range].iter().all(u8::is_ascii_digit);
+        field.len() == 10
+            && digits(0..4)
+            && field[4] == b'-'
+            && digits(5..7)
+            && field[7] == b'-'
+            && digits(8..10)
+    };
+    matches!(infer(field, times), Value::Number(_) | Value::Time(_)) || is_date()
+}
+
+/// What is between the fields of an input.
+fn separator(xsv: &Xsv, text: &[u8], front: &Front) -> u8 {
+    let row = &text[front.at.min(text.len())..];
+    if let Some(separator) = xsv.options.separator {
+        return separator;
+    }
+    if front.fields.is_some() {
+        let line = &row[..behind_line(row, 0)];
+        return if memchr::memchr(b'\t', line).is_some() { b'\t' } else { b' ' };
+    }
+    if xsv.kind == Kind::Tsv { b'\t' } else { csv::likely_separator(row) }
+}
+
+/// What is between the fields of an input whose head was not read yet.
+pub(super) fn separator_of(xsv: &Xsv, text: &[u8]) -> u8 {
+    separator(xsv, text, &Front::read(xsv, text))
+}

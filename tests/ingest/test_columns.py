@@ -1,0 +1,166 @@
+"""Values of CSV, TSV and logs have the type of their column: a guess destroys nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sdb
+from sdb.errors import InputError, SdbError, SdbWarning
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def rows_of(data: bytes, format: str, folder: Path, **options: Any) -> list[Any]:  # noqa: A002
+    target = folder / "columns.zion"
+    sdb.pack([io.BytesIO(data)], target, format=format, overwrite=True, **options)
+    with sdb.open(target) as pack:
+        return list(pack.rows())
+
+
+def column(*texts: str, folder: Path) -> list[Any]:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([["n", "x"], *([text, "."] for text in texts)])
+    return [row.get("n") for row in rows_of(out.getvalue().encode(), "csv", folder)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (("1", "2.5", "-3"), [1, 2.5, -3]),
+        (("1.50", "2.25"), [1.5, 2.25]),
+        (("203615", "008015"), ["203615", "008015"]),
+        (("a1b2c3d", "12345e7", "1234567", "5e3"), ["a1b2c3d", "12345e7", "1234567", "5e3"]),
+        (("1.9.2", "1.10", "1.1"), ["1.9.2", "1.10", "1.1"]),
+        (("1.9", "1.10", "1.1"), ["1.9", "1.10", "1.1"]),
+        (("12345e7",), ["12345e7"]),
+        (("true", "FALSE"), [True, False]),
+        (("true", "7"), ["true", "7"]),
+        (("18446744073709551616", "1"), ["18446744073709551616", "1"]),
+        (("1", "", "3"), [1, None, 3]),
+    ],
+)
+def test_a_column_has_a_type_only_if_all_values_have_it(
+    tmp_path: Path, texts: tuple[str, ...], expected: list[Any]
+) -> None:
+    assert column(*texts, folder=tmp_path) == expected
+
+
+WORDS = st.one_of(
+    st.from_regex(r"-?[0-9]{1,4}(\.[0-9]{1,3})?(e-?[0-9]{1,2})?", fullmatch=True),
+    st.sampled_from(["true", "false", "007", "NaN", "2024-03-04 05:06:07", "2024-03-04", "null"]),
+    st.text("abe10.-+: ", min_size=1, max_size=6).filter(lambda text: text.strip() == text),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(WORDS, min_size=1, max_size=8))
+def test_no_two_texts_become_one_value_unless_all_are_numbers_or_times(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    values = column(*texts, folder=tmp_path_factory.mktemp("columns"))
+    if any(isinstance(value, str) for value in values):
+        assert values == texts
+    elif all(isinstance(value, bool) for value in values):
+        assert [text.lower() == "true" for text in texts] == values
+    elif all(isinstance(value, int | float) for value in values):
+        assert [float(text) for text in texts] == [float(value) for value in values]
+
+
+def test_types_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
+    lines = [f"{number},{number if number < 30_000 else 'x'}" for number in range(40_000)]
+    data = ("a,b\n" + "\n".join(lines) + "\n").encode()
+    with pytest.warns(SdbWarning, match=r"10,000 values of b are no number"):
+        alone = rows_of(data, "csv", tmp_path, threads=1)
+    with pytest.warns(SdbWarning):
+        two = rows_of(data, "csv", tmp_path, threads=2)
+    assert alone == two
+    assert (two[29_999]["b"], two[30_000]["b"]) == (29_999, "x")
+
+
+def test_a_column_that_is_nearly_of_one_type_is_told(tmp_path: Path) -> None:
+    data = b"n\n" + b"7\n" * 99 + b"n/a\n"
+    with pytest.warns(SdbWarning, match="n is text, since only 99 of the first 100 values"):
+        assert rows_of(data, "csv", tmp_path)[0] == {"n": "7"}
+    with pytest.warns(SdbWarning, match="1 values of n are no number, and stay texts"):
+        rows = rows_of(data, "csv:columns=n:number", tmp_path)
+    assert (rows[0], rows[99]) == ({"n": 7}, {"n": "n/a"})
+
+
+def test_types_of_columns_can_be_said(tmp_path: Path) -> None:
+    rows = rows_of(b"id,n\n1,2\n", "csv:columns=id:text,n:int", tmp_path)
+    assert rows == [{"id": "1", "n": 2}]
+    with pytest.raises(SdbError, match='there is no column "x"'):
+        rows_of(b"id,n\n1,2\n", "csv:columns=x:text", tmp_path)
+    with pytest.raises(SdbError, match='"date" is no type'):
+        rows_of(b"id,n\n1,2\n", "csv:columns=id:date", tmp_path)
+
+
+def test_a_first_row_with_values_is_no_header(tmp_path: Path) -> None:
+    data = b"1,alice,2024-01-01\n2,bob,2024-01-02\n"
+    with pytest.warns(SdbWarning, match="the first row has values and no names"):
+        rows = rows_of(data, "csv", tmp_path)
+    assert rows == [
+        {"c0": 1, "c1": "alice", "c2": "2024-01-01"},
+        {"c0": 2, "c1": "bob", "c2": "2024-01-02"},
+    ]
+    assert len(rows_of(data, "csv:header=no", tmp_path)) == 2
+    assert rows_of(data, "csv:header=yes", tmp_path) == [
+        {"1": 2, "alice": "bob", "2024-01-01": "2024-01-02"}
+    ]
+
+
+def test_comments_and_lines_before_the_header_do_not_count(tmp_path: Path) -> None:
+    rows = [{"id": 1, "name": "a"}]
+    assert rows_of(b"# comment\n# another\nid,name\n1,a\n", "csv", tmp_path) == rows
+    assert rows_of(b"report of May\n\nid,name\n1,a\n", "csv:skip=1", tmp_path) == rows
+    assert rows_of(b"report of May\nid,name\n1,a\n", "csv:header=2", tmp_path) == rows
+    data = b"id,name\n% half\n1,a\n% end\n"
+    assert rows_of(data, "csv:comment=%", tmp_path) == rows
+    # A name may begin with the sign of comments.
+    assert rows_of(b"#,name\n1,a\n", "csv", tmp_path) == [{"#": 1, "name": "a"}]
+
+
+def test_fields_of_w3c_and_zeek_name_the_columns(tmp_path: Path) -> None:
+    data = (
+        b"#Version: 1.0\n#Fields: date time cs-uri-stem sc-status\n"
+        b"2024-03-04\t05:06:07\t/a\t200\n#Remark\n2024-03-04\t05:06:08\t-\t404\n"
+    )
+    assert rows_of(data, "tsv", tmp_path) == [
+        {"date": "2024-03-04", "time": "05:06:07", "cs-uri-stem": "/a", "sc-status": 200},
+        {"date": "2024-03-04", "time": "05:06:08", "sc-status": 404},
+    ]
+    assert rows_of(data.replace(b"\t", b" "), "tsv", tmp_path) == rows_of(data, "csv", tmp_path)
+    zeek = b"#separator \\x09\n#fields\tts\tuid\torig.p\n1.5\tCx\t80\n2.5\t-\t(empty)\n#close\n"
+    assert rows_of(zeek, "tsv", tmp_path) == [{"ts": 1.5, "uid": "Cx", "orig.p": 80}, {"ts": 2.5}]
+    with pytest.raises(InputError, match="the fields change here"):
+        rows_of(data + b"#Fields: time date\n05:06:09\t2024-03-04\n", "tsv", tmp_path)
+
+
+def test_logs_have_types_by_field(tmp_path: Path) -> None:
+    data = b"commit=12345e7 n=5\ncommit=1234567 n=6 ok=true\n"
+    assert rows_of(data, "logfmt", tmp_path) == [
+        {"commit": "12345e7", "n": 5},
+        {"commit": "1234567", "n": 6, "ok": True},
+    ]
+    assert rows_of(b"a 1\nb 02\n", r"regex:(?P<k>\w) (?P<v>\d+)", tmp_path) == [
+        {"k": "a", "v": "1"},
+        {"k": "b", "v": "02"},
+    ]
+
+
+def test_unknown_options_are_refused(tmp_path: Path) -> None:
+    for format, message in [  # noqa: A001
+        ("csv:heder=no", "there is no option"),
+        ("csv:header=maybe", "yes, no, auto"),
+        ("csv:comment=##", "one ASCII character"),
+        ("json:x=1", "takes no options"),
+    ]:
+        with pytest.raises(SdbError, match=message):
+            rows_of(b"a,b\n1,2\n", format, tmp_path)
