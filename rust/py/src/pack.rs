@@ -35,6 +35,9 @@ const PART_BYTES: usize = 16 << 20;
 /// What a thread reads of a file at once: it stays in the second-level cache.
 const READ_BYTES: usize = 256 << 10;
 
+/// Input, column, type, number of values that departed from it, and how many of the sample had it.
+type ColumnNote<'a> = (&'a str, String, &'static str, u64, Option<(u64, u64)>);
+
 /// Packs inputs into frames on threads of its own.
 #[pyclass(module = "sdb._core")]
 pub struct Packer {
@@ -193,7 +196,7 @@ impl Packer {
     /// departed from the type stay texts; `sample` is how many of its values had the type, and of how many, where
     /// all stay texts.
     #[getter]
-    fn column_notes(&self) -> Vec<(&str, String, &'static str, u64, Option<(u64, u64)>)> {
+    fn column_notes(&self) -> Vec<ColumnNote<'_>> {
         let mut notes = vec![];
         for (input, columns) in &self.columns {
             for note in columns.notes() {
