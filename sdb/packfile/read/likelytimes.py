@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.store.base import Location
 
-_MOST_ROWS = 200
+_MOST_ROWS = 30
 _MOST_DEPTH = 3
 _MOST_LINES = 3
 _FIRST = 946_684_800  # 2000: numbers of less seconds are likely something else
