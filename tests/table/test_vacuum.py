@@ -205,7 +205,7 @@ def test_a_database_comes_with_its_first_table_and_is_vacuumed_table_by_table(
     assert not made.is_new
     with pytest.raises(errors.NotFoundError, match="there is no table in e"):
         db.execute("VACUUM DATABASE e")
-    inputs = definition_of(["in/*.json"], is_remote=False)
+    inputs = definition_of(["in/*.json"])
     create_table(db.root, "d", "u", replace(inputs, versions=VersionPolicy(keep_last=2)))
     db.append("d.u", [{"n": 1}])
     db.execute("CREATE TABLE d.gone; DROP TABLE d.gone")
