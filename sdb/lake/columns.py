@@ -115,7 +115,7 @@ def reshaped(array: pa.Array, kind: LakeType, where: str) -> pa.Array:
     """
     import pyarrow as pa
 
-    if isinstance(array, pa.ExtensionArray):
+    if isinstance(array, pa.ExtensionArray) and not isinstance(array, pa.UuidArray):
         array = array.storage
     if not kind.is_renamed:
         return array

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sdb
-from sdb.errors import InputError
+from sdb.errors import InputError, SdbWarning
 from sdb.records import replace
 from sdb.store import parquetpages
 from sdb.store.pageheaders import CutOffError, page_header
@@ -110,3 +110,22 @@ def test_dictionaries_and_nested_texts_come_back(tmp_path: Path) -> None:
     sdb.pack(tmp_path / "x.parquet", tmp_path / "x.zion")
     with sdb.sql(f"SELECT * FROM '{tmp_path}/x.zion'") as result:
         assert [dict(row) for row in result] == rows
+
+
+def test_what_no_number_or_timestamp_holds_is_text_and_told(tmp_path: Path) -> None:
+    times = pa.array([0, 2**62], pa.timestamp("us", "UTC"))
+    digits = pa.array(["1.5", "12345678901234567.89"]).cast(pa.decimal128(38, 4))
+    pq.write_table(pa.table({"t": times, "d": digits}), tmp_path / "x.parquet")
+    with pytest.warns(SdbWarning) as heard:
+        sdb.pack(tmp_path / "x.parquet", tmp_path / "x.zion")
+    assert sorted(str(warning.message) for warning in heard) == [
+        "column d: decimals with more digits than a number holds are kept as text",
+        "column t: times outside the years 0 to 16383 are kept as text",
+    ]
+    with sdb.sql(f"SELECT d, t FROM '{tmp_path}/x.zion' WHERE d IS NOT NULL") as result:
+        first, second = map(dict, result)
+    assert first["d"] == 1.5
+    assert second == {"d": "12345678901234567.89", "t": "+148108-07-06T14:00:27.387904Z"}
+    exact = "SUM(d::DECIMAL(20, 2)) - 12345678901234567::DECIMAL(20, 2)"
+    with sdb.sql(f"SELECT {exact} AS rest FROM '{tmp_path}/x.zion'") as result:
+        assert list(result) == [{"rest": 2.39}]

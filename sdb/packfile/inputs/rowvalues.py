@@ -6,8 +6,7 @@ Python                      row
 datetime                    timestamp; one without a zone is taken for UTC
 date                        timestamp of its midnight in UTC
 time, timedelta             text ``01:02:03``; seconds
-Decimal                     integer where it is whole and fits 64 bits, else the
-                            nearest double
+Decimal                     number; its text where no number shows its digits
 UUID, paths, addresses      their text
 enumerations                their value
 dataclasses, mappings       structs
@@ -26,8 +25,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from decimal import Decimal
     from typing import Any
 
+DECIMALS = "decimals with more digits than a number holds are kept as text"
 _MOST_DEPTH = 100
 _BUILTINS = (str, int, float, bool, bytes, Timestamp)
 _AS_TEXT = {
@@ -217,7 +218,23 @@ def warn_of_zone(field: str) -> None:
     notes.warn(f"times of {field} have no time zone: they are taken for UTC")
 
 
-def _of_text_or_number(value: Any, _path: tuple[str, ...]) -> Any:  # noqa: ANN401
+def _of_decimal(value: Decimal, path: tuple[str, ...]) -> int | float | str:
+    """Return the number that shows the digits of a decimal, or their text if none does."""
+    from decimal import Decimal
+
+    if not value.is_finite():
+        return float(value)
+    if value == value.to_integral_value() and -(1 << 63) <= value < 1 << 64:
+        return int(value)
+    nearest = float(value)
+    if Decimal(repr(nearest)) == value:
+        return nearest
+    notes.warn(f"column {'.'.join(path)}: {DECIMALS}")
+    plain = format(value, "f")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def _of_text_or_number(value: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401
     """Return decimals as numbers, and what is known by its text as this; others as they are."""
     from decimal import Decimal
     from enum import Enum
@@ -226,8 +243,7 @@ def _of_text_or_number(value: Any, _path: tuple[str, ...]) -> Any:  # noqa: ANN4
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Decimal):
-        is_whole = value.is_finite() and value == value.to_integral_value()
-        return int(value) if is_whole and -(1 << 63) <= value < 1 << 64 else float(value)
+        return _of_decimal(value, path)
     if isinstance(value, PathLike):
         return fspath(value)
     if isinstance(value, bytearray | memoryview):

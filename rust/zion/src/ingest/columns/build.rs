@@ -1,6 +1,7 @@
 //! Arrays of any type in the forms of [`Data`].
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -12,14 +13,15 @@ use arrow_array::types::{
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, GenericBinaryArray, GenericByteArray, GenericListArray, GenericListViewArray,
-    OffsetSizeTrait, StructArray,
+    Array, ArrayRef, FixedSizeBinaryArray, GenericBinaryArray, GenericByteArray, GenericListArray,
+    GenericListViewArray, OffsetSizeTrait, StructArray,
 };
 use arrow_buffer::NullBuffer;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, FieldRef, TimeUnit};
 
 use super::forms::{Bytes, Column, DAY, Data, Field, Variants};
 use super::refused::{Refused, Result};
+use super::writer::Changed;
 use crate::limits::MAX_TREE_DEPTH;
 
 /// The fields of structs, which are `depth` levels deep.
@@ -31,13 +33,14 @@ pub(super) fn fields(rows: &StructArray, depth: usize) -> Result<Vec<Field>> {
         if count > 1 {
             return Err(Refused::new(format!("{count} fields are called {name:?}")));
         }
-        let column = column(array, depth).map_err(|refused| refused.within(&name))?;
-        fields.push(Field { name, symbol: None, column });
+        let column = column(array, field, depth).map_err(|refused| refused.within(&name))?;
+        fields.push(Field { name, symbol: None, changed: Changed::default(), column });
     }
     Ok(fields)
 }
 
-fn column(array: &ArrayRef, depth: usize) -> Result<Column> {
+/// * `field`: What its type is called in what has it.
+fn column(array: &ArrayRef, field: &FieldRef, depth: usize) -> Result<Column> {
     if depth > MAX_TREE_DEPTH {
         return Err(Refused::new(format!("values nested deeper than {MAX_TREE_DEPTH} levels")));
     }
@@ -47,10 +50,16 @@ fn column(array: &ArrayRef, depth: usize) -> Result<Column> {
     }
     let nulls = array.logical_nulls();
     let data = match scalars(array) {
+        Some(Ok(Data::Blob(Bytes::Fixed(values)))) if is_uuid(field, &values) => Data::Uuid(values),
         Some(data) => data?,
-        None => nested(array, nulls.as_ref(), depth + 1)?,
+        None => nested(array, field, nulls.as_ref(), depth + 1)?,
     };
     Ok(Column { nulls, data })
+}
+
+fn is_uuid(field: &FieldRef, values: &FixedSizeBinaryArray) -> bool {
+    let extension = field.metadata().get("ARROW:extension:name");
+    extension.is_some_and(|name| name == "arrow.uuid") && values.value_length() == 16
 }
 
 /// Values without others in them; none when there are.
@@ -96,51 +105,53 @@ fn times(array: &ArrayRef) -> Option<Data> {
         DataType::Date64 => Data::Time(scaled::<Date64Type>(array, 1000, 1)),
         DataType::Timestamp(Second, _) => Data::Time(scaled::<TimestampSecondType>(array, 1_000_000, 1)),
         DataType::Timestamp(Millisecond, _) => Data::Time(scaled::<TimestampMillisecondType>(array, 1000, 1)),
-        DataType::Timestamp(Microsecond, _) => Data::Time(widened::<TimestampMicrosecondType, _>(array)),
+        DataType::Timestamp(Microsecond, _) => Data::Time(scaled::<TimestampMicrosecondType>(array, 1, 1)),
         DataType::Timestamp(Nanosecond, _) => Data::Time(scaled::<TimestampNanosecondType>(array, 1, 1000)),
         DataType::Time32(Second) => Data::Clock(scaled::<Time32SecondType>(array, 1_000_000, 1)),
         DataType::Time32(Millisecond) => Data::Clock(scaled::<Time32MillisecondType>(array, 1000, 1)),
-        DataType::Time64(Microsecond) => Data::Clock(widened::<Time64MicrosecondType, _>(array)),
+        DataType::Time64(Microsecond) => Data::Clock(scaled::<Time64MicrosecondType>(array, 1, 1)),
         DataType::Time64(Nanosecond) => Data::Clock(scaled::<Time64NanosecondType>(array, 1, 1000)),
-        DataType::Duration(Second) => Data::Decimal(widened::<DurationSecondType, _>(array), 0),
-        DataType::Duration(Millisecond) => Data::Decimal(widened::<DurationMillisecondType, _>(array), 3),
-        DataType::Duration(Microsecond) => Data::Decimal(widened::<DurationMicrosecondType, _>(array), 6),
+        DataType::Duration(Second) => Data::Seconds(widened::<DurationSecondType, _>(array), 0),
+        DataType::Duration(Millisecond) => Data::Seconds(widened::<DurationMillisecondType, _>(array), 3),
+        DataType::Duration(Microsecond) => Data::Seconds(widened::<DurationMicrosecondType, _>(array), 6),
         DataType::Duration(Nanosecond) => {
             let values = array.as_primitive::<DurationNanosecondType>().values();
-            Data::Decimal(values.iter().map(|ns| i128::from(ns / 1000)).collect(), 6)
+            Data::Seconds(values.iter().map(|ns| i128::from(ns / 1000)).collect(), 6)
         }
         _ => return None,
     })
 }
 
 /// Values with others in them.
-fn nested(array: &ArrayRef, nulls: Option<&NullBuffer>, depth: usize) -> Result<Data> {
-    let list = |ranges: Vec<Range<usize>>, values: &ArrayRef| {
+fn nested(array: &ArrayRef, field: &FieldRef, nulls: Option<&NullBuffer>, depth: usize) -> Result<Data> {
+    let list = |ranges: Vec<Range<usize>>, values: &ArrayRef, item: &FieldRef| {
         let (ranges, values) = used(ranges, nulls, values.len())
             .map(|(ranges, range)| (ranges, values.slice(range.start, range.len())))?;
-        Ok(Data::List(ranges, Box::new(column(&values, depth)?)))
+        Ok(Data::List(ranges, Box::new(column(&values, item, depth)?)))
     };
     match array.data_type() {
         DataType::Struct(_) => Ok(Data::Struct(fields(array.as_struct(), depth)?)),
-        DataType::List(_) => list(ranges(array.as_list::<i32>()), array.as_list::<i32>().values()),
-        DataType::LargeList(_) => list(ranges(array.as_list::<i64>()), array.as_list::<i64>().values()),
-        DataType::ListView(_) => {
-            list(views(array.as_list_view::<i32>()), array.as_list_view::<i32>().values())
+        DataType::List(item) => list(ranges(array.as_list::<i32>()), array.as_list::<i32>().values(), item),
+        DataType::LargeList(item) => {
+            list(ranges(array.as_list::<i64>()), array.as_list::<i64>().values(), item)
         }
-        DataType::LargeListView(_) => {
-            list(views(array.as_list_view::<i64>()), array.as_list_view::<i64>().values())
+        DataType::ListView(item) => {
+            list(views(array.as_list_view::<i32>()), array.as_list_view::<i32>().values(), item)
         }
-        DataType::FixedSizeList(_, size) => {
+        DataType::LargeListView(item) => {
+            list(views(array.as_list_view::<i64>()), array.as_list_view::<i64>().values(), item)
+        }
+        DataType::FixedSizeList(item, size) => {
             let size = usize::try_from(*size).unwrap_or(0);
             let ranges = (0..array.len()).map(|row| row * size..(row + 1) * size).collect();
-            list(ranges, array.as_fixed_size_list().values())
+            list(ranges, array.as_fixed_size_list().values(), item)
         }
         DataType::Map(..) => map(array, nulls, depth),
-        DataType::Dictionary(..) => dictionary(array, depth),
-        DataType::RunEndEncoded(ends, _) => match ends.data_type() {
-            DataType::Int16 => runs::<Int16Type>(array, depth),
-            DataType::Int32 => runs::<Int32Type>(array, depth),
-            _ => runs::<Int64Type>(array, depth),
+        DataType::Dictionary(..) => dictionary(array, field, depth),
+        DataType::RunEndEncoded(ends, item) => match ends.data_type() {
+            DataType::Int16 => runs::<Int16Type>(array, item, depth),
+            DataType::Int32 => runs::<Int32Type>(array, item, depth),
+            _ => runs::<Int64Type>(array, item, depth),
         },
         other => Err(Refused::new(format!("values of the type {other}, which have no place in a row"))),
     }
@@ -153,23 +164,24 @@ fn map(array: &ArrayRef, nulls: Option<&NullBuffer>, depth: usize) -> Result<Dat
     if map.keys().data_type().is_nested() {
         return Err(Refused::new(format!("a map with keys of the type {}", map.keys().data_type())));
     }
-    let keys = column(&map.keys().slice(range.start, range.len()), depth)?;
-    let values = column(&map.values().slice(range.start, range.len()), depth)?;
+    let (key, value) = map.entries_fields();
+    let keys = column(&map.keys().slice(range.start, range.len()), &Arc::new(key.clone()), depth)?;
+    let values = column(&map.values().slice(range.start, range.len()), &Arc::new(value.clone()), depth)?;
     Ok(Data::Map(ranges, Box::new((keys, values))))
 }
 
-fn dictionary(array: &ArrayRef, depth: usize) -> Result<Data> {
+fn dictionary(array: &ArrayRef, field: &FieldRef, depth: usize) -> Result<Data> {
     let dictionary = array.as_any_dictionary();
     if dictionary.values().is_empty() {
         return Ok(Data::Null);
     }
-    Ok(Data::Lookup(dictionary.normalized_keys(), Box::new(column(dictionary.values(), depth)?)))
+    Ok(Data::Lookup(dictionary.normalized_keys(), Box::new(column(dictionary.values(), field, depth)?)))
 }
 
-fn runs<R: RunEndIndexType>(array: &ArrayRef, depth: usize) -> Result<Data> {
+fn runs<R: RunEndIndexType>(array: &ArrayRef, item: &FieldRef, depth: usize) -> Result<Data> {
     let runs = array.as_run::<R>();
     let places = (0..runs.len()).map(|row| runs.run_ends().get_physical_index(row)).collect();
-    Ok(Data::Lookup(places, Box::new(column(runs.values(), depth)?)))
+    Ok(Data::Lookup(places, Box::new(column(runs.values(), item, depth)?)))
 }
 
 fn widened<T: ArrowPrimitiveType, U: From<T::Native>>(array: &ArrayRef) -> Vec<U> {
@@ -177,11 +189,14 @@ fn widened<T: ArrowPrimitiveType, U: From<T::Native>>(array: &ArrayRef) -> Vec<U
 }
 
 /// Values in another unit, those that are finer cut.
-fn scaled<T: ArrowPrimitiveType>(array: &ArrayRef, up: i64, down: i64) -> Vec<i64>
+fn scaled<T: ArrowPrimitiveType>(array: &ArrayRef, up: i64, down: i64) -> Vec<i128>
 where
     i64: From<T::Native>,
 {
-    let scale = |&value: &T::Native| i64::from(value).saturating_mul(up).div_euclid(down);
+    let scale = |&value: &T::Native| {
+        let value = i64::from(value);
+        if down == 1 { i128::from(value) * i128::from(up) } else { i128::from(value.div_euclid(down)) }
+    };
     array.as_primitive::<T>().values().iter().map(scale).collect()
 }
 

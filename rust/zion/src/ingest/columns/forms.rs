@@ -5,6 +5,7 @@ use std::ops::Range;
 use arrow_array::{BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer, i256};
 
+use super::writer::Changed;
 use crate::ion::timestamp;
 
 pub(super) const DAY: i64 = 86_400 * timestamp::SECOND;
@@ -22,15 +23,18 @@ pub(super) enum Data {
     Int(Vec<i64>),
     UInt(Vec<u64>),
     Float(Vec<f64>),
-    /// Microseconds since 1970; those beyond 64 bits are the most that these hold.
-    Time(Vec<i64>),
+    /// Microseconds since 1970.
+    Time(Vec<i128>),
     /// Microseconds since midnight.
-    Clock(Vec<i64>),
+    Clock(Vec<i128>),
     /// Integers, and how many of their digits are behind the point.
     Decimal(Vec<i128>, i8),
+    /// The same of seconds, which are numbers however many digits they have.
+    Seconds(Vec<i128>, i8),
     LongDecimal(Vec<i256>, i8),
     Text(Bytes),
     Blob(Bytes),
+    Uuid(FixedSizeBinaryArray),
     List(Vec<Range<usize>>, Box<Column>),
     Struct(Vec<Field>),
     /// Ranges of entries; the keys and the values of these.
@@ -65,6 +69,8 @@ pub(super) struct Field {
     pub(super) name: String,
     /// Its number, from the first time that it is written.
     pub(super) symbol: Option<u32>,
+    /// What was changed in it.
+    pub(super) changed: Changed,
     pub(super) column: Column,
 }
 

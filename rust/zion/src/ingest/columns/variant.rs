@@ -4,7 +4,7 @@
 
 use super::forms::{DAY, Variants};
 use super::refused::{Refused, Result};
-use super::writer::{Writer, put_blob, put_text, put_time};
+use super::writer::{Writer, put_blob, put_text};
 use crate::ingest::json::number::Number;
 use crate::ion::fields::Keep;
 use crate::ion::{FALSE, NULL, TRUE, kind, nest, put_float};
@@ -189,10 +189,10 @@ impl Writer {
             6 => integer(i64::from_le_bytes(scene.array(rest)?)),
             7 => put_float(out, f64::from_le_bytes(scene.array(rest)?)),
             8..=10 => return self.put_variant_decimal(scene, info, rest, out),
-            11 => return put_time(i64::from(i32::from_le_bytes(scene.array(rest)?)) * DAY, out),
-            12 | 13 => return put_time(i64::from_le_bytes(scene.array(rest)?), out),
+            11 => self.put_time(i128::from(i32::from_le_bytes(scene.array(rest)?)) * i128::from(DAY), out),
+            12 | 13 => self.put_time(i128::from(i64::from_le_bytes(scene.array(rest)?)), out),
             14 => put_float(out, f64::from(f32::from_le_bytes(scene.array(rest)?))),
-            15 => put_blob(scene.sized(rest).ok_or_else(malformed)?, out),
+            15 => return put_blob(scene.sized(rest).ok_or_else(malformed)?, out),
             16 => return put_text(scene.sized(rest).ok_or_else(malformed)?, out),
             _ => return Err(Refused::new(format!("a variant of the type {info}, which is not known"))),
         }
@@ -242,6 +242,7 @@ mod tests {
         let variant: ArrayRef = Arc::new(StructArray::new(parts.into_iter().collect(), columns, None));
         let field = Field::new("v", variant.data_type().clone(), false);
         dumps(&StructArray::new([field].into_iter().collect(), vec![variant], None), false)
+            .map(|dumped| dumped.data)
     }
 
     #[test]

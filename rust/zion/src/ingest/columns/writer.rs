@@ -7,6 +7,7 @@ use super::forms::{Column, DAY, Data, Field};
 use super::refused::{Refused, Result};
 use crate::ingest::json::number::{self, Number};
 use crate::ion::fields::{Fields, Keep};
+use crate::ion::timestamp::Civil;
 use crate::ion::{
     FALSE, NULL, SymbolTable, TRUE, header, kind, nest, put_float, put_header, put_string, timestamp, varuint,
 };
@@ -15,10 +16,34 @@ use crate::json::sink::Sink;
 
 /// The first instant of the year 0, and the last one of the year 16383: what a row can hold.
 pub(super) const INSTANTS: (i64, i64) = (-62_167_219_200_000_000, 454_860_287_999_999_999);
+/// 400 years, in which the calendar comes again.
+const ERA: i128 = 146_097 * DAY as i128;
+/// So many digits of a decimal the nearest double shows again.
+const EXACT_DIGITS: usize = 15;
+/// The largest chunk, in which a row has to fit.
+pub(super) const ROW_BYTES: usize = 64 << 20;
+/// What is written of rows before somebody takes it.
+pub(super) const PART_BYTES: usize = 8 << 20;
+
+/// What became text, since no row holds it otherwise.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Changed {
+    pub(super) decimals: bool,
+    pub(super) times: bool,
+}
+
+impl Changed {
+    fn join(&mut self, other: Self) {
+        self.decimals |= other.decimals;
+        self.times |= other.times;
+    }
+}
+
 /// Writes values.
 #[derive(Default)]
 pub(super) struct Writer {
     pub(super) keep_nulls: bool,
+    pub(super) changed: Changed,
     pub(super) table: SymbolTable,
     pub(super) fields: Fields,
     /// The name of a map's entry.
@@ -36,13 +61,18 @@ impl Writer {
     pub(super) fn put_struct(&mut self, fields: &mut [Field], row: usize, out: &mut Vec<u8>) -> Result<()> {
         let start = nest::open(out);
         let begin = self.fields.begin();
-        for Field { name, symbol, column } in fields {
+        for Field { name, symbol, column, changed } in fields {
             if !self.keep_nulls && column.is_null(row) {
                 continue;
             }
             let symbol = *symbol.get_or_insert_with(|| self.table.intern(name.as_bytes()));
             self.put_label(symbol, out);
-            self.put(column, row, out).map_err(|refused| refused.within(name))?;
+            let before = std::mem::take(&mut self.changed);
+            self.put(column, row, out)
+                .and_then(|()| check_row(out))
+                .map_err(|refused| refused.within(name))?;
+            changed.join(self.changed);
+            self.changed.join(before);
         }
         self.fields.sort(out, start + 1, begin, Keep::Last);
         nest::close(out, start, kind::STRUCT);
@@ -66,16 +96,22 @@ impl Writer {
             Data::Int(values) => Number::Int(values[row]).put(out),
             Data::UInt(values) => Number::UInt(values[row]).put(out),
             Data::Float(values) => put_float(out, values[row]),
-            Data::Time(values) => put_time(values[row], out)?,
+            Data::Time(values) => self.put_time(values[row], out),
             Data::Clock(values) => self.put_clock(values[row], out)?,
             Data::Decimal(values, scale) => self.put_decimal(values[row], *scale, out)?,
+            Data::Seconds(values, scale) => {
+                self.scale_down(values[row], *scale);
+                number::put(out, self.text.as_bytes())?;
+            }
             Data::LongDecimal(values, scale) => self.put_decimal(values[row], *scale, out)?,
             Data::Text(values) => put_text(values.at(row), out)?,
-            Data::Blob(values) => put_blob(values.at(row), out),
+            Data::Blob(values) => put_blob(values.at(row), out)?,
+            Data::Uuid(values) => self.put_uuid(values.value(row), out),
             Data::List(ranges, items) => {
                 let start = nest::open(out);
                 for item in ranges[row].clone() {
                     self.put(items, item, out)?;
+                    check_row(out)?;
                 }
                 nest::close(out, start, kind::LIST);
             }
@@ -103,6 +139,7 @@ impl Writer {
                 let symbol = self.table.intern(&self.key);
                 self.put_label(symbol, out);
                 self.put(values, entry, out)?;
+                check_row(out)?;
             } else if let Some(symbol) = self.table.id(&self.key) {
                 // A field without content, which takes the place of one before it.
                 self.fields.add(symbol, out.len());
@@ -133,13 +170,51 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends `value / 10^scale`: exactly if 64 bits hold it, else the nearest double.
+    /// Appends `value / 10^scale`: as a number if one shows just these digits, else as their text.
     pub(super) fn put_decimal(
         &mut self,
         value: impl fmt::Display,
         scale: i8,
         out: &mut Vec<u8>,
     ) -> Result<()> {
+        self.scale_down(value, scale);
+        let (number, _, is_whole) = number::parse(self.text.as_bytes())?;
+        let shown = match number {
+            Number::Int(_) | Number::UInt(_) if is_whole => None,
+            _ if self.digits().len() <= EXACT_DIGITS => None,
+            Number::Int(value) => Some(value.to_string()),
+            Number::UInt(value) => Some(value.to_string()),
+            Number::Float(value) => Some(value.to_string()),
+        };
+        if let Some(shown) = shown {
+            let plain = self.plain(usize::from(scale.unsigned_abs()));
+            if plain != shown {
+                self.changed.decimals = true;
+                put_string(out, plain.as_bytes());
+                return Ok(());
+            }
+        }
+        number.put(out);
+        Ok(())
+    }
+
+    /// The digits of the number in `text`, from the first to the last that is no zero.
+    fn digits(&self) -> &str {
+        let digits = self.text.strip_prefix('-').unwrap_or(&self.text);
+        digits.split('e').next().unwrap_or(digits).trim_matches('0')
+    }
+
+    /// The number in `text`, which may end in an exponent of so many places, without one.
+    fn plain(&self, places: usize) -> String {
+        let Some((digits, _)) = self.text.split_once('e') else { return self.text.clone() };
+        let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
+        let padded = format!("{digits:0>width$}", width = places + 1);
+        let (whole, fraction) = padded.split_at(padded.len() - places);
+        format!("{sign}{whole}.{}", fraction.trim_end_matches('0'))
+    }
+
+    /// Makes `text` the number `value / 10^scale`, without a point.
+    fn scale_down(&mut self, value: impl fmt::Display, scale: i8) {
         let Self { text, .. } = self;
         text.clear();
         let places = usize::from(scale.unsigned_abs());
@@ -155,14 +230,46 @@ impl Writer {
                 let _ = write!(text, "e-{scale}");
             }
         }
-        number::put(out, text.as_bytes())?;
-        Ok(())
     }
 
-    pub(super) fn put_clock(&mut self, us: i64, out: &mut Vec<u8>) -> Result<()> {
-        if !(0..DAY).contains(&us) {
-            return Err(Refused::new(format!("a time of day of {us} microseconds")));
+    fn put_uuid(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        let Self { text, .. } = self;
+        text.clear();
+        for (at, byte) in bytes.iter().enumerate() {
+            let hyphen = if matches!(at, 4 | 6 | 8 | 10) { "-" } else { "" };
+            let _ = write!(text, "{hyphen}{byte:02x}");
         }
+        put_string(out, text.as_bytes());
+    }
+
+    /// Appends a time as a timestamp, or as its text if it is in a year that no timestamp has.
+    pub(super) fn put_time(&mut self, us: i128, out: &mut Vec<u8>) {
+        if let Ok(us) = i64::try_from(us)
+            && (INSTANTS.0..=INSTANTS.1).contains(&us)
+        {
+            timestamp::put(out, us);
+            return;
+        }
+        self.changed.times = true;
+        let eras = us.div_euclid(ERA);
+        let civil = Civil::from_micros(us.rem_euclid(ERA) as i64);
+        let year = i128::from(civil.year) + 400 * eras;
+        let Self { text, .. } = self;
+        text.clear();
+        let sign = if year < 0 { '-' } else { '+' };
+        let Civil { month, day, hour, minute, second, micros, .. } = civil;
+        let _ = write!(text, "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}", year.abs());
+        if micros != 0 {
+            let _ = write!(text, ".{micros:06}");
+        }
+        text.push('Z');
+        put_string(out, text.as_bytes());
+    }
+
+    pub(super) fn put_clock(&mut self, us: i128, out: &mut Vec<u8>) -> Result<()> {
+        let Some(us) = i64::try_from(us).ok().filter(|us| (0..DAY).contains(us)) else {
+            return Err(Refused::new(format!("a time of day of {us} microseconds")));
+        };
         let (seconds, fraction) = (us / timestamp::SECOND, us % timestamp::SECOND);
         let Self { text, .. } = self;
         text.clear();
@@ -175,15 +282,16 @@ impl Writer {
     }
 }
 
-pub(super) fn put_time(us: i64, out: &mut Vec<u8>) -> Result<()> {
-    if us < INSTANTS.0 || us > INSTANTS.1 {
-        return Err(Refused::new("a timestamp outside the years 0 to 16383, which are those that rows hold"));
+/// Checks that what was written so far has room for a row that a chunk can hold.
+fn check_row(out: &[u8]) -> Result<()> {
+    if out.len() > PART_BYTES + ROW_BYTES {
+        return Err(Refused::new(format!("a row of more than {ROW_BYTES} bytes")));
     }
-    timestamp::put(out, us);
     Ok(())
 }
 
 pub(super) fn put_text(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    check_length(text)?;
     if simdutf8::basic::from_utf8(text).is_err() {
         return Err(Refused::new("a text that is not UTF-8"));
     }
@@ -191,7 +299,17 @@ pub(super) fn put_text(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn put_blob(bytes: &[u8], out: &mut Vec<u8>) {
+fn check_length(bytes: &[u8]) -> Result<()> {
+    if bytes.len() > ROW_BYTES {
+        let message = format!("a value of {} bytes, and no row has more than {ROW_BYTES}", bytes.len());
+        return Err(Refused::new(message));
+    }
+    Ok(())
+}
+
+pub(super) fn put_blob(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    check_length(bytes)?;
     put_header(out, kind::BLOB, bytes.len());
     out.extend_from_slice(bytes);
+    Ok(())
 }

@@ -114,7 +114,7 @@ fn integer(body: &[u8], negative: bool, at: usize) -> Result<Number> {
     if value.is_infinite() {
         return Err(Error::syntax(at, "an integer too large for a double"));
     }
-    Ok(Number::from_f64(if negative { -value } else { value }))
+    Ok(Number::beyond(if negative { -value } else { value }))
 }
 
 /// A signed number of 7 bits a byte, whose first bit is the sign; and the rest.

@@ -29,6 +29,15 @@ impl Number {
         }
     }
 
+    /// The number for an integer that 64 bits do not hold, by the double that is nearest to it: none that
+    /// would be stored as an integer, which is another one.
+    pub fn beyond(value: f64) -> Self {
+        match Self::from_f64(value) {
+            Self::Int(_) => Self::Float(value.next_down()),
+            number => number,
+        }
+    }
+
     /// Appends the canonical Ion value.
     #[inline]
     pub fn put(self, out: &mut Vec<u8>) {
@@ -215,7 +224,8 @@ fn parse_slowly(
     if value.is_infinite() {
         return Err(Error::syntax(0, "a number too large for a double (the limit is about 1.8e308)"));
     }
-    Ok((Number::from_f64(value), end, scale == 0))
+    let number = if scale == 0 { Number::beyond(value) } else { Number::from_f64(value) };
+    Ok((number, end, scale == 0))
 }
 
 #[cfg(test)]
@@ -239,7 +249,8 @@ mod tests {
             ("9223372036854775808", Number::UInt(1 << 63)),
             ("18446744073709551615", Number::UInt(u64::MAX)),
             ("18446744073709551616", Number::Float(18_446_744_073_709_551_616.0)),
-            ("-9223372036854775809", Number::Int(i64::MIN)),
+            ("-9223372036854775809", Number::Float(-9_223_372_036_854_777_856.0)),
+            ("-9223372036854777857", Number::Float(-9_223_372_036_854_777_856.0)),
             ("00000000000000000000000001", Number::Int(1)),
             ("1.5e1", Number::Int(15)),
             ("900719925474099.31e2", Number::Int(90_071_992_547_409_931)),
