@@ -269,7 +269,7 @@ class _TableCheck:
         if newer is not None and newer.was_put_back:
             self.find(newer.key, newer.text)
         elif newer is not None:
-            notes.warn(f"{newer.key} {newer.text}")
+            notes.tell(f"{newer.key} {newer.text}")  # a commit that was killed does no harm
 
     def _head(self) -> TableHandle | None:
         """Return the newest version of the branch as it is now; None if the branch has gone."""
