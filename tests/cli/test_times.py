@@ -198,12 +198,16 @@ def test_since_without_rows_to_choose_from(run: Run, tmp_path: Path) -> None:
 def test_notes_count_no_rows_that_since_leaves_out(run: Run, hours: Path) -> None:
     query = f"SELECT odd, COUNT(*) AS n FROM '{hours}' GROUP BY odd LIMIT 1"
     since = ("--since", "2024-05-03T23:00:00Z")
-    ended = run("query", *since, query)
+    ended = run("query", "--dialect", "sneller", *since, query)
     count = f"SELECT COUNT(*) AS n, COUNT(odd) AS odd FROM '{hours}'"
     rows = json.loads(run("query", *since, count).stdout)
     assert 0 < rows["odd"] < rows["n"] < json.loads(run("query", count).stdout)["n"]
     expected = f"note: {rows['n'] - rows['odd']} of {rows['n']} rows have no odd and are left out"
     assert ended.stderr.decode().startswith(expected), ended.stderr
+    usual = run("query", *since, query.replace(" LIMIT 1", ""))  # leaves nothing out
+    groups = {row["odd"]: row["n"] for row in map(json.loads, usual.stdout.splitlines())}
+    assert (usual.stderr, groups[None]) == (b"", rows["n"] - rows["odd"])
+    assert sum(groups.values()) == rows["n"]
 
 
 @pytest.mark.usefixtures("recent")
@@ -239,3 +243,24 @@ def test_texts_that_are_no_times_are_told(run: Run) -> None:
         assert run("head", "--where", fine, "recent.zion").stderr == b"", fine
     bad = run("head", "--where", "at > DATE '1h'", "recent.zion")
     assert (bad.returncode, b"'1h' is not a time" in bad.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["a.zion", f"part-00001-{'0' * 32}-{'1' * 16}.zion"])
+def test_packing_tells_of_likely_times_and_ends_well_where_it_cannot(run: Run, name: str) -> None:
+    row = b'{"ts": 1709528767.5}\n'
+    ended = run("pack", "-o", name, "-", data=row)
+    is_published = name == "a.zion"  # the other counts for readers once a job has published it
+    lines = b"sdb: ts looks like epoch seconds: --time-field ts:unix\n"
+    assert (ended.returncode, ended.stderr) == (0, lines if is_published else b"")
+    assert run("pack", "-q", "--force", "-o", name, "-", data=row).stderr == b""
+
+
+def test_a_program_that_packs_is_not_told_of_likely_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sdb import notes
+
+    lines: list[str] = []
+    monkeypatch.setattr(notes, "_listeners", [(lines.append, True)])
+    sdb.pack([{"ts": 1709528767.5}], tmp_path / "a.zion")
+    assert lines == []

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.store.base import Location
 
@@ -113,18 +112,17 @@ def _is_named(path: Path) -> bool:
     return any(word in words for word in _NAMES) or name.endswith(("time", "date", "stamp", "at"))
 
 
-def offers(pack: Packfile) -> list[str]:
-    """Return lines on the fields of a packfile that look as if they held times."""
-    try:
-        return [str(field) for field in likely_times(pack.head(_MOST_ROWS))[:_MOST_LINES]]
-    except SdbError:
-        return []  # what is wrong with the packfile is said by what reads it
-
-
 def tell_likely_times(location: Location) -> None:
-    """Say which fields of a packfile without a time index look as if they held times."""
+    """Say which fields of a packfile without a time index look as if they held times.
+
+    Nothing is said of a packfile that cannot be read: what needs its rows says so.
+    """
     from sdb.packfile.read.resolve import open_one
 
-    with open_one(location) as pack:
-        for line in [] if pack.time_indexes else offers(pack):
-            notes.tell(line, is_detail=False)
+    try:
+        with open_one(location) as pack:
+            likely = [] if pack.time_indexes else likely_times(pack.head(_MOST_ROWS))
+    except SdbError:
+        return
+    for field in likely[:_MOST_LINES]:
+        notes.tell(str(field), is_detail=False)

@@ -263,11 +263,10 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         tail = trailer.encode()
         file.write(tail)
         warn_unknown(time_fields, [(_name_of(output), trailer)])
-        are_times_missing = not sparse.indices and isinstance(output, str | os.PathLike)
         if not packer.rows:
             names = sources[0].name + (f" and {len(sources) - 1:,} more" if sources[1:] else "")
             notes.warn(f"no rows in {names}: {_name_of(output)} is empty")
-        result = PackResult(
+        return PackResult(
             path=_name_of(output),
             inputs=len(sources),
             rows=packer.rows,
@@ -277,11 +276,6 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             rejected=feeder.rejected,
             seconds=time.monotonic() - began,
         )
-    if are_times_missing:
-        from sdb.packfile.read.likelytimes import tell_likely_times
-
-        tell_likely_times(result.path)
-    return result
 
 
 def packer_like(

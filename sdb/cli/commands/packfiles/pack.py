@@ -127,4 +127,8 @@ def command(
         from sdb.packfile.build.options import warn_absent_paths
 
         warn_absent_paths(stats, result.path, result.trailer)
+    if target != "-" and not quiet and not result.trailer.sparse.indices:
+        from sdb.packfile.read.likelytimes import tell_likely_times
+
+        tell_likely_times(target)
     report(result, rejects, meter.seconds, as_json=as_json, quiet=quiet, verbose=verbose)
