@@ -15,12 +15,12 @@ import os
 import stat
 
 from sdb import notes
-from sdb.cli import indexkey
 from sdb.cli.settings import (
     FORMAT,
     FORMATS,
     OWN_ROOT,
     ROOT,
+    index_key_file,
     project_file,
     tell_root,
     user_file,
@@ -98,7 +98,10 @@ def apply() -> None:
         A file cannot be read or understood.
     """
     tell_root()
-    indexkey.apply()
+    if os.access(index_key_file(), os.F_OK):  # its module takes milliseconds to load
+        from sdb.cli import indexkey
+
+        indexkey.apply()
     for known in read().values.values():
         variable = known.setting.variable
         if os.environ.get(variable):

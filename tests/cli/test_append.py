@@ -192,7 +192,8 @@ def test_compressed_and_named_inputs(run: Any, pack: Path) -> None:
     fifo = pack.parent / "fifo"
     os.mkfifo(fifo)
     feeder = subprocess.Popen(["sh", "-c", f"echo '{{}}' > {fifo}"])
-    result = run("append", "x.zion", "more.json.gz", "more.csv", "x.zion", "fifo")
+    shutil.copy(pack, pack.parent / "y.zion")
+    result = run("append", "x.zion", "more.json.gz", "more.csv", "y.zion", "fifo")
     assert result.returncode == 0, result.stderr
     assert feeder.wait(10) == 0
     assert [row.get("a") for row in rows(run)] == [1, 2, 1, 2, 7, 1, 2, None]

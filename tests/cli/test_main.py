@@ -205,7 +205,7 @@ def test_examples_run(tmp_path: Path, events: Path, sample: Path, name: str) -> 
         result = subprocess.run(
             ["bash", "-c", script + example],
             cwd=tmp_path,
-            env=environment(),
+            env=environment(XDG_CONFIG_HOME=str(tmp_path / "config")),
             capture_output=True,
             text=True,
             check=False,

@@ -64,7 +64,9 @@ def test_commands_say_what_the_original_says(
         # T 11.3: packfiles that were joined have wrong indexes; what the original says of that is
         # not compared. Here it names the packfile.
         assert code == (6 if run["rc"] and words[-1] != "nopat" else 3 * bool(run["rc"]))
-        assert out == run["stdout"], words
+        # What `describe` says of retention is more than the original does.
+        lines = [line for line in out.splitlines(keepends=True) if "retention: " not in line]
+        assert "".join(lines) == run["stdout"], words
         assert bool(err) == bool(run["rc"])
 
 

@@ -238,7 +238,7 @@ class WriteParser(Parser):
         return writes.Truncate(self._written(), span=(start, self.last.stop))
 
     def _drop(self, start: int) -> writes.DropTable | writes.DropView:
-        is_bare = not self.at_word("TABLE", "VIEW") or self.ahead() in {".", "$end"}
+        is_bare = not self.at_word("TABLE", "VIEW") or self.ahead() == "."
         is_view = not is_bare and self.expect_word("TABLE", "VIEW") == "VIEW"
         is_lenient = self.skip_word("IF")
         if is_lenient:
