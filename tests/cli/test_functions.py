@@ -39,7 +39,7 @@ def test_json_has_the_same(run: Any) -> None:
         "call": "CHAR_LENGTH(text)",
         "types": "text → integer",
         "returns": "how many characters",
-        "missing": "MISSING where an argument is MISSING, NULL or of another type",
+        "missing": "NULL where an argument is MISSING, NULL or of another type",
         "example": "CHAR_LENGTH('für')",
         "result": "3",
         "aliases": [],

@@ -101,9 +101,13 @@ def test_31_1_rows_that_qualify_left_out_are_not_told_of(run: Run, folder: Path)
     (folder / "t2.json").write_text('{"a": 1, "b": 2}\n{"a": 2, "b": 1}\n{"a": 3}\n')
     sdb.pack([folder / "t2.json"], folder / "t2.zion", overwrite=True)
     query = query.replace("FROM t ", "FROM t2 ")
-    few = run("query", "--root", folder, query.format(3))
-    assert (few.stdout, few.stderr) == (b'{"a": 2}\n{"a": 1}\n', b"")
+    for dialect in ("standard", "sneller"):
+        few = run("query", "--root", folder, "--dialect", dialect, query.format(3))
+        assert (few.stdout, few.stderr) == (b'{"a": 2}\n{"a": 1}\n', b"")
     every = run("query", "--root", folder, query.format(4))
+    assert (every.stdout, every.stderr) == (b'{"a": 2}\n{"a": 1}\n{"a": 3}\n', b"")
+    every = run("query", "--root", folder, "--dialect", "sneller", query.format(4))
+    assert every.stdout == b'{"a": 2}\n{"a": 1}\n'
     assert every.stderr.decode() == (
         "note: rows that have no b are left out (ORDER BY COALESCE(b, NULL) keeps them)\n"
     )

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_NO_VALUE = "MISSING where an argument is MISSING, NULL or of another type"
+_NO_VALUE = "NULL where an argument is MISSING, NULL or of another type"
 _NO_VALUES = "skips MISSING, NULL and values of other types; NULL where none is left"
 _OF_ANY = words(
     "FIRST_VALUE GROUPING LAG LAST_VALUE LEAD NTH_VALUE"
@@ -91,11 +91,12 @@ All functions, casts, aggregates and windows of [SQL](sql.md), as `sdb functions
 This page is made by `python -m sdb.query.analyze.reference` \
 from `sdb/query/analyze/functions.txt`, and every example on it runs.
 Those of aggregates and windows read `people.zion` of [the page about queries](sql.md); \
-results of windows are in the order of `name`, NULL first.
+results of windows are in the order of `name`, NULL last.
 
 * A function is {_NO_VALUE}.
 * An aggregate {_NO_VALUES}.
-* Other rules stand in the column MISSING."""
+* Other rules stand in the column "without a value".
+* In [the dialect `sneller`](sneller-dialect.md) functions are MISSING where they are NULL here."""
 
 
 @record
@@ -109,7 +110,7 @@ class FunctionEntry:
     returns: str
     missing: str  # what it does without a value
     example: str
-    result: str  # of the example: JSON or MISSING
+    result: str  # of the example, as JSON
     aliases: tuple[str, ...]
 
 
@@ -145,7 +146,7 @@ def page() -> str:
     for kind in dict.fromkeys(entry.kind for entry in every):
         section = [entry for entry in every if entry.kind == kind]
         lines += ["", f"## {kind[0].upper()}{kind[1:]}", ""]
-        lines += ["| function | types | returns | MISSING | example | result |"]
+        lines += ["| function | types | returns | without a value | example | result |"]
         lines += ["|---|---|---|---|---|---|", *map(_row, section)]
     pairs = sorted((alias, entry) for entry in every for alias in entry.aliases)
     lines += ["", "## Other spellings", "", "| written | means |", "|---|---|"]
