@@ -195,7 +195,7 @@ class Connection:
             Recorded in the version.
         partition : mapping
             A value for each field that the table has partitions by: all rows get it.
-        format, hints, level, stats, time_fields, on_error, threads, progress
+        format, hints, level, stats, time_fields, times, on_error, threads, progress
             As in :func:`sdb.pack`; `stats` are those of the definition if not given.
 
         Returns

@@ -73,7 +73,7 @@ def test_values_keep_their_types(db: Connection) -> None:
         {"f": float("inf"), "e": "", "z": b"bytes"},
     ]
     table = db.table("logs.app")
-    inserted = table.append(rows, message="ünï")
+    inserted = table.append(rows, message="ünï", times="none")
     assert (inserted.version, inserted.is_new) == (2, True)
     assert inserted.packed is not None
     assert inserted.packed.rows == 3
@@ -91,6 +91,15 @@ def test_values_keep_their_types(db: Connection) -> None:
         assert b"".join(result.lines()).count(b"\n") == 2
         assert result.to_arrow().num_rows == 2
     assert next(db.table("logs.app").log()).message == "ünï"
+
+
+def test_texts_that_are_times_are_times_unless_told_otherwise(db: Connection) -> None:
+    table = db.table("logs.app")
+    row = {"s": "2026-11-01T12:00:00Z", "l": ["2026-11-01 13:00:00 +0100"]}
+    table.append([row])
+    table.append([row], times="none")
+    read = [row for row in table if row.keys() != {"n"}]
+    assert read == [{"s": AT, "l": [AT]}, row]
 
 
 def test_queries_take_parameters_times_and_versions(db: Connection) -> None:
