@@ -236,15 +236,24 @@ def test_dictionaries_and_nested_types(tmp_path: pathlib.Path) -> None:
 
 
 def test_errors_of_tables_name_row_and_column(tmp_path: pathlib.Path) -> None:
-    far = pa.array([0] * 5000 + [1 << 62], pa.timestamp("s", "UTC"))
-    with pytest.raises(InputError, match=r"row 5,000: column at: "):
-        packed(tmp_path, pa.table({"at": far}))
+    late = pa.array([0] * 5000 + [1 << 62], pa.time64("us"))
+    with pytest.raises(InputError, match=r"row 5,000: column at: a time of day of "):
+        packed(tmp_path, pa.table({"at": late}))
     months = pa.array([None], pa.month_day_nano_interval())
     with pytest.raises(InputError, match=r"the rows: column i: values of the type Interval"):
         packed(tmp_path, pa.table({"i": months}))
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"])
     with pytest.raises(InputError, match='2 fields are called "a"'):
         packed(tmp_path, twice)
+
+
+def test_times_too_far_for_a_row_are_texts_of_themselves(tmp_path: pathlib.Path) -> None:
+    far = pa.array([0] * 5000 + [1 << 62], pa.timestamp("s", "UTC"))
+    with pytest.warns(SdbWarning, match="^column at: times outside the years 0 to 16383") as told:
+        rows = packed(tmp_path, pa.table({"at": far}))
+    assert len(told) == 1
+    epoch = {"at": dt.datetime(1970, 1, 1, tzinfo=UTC)}
+    assert rows == [epoch] * 5000 + [{"at": "+146138514283-06-19T07:45:04Z"}]
 
 
 def test_what_a_generator_behind_a_reader_raises_is_told(tmp_path: pathlib.Path) -> None:

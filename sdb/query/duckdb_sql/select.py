@@ -243,10 +243,10 @@ class _Select:
         self.windows = False
         reference = Reference(inner, inner.name)
         self._sort([(passed(reference, value), sort) for value, sort in sorts])
-        return [
-            (name, self.context.filled(value) if name else value)
-            for name, value in ((name, passed(reference, value)) for name, value in outputs)
-        ]
+        items = [(name, passed(reference, value)) for name, value in outputs]
+        if self.node.distinct_on:
+            return items  # rows as they are, without what they lack
+        return [(name, self.context.filled(value) if name else value) for name, value in items]
 
     def _drop(self, missing: str, note: str) -> Drop:
         """Leave out rows, and let that be told."""
