@@ -198,7 +198,7 @@ SAMPLES = {
     "parking2.json.gz": "*",
     "winevents_sample.json.zst": "EventID, Channel, Hostname, EventTime",
 }
-TOLD = {
+WARNINGS = {
     "winevents_sample.json.zst": ["3 times have digits beyond microseconds, which are cut off"],
 }
 """What reading the files warns of."""
@@ -208,11 +208,11 @@ TOLD = {
 def test_samples(tmp_path: Path, name: str) -> None:
     """Rows of real logs, written as a Delta table of several files, come back."""
     query = f"SELECT {SAMPLES[name]} FROM '{TESTDATA / name}' LIMIT 300"
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with sdb.sql(query) as result:
             table = pa.table(result)
-    assert [str(warning.message) for warning in told] == TOLD.get(name, [])
+    assert [str(warning.message) for warning in caught] == WARNINGS.get(name, [])
     path = tmp_path / "t"
     for start in range(0, table.num_rows, 100):
         write(path, table.slice(start, 100))

@@ -249,14 +249,14 @@ def test_errors_of_tables_name_row_and_column(tmp_path: pathlib.Path) -> None:
 
 def test_times_too_far_for_a_row_are_texts_of_themselves(tmp_path: pathlib.Path) -> None:
     far = pa.array([0] * 5000 + [1 << 62], pa.timestamp("s", "UTC"))
-    with pytest.warns(SdbWarning, match="^column at: times outside the years 0 to 16383") as told:
+    with pytest.warns(SdbWarning, match="^column at: times outside the years 0 to 16383") as caught:
         rows = packed(tmp_path, pa.table({"at": far}))
-    assert len(told) == 1
+    assert len(caught) == 1
     epoch = {"at": dt.datetime(1970, 1, 1, tzinfo=UTC)}
     assert rows == [epoch] * 5000 + [{"at": "+146138514283-06-19T07:45:04Z"}]
 
 
-def test_what_a_generator_behind_a_reader_raises_is_told(tmp_path: pathlib.Path) -> None:
+def test_what_a_generator_behind_a_reader_raises_is_caught(tmp_path: pathlib.Path) -> None:
     def batches() -> Any:
         yield TABLE.to_batches()[0]
         raise LookupError("no more pages")
