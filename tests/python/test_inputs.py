@@ -256,7 +256,7 @@ def test_times_too_far_for_a_row_are_texts_of_themselves(tmp_path: pathlib.Path)
     assert rows == [epoch] * 5000 + [{"at": "+146138514283-06-19T07:45:04Z"}]
 
 
-def test_what_a_generator_behind_a_reader_raises_is_caught(tmp_path: pathlib.Path) -> None:
+def test_what_a_generator_behind_a_reader_raises_is_told(tmp_path: pathlib.Path) -> None:
     def batches() -> Any:
         yield TABLE.to_batches()[0]
         raise LookupError("no more pages")
