@@ -1,4 +1,4 @@
-"""Which texts and numbers of inputs are times, and in which zone: `Times`.
+"""Texts and numbers of inputs that are times, and their zone: `Times`.
 
 The core reads them (``rust/zion/src/times``), docs/times.md says how.
 """
@@ -31,7 +31,7 @@ Path = tuple[str, ...]
 
 @record
 class Times:
-    """How times of inputs are read.
+    """The way times of inputs are read.
 
     Attributes
     ----------

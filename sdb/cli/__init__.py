@@ -18,10 +18,10 @@
 ``topictexts``     topics of `sdb help`
 ``manual``         manual pages, from the texts of `--help`
 ``render``         what commands print
-``compressed``     files that are compressed while they are written
 ``output``         standard output and standard error
 ``meter``          progress on standard error
 ``following``      how far a query is, for `meter`
+``indexkey``       the key of tables on S3: made once, and read
 ``interrupts``     Ctrl-C
 ``syncing``        what `sync` tells, and `sync --follow`
 ``spark``          `spark pack`

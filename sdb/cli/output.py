@@ -170,7 +170,7 @@ def opened(
     file = atomic_write(target, overwrite=force)
     if compression == "none":
         return file
-    from sdb.cli.compressed import compressing
+    from sdb.cli.render.compressed import compressing
 
     return compressing(file, compression)
 

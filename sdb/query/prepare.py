@@ -40,7 +40,7 @@ class PreparedQuery:
 
     @property
     def depends_on_now(self) -> bool:
-        """Whether it is another statement at another time."""
+        """Return whether it is another statement at another time."""
         if self.statement.described is not None:
             return False
         later = check(self.written, self.request.now_us + _LATER_US)

@@ -26,6 +26,10 @@ rest of the package imports nothing of this.
 ``pipe``         bytes on their way to a client that may be slow
 ``streams``      large answers in pieces, cut where something fails
 ``wholefiles``   answers that are made whole, with lengths and ranges
+``bodies``       bodies of requests, of a bounded size
+``hiding``       things that answers do not tell
+``rootcheck``    looks whether the root is there
+``log``          lines of the log of the server
 ``forms``        formats of answers
 ``conditional``  If-None-Match and If-Match
 ``described``    descriptions of requests, and the checks that follow from them

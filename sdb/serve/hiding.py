@@ -1,4 +1,4 @@
-"""What answers do not tell: where the root is, and what only a view or a stored query may read."""
+"""Things that answers hide: where the root is, and what only a view or a stored query may read."""
 
 from __future__ import annotations
 

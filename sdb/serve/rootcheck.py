@@ -1,4 +1,4 @@
-"""Whether the root is there: where a volume was unmounted, no table is the wrong answer."""
+"""Looks whether the root is there: where a volume was unmounted, no table is the wrong answer."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class CutOffError(Exception):
 
 @record
 class PageHeader:
-    """What the header of a page says."""
+    """The members of the header of a page."""
 
     length: int  # of the header
     kind: int  # of the page

@@ -65,7 +65,7 @@ class _Chunk:
 
 
 class _Pages:
-    """What was seen of the pages of a chunk.
+    """The pages of a chunk, as far as they were seen.
 
     * ``rows``: Rows of a batch.
     """

@@ -23,7 +23,7 @@ from sdb.table.commit.commit import commit
 from sdb.table.definition.cache import read_definition
 from sdb.table.definition.definition import Definition
 from sdb.table.format import limits
-from sdb.table.maintenance.compact import Layout, runs_of
+from sdb.table.maintenance.compact import RowLayout, runs_of
 from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
 from sdb.table.packfiles.pack import pack_rows
 from sdb.table.sync import inputrows, oldrows, retention
@@ -271,7 +271,7 @@ def test_a_sync_and_a_compaction_keep_days_apart_so_that_whole_ones_go(tmp_path:
     root = table_root(db.root.location)
     assert len(packfiles(root)) == 12
     assert db.table("d.t").validate().ok
-    assert runs_of(packfiles(root), Layout()), "without a policy they would be merged"
+    assert runs_of(packfiles(root), RowLayout()), "without a policy they would be merged"
     assert db.table("d.t").compact().runs == ()
     later = around((noon + timedelta(days=21.5) - NOW) / timedelta(days=1))
     # An input without a time is beside the oldest.

@@ -99,8 +99,8 @@ def test_multiples_of_intervals_are_those_of_duckdb(folder: Path, expression: st
         ("3 * 0.1::DECIMAL(5, 2) - 1", -0.7),
         ("1.1::DECIMAL(5, 2) * 1.1::DECIMAL(5, 2)", 1.21),
         ("'1.005'::DECIMAL(5, 2)", 1.01),
-        ("'12345.67'::DECIMAL(5, 2)", ...),
-        ("'x'::text::DECIMAL(5, 2)", ...),
+        ("'12345.67'::DECIMAL(5, 2)", None),
+        ("'x'::text::DECIMAL(5, 2)", None),
     ],
 )
 def test_constants(expression: str, wanted: Any) -> None:

@@ -177,4 +177,4 @@ def test_a_query_of_with_hides_a_file_only_where_it_is_known(folder: Path) -> No
         "SELECT p.name, (WITH people AS (SELECT 5 AS n) SELECT a.n + b.n FROM people AS a,"
         " people AS b) AS n FROM people AS p WHERE p.id = 2"
     )
-    assert rows_of(folder, query) == [{"name": "Bo", "n": [{"_1": 10}]}]
+    assert rows_of(folder, query) == [{"name": "Bo", "n": 10}]

@@ -71,7 +71,7 @@ class Input:
 
     @property
     def core_times(self) -> Any:  # noqa: ANN401 - see the core
-        """How the core is to read its times."""
+        """Return its times, as the core wants them."""
         has_types = self.format in {"ion", "rows"}
         reads = not has_types if self.reads_texts is None else self.reads_texts
         return self.times.for_core(reads_texts=reads)

@@ -10,6 +10,7 @@
 ``choices``     which rows methods read, for type checkers
 ``search``      patterns, and where they are looked for
 ``fields``      the fields of packfiles, from their trailers alone
+``likelytimes``  fields that look as if they held times
 ``fieldstats``  statistics of fields, from one pass over all rows
 ``tailscan``    last rows of a selection
 ``reader``      the public class ``Packfile``

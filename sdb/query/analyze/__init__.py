@@ -6,6 +6,7 @@ module           holds
 `refusals`       errors about a place in a query
 `params`         values in the place of parameters
 `types`          types of values as bits of a mask, for all rooms
+`nulls`          operators and functions of a literal NULL
 `signatures`     types that functions take and give
 `calltypes`      types of calls of functions
 `reference`      what `sdb functions` and docs/functions.md say of each function

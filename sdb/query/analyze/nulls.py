@@ -1,4 +1,4 @@
-"""What a literal NULL makes of operators and functions: NULL, where they need a value."""
+"""Operators and functions of a literal NULL: NULL, where they need a value."""
 
 from __future__ import annotations
 

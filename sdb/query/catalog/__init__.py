@@ -10,6 +10,7 @@ module          holds
 `catalog`       opens the tables of a query, each packfile once
 `namedtables`   tables that names in a query mean
 `views`         views, written out
+`viewperiod`    times that the rows of views must have
 `storedtable`   tables below a root, from the index to the packfiles that matter
 `tablefiles`    packfiles that words mean: files, and those of tables
 `together`      tables that are opened together, so that they are of one moment

@@ -372,7 +372,7 @@ class _Cached:
 
 
 class _CachedByFacts(_Cached):
-    """What is known by facts alone, whatever times of files are."""
+    """Find what is known by facts alone, whatever times of files are."""
 
     def _find(self) -> Packfile | None:
         return self._opened(self._settled)

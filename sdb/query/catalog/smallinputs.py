@@ -25,7 +25,7 @@ _MOST_FILES = 1000
 
 @record
 class Contents:
-    """What tells whether the inputs of a run are still the same."""
+    """The marks of the inputs of a run, equal while they are the same."""
 
     digest: bytes  # of their names and contents
     size_bytes: int

@@ -111,7 +111,7 @@ def _collected(
         return chosen_aggregates.at_end(call, arg, sorts, is_last=node.name == "LAST")
     order = tuple(list_aggregates.terms(sorts, keeps=context.is_standard))
     descending = bool(sorts) and sorts[0][1].descending
-    collected = list_aggregates.Collected(arg, order, node.distinct, descending, node.most)
+    collected = list_aggregates.ListedValues(arg, order, node.distinct, descending, node.most)
     if node.name == "ARRAY_AGG":
         return list_aggregates.array(call, collected)
     separator = "','" if len(node.args) == 1 else translate(node.args[1], scope, context).lane("s")

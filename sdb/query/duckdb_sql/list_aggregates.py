@@ -34,8 +34,8 @@ def terms(sorts: Sequence[tuple[Value, ast.Sort]], *, keeps: bool = False) -> li
 
 
 @record
-class Collected:
-    """What ARRAY_AGG or STRING_AGG puts together."""
+class ListedValues:
+    """The values that ARRAY_AGG or STRING_AGG puts together."""
 
     arg: Value
     order: tuple[str, ...]  # terms of ORDER BY
@@ -60,7 +60,7 @@ class Collected:
         return f"list_transform({values}, lambda item: item.x){cut}"
 
 
-def array(call: AggregateCall, collected: Collected) -> Value:
+def array(call: AggregateCall, collected: ListedValues) -> Value:
     """Return ARRAY_AGG: all that is there, NULL too, as a list."""
     if not collected.arg.mask & ~MISSING:
         return Null()
@@ -73,7 +73,7 @@ def array(call: AggregateCall, collected: Collected) -> Value:
     return Keyed(text("k"), LIST | NULL, text("k" if collected.distinct else "v"))
 
 
-def joined(call: AggregateCall, collected: Collected, separator: str) -> Value:
+def joined(call: AggregateCall, collected: ListedValues, separator: str) -> Value:
     """Return STRING_AGG: the texts of values, with a separator between them."""
     text = cast(collected.arg, "STRING", reads_texts=True).lane("s")
     items = collected.listed(call, text)

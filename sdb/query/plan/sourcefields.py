@@ -1,4 +1,4 @@
-"""What the sources of FROM have: fields of tables, columns of queries, values with names."""
+"""Names that the sources of FROM have: fields of tables, columns of queries, values with names."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class Result:
 
     @property
     def dialect(self) -> str:
-        """What the query was taken for: ``standard`` or ``sneller``, see :func:`sdb.sql`."""
+        """The dialect of the query: ``standard`` or ``sneller``, see :func:`sdb.sql`."""
         return self._result.dialect
 
     @property

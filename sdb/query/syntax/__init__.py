@@ -10,6 +10,7 @@ module         holds
 `cursor`       the place in the tokens, and errors about it
 `operators`    how tightly operators bind, what comparisons turn into
 `aliases`      words of other dialects
+`othernames`   names that functions and types have elsewhere: the one table of them
 `intervals`    spans of time that are added to times
 `outputnames`  names of the columns of a query
 `places`       keys that are numbers of items, or ALL

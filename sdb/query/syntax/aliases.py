@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.query.syntax import ast, foreign
+from sdb.query.syntax import ast
+from sdb.query.syntax.clauses import foreigncalls
 from sdb.query.syntax.othernames import FIELDS, NAMES, TYPES
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ def call(name: str, args: tuple[Expr, ...], span: Span) -> Expr:
     'LENGTH'
     """
     name = NAMES.get(name, name)
-    rewrite = _REWRITES.get(name) or foreign.REWRITES.get(name)
+    rewrite = _REWRITES.get(name) or foreigncalls.REWRITES.get(name)
     rewritten = None if rewrite is None else rewrite(args, span)
     return ast.Call(name, args, span=span) if rewritten is None else rewritten
 

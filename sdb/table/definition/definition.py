@@ -59,7 +59,7 @@ class InputRule:
 
     @property
     def reading(self) -> Times:
-        """How times are read.
+        """The way times are read.
 
         Raises
         ------
@@ -224,7 +224,7 @@ class Definition:
 
     @property
     def changed(self) -> str | None:
-        """What becomes of rows whose input has another content now; None: it does not say."""
+        """The fate of rows whose input has another content now; None: it does not say."""
         return (self.upkeep.changed or None) if self.upkeep is not None else None
 
     @property

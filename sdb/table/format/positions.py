@@ -42,7 +42,7 @@ _LATER = {"born": int}  # what older versions have not written
 
 @record
 class LogPosition:
-    """How far a log file was ingested."""
+    """The place up to which a log file was ingested."""
 
     offset: int  # so many bytes of it, decompressed, are in the table
     # Digests of the first of these bytes and of the last of them, `SAMPLE_BYTES` at most
@@ -66,7 +66,7 @@ class LogPosition:
 
     @property
     def identity(self) -> tuple[int, int, int]:
-        """What the system knows the file by."""
+        """The marks that the system knows the file by."""
         return self.device, self.inode, self.born
 
     def text(self) -> str:

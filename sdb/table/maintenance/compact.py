@@ -260,7 +260,7 @@ def run_bytes(run: Sequence[Descriptor]) -> int:
 
 
 def runs_of(
-    packfiles: Sequence[Descriptor], layout: Layout, env: Environment = REAL
+    packfiles: Sequence[Descriptor], layout: RowLayout, env: Environment = REAL
 ) -> list[tuple[Descriptor, ...]]:
     """Return for each packfile that a compaction makes those that it makes it of."""
     if layout.by:
@@ -269,8 +269,8 @@ def runs_of(
 
 
 @record
-class Layout:
-    """How a compaction lays the rows of a table out."""
+class RowLayout:
+    """The way a compaction lays the rows of a table out."""
 
     by: tuple[Path, ...] = ()  # the paths that packfiles are sorted by; none: they are not
     units: AgeUnits | None = None  # units of time by which they are kept apart; None: they are not
@@ -280,7 +280,7 @@ def layout_of(
     root: TableRoot,
     keys: TableKeys,
     cluster_by: Iterable[str | Sequence[str]] | None = None,
-) -> Layout:
+) -> RowLayout:
     """Return the layout of a table: what is given, or what its definition says."""
     units = None
     try:
@@ -291,7 +291,7 @@ def layout_of(
         cluster_by = definition.cluster_by if cluster_by is None else cluster_by
         units = AgeUnits.of(definition.retention)
     listed = list(cluster_by or ())
-    return Layout(cluster_paths(listed) if listed else (), units)
+    return RowLayout(cluster_paths(listed) if listed else (), units)
 
 
 def _warn_unknown_fields(

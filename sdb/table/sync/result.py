@@ -8,7 +8,7 @@ from sdb.sizes import counted
 
 @record
 class Retired:
-    """What a retention policy has taken out of a table, or would.
+    """The rows that a retention policy has taken out of a table, or would.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Synced:
 
     @property
     def retirement(self) -> Retired:
-        """What the retention policy took out before."""
+        """The rows that the retention policy took out before."""
         return Retired(self.retired, self.retired_rewritten, self.retired_rows)
 
     def after(self, retired: Retired) -> Synced:

@@ -1,4 +1,4 @@
-"""What a retention policy means for a table: its oldest row, rows without a time, and slips."""
+"""Meaning of a retention policy for a table: its oldest row, rows without a time, and slips."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from sdb import instants, sizes
 from sdb.errors import SdbError
 from sdb.records import changing_record, field
 from sdb.table.catalog.handle import find_table
-from sdb.table.maintenance.compact import Layout, compact_table, layout_of, run_bytes, runs_of
+from sdb.table.maintenance.compact import RowLayout, compact_table, layout_of, run_bytes, runs_of
 from sdb.table.maintenance.expire import expire
 from sdb.table.maintenance.gc import collect
 from sdb.table.sync.retention import overdue, retire, rule_of, to_retire
@@ -285,7 +285,7 @@ class TableUpkeep:
         numbers = {"packfiles": parts, "bytes": size, "packfiles_made": made}
         return Action(self.name, "compact", text, version, numbers)
 
-    def _step_bytes(self, handle: TableHandle, layout: Layout, room: int | None) -> int:
+    def _step_bytes(self, handle: TableHandle, layout: RowLayout, room: int | None) -> int:
         """Return how much is merged at once: a GiB, or the smallest run, as far as it has room."""
         runs = runs_of(tuple(handle.descriptors()), layout, self.request.env)
         least = min(map(run_bytes, runs), default=0)

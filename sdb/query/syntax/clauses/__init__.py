@@ -5,6 +5,7 @@ module           holds
 ===============  ===================================================
 `columnactions`  actions of ALTER TABLE
 `columnnames`    names of the columns of a query
+`foreigncalls`   calls of ClickHouse, Athena, Spark and BigQuery that are another expression here
 `grouping`       GROUP BY, its sets, and FILL
 `joins`          joins and their conditions
 `lambdas`        functions of an element of a list
