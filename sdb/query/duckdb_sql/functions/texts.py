@@ -124,7 +124,9 @@ def _pad(name: str) -> Function:
     def function(call: Arguments) -> Value:
         text, length = call.values[0].lane("s"), position(call.values[1])
         fill = call.values[2].lane("s") if len(call.values) > 2 else "' '"  # noqa: PLR2004
-        padded = f"{name}({text}, ({length})::INTEGER, {fill})"
+        # DuckDB computes constants before it looks at CASE: they must be bounded, too.
+        bounded = f"least(greatest({length}, 0), {LONGEST})::INTEGER"
+        padded = f"{name}({text}, {bounded}, {fill})"
         # A character has four bytes at most. The text is in it so that each row counts.
         room = f"sdb_room(strlen({text}) + {length} * least(strlen({fill}), 4))"
         fits = f"{length} BETWEEN 0 AND {LONGEST} AND {fill} <> '' AND {room}"
@@ -137,9 +139,9 @@ def _repeat(call: Arguments) -> Value:
     text, count = call.values[0].lane("s"), position(call.values[1])
     length = f"least(greatest({count}, 0), {LONGEST + 1}) * strlen({text})"
     fits = f"{count} <= {LONGEST} AND sdb_room({length})"
-    return Typed(
-        STRING, f"CASE WHEN {fits} THEN repeat({text}, greatest({count}, 0)) END", absent=MISSING
-    )
+    # DuckDB computes constants before it looks at CASE: they must be bounded, too.
+    bounded = f"least(greatest({count}, 0), {LONGEST} // greatest(strlen({text}), 1))"
+    return Typed(STRING, f"CASE WHEN {fits} THEN repeat({text}, {bounded}) END", absent=MISSING)
 
 
 def _initcap(call: Arguments) -> Value:
