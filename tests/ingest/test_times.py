@@ -149,6 +149,9 @@ def test_hints_take_fractions_and_texts(tmp_path: Path) -> None:
         ({"id": 1709528767}, None),
         ({"ts": 17}, None),
         ({"ok": True, "text": "a"}, None),
+        ({"ts": float("nan")}, None),
+        ({"ts": float("-inf")}, None),
+        ({"ts": "1" * 400}, None),
     ],
 )
 def test_fields_that_look_like_times(row: dict[str, object], expected: str | None) -> None:

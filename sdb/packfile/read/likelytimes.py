@@ -89,11 +89,10 @@ def _of_values(path: Path, values: Sequence[object]) -> LikelyTime | None:
     numbers = [float(value) for value in values]  # type: ignore[arg-type]
     last = time.time() + 366 * 86_400
     for unit, (scale, word) in _UNITS.items():
-        is_long = scale > 1 or any(number != int(number) for number in numbers)
         if all(_FIRST * scale <= number <= last * scale for number in numbers):
-            return (
-                LikelyTime(path, f"epoch {word}", (unit,)) if is_long or _is_named(path) else None
-            )
+            is_long = scale > 1 or not all(map(float.is_integer, numbers))
+            is_time = is_long or _is_named(path)
+            return LikelyTime(path, f"epoch {word}", (unit,)) if is_time else None
     return None
 
 
