@@ -153,7 +153,9 @@ ORDERS = ["n", "n DESC", "f DESC", "id", "id DESC", "error", "error DESC NULLS L
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_first_rows_are_looked_for_where_they_may_be(packed: Path, order: str) -> None:
-    query = f"n FROM read_file('{{}}') ORDER BY {order} LIMIT 2"
+    # One row has an error: the second row may be any.
+    most = 1 if "error" in order else 2
+    query = f"n FROM read_file('{{}}') ORDER BY {order} LIMIT {most}"
     actual, blocks = asked(packed, query)
     everything, all_blocks = asked(packed, query, prune=False)
     assert actual == everything

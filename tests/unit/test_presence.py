@@ -66,6 +66,7 @@ def check(path: Path) -> FieldCounts:
     return presence
 
 
+@pytest.mark.filterwarnings("ignore:3 times have digits beyond microseconds")
 @pytest.mark.parametrize("source", sorted(DATA.glob("*.json.*")), ids=lambda path: path.name)
 def test_every_field_has_as_many_rows_as_counted(source: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.zion"

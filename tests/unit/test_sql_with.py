@@ -137,7 +137,11 @@ def test_steps_may_make_values_of_other_types(folder: Path) -> None:
         "WHERE x IS NOT MISSING) SELECT x, l[1][0] AS one, s FROM r"
     )
     struct = {"b": 1, "a": 2}
-    rows = rows_of(folder, query.replace("{", "{{").replace("}", "}}"))
+    query = query.replace("{", "{{").replace("}", "}}")
+    rows = rows_of(folder, f"SET dialect = sneller; {query}")
+    # No CASE gives MISSING in the dialect standard, where NULL ends the recursion.
+    standard = rows_of(folder, query.replace("IS NOT MISSING", "IS NOT NULL"))
+    assert standard == rows[:4]
     assert [row.get("x", "none") for row in rows][:2] == ["a", 9007199254740993]
     assert [row.get("x", "none") for row in rows][3:] == [None, "none"]
     assert [list(row["s"]) for row in rows] == [list(struct)] * 5

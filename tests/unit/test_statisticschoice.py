@@ -65,6 +65,7 @@ def blocks_read(path: Path, condition: str) -> tuple[int, int]:
         return len(list(result)), result.reading.blocks
 
 
+@pytest.mark.filterwarnings("ignore:3 times have digits beyond microseconds")
 @pytest.mark.parametrize("name", ORIGINAL)
 def test_29_16_samples_have_no_statistics_that_nobody_gains_from(tmp_path: Path, name: str) -> None:
     (source,) = TESTDATA.glob(f"{name}.json.*")

@@ -227,7 +227,13 @@ class _Translator:
         return standard if self.context.is_standard else operators
 
     def _is(self, node: ast.Is) -> Value:
-        value = self.value(node.operand)
+        item = node.operand
+        # A path into JSON is one: what is not there is MISSING, as it is behind dots.
+        is_path = isinstance(item, ast.Call) and item.name == "JSON_EXTRACT"
+        if node.what == "MISSING" and is_path and not self._is_known(item):
+            value = self._BY_TYPE[type(item)](self, item)
+        else:
+            value = self.value(item)
         if node.what == "NULL" and self.context.is_standard:
             test = standard.null(value)
             return Typed(BOOL, f"(NOT {test})" if node.negated else test, absent=0)
