@@ -276,14 +276,20 @@ def test_scans_answer_where_all_rows_have_the_keys(few: Path) -> None:
         ("SELECT i, COUNT(*) AS c FROM few GROUP BY i", True),
         ("SELECT i FROM few ORDER BY i LIMIT 2", True),
         ("SELECT k, COUNT(*) AS c FROM few GROUP BY k", False),
-        ("SELECT i FROM few ORDER BY k LIMIT 2", False),
+        ("SELECT k FROM few ORDER BY k LIMIT 6", True),
         ("SELECT DATE_TRUNC(DAY, t) AS d, COUNT(*) AS c FROM few GROUP BY d", False),
         ("SELECT DATE_TRUNC(DAY, i) AS d, COUNT(*) AS c FROM few GROUP BY d", False),
     ):
         answers = Answers(few, f"SET dialect = standard; {query}")
         assert answers.by_scans() is is_native, query
         assert Answers(few, f"SET dialect = sneller; {query}").by_scans(), query
-        assert not Answers(few, f"SET dialect = standard; {query}", blind=True).by_scans(), query
+        # Scans put NULL last themselves; groups need to know that all rows have the key.
+        blind = Answers(few, f"SET dialect = standard; {query}", blind=True)
+        assert blind.by_scans() is (is_native and "ORDER BY" in query), query
+        if is_native:
+            assert sorted(answers.lines(native=True)) == sorted(answers.lines(native=False)), query
+        if blind.by_scans():
+            assert blind.lines(native=True) == blind.lines(native=False), query
 
 
 def test_statements_that_change_tables(few: Path, tmp_path: Path) -> None:
