@@ -121,6 +121,7 @@ class _Resolver:
         self.is_standard = is_standard
         self.fields = SourceFields(statement, has)
         self.labels: dict[int, str] = {}  # new names of sources that have none
+        self._labelled: list[ast.Source] = []
         self.unknown: dict[str, None] = {}
         every = list(visitor.nodes(statement))
         self._uses = Counter(node.name for node in every if isinstance(node, ast.Name))
@@ -379,6 +380,7 @@ class _Resolver:
                 label = f"t{number}"
             self._taken.add(label)
             self.labels[id(source)] = label
+            self._labelled.append(source)  # while it lives, no other source has its identity
         return self.labels[id(source)]
 
     def _late(self, name: ast.Name, seen: _Seen) -> ast.Expr:
