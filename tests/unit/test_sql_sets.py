@@ -172,3 +172,23 @@ def test_order_of_a_part_is_refused_without_parentheses() -> None:
 def test_words_stay_names_and_the_star_stays_short(folder: Path) -> None:
     assert _rows(folder, "SELECT * EXCEPT (s) FROM p LIMIT 1") == [{"k": 0}]
     assert _rows(folder, "SELECT except.k FROM p AS except LIMIT 1") == [{"k": 0}]
+
+
+def test_union_by_name_joins_columns_by_their_names(folder: Path) -> None:
+    text = (
+        "SELECT k, s AS t FROM p WHERE k = 1 UNION {} BY NAME "
+        "SELECT s AS t, k AS n FROM q WHERE k = 2"
+    )
+    with duckdb.connect() as connection:
+        for name in ("p", "q"):
+            source = f"read_json('{folder}/{name}.json')"
+            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {source}")
+        for every in ("ALL", ""):
+            query = text.format(every)
+            assert printer.statement(parse(printer.statement(parse(query)))).count("BY NAME") == 1
+            expected = connection.execute(f"SELECT k, t, n FROM ({query})").fetchall()
+            with sdb.sql(query, root=str(folder)) as result:
+                rows = [(row.get("k"), row.get("t"), row.get("n")) for row in result]
+            assert Counter(rows) == Counter(expected)
+    with pytest.raises(QueryError, match="NAME was expected"):
+        parse("SELECT k FROM p UNION BY k SELECT k FROM q")

@@ -243,8 +243,8 @@ def select(node: ast.Select) -> str:
 def _head(node: ast.Select) -> list[str]:
     """Write a SELECT up to WHERE, or the queries that it joins by a set operator."""
     if (both := set_table(node)) is not None:
-        every = " ALL" * both.every
-        return [f"({select(both.left)}) {both.op}{every} ({select(both.right)})"]
+        more = " ALL" * both.every + " BY NAME" * both.by_name
+        return [f"({select(both.left)}) {both.op}{more} ({select(both.right)})"]
     words = ["SELECT"]
     if node.distinct:
         words.append("DISTINCT")

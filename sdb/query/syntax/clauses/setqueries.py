@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sdb.query.syntax.expressions import ExpressionParser
     from sdb.query.syntax.parser import Parser
 
+    _Operator = tuple[str, bool, bool]  # its word, and whether ALL and BY NAME were written
+
 _WORDS = frozenset({"INTERSECT", "EXCEPT"})
 _QUERY_STARTS = frozenset({"SELECT", "FROM", "(", "ALL", "DISTINCT"})
 
@@ -47,7 +49,7 @@ def compound(
     start = parser.token.start if left is None else left.span[0]
     is_closed = left is not None or parser.at("(")
     operands = [_operand(parser, into) if left is None else left]
-    operators: list[tuple[str, bool]] = []
+    operators: list[_Operator] = []
     while (word := coming(parser)) is not None:
         if not is_closed and _is_ordered(operands[-1]):
             hint = "or in parentheses, with its SELECT"
@@ -57,7 +59,12 @@ def compound(
         every = bool(parser.accept("ALL"))
         if not every:
             parser.accept("DISTINCT")
-        operators.append((word, every))
+        by_name = word == "UNION" and bool(parser.accept("BY"))
+        if by_name:
+            if not parser.at("ID") or str(parser.token.value).upper() != "NAME":
+                raise parser.fault("NAME was expected: UNION BY NAME joins columns by their names")
+            parser.advance()
+        operators.append((word, every, by_name))
         is_closed = parser.at("(")
         operands.append(_operand(parser, None))
     if is_closed:
@@ -85,6 +92,8 @@ def chain(whole: ast.Select) -> tuple[ast.Select, tuple[tuple[bool, ast.Select],
     parts: list[tuple[bool, ast.Select]] = []
     first = whole
     while (table := printer.set_table(first)) is not None and table.op == "UNION":
+        if table.by_name:
+            return whole, ()
         if first is not whole and _is_ordered(first):
             return whole, ()
         parts.insert(0, (table.every, table.right))
@@ -140,24 +149,25 @@ def _ordered_as(select: ast.Select, whole: ast.Select) -> ast.Select:
     )
 
 
-def _folded(operands: list[ast.Select], operators: list[tuple[str, bool]]) -> ast.Select:
+def _folded(operands: list[ast.Select], operators: list[_Operator]) -> ast.Select:
     """Join queries from left to right, those of INTERSECT first."""
     (first, *others) = operands
-    sums: list[tuple[str, bool, ast.Select]] = []
-    for (word, every), operand in zip(operators, others, strict=True):
-        if word != "INTERSECT":
-            sums.append((word, every, operand))
+    sums: list[tuple[_Operator, ast.Select]] = []
+    for operator, operand in zip(operators, others, strict=True):
+        if operator[0] != "INTERSECT":
+            sums.append((operator, operand))
         elif sums:
-            before, all_, left = sums[-1]
-            sums[-1] = (before, all_, _joined(word, left, operand, every=every))
+            before, left = sums[-1]
+            sums[-1] = (before, _joined(operator, left, operand))
         else:
-            first = _joined(word, first, operand, every=every)
-    for word, every, operand in sums:
-        first = _joined(word, first, operand, every=every)
+            first = _joined(operator, first, operand)
+    for operator, operand in sums:
+        first = _joined(operator, first, operand)
     return first
 
 
-def _joined(word: str, left: ast.Select, right: ast.Select, *, every: bool) -> ast.Select:
+def _joined(operator: _Operator, left: ast.Select, right: ast.Select) -> ast.Select:
     span = (left.span[0], right.span[1])
-    table = ast.SetTable(word, every, left, right, span=span)
+    word, every, by_name = operator
+    table = ast.SetTable(word, every, left, right, by_name, span=span)
     return ast.Select((), star=True, sources=(ast.Source(table, None, span=span),), span=span)
