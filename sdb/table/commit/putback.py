@@ -26,6 +26,7 @@ from sdb.table.format.versionref import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.store.base import Store
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.state import VersionState
 
@@ -41,8 +42,8 @@ class NewerVersion:
 
 
 _MOST_READ = 16
-_SEEN: LruCache[tuple[str, bytes], int] = LruCache(most_entries=256)
-"""The newest version that this program knows of, by the location of the index and the table."""
+_SEEN: LruCache[tuple[Store, str, bytes], int] = LruCache(most_entries=256)
+"""The newest version that this program knows of, by store, location of the index, and table."""
 
 
 def take_note(head: TableHandle, number: int) -> None:
@@ -51,7 +52,7 @@ def take_note(head: TableHandle, number: int) -> None:
     * ``head``: The index of its branch.
     """
     if head.state is not None:
-        _SEEN.put((head.reader.path, head.state.table), number)
+        _SEEN.put((head.root.store, head.reader.path, head.state.table), number)
 
 
 def newer_versions(head: TableHandle, branch: str) -> list[ReadVersion]:
@@ -80,7 +81,7 @@ def was_put_back(head: TableHandle, branch: str) -> ReadVersion | None:
     state = head.state
     if state is None:
         return None
-    seen = _SEEN.get((head.reader.path, state.table))
+    seen = _SEEN.get((head.root.store, head.reader.path, state.table))
     is_known = seen is not None and seen > state.version
     if not is_known:
         take_note(head, state.version)
