@@ -15,7 +15,7 @@ use crate::json::print::Printer;
 use crate::json::sink::Sink;
 
 /// The first instant of the year 0, and the last one of the year 16383: what a row can hold.
-pub(super) const INSTANTS: (i64, i64) = (-62_167_219_200_000_000, 454_860_287_999_999_999);
+pub(super) const INSTANTS: (i64, i64) = (-62_167_219_200_000_000, 454_861_871_999_999_999);
 /// 400 years, in which the calendar comes again.
 const ERA: i128 = 146_097 * DAY as i128;
 /// So many digits of a decimal the nearest double shows again.
