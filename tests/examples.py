@@ -17,7 +17,11 @@ def ran(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         words,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "XDG_CONFIG_HOME": str(folder / ".config"),  # settings and keys are not the user's
+        },
         capture_output=True,
         text=True,
         check=False,

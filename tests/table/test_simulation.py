@@ -275,8 +275,8 @@ def rows_that_came_in_meanwhile_are_passed_over(patch: pytest.MonkeyPatch) -> No
 def forks_are_not_known(patch: pytest.MonkeyPatch) -> None:
     good = gc._Collector._heads
 
-    def heads(collecting: Any, listed: Any) -> Any:
-        actual = good(collecting, listed)
+    def heads(collecting: Any, listed: Any, *, dry_run: bool) -> Any:
+        actual = good(collecting, listed, dry_run=dry_run)
         return {name: item for name, item in actual.items() if not name.startswith("fork-")}
 
     patch.setattr(gc._Collector, "_heads", heads)
@@ -365,9 +365,9 @@ def what_was_given_up_stays_where_it_was_overwritten(patch: pytest.MonkeyPatch) 
 
 
 def packfiles_are_sorted_that_are_merged(patch: pytest.MonkeyPatch) -> None:
-    def runs_to_cluster(packfiles: Any, _: Any, limits: Any) -> Any:
+    def runs_to_cluster(packfiles: Any, _: Any, limits: Any, units: Any = None) -> Any:
         alone = [(packfile,) for packfile in packfiles if len(packfile.trailer.blocks) > 1]
-        return [*sizetiers.runs_to_merge(packfiles, limits), *alone]
+        return [*sizetiers.runs_to_merge(packfiles, limits, units), *alone]
 
     patch.setattr(compact, "runs_to_cluster", runs_to_cluster)
 

@@ -116,10 +116,12 @@ impl Tree {
 }
 
 fn equals_float(f: f64, kind: u8, magnitude: Option<u64>, body: &[u8]) -> bool {
+    // An integer below -2^63 that rounds to it must not become that one, which is another integer.
+    let is_beyond = f == i64::MIN as f64 && body == f.next_down().to_be_bytes();
     match (kind, magnitude) {
         (kind::UINT, Some(n)) => n as f64 == f,
         (kind::NEGINT, Some(n)) => -(n as f64) == f,
-        _ => kind == kind::FLOAT && body == f.to_be_bytes(),
+        _ => kind == kind::FLOAT && (is_beyond || body == f.to_be_bytes()),
     }
 }
 

@@ -28,8 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_OUTER = {"LEFT", "RIGHT"}
-_OTHERS = {"FULL", "SEMI", "ANTI", "ASOF", "ASOF LEFT"}
+_OUTER = {"LEFT", "RIGHT", "ANTI"}
+_OTHERS = {"FULL", "SEMI", "ASOF", "ASOF LEFT"}
 
 
 @record
@@ -109,7 +109,9 @@ class _Joins:
             self._optional = {id(left): right.on}
             self._inner = [right]
         else:
-            self._optional = {id(source): source.on for source in sources if source.join == "LEFT"}
+            # Of an anti join, too, rows on the right matter only as partners of those on the left.
+            without = {"LEFT", "ANTI"}
+            self._optional = {id(source): source.on for source in sources if source.join in without}
             self._inner = [source for source in sources if id(source) not in self._optional]
         parts = [select.where]
         parts += [source.on for source in self._inner if source.join not in _OUTER]

@@ -19,9 +19,9 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, FieldRef, TimeUnit};
 
+use super::forms::Changed;
 use super::forms::{Bytes, Column, DAY, Data, Field, Variants};
 use super::refused::{Refused, Result};
-use super::writer::Changed;
 use crate::limits::MAX_TREE_DEPTH;
 
 /// The fields of structs, which are `depth` levels deep.

@@ -5,10 +5,23 @@ use std::ops::Range;
 use arrow_array::{BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer, i256};
 
-use super::writer::Changed;
 use crate::ion::timestamp;
 
 pub(super) const DAY: i64 = 86_400 * timestamp::SECOND;
+
+/// What became text, since no row holds it otherwise.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Changed {
+    pub(super) decimals: bool,
+    pub(super) times: bool,
+}
+
+impl Changed {
+    pub(super) fn join(&mut self, other: Self) {
+        self.decimals |= other.decimals;
+        self.times |= other.times;
+    }
+}
 
 /// A column, or the values inside one.
 pub(super) struct Column {

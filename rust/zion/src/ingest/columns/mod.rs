@@ -14,9 +14,10 @@ mod writer;
 use arrow_array::{Array, StructArray};
 
 use crate::ion::{kind, put_header};
+use forms::Changed;
 pub use refused::Refused;
 use refused::Result;
-use writer::{Changed, PART_BYTES, Writer};
+use writer::{PART_BYTES, Writer};
 
 /// Rows as a stream of their own, and what was done to them.
 pub struct Dumped {

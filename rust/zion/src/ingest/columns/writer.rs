@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::ops::Range;
 
-use super::forms::{Column, DAY, Data, Field};
+use super::forms::{Changed, Column, DAY, Data, Field};
 use super::refused::{Refused, Result};
 use crate::ingest::json::number::{self, Number};
 use crate::ion::fields::{Fields, Keep};
@@ -24,20 +24,6 @@ const EXACT_DIGITS: usize = 15;
 pub(super) const ROW_BYTES: usize = 64 << 20;
 /// What is written of rows before somebody takes it.
 pub(super) const PART_BYTES: usize = 8 << 20;
-
-/// What became text, since no row holds it otherwise.
-#[derive(Clone, Copy, Default, PartialEq)]
-pub(super) struct Changed {
-    pub(super) decimals: bool,
-    pub(super) times: bool,
-}
-
-impl Changed {
-    fn join(&mut self, other: Self) {
-        self.decimals |= other.decimals;
-        self.times |= other.times;
-    }
-}
 
 /// Writes values.
 #[derive(Default)]

@@ -1,12 +1,13 @@
 //! The lines before the first row: what names the columns, and what they have.
 
+use super::convert::Convert;
+use super::csv;
+use super::form::{BYTE_ORDER_MARK, Form, Kind};
 use super::hints::{self, Column};
 use super::options::Header;
 use super::record::Record;
-use super::{BYTE_ORDER_MARK, Kind, Xsv, csv};
 use crate::error::Result;
 use crate::ingest::typing::{ColumnType, Evidence, SAMPLE_ROWS, Value, infer};
-use crate::ingest::xsv::convert::Convert;
 use crate::times::Times;
 
 /// What the start of an input without hints says.
@@ -39,12 +40,12 @@ pub(super) struct Front<'a> {
 
 impl<'a> Front<'a> {
     /// Reads on to the first record, over a byte order mark, lines to skip, comments and empty lines.
-    pub(super) fn read(xsv: &Xsv, text: &'a [u8]) -> Self {
+    pub(super) fn read(form: &Form, text: &'a [u8]) -> Self {
         let mut front = Self { at: unmarked(text, 0), ..Self::default() };
-        for _ in 0..xsv.options.skip {
+        for _ in 0..form.options.skip {
             front.at = behind_line(text, front.at);
         }
-        let comment = xsv.options.comment.unwrap_or(b'#');
+        let comment = form.options.comment.unwrap_or(b'#');
         while let Some(rest) = text.get(front.at..).filter(|rest| !rest.is_empty()) {
             let end = behind_line(text, front.at);
             let line = text[front.at..end].trim_ascii_end();
@@ -86,9 +87,9 @@ pub(super) fn behind_line(text: &[u8], at: usize) -> usize {
 impl Head {
     /// Reads the head at the start of the input, and the types of its columns from the rows behind it; None
     /// when there are only empty lines.
-    pub(super) fn read(xsv: &Xsv, text: &[u8]) -> Result<Option<Self>> {
-        let front = Front::read(xsv, text);
-        let separator = separator(xsv, text, &front);
+    pub(super) fn read(form: &Form, text: &[u8]) -> Result<Option<Self>> {
+        let front = Front::read(form, text);
+        let separator = separator(form, text, &front);
         let mut head = match &front.fields {
             Some((names, line)) => {
                 let columns = hints::columns_of_header(names.iter().copied())?;
@@ -99,13 +100,14 @@ impl Head {
                 head.fields = Some((*line).into());
                 head
             }
-            None => match Self::of_record(xsv, text, &front, separator)? {
+            None => match Self::of_record(form, text, &front, separator)? {
                 Some(head) => head,
                 None => return Ok(None),
             },
         };
-        head.comment = xsv.options.comment.or((front.has_comments && front.fields.is_some()).then_some(b'#'));
-        head.learn(xsv, text)?;
+        head.comment =
+            form.options.comment.or((front.has_comments && front.fields.is_some()).then_some(b'#'));
+        head.learn(form, text)?;
         Ok(Some(head))
     }
 
@@ -114,32 +116,32 @@ impl Head {
     }
 
     /// The head of an input whose first record names the columns, or has values already.
-    fn of_record(xsv: &Xsv, text: &[u8], front: &Front, separator: u8) -> Result<Option<Self>> {
+    fn of_record(form: &Form, text: &[u8], front: &Front, separator: u8) -> Result<Option<Self>> {
         let mut record = Record::default();
-        let Some((next, read)) = xsv.read(text, front.at, separator, &mut record) else { return Ok(None) };
-        xsv.check_line_ends(text, front.at, next)?;
+        let Some((next, read)) = form.read(text, front.at, separator, &mut record) else { return Ok(None) };
+        form.check_line_ends(text, front.at, next)?;
         read.map_err(|error| error.at_line(1))?;
         let count = record.len();
-        if let Some((at, _)) = front.last.filter(|_| xsv.options.comment.is_none() && count > 1) {
+        if let Some((at, _)) = front.last.filter(|_| form.options.comment.is_none() && count > 1) {
             // A line such as `#,name,size` is the header where it has as many fields as the first row.
             let mut named = Record::default();
-            if let Some((next, Ok(()))) = xsv.read(text, at, separator, &mut named)
+            if let Some((next, Ok(()))) = form.read(text, at, separator, &mut named)
                 && named.len() == count
             {
                 return Self::named(text, &named, separator, at, next).map(Some);
             }
         }
         let mut fields = (0..count).map(|index| record.field(text, index).unwrap_or_default());
-        let is_row = match xsv.options.header {
+        let is_row = match form.options.header {
             Header::Yes => false,
             Header::No => true,
-            Header::Auto => fields.any(|field| is_value(field, xsv.times())),
+            Header::Auto => fields.any(|field| is_value(field, form.times())),
         };
         if !is_row {
             return Self::named(text, &record, separator, front.at, next).map(Some);
         }
         let mut head = Self::new(separator, hints::numbered_columns(count), front.at);
-        head.is_guessed = xsv.options.header == Header::Auto;
+        head.is_guessed = form.options.header == Header::Auto;
         Ok(Some(head))
     }
 
@@ -150,12 +152,12 @@ impl Head {
     }
 
     /// Finds out the types of the columns: those that the user says, and those that the first rows have.
-    fn learn(&mut self, xsv: &Xsv, text: &[u8]) -> Result<()> {
+    fn learn(&mut self, form: &Form, text: &[u8]) -> Result<()> {
         let mut evidence = vec![Evidence::default(); self.columns.len()];
         let (mut record, mut at, mut rows) = (Record::default(), self.behind, 0);
         while rows < SAMPLE_ROWS {
             at = self.behind_comments(text, at);
-            let Some((next, read)) = xsv.read(text, at, self.separator, &mut record) else { break };
+            let Some((next, read)) = form.read(text, at, self.separator, &mut record) else { break };
             at = next;
             if read.is_err() {
                 continue;
@@ -169,14 +171,14 @@ impl Head {
                 let value = record.field(text, index).unwrap_or_default();
                 if !value.is_empty() && !self.columns[index].missing.iter().any(|missing| **missing == *value)
                 {
-                    evidence[index].see_as(value, infer(value, xsv.times()));
+                    evidence[index].see_as(value, infer(value, form.times()));
                 }
             }
         }
         for (column, evidence) in self.columns.iter_mut().zip(&evidence) {
             column.convert = Convert::Column(evidence.decide());
         }
-        for (name, kind) in &xsv.options.columns {
+        for (name, kind) in &form.options.columns {
             let column = self.columns.iter_mut().find(|column| column.path.first() == Some(name));
             let Some(column) = column else {
                 let name = String::from_utf8_lossy(name);
@@ -226,19 +228,19 @@ fn is_value(field: &[u8], times: &Times) -> bool {
 }
 
 /// What is between the fields of an input.
-fn separator(xsv: &Xsv, text: &[u8], front: &Front) -> u8 {
+fn separator(form: &Form, text: &[u8], front: &Front) -> u8 {
     let row = &text[front.at.min(text.len())..];
-    if let Some(separator) = xsv.options.separator {
+    if let Some(separator) = form.options.separator {
         return separator;
     }
     if front.fields.is_some() {
         let line = &row[..behind_line(row, 0)];
         return if memchr::memchr(b'\t', line).is_some() { b'\t' } else { b' ' };
     }
-    if xsv.kind == Kind::Tsv { b'\t' } else { csv::likely_separator(row) }
+    if form.kind == Kind::Tsv { b'\t' } else { csv::likely_separator(row) }
 }
 
 /// What is between the fields of an input whose head was not read yet.
-pub(super) fn separator_of(xsv: &Xsv, text: &[u8]) -> u8 {
-    separator(xsv, text, &Front::read(xsv, text))
+pub(super) fn separator_of(form: &Form, text: &[u8]) -> u8 {
+    separator(form, text, &Front::read(form, text))
 }

@@ -9,6 +9,7 @@
 
 pub(super) mod convert;
 mod csv;
+mod form;
 mod head;
 mod hints;
 mod options;
@@ -25,33 +26,22 @@ use crate::ingest::typing::{self, ColumnNote};
 use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects, Splitter};
 use crate::times::Times;
 use convert::Convert;
+use form::{BYTE_ORDER_MARK, Form};
 use head::Head;
 use hints::{Hints, MAX_COLUMNS};
 use options::Options;
 use record::Record;
 use rows::Writer;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
-/// How records are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Separators and quotes.
-    Csv,
-    /// Tabs and backslashes.
-    Tsv,
-}
+pub use form::Kind;
 
 /// What is known of a CSV or TSV input; shared by its splitter and its parsers.
 #[derive(Debug)]
 pub struct Xsv {
-    kind: Kind,
+    form: Form,
     hints: Option<Hints>,
-    options: Options,
     /// What the start says, where there are no hints.
     head: OnceLock<Head>,
-    /// How times are read.
-    times: OnceLock<Arc<Times>>,
 }
 
 impl Xsv {
@@ -64,13 +54,13 @@ impl Xsv {
         {
             return Err(Error::argument("hints: the separator of TSV is the tab, another one needs CSV"));
         }
-        Ok(Arc::new(Self { kind, hints, options, head: OnceLock::new(), times: OnceLock::new() }))
+        let form = Form { kind, options, is_exact: hints.is_none(), times: OnceLock::new() };
+        Ok(Arc::new(Self { form, hints, head: OnceLock::new() }))
     }
 
     /// The same input, of which nothing was read yet.
     pub fn anew(&self) -> Arc<Self> {
-        let (hints, options) = (self.hints.clone(), self.options.clone());
-        Arc::new(Self { kind: self.kind, hints, options, head: OnceLock::new(), times: self.times.clone() })
+        Arc::new(Self { form: self.form.clone(), hints: self.hints.clone(), head: OnceLock::new() })
     }
 
     /// Cuts the text between records.
@@ -90,13 +80,15 @@ impl Xsv {
         XsvParser { xsv: Arc::clone(self), constants, on_error, base: None, record: Record::default() }
     }
 
-    /// Sets how times are read, before anything is.
-    pub fn read_times(&self, times: &Arc<Times>) {
-        self.times.get_or_init(|| Arc::clone(times));
+    /// Takes the head of an input without hints from the text at its start; gives the place of the first row.
+    pub fn learn(&self, text: &[u8]) -> Result<usize> {
+        let at = if self.hints.is_none() { self.take_head(text)? } else { None };
+        Ok(at.unwrap_or_default())
     }
 
-    fn times(&self) -> &Times {
-        self.times.get_or_init(Arc::default)
+    /// Sets how times are read, before anything is.
+    pub fn read_times(&self, times: &Arc<Times>) {
+        self.form.times.get_or_init(|| Arc::clone(times));
     }
 
     /// Notes on the types of the columns, once all was parsed.
@@ -115,42 +107,12 @@ impl Xsv {
 
     fn separator(&self, text: &[u8]) -> u8 {
         match (&self.hints, self.head.get()) {
-            (Some(hints), _) => hints.separator.unwrap_or(if self.kind == Kind::Tsv { b'\t' } else { b',' }),
+            (Some(hints), _) => {
+                hints.separator.unwrap_or(if self.form.kind == Kind::Tsv { b'\t' } else { b',' })
+            }
             (None, Some(head)) => head.separator,
-            (None, None) => head::separator_of(self, text),
+            (None, None) => head::separator_of(&self.form, text),
         }
-    }
-
-    /// The next record; gives the place behind it and whether it is well-formed.
-    #[inline]
-    fn read(
-        &self,
-        text: &[u8],
-        at: usize,
-        separator: u8,
-        record: &mut Record,
-    ) -> Option<(usize, Result<()>)> {
-        match self.kind {
-            Kind::Csv => {
-                let exact = self.hints.is_none();
-                csv::read(text, at, csv::Dialect { separator, exact }, record)
-            }
-            // W3C logs are taken for TSV by their names, and have spaces.
-            Kind::Tsv if separator != b'\t' => {
-                csv::read(text, at, csv::Dialect { separator, exact: true }, record)
-            }
-            Kind::Tsv => tsv::read(text, at, record),
-        }
-    }
-
-    /// Refuses an input whose first record, from `at` to `end`, has carriage returns alone for line ends: all
-    /// of it would be one record.
-    fn check_line_ends(&self, text: &[u8], at: usize, end: usize) -> Result<()> {
-        let found = csv::lone_return(&text[at..], end - at, self.kind == Kind::Csv);
-        found.map_or(Ok(()), |found| {
-            let message = "lines that end with a carriage return alone; make them line feeds: tr '\\r' '\\n'";
-            Err(Error::syntax(at + found, message).at_line(1))
-        })
     }
 
     /// Takes the head at the start of the input; gives the place of the first row, or None when there are only
@@ -162,7 +124,7 @@ impl Xsv {
         if let Some(head) = self.head.get() {
             return Ok(Some(head.behind));
         }
-        Ok(Head::read(self, text)?.map(|head| self.head.get_or_init(|| head).behind))
+        Ok(Head::read(&self.form, text)?.map(|head| self.head.get_or_init(|| head).behind))
     }
 }
 
@@ -182,7 +144,7 @@ pub struct XsvSplitter {
 impl Splitter for XsvSplitter {
     fn cut(&mut self, text: &[u8], min: usize) -> Result<Option<usize>> {
         let separator = self.xsv.separator(text);
-        let end = match self.xsv.kind {
+        let end = match self.xsv.form.kind {
             Kind::Csv => {
                 let Some(start) = self.start(text) else { return Ok(None) };
                 let end = self.ends.find(&text[start..], min.saturating_sub(start), separator);
@@ -226,7 +188,7 @@ impl XsvSplitter {
     fn skip(&mut self, text: &[u8], separator: u8) {
         let (mut record, mut at) = (Record::default(), 0);
         while self.to_skip > 0
-            && let Some((next, _)) = self.xsv.read(text, at, separator, &mut record)
+            && let Some((next, _)) = self.xsv.form.read(text, at, separator, &mut record)
         {
             at = next;
             self.to_skip -= 1;
@@ -267,9 +229,9 @@ impl PartParser for XsvParser {
             && self.xsv.hints.is_some()
             // A part may consist of empty lines alone.
             && !matches!(text, [b'\n', ..] | [b'\r', b'\n', ..])
-            && let Some((end, _)) = self.xsv.read(text, 0, separator, &mut self.record)
+            && let Some((end, _)) = self.xsv.form.read(text, 0, separator, &mut self.record)
         {
-            self.xsv.check_line_ends(text, 0, end)?;
+            self.xsv.form.check_line_ends(text, 0, end)?;
         }
         let mut writer = self.writer();
         let mut lines = Lines::default();
@@ -284,8 +246,8 @@ impl PartParser for XsvParser {
                 }
                 at = behind;
             }
-            let Some((next, read)) = self.xsv.read(text, at, separator, &mut self.record) else { break };
-            if to_skip > 0 && (read.is_ok() || self.xsv.kind == Kind::Tsv) {
+            let Some((next, read)) = self.xsv.form.read(text, at, separator, &mut self.record) else { break };
+            if to_skip > 0 && (read.is_ok() || self.xsv.form.kind == Kind::Tsv) {
                 to_skip -= 1;
             } else if let Err(error) = read.and_then(|()| self.row(&mut writer, text, at, stream)) {
                 let place = if let Error::Syntax { offset, .. } = error { offset as usize } else { at };
