@@ -62,7 +62,8 @@ pub fn assert_same_answer(whole: &Result<Vec<Vec<u8>>>, parts: &Result<Vec<Vec<u
 
 /// Fails if the rows differ by more than the numbers of their symbols.
 pub fn assert_same_rows(one: &[Vec<u8>], other: &[Vec<u8>]) -> Result<()> {
-    assert!(values(one)? == values(other)?, "parts change the rows");
+    let (one, other) = (values(one)?, values(other)?);
+    assert!(one == other, "parts change the rows: {one:?}, {other:?}");
     Ok(())
 }
 

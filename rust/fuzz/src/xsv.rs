@@ -21,7 +21,7 @@ pub fn check(data: &[u8]) -> Result<()> {
         let xsv = Xsv::new(kind, hints, "")?;
         // Types of columns come of the first part, which has all rows of the sample when it is of usual size.
         let head = xsv.learn(text)?;
-        let part_size = head.max(part_size);
+        let part_size = usize::max(part_size, head + 1);
         let mut parser = xsv.parser(Arc::new(Constants::default()), OnError::Fail);
         ingest::chunks(text, part_size, &mut xsv.splitter(), &mut parser)
     };

@@ -40,6 +40,8 @@ fn convert(
     part_bytes: usize,
 ) -> zion::Result<Vec<(Vec<String>, Summary)>> {
     let xsv = Xsv::new(kind, hints.map(str::as_bytes), "")?;
+    // The first part is usually much larger: it has the head, and the rows that propose types.
+    let part_bytes = usize::max(part_bytes, xsv.learn(text)? + 1);
     let mut splitter = xsv.splitter();
     let mut parser = xsv.parser(Arc::new(constants), OnError::Fail);
     let (mut start, mut context, mut found) = (0, 0, vec![]);

@@ -1,6 +1,6 @@
 //! Numbers that count time since 1970.
 
-use super::Moment;
+use super::moment::Moment;
 use crate::ion::timestamp::{Civil, MAX_YEAR, SECOND};
 
 /// The unit of a number that counts time since 1970.

@@ -1,7 +1,8 @@
 //! Texts that can be read in one way only.
 
+use super::moment::Moment;
 use super::parts::{Clock, Offset, Scan, weekday_of};
-use super::{Moment, Zone};
+use super::zone::Zone;
 use crate::ion::timestamp::is_space;
 
 /// No form is shorter.

@@ -5,11 +5,13 @@
 
 pub mod epoch;
 mod forms;
+mod moment;
 mod parts;
 pub mod pattern;
 mod zone;
 
 pub use epoch::Unit;
+pub use moment::Moment;
 pub use pattern::Pattern;
 pub use zone::Zone;
 
@@ -19,22 +21,6 @@ use crate::error::{Error, Result};
 use crate::ion::timestamp;
 
 pub(crate) use parts::{Clock, Scan, is_day};
-
-/// An instant that was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
-    /// Microseconds since 1970, UTC.
-    pub us: i64,
-    /// Whether it has digits beyond microseconds that are not 0, which are gone.
-    pub is_cut: bool,
-}
-
-impl Moment {
-    /// An instant of which nothing was cut.
-    pub fn exact(us: i64) -> Self {
-        Self { us, is_cut: false }
-    }
-}
 
 /// Which texts are times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

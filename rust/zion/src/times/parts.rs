@@ -1,6 +1,7 @@
 //! Parts of times, taken from the front of a text.
 
-use super::{Moment, Zone};
+use super::moment::Moment;
+use super::zone::Zone;
 use crate::ion::timestamp::{Civil, MAX_YEAR, SECOND, days_from_civil, is_space};
 
 pub(super) const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";

@@ -1,7 +1,9 @@
 //! Times whose form a user describes, in the words of `strptime`.
 
+use super::epoch::Unit;
+use super::moment::Moment;
 use super::parts::{Clock, MONTHS, Scan, WEEKDAYS, is_day};
-use super::{Moment, Unit, Zone};
+use super::zone::Zone;
 use crate::error::{Error, Result};
 use crate::ion::timestamp::{Civil, SECOND, days_from_civil};
 

@@ -55,7 +55,7 @@ impl<'a> Front<'a> {
                 }
                 front.has_comments = true;
                 front.last = Some((front.at, line));
-            } else if !line.is_empty() {
+            } else if !matches!(&text[front.at..end], b"\n" | b"\r\n") {
                 break;
             }
             front.at = unmarked(text, end);

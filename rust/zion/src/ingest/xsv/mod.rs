@@ -118,7 +118,7 @@ impl Xsv {
     /// Takes the head at the start of the input; gives the place of the first row, or None when there are only
     /// empty lines.
     fn take_head(&self, text: &[u8]) -> Result<Option<usize>> {
-        if text.iter().all(u8::is_ascii_whitespace) {
+        if text.iter().all(|byte| matches!(byte, b'\n' | b'\r')) {
             return Ok(None);
         }
         if let Some(head) = self.head.get() {
@@ -145,15 +145,15 @@ impl Splitter for XsvSplitter {
     fn cut(&mut self, text: &[u8], min: usize) -> Result<Option<usize>> {
         let separator = self.xsv.separator(text);
         let end = match self.xsv.form.kind {
-            Kind::Csv => {
-                let Some(start) = self.start(text) else { return Ok(None) };
-                let end = self.ends.find(&text[start..], min.saturating_sub(start), separator);
-                end.map(|end| start + end)
-            }
-            Kind::Tsv => {
+            Kind::Tsv if separator == b'\t' => {
                 let from = self.position.max(min.saturating_sub(1)).min(text.len());
                 self.position = text.len();
                 memchr::memchr(b'\n', &text[from..]).map(|at| from + at + 1)
+            }
+            Kind::Csv | Kind::Tsv => {
+                let Some(start) = self.start(text) else { return Ok(None) };
+                let end = self.ends.find(&text[start..], min.saturating_sub(start), separator);
+                end.map(|end| start + end)
             }
         };
         let Some(end) = end else { return Ok(None) };
