@@ -36,9 +36,15 @@ os.environ["SDB_TESTS_CACHE"] = os.environ["SDB_CACHE"]  # of the workers too
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-# How long an example takes says how busy the machine is.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+# How long an example takes says how busy the machine is. The default run plays the same examples
+# each time, so that a change is judged by what it changes: SDB_RANDOM=1 looks for other ones.
+settings.register_profile(
+    "sdb",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=not os.environ.get("SDB_RANDOM"),
+)
+settings.load_profile("sdb")
 
 
 def pytest_unconfigure() -> None:
