@@ -178,7 +178,7 @@ SHARES: tuple[dict[str, str], ...] = (
 
 @pytest.mark.parametrize("shares", SHARES, ids=str)
 @pytest.mark.parametrize("location", ["inline", "list", "nowhere"])
-def test_29_10_crafted_shares(world: World, shares: dict[str, str], location: str) -> None:
+def test_crafted_shares(world: World, shares: dict[str, str], location: str) -> None:
     stolen = world.stolen()
     if location == "list":
         handle = open_table(world.lake, "d", "t")
@@ -203,7 +203,7 @@ def test_29_10_crafted_shares(world: World, shares: dict[str, str], location: st
         "db/d/t\0/x",
     ],
 )
-def test_29_09_crafted_keys_of_packfiles(world: World, key: str) -> None:
+def test_crafted_keys_of_packfiles(world: World, key: str) -> None:
     (item, *rest) = open_table(world.lake, "d", "t").index.inline
     craft(world.lake, "d.t", inline=(replace(item, key=key), *rest))
     code, _ = world.run("query SELECT+*+FROM+d.t")
@@ -226,7 +226,7 @@ def links(world: World) -> Iterator[tuple[Path, Path]]:
 
 
 @pytest.mark.parametrize("number", range(8))
-def test_29_09_links_below_a_table(world: World, number: int) -> None:
+def test_links_below_a_table(world: World, number: int) -> None:
     at, to = list(links(world))[number]
     at.parent.mkdir(exist_ok=True)
     at.symlink_to(to)
@@ -242,7 +242,7 @@ def test_29_09_links_below_a_table(world: World, number: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["data", "versions", "", "index"])
-def test_29_09_folders_of_a_table_that_are_links(world: World, name: str) -> None:
+def test_folders_of_a_table_that_are_links(world: World, name: str) -> None:
     """The table is a link to that of somebody else, whose keys fit."""
     at = world.table / name if name else world.table
     target = world.folder / "outside/db/d/moved"
@@ -256,7 +256,7 @@ def test_29_09_folders_of_a_table_that_are_links(world: World, name: str) -> Non
             assert world.run(command)[0] == 7, command
 
 
-def test_29_09_a_link_to_an_allowed_place_is_followed(
+def test_a_link_to_an_allowed_place_is_followed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.move(world.table, world.folder / "large")
@@ -271,7 +271,7 @@ NAMES = ("../../secret", "..", "audit/../../secret", "/etc", "", "a@b", "-1", "x
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_29_09_crafted_names_of_branches(world: World, name: str) -> None:
+def test_crafted_names_of_branches(world: World, name: str) -> None:
     craft(world.lake, "d.t", branches=("side", name))
     assert world.run("describe d t")[0] == 6
     world.check()
@@ -292,7 +292,7 @@ def craft_raw(world: World, change: Callable[[dict[str, Any]], dict[str, Any]]) 
 
 @pytest.mark.parametrize("member", ["parent", "merged", "tags", "merges", "history", "older"])
 @pytest.mark.parametrize("has_etag", [True, False])
-def test_29_09_crafted_versions(world: World, member: str, *, has_etag: bool) -> None:
+def test_crafted_versions(world: World, member: str, *, has_etag: bool) -> None:
     """A version that is another table's, in another database, with the same name."""
     other = open_table(world.lake, "e", "t")
     assert other.state is not None
@@ -318,7 +318,7 @@ def test_29_09_crafted_versions(world: World, member: str, *, has_etag: bool) ->
 
 @pytest.mark.parametrize("step", ["pending", "committed", "aborted"])
 @pytest.mark.parametrize("uid", [UID, "../secret", ""])
-def test_29_09_crafted_intents(world: World, step: str, uid: str) -> None:
+def test_crafted_intents(world: World, step: str, uid: str) -> None:
     """An intent that names the tables of others decides nothing of them."""
     folder = world.lake / "db/d/transactions"
     folder.mkdir(exist_ok=True)
@@ -335,7 +335,7 @@ def test_29_09_crafted_intents(world: World, step: str, uid: str) -> None:
         world.run("query SELECT+*+FROM+d.t")
 
 
-def test_29_09_crafted_leases_and_quarantine(world: World) -> None:
+def test_crafted_leases_and_quarantine(world: World) -> None:
     handle = open_table(world.lake, "d", "t")
     gone = [Quarantined(key, 0) for key in (SECRET.index, "db/e/t/index", KEYS.index)]
     stolen = replace(handle.index, inline=world.stolen(), to_delete=tuple(gone))
@@ -349,7 +349,7 @@ def test_29_09_crafted_leases_and_quarantine(world: World) -> None:
 
 
 @pytest.mark.parametrize("uri", ["file://../outside/in/secret.json", "s3://other/in/a.json"])
-def test_29_09_crafted_inputs(world: World, uri: str) -> None:
+def test_crafted_inputs(world: World, uri: str) -> None:
     """An input that was never taken is not looked at out of the root."""
     handle = open_table(world.lake, "d", "t")
     journal = tuple([replace(item, path=uri) for item in handle.index.inputs.journal or ()])
@@ -387,7 +387,7 @@ def mutated(value: dict[str, Any], chance: random.Random) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("batch", range(6 * ROUNDS))
-def test_29_11_mutated_states(world: World, batch: int) -> None:
+def test_mutated_states(world: World, batch: int) -> None:
     """Members of any kind: an answer, or an error that is documented."""
     chance = dice("states", batch)
     for _ in range(15):
@@ -441,7 +441,7 @@ SPELLINGS = (
 
 
 @pytest.mark.parametrize("path", SPELLINGS)
-def test_29_09_spellings_of_a_pattern(world: World, path: str) -> None:
+def test_spellings_of_a_pattern(world: World, path: str) -> None:
     """Whatever a definition says, nothing comes in from outside."""
     secret = world.folder / "secret"
     secret.mkdir()
@@ -462,9 +462,7 @@ def test_29_09_spellings_of_a_pattern(world: World, path: str) -> None:
         world.run(command)
 
 
-def test_29_09_the_bounds_are_what_keeps_them_out(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bounds_are_what_keeps_them_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same patterns find the canary where everything is allowed: the test can fail."""
     (world.folder / "secret").mkdir()
     (world.folder / "secret/s.json").write_text(json.dumps({"n": CANARY}))

@@ -101,7 +101,7 @@ MERGE = ("merge", "--root", "lake", "d.t", "side")
 
 
 @pytest.mark.usefixtures("lake")
-def test_32_06_a_conflict_names_rows_with_all_values(run: Run) -> None:
+def test_a_conflict_names_rows_with_all_values(run: Run) -> None:
     branched(run)
     done = run(*MERGE)
     assert done.returncode == 5
@@ -121,7 +121,7 @@ def test_32_06_a_conflict_names_rows_with_all_values(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("lake")
-def test_32_06_a_strategy_asks_before_it_drops_rows(run: Run, screen: Screen) -> None:
+def test_a_strategy_asks_before_it_drops_rows(run: Run, screen: Screen) -> None:
     branched(run)
     done = run(*MERGE, "--strategy", "source")
     assert done.returncode == 5
@@ -137,7 +137,7 @@ def test_32_06_a_strategy_asks_before_it_drops_rows(run: Run, screen: Screen) ->
 
 
 @pytest.mark.usefixtures("lake")
-def test_32_06_a_strategy_that_drops_nothing_asks_nothing(run: Run) -> None:
+def test_a_strategy_that_drops_nothing_asks_nothing(run: Run) -> None:
     assert run("branch", "--root", "lake", "d.t", "side").returncode == 0
     for text in (
         "UPDATE d.t SET n = 10 WHERE id = 1",
@@ -150,7 +150,7 @@ def test_32_06_a_strategy_that_drops_nothing_asks_nothing(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("lake")
-def test_32_06_a_restore_counts_the_rows_that_it_changes(run: Run) -> None:
+def test_a_restore_counts_the_rows_that_it_changes(run: Run) -> None:
     before = numbers(run)
     assert run("exec", "--root", "lake", "UPDATE d.t SET n = 7 WHERE id = 1").returncode == 0
     assert run("restore", "--root", "lake", "d.t", "-1").returncode == 0

@@ -222,7 +222,7 @@ def wait_for(lake: Path, expected: list[int]) -> None:
         time.sleep(0.05)
 
 
-def test_29_07_a_file_that_is_still_being_written_is_taken_when_it_stands_still(
+def test_a_file_that_is_still_being_written_is_taken_when_it_stands_still(
     lake: Path, serve: Callable[..., Service]
 ) -> None:
     service = serve("--settle", "1500ms")
@@ -233,7 +233,7 @@ def test_29_07_a_file_that_is_still_being_written_is_taken_when_it_stands_still(
     assert service.end(signal.SIGTERM) == (0, "")
 
 
-def test_29_07_a_growing_file_is_taken_again_also_by_one_that_follows_a_killed_one(
+def test_a_growing_file_is_taken_again_also_by_one_that_follows_a_killed_one(
     run: Run, lake: Path, serve: Callable[..., Service]
 ) -> None:
     dice = random.Random(7)
@@ -250,9 +250,7 @@ def test_29_07_a_growing_file_is_taken_again_also_by_one_that_follows_a_killed_o
     assert run("validate", "--root", "lake", "d", "t").returncode == 0
 
 
-def test_29_07_growth_of_what_was_taken_is_told_once(
-    lake: Path, serve: Callable[..., Service]
-) -> None:
+def test_growth_of_what_was_taken_is_told_once(lake: Path, serve: Callable[..., Service]) -> None:
     put(lake, 0)
     service = serve()
     assert service.event()["version"] == 1
@@ -274,7 +272,7 @@ def test_29_07_growth_of_what_was_taken_is_told_once(
     assert numbers(lake) == [0, 2, 4]
 
 
-def test_29_07_whatever_becomes_of_a_file_its_rows_are_those_that_it_has(
+def test_whatever_becomes_of_a_file_its_rows_are_those_that_it_has(
     lake: Path, serve: Callable[..., Service]
 ) -> None:
     service = serve("--changed", "replace")
@@ -297,7 +295,7 @@ def test_29_07_whatever_becomes_of_a_file_its_rows_are_those_that_it_has(
     assert (code, err) == (0, f"{line} ones\n" * 2)
 
 
-def test_29_07_a_changed_file_ends_it_where_that_is_asked_for(
+def test_a_changed_file_ends_it_where_that_is_asked_for(
     lake: Path, serve: Callable[..., Service]
 ) -> None:
     put(lake, 0)
@@ -309,7 +307,7 @@ def test_29_07_a_changed_file_ends_it_where_that_is_asked_for(
     assert b"file://in/0000.json changed after it was taken" in service.process.stderr.read()
 
 
-def test_29_07_a_file_that_was_half_copied_is_tried_again_when_it_has_changed(
+def test_a_file_that_was_half_copied_is_tried_again_when_it_has_changed(
     lake: Path, serve: Callable[..., Service]
 ) -> None:
     sdb.connect(lake).create("d.z", "in/*.json.gz")
@@ -325,7 +323,7 @@ def test_29_07_a_file_that_was_half_copied_is_tried_again_when_it_has_changed(
     assert service.end(signal.SIGTERM)[0] == 0
 
 
-def test_29_07_temporary_names_are_passed_over(
+def test_temporary_names_are_passed_over(
     run: Run, lake: Path, serve: Callable[..., Service]
 ) -> None:
     define(lake, "all", "in/*", "in/.asked/*.tmp", "in/*/*")
@@ -357,7 +355,7 @@ def test_29_07_temporary_names_are_passed_over(
     assert (code, err.count("passed over")) == (0, 1)
 
 
-def test_29_07_what_was_taken_under_a_temporary_name_stays_known(run: Run, lake: Path) -> None:
+def test_what_was_taken_under_a_temporary_name_stays_known(run: Run, lake: Path) -> None:
     """By the original, or by an sdb that did not pass over it."""
     define(lake, "old", "in/*.tmp")
     (lake / "in/a.tmp").write_text('{"n": 1}\n')
@@ -368,7 +366,7 @@ def test_29_07_what_was_taken_under_a_temporary_name_stays_known(run: Run, lake:
     assert (actual["vanished"], actual["deleted"], actual["passed"]) == ([], [], [])
 
 
-def test_29_12_a_table_that_is_dropped_meanwhile_is_told_of_once(
+def test_a_table_that_is_dropped_meanwhile_is_told_of_once(
     lake: Path, serve: Callable[..., Service]
 ) -> None:
     put(lake, 0)
@@ -389,7 +387,7 @@ def test_29_12_a_table_that_is_dropped_meanwhile_is_told_of_once(
     assert (code, err.count("\n")) == (0, 2)
 
 
-def test_29_12_a_definition_that_goes_after_it_was_listed_is_passed_over(
+def test_a_definition_that_goes_after_it_was_listed_is_passed_over(
     lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sdb.cli import syncing

@@ -258,7 +258,7 @@ def count(run: Run, table: str) -> int:
     return number
 
 
-def test_29_05_versions_outlive_what_the_original_collects(run: Run, shared: Path) -> None:
+def test_versions_outlive_what_the_original_collects(run: Run, shared: Path) -> None:
     first = count(run, "demo.t@mine")
     for step in (2, 3):
         synced(shared, step)
@@ -278,7 +278,7 @@ def test_29_05_versions_outlive_what_the_original_collects(run: Run, shared: Pat
     assert len(left) == 1, "what is collected is not missed"
 
 
-def test_29_05_validate_tells_which_versions_miss_what(run: Run, shared: Path) -> None:
+def test_validate_tells_which_versions_miss_what(run: Run, shared: Path) -> None:
     assert not run("branch", "demo.t", "side").returncode
     assert not run("exec", "DELETE FROM demo.t WHERE x = 'ours' OR x IS MISSING").returncode
     assert not run("validate", "demo", "t").returncode
@@ -291,7 +291,7 @@ def test_29_05_validate_tells_which_versions_miss_what(run: Run, shared: Path) -
     assert "tag mine, version 1, version 3 and 1 more need" in line
 
 
-def test_29_06_what_the_original_does_not_count_is_not_told(run: Run, shared: Path) -> None:
+def test_what_the_original_does_not_count_is_not_told(run: Run, shared: Path) -> None:
     def logged() -> list[tuple[object, ...]]:
         versions = json.loads(run("log", "--json", "demo.t").stdout)["versions"]
         return [
@@ -331,7 +331,7 @@ def test_29_06_what_the_original_does_not_count_is_not_told(run: Run, shared: Pa
     assert logged()[0][:2] == (8, count(run, "demo.t"))
 
 
-def test_29_06_rows_that_nobody_counts_are_told_when_they_go(run: Run, shared: Path) -> None:
+def test_rows_that_nobody_counts_are_told_when_they_go(run: Run, shared: Path) -> None:
     assert shared
     done = run("exec", "TRUNCATE demo.t")
     assert b"rows of 1 packfile of the original are not counted" in done.stderr
@@ -369,7 +369,7 @@ def rows_of(run: Run, name: str) -> list[int]:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_29_01_a_merge_after_expiry(run: Run, tmp_path: Path, change: str) -> None:
+def test_a_merge_after_expiry(run: Run, tmp_path: Path, change: str) -> None:
     """What has expired on main is kept where a branch began: the merge finds its base."""
     expected = changed_since_branch(run, tmp_path, change)
     done = run("expire", "--all-but-head", "d.t")
@@ -386,7 +386,7 @@ def test_29_01_a_merge_after_expiry(run: Run, tmp_path: Path, change: str) -> No
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_29_01_a_merge_whose_base_has_expired(run: Run, tmp_path: Path, change: str) -> None:
+def test_a_merge_whose_base_has_expired(run: Run, tmp_path: Path, change: str) -> None:
     """Of a table whose versions an older sdb let expire, which kept nothing for branches."""
     expected = changed_since_branch(run, tmp_path, change)
     root = table_root(tmp_path)
@@ -416,7 +416,7 @@ def test_29_01_a_merge_whose_base_has_expired(run: Run, tmp_path: Path, change: 
     assert not run("branch", "-d", "d.t", "side").returncode
 
 
-def test_29_01_what_has_expired_and_is_still_there_is_found(run: Run, tmp_path: Path) -> None:
+def test_what_has_expired_and_is_still_there_is_found(run: Run, tmp_path: Path) -> None:
     """Before a collection parents lead to the base, whatever the history tells."""
     expected = changed_since_branch(run, tmp_path, "delete")
     root = table_root(tmp_path)
@@ -439,7 +439,7 @@ def edited(run: Run) -> Run:
     return run
 
 
-def test_32_06_log_and_diff_count_rows(edited: Run) -> None:
+def test_log_and_diff_count_rows(edited: Run) -> None:
     logged = json.loads(edited("log", "--json", "--root", "lake", "d.e").stdout)["versions"]
     counts = [
         tuple(item["changes"][f"rows_{name}"] for name in ("inserted", "updated", "deleted"))
@@ -456,7 +456,7 @@ def test_32_06_log_and_diff_count_rows(edited: Run) -> None:
 
 
 @pytest.mark.parametrize("key", [[], ["--key", "id"]])
-def test_32_06_rows_that_were_changed_are_one(edited: Run, key: list[str]) -> None:
+def test_rows_that_were_changed_are_one(edited: Run, key: list[str]) -> None:
     done = edited("diff", "--rows", *key, "--root", "lake", "d.e@2")
     assert done.stderr == b""
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -469,6 +469,6 @@ def test_32_06_rows_that_were_changed_are_one(edited: Run, key: list[str]) -> No
     ]
 
 
-def test_32_06_a_key_needs_rows(edited: Run) -> None:
+def test_a_key_needs_rows(edited: Run) -> None:
     done = edited("diff", "--key", "id", "--root", "lake", "d.e@2")
     assert (done.returncode, b"--rows" in done.stderr) == (2, True)

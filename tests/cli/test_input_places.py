@@ -100,7 +100,7 @@ HARMLESS = (
 
 
 @pytest.mark.parametrize("pattern", SPELLINGS)
-def test_29_09_a_pattern_that_leads_out_is_refused(run: Run, lake: Path, pattern: str) -> None:
+def test_a_pattern_that_leads_out_is_refused(run: Run, lake: Path, pattern: str) -> None:
     (lake / "link").symlink_to("../secret")
     (lake / "in/linked.json").symlink_to("../../secret/s.json")
     define(lake, "bad", "file://in/a.json", pattern)
@@ -119,16 +119,14 @@ def test_29_09_a_pattern_that_leads_out_is_refused(run: Run, lake: Path, pattern
 
 
 @pytest.mark.parametrize("pattern", HARMLESS)
-def test_29_09_a_pattern_that_only_looks_so_finds_nothing(
-    run: Run, lake: Path, pattern: str
-) -> None:
+def test_a_pattern_that_only_looks_so_finds_nothing(run: Run, lake: Path, pattern: str) -> None:
     define(lake, "odd", pattern)
     done = run("sync", *LAKE, "d")
     assert done.returncode == 0, done.stderr
     assert not (lake / "db/d/odd/index").exists()
 
 
-def test_29_09_links_within_the_root_are_followed(run: Run, lake: Path) -> None:
+def test_links_within_the_root_are_followed(run: Run, lake: Path) -> None:
     (lake / "link").symlink_to("in")
     (lake / "in/deep/b.json").symlink_to("../a.json")
     define(lake, "linked", "file://link/deep/*.json")
@@ -141,7 +139,7 @@ def test_29_09_links_within_the_root_are_followed(run: Run, lake: Path) -> None:
 
 
 @pytest.mark.parametrize("allowed", ["secret", "./secret/", "lake/../secret", "secret/s.json", "."])
-def test_29_09_who_runs_it_may_allow_a_place(run: Run, lake: Path, allowed: str) -> None:
+def test_who_runs_it_may_allow_a_place(run: Run, lake: Path, allowed: str) -> None:
     define(lake, "wide", "file://../secret/s.json")
     assert run("sync", *LAKE, "d", "--allow-inputs", "lake/in").returncode == 7
     assert run("sync", *LAKE, "d", "--allow-inputs", "secre").returncode == 7
@@ -155,7 +153,7 @@ def test_29_09_who_runs_it_may_allow_a_place(run: Run, lake: Path, allowed: str)
     assert b"taken" in run(*check, "--allow-inputs", allowed).stdout
 
 
-def test_29_09_a_link_is_refused_again_after_a_settled_listing(run: Run, lake: Path) -> None:
+def test_a_link_is_refused_again_after_a_settled_listing(run: Run, lake: Path) -> None:
     define(lake, "linked", "file://in/*.json")
     (lake / "in/linked.json").symlink_to("../../secret/s.json")
     for _ in range(3):
@@ -163,9 +161,7 @@ def test_29_09_a_link_is_refused_again_after_a_settled_listing(run: Run, lake: P
     assert run("sync", *LAKE, "d").returncode == 7
 
 
-def test_29_09_the_environment_may_allow_places(
-    lake: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_may_allow_places(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(lake.parent)
     monkeypatch.setenv(allowedinputs.VARIABLE, "s3://a:/b:s3://c/d:secret")
     expected = ("s3://a", "/b", "s3://c/d", str(lake.parent / "secret"))
@@ -181,7 +177,7 @@ def test_29_09_the_environment_may_allow_places(
         table_root(lake, allow_inputs=[""])
 
 
-def test_29_09_python_may_allow_places(lake: Path) -> None:
+def test_python_may_allow_places(lake: Path) -> None:
     db = sdb.connect(lake)
     with pytest.raises(AccessError, match="leads out of the root"):
         db.create("d.wide", OUTSIDE)
@@ -195,7 +191,7 @@ def test_29_09_python_may_allow_places(lake: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["../secret/*", "in/../../secret/{n}.json", "x/*/../../../y/*"])
-def test_29_09_create_refuses_what_no_sync_would_take(run: Run, lake: Path, pattern: str) -> None:
+def test_create_refuses_what_no_sync_would_take(run: Run, lake: Path, pattern: str) -> None:
     words = ("create", *LAKE, "d", "wide", "--input", pattern)
     done = run(*words)
     assert done.returncode == 7, done.stderr
@@ -204,7 +200,7 @@ def test_29_09_create_refuses_what_no_sync_would_take(run: Run, lake: Path, patt
     assert run(*words, "--allow-inputs", ".").returncode == 0
 
 
-def test_29_09_roots_on_s3_have_the_same_bounds() -> None:
+def test_roots_on_s3_have_the_same_bounds() -> None:
     root = table_root("s3://bucket/lake", allow_inputs=["s3://logs/2026"])
     check_patterns(root, ["s3://bucket/lake/*.json", "s3://bucket/lake/in/{x}/*"])
     check_patterns(root, ["s3://logs/2026/*.json", "s3://logs/2026/a", "file://in/*.json"])
@@ -228,7 +224,7 @@ def test_29_09_roots_on_s3_have_the_same_bounds() -> None:
 @pytest.mark.parametrize(
     "pattern", ["x.json", "*", "", "{x}", "/", "s3://bucket", "http://x", r"file://a\u0000/*"]
 )
-def test_29_11_a_pattern_without_a_folder_is_told(run: Run, lake: Path, pattern: str) -> None:
+def test_a_pattern_without_a_folder_is_told(run: Run, lake: Path, pattern: str) -> None:
     define(lake, "bad", pattern.encode().decode("unicode_escape"))
     done = run("sync", *LAKE, "d")
     assert done.returncode == 2, done.stderr
@@ -237,7 +233,7 @@ def test_29_11_a_pattern_without_a_folder_is_told(run: Run, lake: Path, pattern:
     assert run("create", *LAKE, "d", "new", "--input", "s3://bucket").returncode == 2
 
 
-def test_29_11_a_pattern_that_is_no_text_is_told(run: Run, lake: Path) -> None:
+def test_a_pattern_that_is_no_text_is_told(run: Run, lake: Path) -> None:
     define(lake, "bad", "file://in/\ud800/*")
     done = run("sync", *LAKE, "d")
     assert done.returncode == 6, done.stderr

@@ -200,7 +200,7 @@ def test_killed_inserts_are_there_or_not(run: Run, lake: Path, count: int) -> No
 
 
 @pytest.mark.parametrize("size", [129, 255, 5000])
-def test_29_11_ids_of_transactions_are_bounded(run: Run, tmp_path: Path, size: int) -> None:
+def test_ids_of_transactions_are_bounded(run: Run, tmp_path: Path, size: int) -> None:
     """A text that does not fit into the name of an object is refused before anything is written."""
     (tmp_path / "a.json").write_text('{"n": 1}')
     lake = tmp_path / "lake"
@@ -228,7 +228,7 @@ def test_29_11_ids_of_transactions_are_bounded(run: Run, tmp_path: Path, size: i
     assert sorted(lake.rglob("*")) == before
 
 
-def test_29_11_the_longest_id_fits_on_the_longest_branch(run: Run, tmp_path: Path) -> None:
+def test_the_longest_id_fits_on_the_longest_branch(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"n": 1}')
     db = sdb.connect(tmp_path / "lake")
     db.execute("CREATE TABLE d.t")

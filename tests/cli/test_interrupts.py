@@ -72,7 +72,7 @@ def _state(folder: Path) -> dict[str, int]:
         return dict(next(iter(result)))
 
 
-def test_29_11_ctrl_c_in_update_leaves_a_whole_table(folder: Path, tmp_path: Path) -> None:
+def test_ctrl_c_in_update_leaves_a_whole_table(folder: Path, tmp_path: Path) -> None:
     rng = Random(11)
     codes: list[int] = []
     with sdb.sql(f"SELECT COUNT(*) AS c FROM d.t{_WHERE}", root=str(folder / "lake")) as result:
@@ -109,7 +109,7 @@ def test_29_11_ctrl_c_in_update_leaves_a_whole_table(folder: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", _CALLS)
-def test_29_11_ctrl_c_in_python(folder: Path, tmp_path: Path, name: str) -> None:
+def test_ctrl_c_in_python(folder: Path, tmp_path: Path, name: str) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", _PROGRAM.format(call=_CALLS[name])],
         stdout=subprocess.PIPE,
@@ -157,7 +157,7 @@ def test_ctrl_c_ends_a_join_of_long_series(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_29_11_a_result_that_is_left_open_leaves_nothing(folder: Path, tmp_path: Path) -> None:
+def test_a_result_that_is_left_open_leaves_nothing(folder: Path, tmp_path: Path) -> None:
     program = "import sdb; r = sdb.sql(\"SELECT DISTINCT k FROM 't.zion'\"); print(len(list(r)))"
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -44,7 +44,7 @@ def test_all_tables_change_at_once_or_none(run: Run) -> None:
     assert [table["table"] for table in listed["tables"]] == ["t", "u"]
 
 
-def test_29_04_log_and_show_tell_what_readers_read(run: Run, tmp_path: Path) -> None:
+def test_log_and_show_tell_what_readers_read(run: Run, tmp_path: Path) -> None:
     text = "CREATE TABLE a.t; INSERT INTO a.t VALUES ({'x': 1}), ({'x': 2})"
     assert run("exec", "--root", "lake", text).returncode == 0
     words = [("log", "a.t", "--json"), ("log", "a.t", "--stat"), ("show", "a.t", "--json")]

@@ -105,7 +105,7 @@ def unpacked(path: Path) -> list[object]:
         return list(result)
 
 
-def test_29_08_purge_erases_rows_everywhere(run: Run, lake: Path) -> None:
+def test_purge_erases_rows_everywhere(run: Run, lake: Path) -> None:
     names = ("d.t", "d.t@audit", "d.shared")
     remaining = {
         name: [n for n in numbers(lake, name) if n % 1000 not in (7, 107)] for name in names
@@ -155,7 +155,7 @@ def test_29_08_purge_erases_rows_everywhere(run: Run, lake: Path) -> None:
     assert numbers(lake, "d.t") == sorted(remaining["d.t"] + others["d.t"])
 
 
-def test_29_08_purge_finds_what_nothing_leads_to(run: Run, lake: Path) -> None:
+def test_purge_finds_what_nothing_leads_to(run: Run, lake: Path) -> None:
     """A packfile that a program has left which was killed, and one that was dropped long ago."""
     (item, *_) = purged(lake)
     left = lake / "db/d/t/data" / f"{'A' * 32}.zion"
@@ -168,7 +168,7 @@ def test_29_08_purge_finds_what_nothing_leads_to(run: Run, lake: Path) -> None:
     assert traces(lake) == set()
 
 
-def test_29_08_purge_leaves_what_somebody_reads(run: Run, lake: Path) -> None:
+def test_purge_leaves_what_somebody_reads(run: Run, lake: Path) -> None:
     table = sdb.connect(lake).table("d.t")
     lease = Lease(table.handle)
     lease.renew()

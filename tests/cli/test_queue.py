@@ -304,7 +304,7 @@ def test_what_makes_no_sense_is_refused(run: Run, lake: Path) -> None:
     assert [path.name for path in (lake / "db/d/t").iterdir()] == ["definition.json"]
 
 
-def test_29_09_messages_that_lead_out_of_the_root_are_refused(
+def test_messages_that_lead_out_of_the_root_are_refused(
     lake: Path, serve: Callable[..., Service]
 ) -> None:
     (lake.parent / "secret.json").write_text('{"n": 4711}\n')
@@ -337,7 +337,7 @@ def test_29_09_messages_that_lead_out_of_the_root_are_refused(
     assert numbers(lake) == [1]
 
 
-def test_29_09_a_queue_may_name_what_is_allowed(lake: Path, serve: Callable[..., Service]) -> None:
+def test_a_queue_may_name_what_is_allowed(lake: Path, serve: Callable[..., Service]) -> None:
     (lake.parent / "secret.json").write_text('{"n": 4711}\n')
     definition = {"input": [{"pattern": "file://../*.json"}]}
     (lake / "db/d/t/definition.json").write_text(json.dumps(definition))
@@ -348,9 +348,7 @@ def test_29_09_a_queue_may_name_what_is_allowed(lake: Path, serve: Callable[...,
     assert numbers(lake) == [4711]
 
 
-def test_29_09_a_message_is_no_link_to_another_file(
-    lake: Path, serve: Callable[..., Service]
-) -> None:
+def test_a_message_is_no_link_to_another_file(lake: Path, serve: Callable[..., Service]) -> None:
     (lake.parent / "secret.txt").write_text("canary-4711")
     (lake.parent / "queue/000.json").symlink_to("../secret.txt")
     # As if a program had died that held what is in that folder.

@@ -239,7 +239,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     ],
 )
-def test_29_14_types_are_told_however_many_fields_there_are(
+def test_types_are_told_however_many_fields_there_are(
     run: Run, wide: Path, table: str, query: str, warning: str
 ) -> None:
     done = run("query", "--root", wide, query.format(table))
@@ -249,7 +249,7 @@ def test_29_14_types_are_told_however_many_fields_there_are(
 
 @pytest.mark.parametrize("table", ["d.t", "d.n", "'w0.zion'"])
 @pytest.mark.parametrize("where", ["EventID = 4624", "EventID = 5", "t > '2020-01-01'"])
-def test_29_14_what_may_be_true_is_not_warned_of_in_tables(
+def test_what_may_be_true_is_not_warned_of_in_tables(
     run: Run, wide: Path, table: str, where: str
 ) -> None:
     done = run("query", "--root", wide, f"SELECT COUNT(*) AS n FROM {table} WHERE {where}")
@@ -257,7 +257,7 @@ def test_29_14_what_may_be_true_is_not_warned_of_in_tables(
 
 
 @pytest.mark.parametrize("table", ["d.t", "d.n"])
-def test_29_14_types_are_told_to_writers_too(run: Run, wide: Path, table: str) -> None:
+def test_types_are_told_to_writers_too(run: Run, wide: Path, table: str) -> None:
     done = run("exec", "--root", wide, f"DELETE FROM {table} WHERE EventID = '4624'")
     assert done.returncode == 0
     warning = "warning: EventID has numbers and no text in any row: compare EventID = 4624\n"
@@ -366,7 +366,7 @@ def gaps(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     ],
 )
-def test_29_14_rows_without_a_key_are_told_of_wherever_they_vanish(
+def test_rows_without_a_key_are_told_of_wherever_they_vanish(
     run: Run, gaps: Path, table: str, query: str, key: str | None, keeps: str
 ) -> None:
     done = run("query", "--dialect", "sneller", "--root", gaps, query.format(table))
@@ -395,12 +395,12 @@ def test_29_14_rows_without_a_key_are_told_of_wherever_they_vanish(
         "SELECT n FROM g HAVING ROW_NUMBER() OVER (ORDER BY n) < 2 ORDER BY UPPER(k)",
     ],
 )
-def test_29_14_nothing_is_told_where_no_row_vanishes(run: Run, gaps: Path, query: str) -> None:
+def test_nothing_is_told_where_no_row_vanishes(run: Run, gaps: Path, query: str) -> None:
     done = run("query", "--root", gaps, query)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_29_14_times_that_scans_group_by_are_counted(run: Run, gaps: Path) -> None:
+def test_times_that_scans_group_by_are_counted(run: Run, gaps: Path) -> None:
     query = 'SELECT DATE_TRUNC(DAY, "at") AS d, COUNT(*) AS n FROM g{} GROUP BY d'
     done = run("query", "--dialect", "sneller", "--root", gaps, query.format(""))
     assert done.stderr.decode() == (
@@ -426,7 +426,7 @@ def test_29_14_times_that_scans_group_by_are_counted(run: Run, gaps: Path) -> No
     )
 
 
-def test_29_14_python_and_writers_hear_of_rows_that_vanish(run: Run, gaps: Path) -> None:
+def test_python_and_writers_hear_of_rows_that_vanish(run: Run, gaps: Path) -> None:
     expected = "rows that have no k are left out (ORDER BY COALESCE(k, NULL) keeps them)"
     with sdb.sql(
         "SELECT COUNT(*) AS n FROM (SELECT n FROM g ORDER BY k)", root=str(gaps), dialect="sneller"

@@ -85,7 +85,7 @@ def test_compact_expire_and_gc(run: Run, lake: Path) -> None:
     assert (facts["version"], facts["garbage"]) == (None, [])
 
 
-def test_29_08_gc_says_what_keeps_each_object(run: Run, lake: Path) -> None:
+def test_gc_says_what_keeps_each_object(run: Run, lake: Path) -> None:
     """Right after `expire` nothing goes, and `gc` says why, and until when."""
     run("tag", "d.t", "report", "3")
     assert run("tag", "d.t@3", "report").returncode == 0
@@ -127,7 +127,7 @@ def test_29_08_gc_says_what_keeps_each_object(run: Run, lake: Path) -> None:
     assert not any("tag" in line or "branch" in line or "grace" in line for line in reported)
 
 
-def test_29_08_gc_of_a_table_in_use_says_so(run: Run, tmp_path: Path) -> None:
+def test_gc_of_a_table_in_use_says_so(run: Run, tmp_path: Path) -> None:
     connection = sdb.connect(tmp_path)
     connection.create("d.t", "in/*.json")
     connection.append("d.t", [{"n": 1}])

@@ -85,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
          "aggregate functions are not allowed in WHERE", None),
     ],
 )  # fmt: skip
-def test_31_1_windows_are_refused_in_words(
+def test_windows_are_refused_in_words(
     run: Run, folder: Path, query: str, message: str, hint: str | None
 ) -> None:
     done = run("query", "--root", folder, query)
@@ -96,7 +96,7 @@ def test_31_1_windows_are_refused_in_words(
     assert "Traceback" not in text
 
 
-def test_31_1_rows_that_qualify_left_out_are_not_told_of(run: Run, folder: Path) -> None:
+def test_rows_that_qualify_left_out_are_not_told_of(run: Run, folder: Path) -> None:
     query = "SELECT a FROM t QUALIFY RANK() OVER (ORDER BY a) < {} ORDER BY b"
     (folder / "t2.json").write_text('{"a": 1, "b": 2}\n{"a": 2, "b": 1}\n{"a": 3}\n')
     sdb.pack([folder / "t2.json"], folder / "t2.zion", overwrite=True)

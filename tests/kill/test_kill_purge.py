@@ -18,7 +18,7 @@ CANARY = "canary-7d1f"
 
 
 @pytest.mark.parametrize("moments", [2, pytest.param(20, marks=pytest.mark.slow)])
-def test_29_08_a_purge_that_was_killed_goes_on(tmp_path: Path, moments: int) -> None:
+def test_a_purge_that_was_killed_goes_on(tmp_path: Path, moments: int) -> None:
     dice = random.Random(2908)
     first = tmp_path / "first"
     make(first)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("moments", [3, pytest.param(20, marks=pytest.mark.slow)])
-def test_32_01_a_rename_that_was_killed_goes_on(tmp_path: Path, moments: int) -> None:
+def test_a_rename_that_was_killed_goes_on(tmp_path: Path, moments: int) -> None:
     dice = random.Random(3201)
     first = tmp_path / "first"
     make(first)

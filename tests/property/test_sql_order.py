@@ -106,7 +106,7 @@ def _ask(folder: Path, query: str, threads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_29_13_running_aggregates(folder: Path, seed: int) -> None:
+def test_running_aggregates(folder: Path, seed: int) -> None:
     rng = Random(seed)
     table = rng.choice(["t", "few"])
     names = rng.choice([["t"], ["t"], ["u"], ["u", "t"], ["t", "i"]])
@@ -149,7 +149,7 @@ def _same(left: Row, right: Row) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_29_13_the_first_row_of_each_key(folder: Path, seed: int) -> None:
+def test_the_first_row_of_each_key(folder: Path, seed: int) -> None:
     rng = Random(seed)
     keys = rng.choice([["k"], ["k"], ["u"], ["k", "u"]])
     names = [*rng.choice([[], keys]), *rng.choice([[], ["t"], ["u", "t"]]), "i"]
@@ -170,7 +170,7 @@ def test_29_13_the_first_row_of_each_key(folder: Path, seed: int) -> None:
     assert sorted(row["i"] for row in actual) == sorted(row["i"] for row in expected), inside
 
 
-def test_29_13_a_condition_outside_of_a_window_changes_nothing_in_it(folder: Path) -> None:
+def test_a_condition_outside_of_a_window_changes_nothing_in_it(folder: Path) -> None:
     inner = "SELECT i, k, SUM(n) OVER (ORDER BY i) AS s FROM read_file('t.zion')"
     every = {row["i"]: row for row in _ask(folder, inner, 2)}
     outer = f"SELECT * FROM ({inner}) WHERE i >= 100 AND k = 'a' ORDER BY i LIMIT 5"
@@ -186,7 +186,7 @@ def test_29_13_a_condition_outside_of_a_window_changes_nothing_in_it(folder: Pat
     assert all(row["s"] == every[row["i"]]["s"] for row in rows)
 
 
-def test_29_13_the_order_of_a_window_is_the_same_whatever_is_known_of_types(tmp_path: Path) -> None:
+def test_the_order_of_a_window_is_the_same_whatever_is_known_of_types(tmp_path: Path) -> None:
     """What is MISSING is a peer of NULL, also where a field has one type, or none but NULL."""
     for number, values in enumerate([[1, None, ...], ["a", None, ...], [None, ...], [..., 1]]):
         rows = [{"i": at} | ({} if v is ... else {"t": v}) for at, v in enumerate(values)]

@@ -22,7 +22,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", KEY)
 
 
-def test_29_08_purge_in_every_store(backend: Backend) -> None:
+def test_purge_in_every_store(backend: Backend) -> None:
     store = stores.store_of(backend.root)
     store.make_folder(backend.root)
     db = sdb.connect(backend.root)

@@ -154,7 +154,7 @@ def test_without_a_key_a_warning_says_so(
         sdb.sql("SELECT COUNT(*) AS n FROM web.logs", root=bucket.root)
 
 
-def test_29_05_packfiles_of_the_original_are_adopted_in_every_store(
+def test_packfiles_of_the_original_are_adopted_in_every_store(
     backend: Backend, tmp_path: Path
 ) -> None:
     """Those of its index, and those of its lists; what it deletes then nobody misses."""

@@ -218,7 +218,7 @@ def commanded(
 
 
 @pytest.mark.parametrize("words", ["", "IF NOT EXISTS "])
-def test_29_02_of_three_programs_that_make_a_table_one_wins(
+def test_of_three_programs_that_make_a_table_one_wins(
     words: str, db: Connection, started: list[subprocess.Popen[str]]
 ) -> None:
     db.append("a.t", ({"id": number} for number in range(10)))
@@ -237,7 +237,7 @@ def test_29_02_of_three_programs_that_make_a_table_one_wins(
         assert [process.version for process in db.table(f"a.made{round_}").log()] == [1]
 
 
-def test_29_02_the_definition_is_that_of_the_one_who_wins(
+def test_the_definition_is_that_of_the_one_who_wins(
     db: Connection, started: list[subprocess.Popen[str]]
 ) -> None:
     db.append("a.t", [{"id": 1}])

@@ -374,7 +374,7 @@ def on_clock(root: TableRoot, name: str, branch: str, days: int, *gone: str) -> 
     commit(root, KEYS, change, branch=branch, env=at(days))
 
 
-def test_29_03_merge_bases_are_not_chosen_by_clocks() -> None:
+def test_merge_bases_are_not_chosen_by_clocks() -> None:
     """The main branch is written by a machine whose clock is a day ahead, the other by one behind.
 
     The version of main that was merged into x first has a later time than that of x which was
@@ -394,7 +394,7 @@ def test_29_03_merge_bases_are_not_chosen_by_clocks() -> None:
     assert names_at(root) == "ams s2"
 
 
-def test_29_03_a_branch_of_a_branch_knows_what_was_merged(root: TableRoot) -> None:
+def test_a_branch_of_a_branch_knows_what_was_merged(root: TableRoot) -> None:
     setrefs.branch(root, "d", "t", "x")
     add(root, "s", "x")
     setrefs.branch(root, "d", "t", "y", "x")
@@ -405,7 +405,7 @@ def test_29_03_a_branch_of_a_branch_knows_what_was_merged(root: TableRoot) -> No
     assert names_at(root) == "abs y"
 
 
-def test_29_03_both_sides_may_have_merged_each_other(root: TableRoot) -> None:
+def test_both_sides_may_have_merged_each_other(root: TableRoot) -> None:
     setrefs.branch(root, "d", "t", "x")
     add(root, "m")
     add(root, "s", "x")
@@ -419,7 +419,7 @@ def test_29_03_both_sides_may_have_merged_each_other(root: TableRoot) -> None:
     assert names_at(root, "x") == "ams b s2"
 
 
-def test_29_03_a_part_that_was_merged_and_rewritten_is_not_merged_again(root: TableRoot) -> None:
+def test_a_part_that_was_merged_and_rewritten_is_not_merged_again(root: TableRoot) -> None:
     setrefs.branch(root, "d", "t", "x")
     add(root, "eu/1", "x")
     add(root, "us/1", "x")
@@ -433,7 +433,7 @@ def test_29_03_a_part_that_was_merged_and_rewritten_is_not_merged_again(root: Ta
     assert not merged(root).is_new
 
 
-def test_29_03_a_version_without_a_name_is_merged_once(root: TableRoot) -> None:
+def test_a_version_without_a_name_is_merged_once(root: TableRoot) -> None:
     setrefs.branch(root, "d", "t", "x")
     add(root, "s", "x")
     merged(root, "x@3")
@@ -443,7 +443,7 @@ def test_29_03_a_version_without_a_name_is_merged_once(root: TableRoot) -> None:
     assert names_at(root) == "abs"
 
 
-def test_29_03_the_same_insert_on_both_sides_comes_once(root: TableRoot) -> None:
+def test_the_same_insert_on_both_sides_comes_once(root: TableRoot) -> None:
     setrefs.branch(root, "d", "t", "x")
     add(root, "s")
     add(root, "s", "x")
@@ -454,7 +454,7 @@ def test_29_03_the_same_insert_on_both_sides_comes_once(root: TableRoot) -> None
     assert names_at(root, "x") == "as b"
 
 
-def test_29_03_a_copy_that_a_commit_made_is_the_same_packfile(memory_days: list[int]) -> None:
+def test_a_copy_that_a_commit_made_is_the_same_packfile(memory_days: list[int]) -> None:
     """What is older than the boundary of a collector is copied when it is merged."""
     root = TableRoot("mem://r", MemoryStore(clock=lambda: memory_days[0]), LOCAL)
     env = Environment(now_us=lambda: memory_days[0])
@@ -480,7 +480,7 @@ def test_29_03_a_copy_that_a_commit_made_is_the_same_packfile(memory_days: list[
     assert names_at(root) == "a s2 w"
 
 
-def test_29_01_a_branch_that_is_made_again_has_what_the_other_had(root: TableRoot) -> None:
+def test_a_branch_that_is_made_again_has_what_the_other_had(root: TableRoot) -> None:
     """The branch x was merged and taken away, and began again; y began with the first one."""
     setrefs.branch(root, "d", "t", "x")
     add(root, "s", "x")
@@ -497,7 +497,7 @@ def test_29_01_a_branch_that_is_made_again_has_what_the_other_had(root: TableRoo
     assert names_at(root) == "abs s2 y"
 
 
-def test_29_01_what_a_branch_needs_for_merges_stays_until_it_is_gone(root: TableRoot) -> None:
+def test_what_a_branch_needs_for_merges_stays_until_it_is_gone(root: TableRoot) -> None:
     setrefs.branch(root, "d", "t", "x", 1)
     add(root, "c")
     expire(root, "d", "t", ExpiryPolicy(1, None))
@@ -512,7 +512,7 @@ def test_29_01_what_a_branch_needs_for_merges_stays_until_it_is_gone(root: Table
     assert [past.version for past in log(open_table(root, "d", "t"))] == [8, 7]
 
 
-def test_29_01_a_branch_is_not_begun_at_what_expires_meanwhile(
+def test_a_branch_is_not_begun_at_what_expires_meanwhile(
     root: TableRoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = setrefs.put_new
@@ -553,7 +553,7 @@ def test_a_branch_is_not_begun_at_what_a_purge_has_deleted_meanwhile(
 
 
 @pytest.mark.parametrize(("writer_days", "collector_days"), [(-5, 0), (0, 3), (-5, 3), (2, -1)])
-def test_29_03_what_was_read_a_moment_ago_stays_whatever_clocks_say(
+def test_what_was_read_a_moment_ago_stays_whatever_clocks_say(
     memory_days: list[int], writer_days: int, collector_days: int
 ) -> None:
     root = TableRoot("mem://r", MemoryStore(clock=lambda: memory_days[0]), LOCAL)

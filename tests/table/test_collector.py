@@ -283,7 +283,7 @@ def days_later(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_collected", [False, True])
 @pytest.mark.parametrize("step", ["_current_us", "_marked"])
-def test_29_12_a_branch_that_goes_meanwhile_is_passed_over(
+def test_a_branch_that_goes_meanwhile_is_passed_over(
     lake: Connection,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -313,7 +313,7 @@ def test_29_12_a_branch_that_goes_meanwhile_is_passed_over(
     assert not list((tmp_path / "lake").rglob("branches/*/index"))
 
 
-def test_29_12_a_hold_that_others_are_at_does_not_end_a_collection(
+def test_a_hold_that_others_are_at_does_not_end_a_collection(
     lake: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is let go by the next one."""
@@ -333,9 +333,7 @@ def test_29_12_a_hold_that_others_are_at_does_not_end_a_collection(
     assert len(lake.table("d.t").refs()) == 3
 
 
-def test_29_12_what_expires_while_it_is_looked_at_is_no_damage(
-    lake: Connection, tmp_path: Path
-) -> None:
+def test_what_expires_while_it_is_looked_at_is_no_damage(lake: Connection, tmp_path: Path) -> None:
     root = table_root(tmp_path / "lake")
     head, side = (open_table(root, "d", "t", branch=name) for name in ("main", "side"))
     assert [ref.name for ref in refs(head)] == ["main", "side", "v1"]

@@ -151,7 +151,7 @@ def test_the_client_that_asks_again_recovers_its_own_rows(root: TableRoot) -> No
     assert head(root).index.to_delete == (gone,)
 
 
-def test_29_03_what_threads_are_told_was_done_is_there(root: TableRoot) -> None:
+def test_what_threads_are_told_was_done_is_there(root: TableRoot) -> None:
     """A version that was overwritten is done again before any program learns that it was done."""
     commit(root, KEYS, added(root, "a"), commit_id="first")
     theirs = head(root).index
@@ -266,7 +266,7 @@ def foreign_packfile(root: TableRoot, name: str, *rows: str) -> Descriptor:
     return descriptor(key, put_new(root, key, "".join(rows).encode()), rows, ours=False)
 
 
-def test_29_05_tables_of_an_older_sdb_are_adopted_once(
+def test_tables_of_an_older_sdb_are_adopted_once(
     root: TableRoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(root, KEYS, added(root, "a"))
@@ -299,7 +299,7 @@ def test_29_05_tables_of_an_older_sdb_are_adopted_once(
     assert sum("adopted-" in url for url in root.store.contents) == 2  # type: ignore[attr-defined]
 
 
-def test_29_05_an_index_put_back_over_an_adoption_has_its_rows_once(root: TableRoot) -> None:
+def test_an_index_put_back_over_an_adoption_has_its_rows_once(root: TableRoot) -> None:
     theirs = TableIndex("t", 10**15, inline=(foreign_packfile(root, "X", "x"),))
     theirs = replace(theirs, inputs=taken(root, "in/x"))
     put_new(root, KEYS.index, theirs.encode(LOCAL))
@@ -317,7 +317,7 @@ def test_29_05_an_index_put_back_over_an_adoption_has_its_rows_once(root: TableR
     assert sorted(names(head(root))) == ["a", "adopted-XY", "b", "c"]
 
 
-def test_29_05_a_packfile_that_is_missing_stops_nobody(root: TableRoot) -> None:
+def test_a_packfile_that_is_missing_stops_nobody(root: TableRoot) -> None:
     lost = foreign_packfile(root, "X", "x")
     put_new(root, KEYS.index, TableIndex("t", 10**15, inline=(lost,)).encode(LOCAL))
     root.store.delete(root.place(lost.key))
@@ -328,7 +328,7 @@ def test_29_05_a_packfile_that_is_missing_stops_nobody(root: TableRoot) -> None:
     assert names(head(root)) == ["adopted-X", "a", "b"]
 
 
-def test_29_05_a_copy_that_may_be_collected_is_not_taken(
+def test_a_copy_that_may_be_collected_is_not_taken(
     root: TableRoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = foreign_packfile(root, "X", "x")
@@ -354,7 +354,7 @@ def taken(root: TableRoot, *paths: str) -> StoredInputs:
     return tree.write_out(ObjectWriter(root, KEYS).inputs).stored
 
 
-def test_29_05_inputs_that_another_program_has_collected_stop_nobody(root: TableRoot) -> None:
+def test_inputs_that_another_program_has_collected_stop_nobody(root: TableRoot) -> None:
     theirs = TableIndex("t", 10**15, inline=(foreign_packfile(root, "X", "x"),))
     put_new(root, KEYS.index, theirs.encode(LOCAL))
     commit(root, KEYS, added(root, "a"), commit_id="one")

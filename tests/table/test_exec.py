@@ -513,7 +513,7 @@ def source(db: Connection) -> Connection:
 
 @pytest.mark.parametrize("text", [CTAS, JOINTLY % CTAS])
 @pytest.mark.parametrize("is_dropped", [False, True])
-def test_29_02_of_two_that_make_a_table_one_wins(
+def test_of_two_that_make_a_table_one_wins(
     text: str,
     is_dropped: bool,
     source: Connection,
@@ -531,7 +531,7 @@ def test_29_02_of_two_that_make_a_table_one_wins(
 
 
 @pytest.mark.parametrize("is_dropped", [False, True])
-def test_29_02_if_not_exists_leaves_the_table_of_another_as_it_is(
+def test_if_not_exists_leaves_the_table_of_another_as_it_is(
     is_dropped: bool,
     source: Connection,
 ) -> None:
@@ -547,7 +547,7 @@ def test_29_02_if_not_exists_leaves_the_table_of_another_as_it_is(
     assert (rows(source), rows(source, "web.u")) == ([{"a": 3}], [{"a": 0}])
 
 
-def test_29_02_a_table_that_goes_meanwhile_is_made_anew(source: Connection) -> None:
+def test_a_table_that_goes_meanwhile_is_made_anew(source: Connection) -> None:
     source.execute("CREATE TABLE web.t; INSERT INTO web.t VALUES ({'a': 5})")
     text = f"BEGIN; {CTAS_IF}; INSERT INTO web.t VALUES ({{'a': 0}}); COMMIT"
     actual = overtaken(source, lambda: source.execute("DROP TABLE web.t"), text)
@@ -558,7 +558,7 @@ def test_29_02_a_table_that_goes_meanwhile_is_made_anew(source: Connection) -> N
     assert (rows(source), rows(source, "web.u")) == ([{"a": 11}, {"a": 12}], [{"a": 0}])
 
 
-def test_29_02_what_is_left_of_one_that_was_killed_is_in_nobodys_way(
+def test_what_is_left_of_one_that_was_killed_is_in_nobodys_way(
     source: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = LocalStore.put_if_match
@@ -577,14 +577,14 @@ def test_29_02_what_is_left_of_one_that_was_killed_is_in_nobodys_way(
     assert rows(source) == [{"a": 11}, {"a": 12}]
 
 
-def test_29_02_a_definition_that_appears_is_a_table(source: Connection) -> None:
+def test_a_definition_that_appears_is_a_table(source: Connection) -> None:
     with pytest.raises(errors.ExistsError, match="there already"):
         overtaken(source, lambda: source.create("web.t", "in/*.json"), CTAS)
     with pytest.raises(errors.NotFoundError, match="no rows yet"):
         source.table("web.t")
 
 
-def test_29_02_undrop_takes_no_rows_of_a_table_that_was_made_meanwhile(
+def test_undrop_takes_no_rows_of_a_table_that_was_made_meanwhile(
     source: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.execute("CREATE TABLE web.t; INSERT INTO web.t VALUES ({'a': 5}); DROP TABLE web.t")
@@ -601,7 +601,7 @@ def test_29_02_undrop_takes_no_rows_of_a_table_that_was_made_meanwhile(
     assert rows(source) == [{"a": 11}, {"a": 12}]
 
 
-def test_29_02_a_table_that_gets_a_branch_meanwhile_is_not_dropped(
+def test_a_table_that_gets_a_branch_meanwhile_is_not_dropped(
     source: Connection,
 ) -> None:
     with pytest.raises(errors.UnsupportedError, match="has branches: side"):

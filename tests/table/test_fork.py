@@ -137,7 +137,7 @@ CTAS = "CREATE TABLE d.f AS SELECT n + 100 AS n FROM d.t"
 
 
 @pytest.mark.parametrize("share", [False, True])
-def test_29_02_a_fork_that_loses_leaves_nothing_of_its_own(
+def test_a_fork_that_loses_leaves_nothing_of_its_own(
     share: bool, db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = tablefork.commit
@@ -156,7 +156,7 @@ def test_29_02_a_fork_that_loses_leaves_nothing_of_its_own(
 
 
 @pytest.mark.parametrize("action", ["fork", "push"])
-def test_29_02_a_transfer_that_was_killed_is_in_nobodys_way(
+def test_a_transfer_that_was_killed_is_in_nobodys_way(
     action: str, db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def commit(*_: object, **__: object) -> None:
@@ -175,7 +175,7 @@ def test_29_02_a_transfer_that_was_killed_is_in_nobodys_way(
     assert numbers(db, "d.f") == [100, 101, 102, 109]
 
 
-def test_29_02_a_fork_needs_a_name_that_nobody_has_defined(db: Connection) -> None:
+def test_a_fork_needs_a_name_that_nobody_has_defined(db: Connection) -> None:
     db.create("d.f", "file://other/*.json")
     with pytest.raises(errors.ExistsError, match=r"the table d\.f exists") as caught:
         db.table("d.t").fork("d.f")

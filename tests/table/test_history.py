@@ -227,7 +227,7 @@ def test_a_restore_that_was_overwritten_is_done_again(tmp_path: Path) -> None:
     assert table.validate().ok
 
 
-def test_32_06_many_rows_that_differ_wait_in_files(
+def test_many_rows_that_differ_wait_in_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rowdiff, "MOST_HELD", 10)
@@ -247,7 +247,7 @@ def test_32_06_many_rows_that_differ_wait_in_files(
     assert paired["~"] + paired["-"] == 55
 
 
-def test_32_06_rows_of_an_older_sdb_are_paired_by_a_key_alone(tmp_path: Path) -> None:
+def test_rows_of_an_older_sdb_are_paired_by_a_key_alone(tmp_path: Path) -> None:
     db = sdb.connect(tmp_path)
     db.create("d.t", "file://in/*.json")
     db.append("d.t", [{"n": 1, "v": 0}, {"n": 2, "v": 0}])

@@ -185,7 +185,7 @@ class Folder:
 
 
 @pytest.mark.parametrize("is_settled", [True, False])
-def test_29_07_files_are_given_when_they_stand_still(
+def test_files_are_given_when_they_stand_still(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_settled: bool
 ) -> None:
     monkeypatch.setattr(inputwatch, "_SETTLED_NS", -1 if is_settled else 10**18)
@@ -210,9 +210,7 @@ def test_29_07_files_are_given_when_they_stand_still(
     assert folder.listed() == ["late"]
 
 
-def test_29_07_many_young_files_are_listed_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_young_files_are_listed_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputwatch, "_SETTLED_NS", -1)
     monkeypatch.setattr(inputwatch, "MOST_YOUNG", 3)
     folder = Folder(tmp_path, 0)
@@ -226,7 +224,7 @@ def test_29_07_many_young_files_are_listed_whole(
     assert folder.listed() == ["b"]
 
 
-def test_29_07_files_that_do_not_stand_still_are_known_when_all_is_listed_anew(
+def test_files_that_do_not_stand_still_are_known_when_all_is_listed_anew(
     tmp_path: Path,
 ) -> None:
     folder = Folder(tmp_path, 1000)

@@ -242,7 +242,7 @@ def test_a_table_that_was_not_made_is_none(db: Connection) -> None:
     assert rows(db, "a.n") == [7, 7]
 
 
-def test_29_02_spark_makes_a_table_that_was_not_made(db: Connection) -> None:
+def test_spark_makes_a_table_that_was_not_made(db: Connection) -> None:
     pytest.importorskip("pyspark")
     from sdb.spark.write.tablewriter import TableWriter
 
@@ -371,7 +371,7 @@ def aged(db: Connection) -> None:
 
 @pytest.mark.parametrize("step", [COMMITTED, ABORTED])
 @pytest.mark.parametrize("is_old", [False, True])
-def test_29_04_a_lease_keeps_what_is_read_under_a_pending_transaction(
+def test_a_lease_keeps_what_is_read_under_a_pending_transaction(
     step: str,
     is_old: bool,
     db: Connection,
@@ -400,9 +400,7 @@ def test_29_04_a_lease_keeps_what_is_read_under_a_pending_transaction(
 
 
 @pytest.mark.parametrize("step", [PENDING, ABORTED])
-def test_29_04_a_pending_transaction_is_not_told_as_if_it_counted(
-    step: str, db: Connection
-) -> None:
+def test_a_pending_transaction_is_not_told_as_if_it_counted(step: str, db: Connection) -> None:
     db.append("b.u", [{"x": 1}, {"x": 2}], txn_id="two")
     before = _told(db)
     key = stopped(db, MOVE, before_the_end)
@@ -415,7 +413,7 @@ def test_29_04_a_pending_transaction_is_not_told_as_if_it_counted(
 
 
 @pytest.mark.parametrize("step", [PENDING, ABORTED, COMMITTED])
-def test_29_04_a_branch_under_a_pending_transaction_leads_to_nothing_that_was_collected(
+def test_a_branch_under_a_pending_transaction_leads_to_nothing_that_was_collected(
     step: str, db: Connection
 ) -> None:
     for number in range(4):

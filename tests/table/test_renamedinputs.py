@@ -48,7 +48,7 @@ def numbers(lake: Path) -> list[int]:
     return sorted(row["n"] for row in actual)
 
 
-def test_29_07_a_renamed_input_is_told_once_and_not_taken_twice(lake: Path) -> None:
+def test_a_renamed_input_is_told_once_and_not_taken_twice(lake: Path) -> None:
     assert synced(lake, dry_run=True).renamed == ((B, A),)
     actual = synced(lake)
     assert (actual.version, actual.taken, actual.rejected, actual.vanished) == (2, (), (), ())
@@ -68,7 +68,7 @@ def test_29_07_a_renamed_input_is_told_once_and_not_taken_twice(lake: Path) -> N
     assert numbers(lake) == []
 
 
-def test_29_07_a_renamed_input_that_changes_has_changed(lake: Path) -> None:
+def test_a_renamed_input_that_changes_has_changed(lake: Path) -> None:
     synced(lake)
     put(lake, "in/a.json", 1, 2, 3)
     actual = synced(lake)
@@ -84,7 +84,7 @@ def test_29_07_a_renamed_input_that_changes_has_changed(lake: Path) -> None:
     assert synced(lake).version is None
 
 
-def test_29_07_the_rows_of_a_renamed_input_stay_when_its_old_name_is_used_again(
+def test_the_rows_of_a_renamed_input_stay_when_its_old_name_is_used_again(
     lake: Path,
 ) -> None:
     synced(lake)
@@ -98,7 +98,7 @@ def test_29_07_the_rows_of_a_renamed_input_stay_when_its_old_name_is_used_again(
     assert numbers(lake) == [1, 2, 5]
 
 
-def test_29_07_distinct_inputs_of_the_same_content_are_all_taken(lake: Path) -> None:
+def test_distinct_inputs_of_the_same_content_are_all_taken(lake: Path) -> None:
     shutil.copy2(lake / "in/a.json", lake / "in/b.json")
     actual = synced(lake)
     assert (actual.renamed, actual.taken) == (((B, A),), ("file://in/b.json",))
@@ -110,7 +110,7 @@ def test_29_07_distinct_inputs_of_the_same_content_are_all_taken(lake: Path) -> 
     assert numbers(lake) == [1, 1, 1, 1, 2, 2, 2, 2]
 
 
-def test_29_07_what_would_be_read_otherwise_is_no_other_name(tmp_path: Path) -> None:
+def test_what_would_be_read_otherwise_is_no_other_name(tmp_path: Path) -> None:
     inputs = [{"pattern": f"file://in/{{day}}/*.{ending}"} for ending in ("json", "csv")]
     path = tmp_path / "db/d/t/definition.json"
     path.parent.mkdir(parents=True)
@@ -125,7 +125,7 @@ def test_29_07_what_would_be_read_otherwise_is_no_other_name(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("is_small", [True, False])
-def test_29_07_who_follows_knows_renamed_inputs_too(
+def test_who_follows_knows_renamed_inputs_too(
     lake: Path, monkeypatch: pytest.MonkeyPatch, is_small: bool
 ) -> None:
     from threading import Event

@@ -230,7 +230,7 @@ def test_a_branch_at_a_version_whose_parent_has_expired(db: Connection, tmp_path
         assert not db.table(name).validate().findings, name
 
 
-def test_29_10_a_collector_leaves_branches_that_are_not_for_its_table(
+def test_a_collector_leaves_branches_that_are_not_for_its_table(
     db: Connection, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever `shares` says: the branch itself tells whom it is for."""
@@ -260,9 +260,7 @@ def test_29_10_a_collector_leaves_branches_that_are_not_for_its_table(
     assert hold in holds(db)
 
 
-def test_29_10_branches_of_old_forks_are_known_by_their_names(
-    db: Connection, tmp_path: Path
-) -> None:
+def test_branches_of_old_forks_are_known_by_their_names(db: Connection, tmp_path: Path) -> None:
     db.table("d.t").fork("d.f", share=True)
     (hold,) = holds(db)
     craft(tmp_path / "lake", "d.t", branch=hold, keeps_for="")
@@ -273,7 +271,7 @@ def test_29_10_branches_of_old_forks_are_known_by_their_names(
 
 @pytest.mark.usefixtures("db")
 @pytest.mark.parametrize("table", ["t", "", ".", "d.", ".t", "d/x.t", "..t", "d.\n"])
-def test_29_10_a_name_without_a_dot_is_damage(
+def test_a_name_without_a_dot_is_damage(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], table: str
 ) -> None:
     craft(tmp_path / "lake", "d.t", shares={table: "audit"})
@@ -285,7 +283,7 @@ def test_29_10_a_name_without_a_dot_is_damage(
         assert "the name of a table" in capfd.readouterr().err
 
 
-def test_29_10_a_fork_asks_no_other_table_to_keep_what_it_does_not_share(
+def test_a_fork_asks_no_other_table_to_keep_what_it_does_not_share(
     db: Connection, tmp_path: Path
 ) -> None:
     """A crafted `shares` makes no branch in another table either."""

@@ -793,7 +793,7 @@ def test_each_precaution_of_transactions_is_needed(
         ]
     ),
 )
-def test_29_08_each_precaution_of_purges_is_needed(
+def test_each_precaution_of_purges_is_needed(
     mutation: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(purging, "SHARE", 1)
@@ -842,7 +842,7 @@ def test_each_precaution_of_moves_is_needed(
 
 
 @pytest.mark.parametrize("mutation", [branches_that_go_end_a_collection])
-def test_29_12_branches_may_go_while_objects_are_collected(
+def test_branches_may_go_while_objects_are_collected(
     mutation: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moves, "UNBRANCHING_SHARE", 1)

@@ -206,7 +206,7 @@ def test_errors_know_their_place() -> None:
         "SELECT n FROM (SELECT DISTINCT a FROM t ORDER BY b LIMIT 3)",
     ],
 )
-def test_29_13_distinct_is_sorted_by_its_items(query: str) -> None:
+def test_distinct_is_sorted_by_its_items(query: str) -> None:
     with pytest.raises(QueryError, match="DISTINCT cannot be sorted by"):
         check(parse(query))
 
@@ -222,10 +222,10 @@ def test_29_13_distinct_is_sorted_by_its_items(query: str) -> None:
         "SELECT DISTINCT ON (a) a FROM t ORDER BY b",
     ],
 )
-def test_29_13_what_is_made_of_items_sorts_distinct(query: str) -> None:
+def test_what_is_made_of_items_sorts_distinct(query: str) -> None:
     check(parse(query))
 
 
-def test_29_13_ranks_count_all_rows() -> None:
+def test_ranks_count_all_rows() -> None:
     with pytest.raises(QueryError, match="does not accept FILTER"):
         check(parse("SELECT RANK() FILTER (WHERE a > 1) OVER (ORDER BY a) FROM t"))

@@ -388,7 +388,7 @@ def test_html_says_of_how_many_rows_the_first_are_shown(tmp_path: Path) -> None:
     assert re.search(r"<caption>the first 100 rows of [\d,]+ or more</", page), page[:200]
 
 
-def test_29_11_rows_that_ended_with_an_error_do_not_end_without_it_later() -> None:
+def test_rows_that_ended_with_an_error_do_not_end_without_it_later() -> None:
     schema = pa.schema([("c0", pa.int64())])
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -209,7 +209,7 @@ def _statement(rng: Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_31_1_windows_give_what_duckdb_gives(
+def test_windows_give_what_duckdb_gives(
     folder: Path, engine: duckdb.DuckDBPyConnection, seed: int
 ) -> None:
     _both(folder, engine, _statement(Random(seed)))
@@ -241,7 +241,7 @@ def test_31_1_windows_give_what_duckdb_gives(
         "SELECT id FROM events WHERE id > 5 QUALIFY COUNT(*) OVER () = 294 ORDER BY id LIMIT 3",
     ],
 )
-def test_31_1_queries_with_windows_give_what_duckdb_gives(
+def test_queries_with_windows_give_what_duckdb_gives(
     folder: Path, engine: duckdb.DuckDBPyConnection, query: str
 ) -> None:
     _both(folder, engine, query)
@@ -301,7 +301,7 @@ _NO = "-"
         ("LAG(v) OVER (ORDER BY i) IS MISSING", [False, False, False, False, False, True, False]),
     ],
 )  # fmt: skip
-def test_31_1_missing_null_and_mixed_types(folder: Path, item: str, expected: list[Any]) -> None:
+def test_missing_null_and_mixed_types(folder: Path, item: str, expected: list[Any]) -> None:
     if item.endswith(".b"):
         inner = f"SELECT i, {item.removesuffix('.b')} AS y FROM mixed"
         query = f"SELECT i, y.b AS x FROM ({inner}) ORDER BY i"
@@ -312,13 +312,13 @@ def test_31_1_missing_null_and_mixed_types(folder: Path, item: str, expected: li
     assert [row.get("x", _NO) for row in rows] == expected
 
 
-def test_31_1_members_keep_their_order(folder: Path) -> None:
+def test_members_keep_their_order(folder: Path) -> None:
     query = "SELECT LEAD(v) OVER (ORDER BY i) AS x FROM mixed QUALIFY i = 5"
     with sdb.sql(query, root=str(folder)) as result:
         assert b"".join(result.lines()) == b'{"x": {"b": 1, "a": {"z": 0, "y": 1}}}\n'
 
 
-def test_31_1_qualify_leaves_out_what_it_does_not_know(folder: Path) -> None:
+def test_qualify_leaves_out_what_it_does_not_know(folder: Path) -> None:
     query = "SELECT i FROM mixed QUALIFY LAG(o) OVER (ORDER BY i) > 1 ORDER BY i"
     assert _ask(folder, query) == [{"i": 5}, {"i": 6}]
 
@@ -342,13 +342,13 @@ def test_31_1_qualify_leaves_out_what_it_does_not_know(folder: Path) -> None:
         'SELECT "lag", "first_value" FROM t',
     ],
 )
-def test_31_1_what_is_printed_reads_the_same(text: str) -> None:
+def test_what_is_printed_reads_the_same(text: str) -> None:
     tree = parse(text)
     assert printer.statement(tree) == text
     assert parse(printer.statement(tree)) == tree
 
 
-def test_31_1_named_windows_are_put_in() -> None:
+def test_named_windows_are_put_in() -> None:
     named = "SELECT SUM(a) OVER w, LAG(a) OVER (v ORDER BY c) FROM t WINDOW v AS (PARTITION BY b), "
     tree = parse(f"{named}w AS (v ORDER BY a ROWS 1 PRECEDING) ORDER BY RANK() OVER (v ORDER BY d)")
     full = (
@@ -359,7 +359,7 @@ def test_31_1_named_windows_are_put_in() -> None:
     assert tree == parse(full)
 
 
-def test_31_1_the_words_are_names_elsewhere(folder: Path) -> None:
+def test_the_words_are_names_elsewhere(folder: Path) -> None:
     query = (
         "SELECT qualify.i AS window, 1 AS qualify, 2 rows, 3 range FROM mixed qualify "
         "WHERE qualify.i = 4"
@@ -369,19 +369,19 @@ def test_31_1_the_words_are_names_elsewhere(folder: Path) -> None:
     assert _ask(folder, query) == [{"lag": 1}]
 
 
-def test_31_1_distances_may_be_parameters(folder: Path) -> None:
+def test_distances_may_be_parameters(folder: Path) -> None:
     items = "LAG(i, $n) OVER (ORDER BY i) AS x, COUNT(*) OVER (ORDER BY i ROWS $n PRECEDING) AS c"
     query = f"SELECT i, {items} FROM mixed QUALIFY i = 5"
     with sdb.sql(query, root=str(folder), params={"n": 2}) as result:
         assert [dict(row) for row in result] == [{"i": 5, "x": 3, "c": 3}]
 
 
-def test_31_1_plans_refuse_what_no_window_can_be(folder: Path) -> None:
+def test_plans_refuse_what_no_window_can_be(folder: Path) -> None:
     with pytest.raises(QueryError, match="cannot be made of another window function"):
         _ask(folder, "SELECT SUM(i) OVER (ORDER BY RANK() OVER (ORDER BY i)) FROM mixed")
 
 
-def test_31_1_rows_at_no_distance_are_all_there(folder: Path) -> None:
+def test_rows_at_no_distance_are_all_there(folder: Path) -> None:
     frames = ["0 PRECEDING AND 0 PRECEDING", "0 FOLLOWING AND 0 FOLLOWING"]
     counts = [f"COUNT(*) OVER (ORDER BY d RANGE BETWEEN {frame})" for frame in frames]
     none = "INTERVAL '0 hours' PRECEDING AND INTERVAL '0 days' FOLLOWING"

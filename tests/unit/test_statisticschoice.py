@@ -67,7 +67,7 @@ def blocks_read(path: Path, condition: str) -> tuple[int, int]:
 
 @pytest.mark.filterwarnings("ignore:3 times have digits beyond microseconds")
 @pytest.mark.parametrize("name", ORIGINAL)
-def test_29_16_samples_have_no_statistics_that_nobody_gains_from(tmp_path: Path, name: str) -> None:
+def test_samples_have_no_statistics_that_nobody_gains_from(tmp_path: Path, name: str) -> None:
     (source,) = TESTDATA.glob(f"{name}.json.*")
     auto = packed(tmp_path / "auto.zion", source)
     assert statistics(auto) is None
@@ -77,11 +77,11 @@ def test_29_16_samples_have_no_statistics_that_nobody_gains_from(tmp_path: Path,
     assert blocks_read(auto, "nowhere = 1")[0] == 0
 
 
-def test_29_16_who_asks_and_who_writes_agree_on_what_is_small() -> None:
+def test_who_asks_and_who_writes_agree_on_what_is_small() -> None:
     assert SMALL_BYTES == lazy.MOST_PLAIN_BYTES
 
 
-def test_29_16_one_block_that_is_not_small_can_be_left_out(tmp_path: Path) -> None:
+def test_one_block_that_is_not_small_can_be_left_out(tmp_path: Path) -> None:
     path = packed(tmp_path / "a.zion", rows(0, 6 * PART), block_bytes=50 << 20)
     with sdb.open(path) as pack:
         assert len(pack.blocks) == 1
@@ -91,7 +91,7 @@ def test_29_16_one_block_that_is_not_small_can_be_left_out(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("value", "is_known"), [("n", True), ("7", False)])
-def test_29_16_few_blocks_have_statistics_that_tell_them_apart(
+def test_few_blocks_have_statistics_that_tell_them_apart(
     tmp_path: Path, value: str, is_known: bool
 ) -> None:
     """Floats are alike in all blocks, and have no filters."""
@@ -111,7 +111,7 @@ def test_29_16_few_blocks_have_statistics_that_tell_them_apart(
 
 
 @pytest.mark.parametrize("stats", ["id", "auto,id", "n", "words:id", "prefixes:id"])
-def test_29_16_what_is_asked_for_is_written(tmp_path: Path, stats: str) -> None:
+def test_what_is_asked_for_is_written(tmp_path: Path, stats: str) -> None:
     path = packed(tmp_path / "a.zion", rows(0, 100), stats=stats)
     assert statistics(path) is not None
     if "words" not in stats and "prefixes" not in stats:
@@ -143,9 +143,7 @@ def check_large(path: Path, count: int) -> None:
 
 
 @pytest.mark.parametrize("block_bytes", [1 << 20, 100 << 20])
-def test_29_16_a_packfile_that_grows_knows_its_first_rows_too(
-    tmp_path: Path, block_bytes: int
-) -> None:
+def test_a_packfile_that_grows_knows_its_first_rows_too(tmp_path: Path, block_bytes: int) -> None:
     path = packed(tmp_path / "a.zion", rows(0), block_bytes=block_bytes, align_bytes=1 << 17)
     assert statistics(path) is None
     for part in range(1, 5):
@@ -153,7 +151,7 @@ def test_29_16_a_packfile_that_grows_knows_its_first_rows_too(
     check_large(path, 5)
 
 
-def test_29_16_packfiles_that_are_joined_know_all_rows(tmp_path: Path) -> None:
+def test_packfiles_that_are_joined_know_all_rows(tmp_path: Path) -> None:
     parts = [packed(tmp_path / f"{part}.zion", rows(part * PART)) for part in range(5)]
     assert [statistics(part) for part in parts] == [None] * 5
     sdb.concat(parts, tmp_path / "all.zion")
@@ -169,7 +167,7 @@ def test_29_16_packfiles_that_are_joined_know_all_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("few_chunks", [merge.FEW_CHUNKS, 1])
-def test_29_16_tables_that_are_compacted_know_all_rows(
+def test_tables_that_are_compacted_know_all_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_chunks: int
 ) -> None:
     """Blocks with more chunks are joined without being packed again."""

@@ -49,7 +49,7 @@ def test_in_another_thread_calls_are_plain() -> None:
     assert seen == ["other"]
 
 
-def test_29_11_a_handler_that_raises_stops_the_call_first() -> None:
+def test_a_handler_that_raises_stops_the_call_first() -> None:
     stopped = threading.Event()
     ended: list[bool] = []
 

@@ -27,20 +27,20 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_29_15_the_vectors_are_in_the_checkout_and_small() -> None:
+def test_the_vectors_are_in_the_checkout_and_small() -> None:
     actual = archive.unpacked()
     assert archive.differences(actual) == []
     assert {path.name for path in actual.iterdir()} == {"packfile", "sql", "table", "zion"}
     assert sum(path.stat().st_size for path in STORED.iterdir()) <= MOST_BYTES
 
 
-def test_29_15_the_vectors_are_those_that_they_come_from() -> None:
+def test_the_vectors_are_those_that_they_come_from() -> None:
     if not archive.source().is_dir():
         pytest.skip(f"nothing at {archive.source()} to compare with")
     archive.check(archive.source())
 
 
-def test_29_15_archives_depend_on_their_files_alone(folder: Path, tmp_path: Path) -> None:
+def test_archives_depend_on_their_files_alone(folder: Path, tmp_path: Path) -> None:
     item, other = tmp_path / "one", tmp_path / "other"
     assert archive.refresh(folder, item) == ["sql.tar.xz", "zion.tar.xz"]
     for path in folder.rglob("*"):
@@ -52,7 +52,7 @@ def test_29_15_archives_depend_on_their_files_alone(folder: Path, tmp_path: Path
     ]
 
 
-def test_29_15_a_change_writes_the_archive_that_it_is_in(folder: Path, tmp_path: Path) -> None:
+def test_a_change_writes_the_archive_that_it_is_in(folder: Path, tmp_path: Path) -> None:
     stored = tmp_path / "stored"
     archive.refresh(folder, stored)
     archive.check(folder, stored)
@@ -71,7 +71,7 @@ def test_29_15_a_change_writes_the_archive_that_it_is_in(folder: Path, tmp_path:
     archive.check(folder, stored)
 
 
-def test_29_15_a_format_that_goes_takes_its_archive_along(folder: Path, tmp_path: Path) -> None:
+def test_a_format_that_goes_takes_its_archive_along(folder: Path, tmp_path: Path) -> None:
     stored = tmp_path / "stored"
     archive.refresh(folder, stored)
     (folder / "zion/c.bin").unlink()
@@ -79,7 +79,7 @@ def test_29_15_a_format_that_goes_takes_its_archive_along(folder: Path, tmp_path
     assert [path.name for path in stored.glob("*.xz")] == ["sql.tar.xz"]
 
 
-def test_29_15_many_processes_unpack_once(folder: Path, tmp_path: Path) -> None:
+def test_many_processes_unpack_once(folder: Path, tmp_path: Path) -> None:
     """Each finds all files, and nothing but the folder is left; folders of before go."""
     stored, cache = tmp_path / "stored", tmp_path / "cache"
     archive.refresh(folder, stored)
@@ -104,9 +104,7 @@ def test_29_15_many_processes_unpack_once(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["sql.tar.xz", "contents.txt"])
-def test_29_15_a_checkout_that_is_not_whole_is_an_error(
-    folder: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_checkout_that_is_not_whole_is_an_error(folder: Path, tmp_path: Path, name: str) -> None:
     stored, cache = tmp_path / "stored", tmp_path / "cache"
     archive.refresh(folder, stored)
     data = (stored / name).read_bytes()
@@ -117,7 +115,7 @@ def test_29_15_a_checkout_that_is_not_whole_is_an_error(
     assert not [*cache.glob("*")]
 
 
-def test_29_15_what_is_wrong_is_told_in_lines(tmp_path: Path) -> None:
+def test_what_is_wrong_is_told_in_lines(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), "--check"]
     done = subprocess.run(
         command,
