@@ -1,4 +1,4 @@
-"""Queries that would answer nothing without a word, on real events: issue 16, section 1."""
+"""Queries that would answer nothing without a word, on real events."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def test_the_same_transaction_is_one_version(spark: SparkSession, root: Path) ->
     for _ in range(2):
         save(spark.range(5), root, txnId="batch-1")
     with pytest.raises(Exception, match="the id of a transaction has 129 bytes"):
-        save(spark.range(5), root, txnId="x" * 129)  # issue 29, number 11
+        save(spark.range(5), root, txnId="x" * 129)
     assert log(root)[0][:3] == (5, "insert", 905)
     sdb.connect(root).table(NAME).branch("trial")
     writer = spark.range(9).write.format("zion").mode("append").option("root", str(root))
