@@ -94,7 +94,7 @@ def names(shape: bytes, before: list[str]) -> list[str]:
 
 
 def chunks(block: bytes) -> Iterator[tuple[int, list[bytes]]]:
-    """Go over the selectors and segments of the chunks of a block."""
+    """Iterate over the selectors and segments of the chunks of a block."""
     at = 0
     while at < len(block):
         length, at = number(block, at + 1)[0], at + 5

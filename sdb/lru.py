@@ -64,7 +64,7 @@ class LruCache(Generic[_Key, _Value]):
             self._shrink()
 
     def measure(self, key: _Key) -> None:
-        """Take note that a value may be larger or smaller by now."""
+        """Record that a value may be larger or smaller by now."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is not None:

@@ -16,11 +16,11 @@ class Progress(Protocol):
     """
 
     def __call__(self, consumed_bytes: int, total_bytes: int | None, /) -> None:
-        """Take note."""
+        """Record the progress."""
 
 
 def silent(consumed_bytes: int, total_bytes: int | None, /) -> None:
-    """Take note of nothing."""
+    """Ignore the progress."""
 
 
 def counted(progress: Progress, total_bytes: int) -> Callable[[int], None]:

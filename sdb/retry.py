@@ -86,7 +86,7 @@ class Clock:
     """The time and the randomness of pauses; simulations inject their own."""
 
     elapsed: Callable[[], float] = _elapsed  # returns seconds since some moment; never jumps
-    sleep: Callable[[float], None] = _sleep  # waits so many seconds
+    sleep: Callable[[float], None] = _sleep  # waits, seconds
     uniform: Callable[[float, float], float] = _uniform  # returns a random number between two
 
 

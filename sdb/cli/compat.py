@@ -60,7 +60,7 @@ def _counted(argument: str) -> str:
 
 
 def _referring(argument: str) -> str:
-    """Take a version that is so many before the newest, or so old, as in ``restore web.gha -1``."""
+    """Take a version by its number from the end or its age, as in ``restore web.gha -1``."""
     number = argument[1:].rstrip("smhdw")
     return f"@{argument}" if argument[:1] == "-" and number.isdecimal() else argument
 

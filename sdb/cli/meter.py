@@ -57,7 +57,7 @@ class Meter:
         return self._form == "off"
 
     def turn(self, label: str) -> None:
-        """Go over to other work, which begins now."""
+        """Turn to other work, which begins now."""
         self.stop()
         self._label, self._state = label, (0, None)
         self._start = time.monotonic()
@@ -70,7 +70,7 @@ class Meter:
             self._bar = None
 
     def __call__(self, consumed_bytes: int, total_bytes: int | None, /) -> None:
-        """Take note, and show it when it is time."""
+        """Record the progress, and show it when it is time."""
         self._state = (consumed_bytes, total_bytes)
         now = time.monotonic()
         if self._form != "off" and now >= self._next:

@@ -82,7 +82,7 @@ class Option:
 
 
 def described(command: Callable[..., object]) -> Iterator[tuple[str, Any]]:
-    """Go over the parameters of a command.
+    """Iterate over the parameters of a command.
 
     Yields: What it is: :class:`Context`, or ``Annotated`` with an argument or option.
     """

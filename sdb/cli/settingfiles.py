@@ -233,7 +233,7 @@ def _content(path: str, trusted: list[str]) -> dict[str, Any] | None:
 
 
 def _settings(content: dict[str, Any], path: str) -> Iterator[tuple[Setting, Any]]:
-    """Go over the settings of a file.
+    """Iterate over the settings of a file.
 
     Raises
     ------

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FOLDER = "_delta_log"
 PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 CHECKPOINT_COMMITS = 100
-"""After so many commits a checkpoint is written."""
+"""Commits after which a checkpoint is written."""
 
 _COMMIT = re.compile(r"(\d{20})\.json\Z")
 _POINTER = "_last_checkpoint"

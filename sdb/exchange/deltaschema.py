@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sdb.exchange.parquetfile import ParquetFile
 
 MOST_RANGES = 256
-"""Of so many columns an entry of the log has bounds, the first ones."""
+"""Number of columns, the first ones, of which an entry of the log has bounds."""
 
 _LAST_CODE = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)

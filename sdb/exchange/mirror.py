@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = "sdb.columns"
 _SCHEMA = "sdb.schema"
-_BATCH = 512  # so many versions are planned at once: their columns are joined
+_BATCH = 512  # versions that are planned at once: their columns are joined
 _logger = Logger("sdb.exchange")
 
 

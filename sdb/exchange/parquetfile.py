@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     OpenedRows: TypeAlias = "Callable[[], AbstractContextManager[RowsToWrite]]"
 
 MOST_TEXT = 32
-"""Bounds of texts are cut to so many characters."""
+"""Most characters of a bound of texts."""
 
 _NAN = b"sdb.nan"
 _LAYOUT = "sdb.layout"

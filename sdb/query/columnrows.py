@@ -61,7 +61,7 @@ class ColumnRows:
         self.blocks_read = 0
 
     def batches(self, columns: Sequence[str] | None, test: Predicate) -> Iterator[pa.RecordBatch]:
-        """Go over the rows for which a condition may be TRUE.
+        """Iterate over the rows for which a condition may be TRUE.
 
         * ``columns``: Their names; all if not given.
         """

@@ -83,7 +83,7 @@ class RowSet:
     def batches(
         self, columns: Sequence[str] | None = None, test: Predicate | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Go over the rows that may be wanted.
+        """Iterate over the rows that may be wanted.
 
         * ``columns``: Their names; all if not given.
         * ``test``: What rows must have; others may come too.

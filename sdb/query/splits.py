@@ -299,7 +299,7 @@ def splits(
     paths : path or URL
         A packfile, a folder of packfiles, or a pattern.
     size : int or str
-        About so many bytes of rows, decompressed, are in a split.
+        About this many bytes of rows, decompressed, are in a split.
     where : str, optional
         Only rows for which this condition is TRUE.
     params : mapping, optional

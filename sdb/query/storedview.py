@@ -372,7 +372,7 @@ class Table(TableRows):
         Parameters
         ----------
         size : int or str
-            About so many bytes of rows, decompressed, are in a split: blocks, which are 50 to 100
+            About this many bytes of rows, decompressed, are in a split: blocks, which are 50 to 100
             MiB, are not divided.
         where : str, optional
             A condition of SQL without sub-queries; all rows without it.

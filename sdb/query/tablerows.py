@@ -89,7 +89,7 @@ class TableRows:
             yield from result
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Go over all rows."""
+        """Iterate over all rows."""
         return self.rows()
 
     def __len__(self) -> int:
@@ -125,7 +125,7 @@ class TableRows:
         time_field : str or sequence of str, optional
             Path of that time; without it the obvious one.
         limit : int, optional
-            At most so many rows.
+            Maximum number of rows.
 
         Returns
         -------

@@ -59,7 +59,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     blocks : str or sequence of int, optional
         Only these blocks, as in ``"0,3-5"``; not with a condition.
     limit : int, optional
-        At most so many rows.
+        Maximum number of rows.
     threads : int, optional
         Number of threads that decode; one for each processor if not given.
     strict : bool

@@ -1,4 +1,4 @@
-"""Slots: so many queries compute at the same time, so many wait, and the others are refused."""
+"""Slots: a number of queries compute at the same time, a number wait, and the rest are refused."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class AnswerForm:
     media_type: str
     is_typed: bool = False  # whether values need their types
     is_whole: bool = False  # whether it is made whole before it is sent, with its length and ranges
-    is_bounded: bool = False  # whether so many rows and no more are in an answer
+    is_bounded: bool = False  # whether an answer has a maximum number of rows
     has_notes: bool = False  # whether an answer has the notes on it
 
     @property

@@ -220,7 +220,7 @@ class Pipe:
     # The side of the loop
 
     async def gather(self, most_bytes: int, seconds: float) -> None:
-        """Wait until there are so many bytes, or it has ended, or for so long and one byte."""
+        """Wait for enough bytes, for the end, or, after some seconds, for one byte."""
         until = time.monotonic() + seconds
         while (seen := self._count) >= 0 and not self.is_ended and self._size < most_bytes:
             rest = until - time.monotonic()

@@ -33,7 +33,7 @@ class CutError(Exception):
 
 
 async def pieces(running: Running, pipe: Pipe) -> AsyncIterator[bytes]:
-    """Go over the bytes of a pipe, also those that a query has written when it had to stop.
+    """Iterate over the bytes of a pipe, also those that a query has written when it had to stop.
 
     Raises
     ------

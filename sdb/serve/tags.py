@@ -192,7 +192,7 @@ def digest(query: AskedQuery, plan: QueryPlan, rows: int, hiding: Hiding) -> str
 
 
 def _identity(part: PackfileScan) -> Iterator[bytes]:
-    """Go over what is the same as long as the rows of a part of a packfile are."""
+    """Iterate over what is the same as long as the rows of a part of a packfile are."""
     pack = part.pack
     assert isinstance(pack, TablePackfile)  # noqa: S101 - the others have no tag
     descriptor = pack.descriptor

@@ -148,7 +148,7 @@ class Store(Protocol):
         """List the objects directly below a folder.
 
         * ``folder``: A path or URL, with or without a slash at its end.
-        * ``most``: The first so many of them; all if not given.
+        * ``most``: The number of the first ones; all if not given.
         """
 
     def folders(self, folder: Location) -> Sequence[str]:

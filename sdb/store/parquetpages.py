@@ -175,7 +175,7 @@ class _WatchedFile(ReaderFile):
                 raise InputError(f"the metadata have columns {columns} in the same place")
 
     def begin_group(self, rows: int) -> None:
-        """Begin to read a row group, perhaps once more, in batches of so many rows."""
+        """Begin to read a row group, perhaps once more, in batches of a number of rows."""
         self._rows = rows
         self._pages.clear()
         self.fault = None

@@ -105,7 +105,7 @@ def _draw(rows: list[Line], span: Span, columns: int, glyphs: Glyphs) -> list[st
 
 
 def _place(us: int, span: Span, cells: int) -> int:
-    """Return the cell of a time, of so many that share the whole span."""
+    """Return the cell of a time, of those that share the whole span."""
     return min(cells - 1, max(0, (us - span[0]) * cells // (span[1] - span[0] + 1)))
 
 

@@ -89,7 +89,7 @@ def text_of(text: str) -> str:
 
 
 def lines_of(text: str, indent: str = "") -> Iterator[str]:
-    """Go over the lines of a paragraph: one sentence on each, or several of a long one."""
+    """Iterate over the lines of a paragraph: one sentence on each, or several of a long one."""
     for sentence in _SENTENCE.split(" ".join(text_of(text).split())):
         yield from textwrap.wrap(
             sentence,
@@ -112,7 +112,7 @@ def sections_of(docstring: str) -> tuple[str, dict[str, str]]:
 
 
 def items_of(text: str) -> Iterator[tuple[str, str]]:
-    """Go over the entries of a section: what stands at the margin, and the text below it."""
+    """Iterate over the entries of a section: what stands at the margin, and the text below it."""
     for block in re.split(r"\n(?=\S)", text.strip()):
         name, _, content = block.partition("\n")
         yield name, textwrap.dedent(content)
@@ -153,7 +153,7 @@ def signature_of(name: str, function: Callable[..., Any], *, is_method: bool) ->
 
 
 def options_of(function: Callable[..., Any], docstring: str) -> Iterator[str]:
-    """Go over lines that list the options of a method that passes them on."""
+    """Iterate over lines that list the options of a method that passes them on."""
     taken = inspect.signature(function).parameters
     role = re.search(r":func:`(sdb\.table[\w.]+)`", docstring)
     if role is None or not any(option.kind is option.VAR_KEYWORD for option in taken.values()):

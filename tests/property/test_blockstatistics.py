@@ -164,7 +164,7 @@ def check_block(statistics: BlockStatistics, number: int, rows: list[dict[str, A
 
 
 def inside(value: Any) -> Iterator[str]:
-    """Go over the texts in a value."""
+    """Iterate over the texts in a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

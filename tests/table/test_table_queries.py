@@ -71,7 +71,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Take note of each packfile that is opened."""
+    """Record each packfile that is opened."""
     results: list[str] = []
     before = lazy.LazyReader._opened
 

@@ -188,7 +188,7 @@ def test_unnest_in_the_select_list_reads_only_blocks_that_may_matter(folder: Pat
         ("SELECT * FROM {sales} UNPIVOT ((a, b) FOR c IN (d))", "makes one column of values"),
         ("SELECT * FROM {sales} UNPIVOT (v FOR k IN (nothing))", 'there is no column "nothing"'),
         ("SELECT * FROM {sales} TABLESAMPLE 101 PERCENT", "101 percent is not between 0 and 100"),
-        ("SELECT * FROM {sales} TABLESAMPLE 10", "a sample has so many PERCENT or ROWS"),
+        ("SELECT * FROM {sales} TABLESAMPLE 10", "a sample has a number of PERCENT or ROWS"),
         ("SELECT * FROM {sales} TABLESAMPLE 1.5 ROWS", "1.5 is not a number of rows"),
         (
             "SELECT * FROM (SELECT 1 AS x) TABLESAMPLE 5 ROWS REPEATABLE (1)",

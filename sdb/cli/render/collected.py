@@ -26,7 +26,7 @@ _KEEPERS = {
 
 
 def lines_of(collected: Collected, grace: str, *, is_dry: bool) -> Iterator[str]:
-    """Go over the lines that say what was deleted, and what keeps the rest."""
+    """Iterate over the lines that say what was deleted, and what keeps the rest."""
     held = sum(kept_object.size_bytes for kept_object in collected.held)
     if collected.garbage:
         verb = "would be deleted" if is_dry else "deleted"
@@ -43,7 +43,7 @@ def lines_of(collected: Collected, grace: str, *, is_dry: bool) -> Iterator[str]
 
 
 def explained(collected: Collected, grace: str) -> Iterator[str]:
-    """Go over the objects that stay, each with what keeps it."""
+    """Iterate over the objects that stay, each with what keeps it."""
     for kept_object in collected.held:
         yield f"{kept_object.key} is held {_keeper(kept_object, grace)}"
 

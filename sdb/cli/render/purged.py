@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def lines_of(purged: Purged, *, verbose: bool) -> Iterator[str]:
-    """Go over the lines that say what went, what is left, and what no purge can reach.
+    """Iterate over the lines that say what went, what is left, and what no purge can reach.
 
     * ``verbose``: Whether to name each packfile that had such rows.
     """

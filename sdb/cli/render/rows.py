@@ -39,7 +39,7 @@ class Lines:
         self.of_whole_rows = columns is None
 
     def lines(self) -> Iterator[bytes]:
-        """Go over the rows."""
+        """Iterate over the rows."""
         return iter(self._lines)
 
     def write(self, file: BinaryIO, fmt: str, *, indent: bool) -> None:

@@ -46,19 +46,19 @@ if TYPE_CHECKING:
     _Key = tuple[FieldPath, int]
 
 SHARE = 50
-"""Statistics take at most one byte in so many of the packfile."""
+"""Bytes of the packfile for each byte of its statistics, at least."""
 
 ZONE_BYTES = 4096
-"""Zones take at most so many bytes for each block."""
+"""Most bytes of zones for each block."""
 
 MAX_BYTES = 8 << 20
-"""Statistics that are not asked for take at most so many bytes in all."""
+"""Most bytes of all statistics that are not asked for."""
 
 MOST_BYTES = 48 << 20
 """The same with all that is asked for: readers take no trailer of more than 64 MiB."""
 
 NGRAM_BYTES = 24 << 20
-"""Filters of n-grams and prefixes take at most so many bytes: planes are left out until they do."""
+"""Most bytes of filters of n-grams and prefixes: planes are left out until they fit."""
 
 _FILTERED = {WORDS: "words", PREFIXES: "prefixes", JOINTS: "words with dots"}
 _LEAST_NGRAM_PLANES = 3

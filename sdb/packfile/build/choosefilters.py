@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     _Sets = tuple[tuple[AnySet, ...] | None, ...]
 
 ASKED_BYTES = 16 << 20
-"""Filters of paths that are asked for take at most so many bytes in all."""
+"""Most bytes of all filters of paths that are asked for."""
 
 HEAD_BYTES = 12
-"""A section takes about so many bytes beside its data and the names of its path."""
+"""Bytes of a section beside its data and the names of its path, about."""
 
 _ENOUGH_PLANES = 7
 _LEAST_PLANES = 3
@@ -117,7 +117,7 @@ class _Candidate:
         return [*filter(None, costs)]
 
     def made(self, planes: int) -> RibbonFilter:
-        """Make the filter, with so many planes."""
+        """Make the filter, with a number of planes."""
         sets = [
             None
             if sets_of_block is None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     AnySet: TypeAlias = ValueSet | HashedSet
 
 SMALL_BYTES = 1 << 20
-"""Of packfiles of up to so many bytes tables ask no statistics: their rows are read as quickly."""
+"""Size of packfiles, in bytes, up to which tables ask for no statistics: rows are read as fast."""
 
 FEW_BLOCKS = 4
 """Small packfiles with fewer blocks have statistics only if these distinguish the blocks."""

@@ -27,7 +27,7 @@ class Batches(Protocol):
         """The schema of all batches."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Go over the rows."""
+        """Iterate over the rows."""
 
 
 def write(

@@ -63,7 +63,7 @@ def grep(  # noqa: PLR0913 - the command's options, by name
     time_field : str or sequence of str, optional
         Path of that time; without it the obvious one of each file.
     limit : int, optional
-        At most so many rows.
+        Maximum number of rows.
     strict : bool
         Whether a field that no row has is an error, as far as packfiles prove it; else a warning.
 

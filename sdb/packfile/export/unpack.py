@@ -180,7 +180,7 @@ def write_lines(
 def _rows(
     selected: list[Selected], fields: Sequence[str] | None, limit: int | None, meter: _Meter
 ) -> Iterator[dict[str, Any]]:
-    """Go over the selected rows, one block at a time."""
+    """Iterate over the selected rows, one block at a time."""
 
     def rows() -> Iterator[dict[str, Any]]:
         for pack, selection in selected:

@@ -62,7 +62,7 @@ def is_read_once(frame: object) -> bool:
 
 
 def _batches(frame: Any) -> Iterator[pa.RecordBatch]:  # noqa: ANN401 - of any library
-    """Go over the batches of anything that hands out Arrow data."""
+    """Iterate over the batches of anything that hands out Arrow data."""
     import pyarrow as pa
 
     if isinstance(frame, pa.RecordBatch):
@@ -139,7 +139,7 @@ def _check_names(frame: Any) -> None:  # noqa: ANN401
 
 
 def _python_rows(frame: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
-    """Go over the rows of a data frame, whose NaN are null, as they are in its Arrow form."""
+    """Iterate over the rows of a data frame, whose NaN are null, as they are in its Arrow form."""
     for start in range(0, len(frame), _SLICE_ROWS):
         for row in frame.iloc[start : start + _SLICE_ROWS].to_dict("records"):
             yield {str(name): _or_null(value) for name, value in row.items()}

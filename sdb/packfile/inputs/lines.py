@@ -200,7 +200,7 @@ class LineSource:
                 return
 
     def _add(self, piece: bytes) -> bool:
-        """Take note of a piece; return False at the end."""
+        """Record a piece; return False at the end."""
         more = bool(piece)
         with self._news:
             if self._is_dropping:

@@ -30,7 +30,7 @@ def sniff(
 ) -> tuple[str, str]:
     """Decide on the format and compression of an input.
 
-    * ``head``: Its first bytes, `HEAD_BYTES` of them if it has so many.
+    * ``head``: Its first bytes, `HEAD_BYTES` of them if it has as many.
     * ``seen``: The format that other places of the input showed.
 
     Raises

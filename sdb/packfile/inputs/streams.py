@@ -87,7 +87,7 @@ class Unclosed:
         self._file = file
 
     def read(self, most_bytes: int) -> bytes:
-        """Read what there is, at most so many bytes; nothing only at the end."""
+        """Read what there is, up to a maximum of bytes; nothing only at the end."""
         read_some_bytes = getattr(self._file, "read1", self._file.read)
         piece = read_some_bytes(most_bytes)
         if not isinstance(piece, bytes | None):

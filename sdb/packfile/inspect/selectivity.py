@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.sparseindex import Path
 
 MOST_BLOCKS = 16
-"""Of so many blocks the first rows are read."""
+"""Blocks of which the first rows are read."""
 
 _ROWS = 1024
 _STEP = 16

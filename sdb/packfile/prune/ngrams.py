@@ -107,7 +107,7 @@ def forms(test: TextWords, kind: int = WORDS) -> Iterator[list[int]]:
 def filters(
     statistics: BlockStatistics, test: TextWords
 ) -> Iterator[tuple[SlicedFilter, list[list[int]]]]:
-    """Go over the filters that have the words of the texts at a path, with what to ask them.
+    """Iterate over the filters that have the words of the texts at a path, with what to ask them.
 
     What is inside of a value is in the filter of that value, too.
     """

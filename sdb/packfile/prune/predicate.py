@@ -186,7 +186,7 @@ def between(path: Path, start_us: int | None, stop_us: int | None) -> Both:
 
 
 def path_tests(test: Predicate) -> Iterator[PathTest]:
-    """Go over the tests of paths in a predicate."""
+    """Iterate over the tests of paths in a predicate."""
     match test:
         case Both(parts) | Either(parts):
             for part in parts:

@@ -102,7 +102,7 @@ def _holding_any(member: SlicedFilter, lists: Iterable[Iterable[Any]]) -> BlockR
 
 
 def zone_fits(test: PathTest, zone: Zone, rows: int | None = None) -> bool:  # noqa: PLR0911 - a table
-    """Return whether a block with a zone, and so many rows, can hold a row that passes a test."""
+    """Return whether a block with a zone and a number of rows can hold a row that passes a test."""
     match test:
         case TypeTest(path, types, or_missing):
             may_lack = or_missing and (None in path or some_lack(zone, rows))

@@ -184,7 +184,7 @@ class Scan:
         return pa.schema(self._types)
 
     def streams(self) -> Iterator[ArrowStream]:
-        """Go over the rows of each packfile."""
+        """Iterate over the rows of each packfile."""
         left = self._limit
         for pack, selection in self._selected:
             source = _Source(pack, selection, self._half(1))
@@ -195,7 +195,7 @@ class Scan:
                 return
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Go over the rows of all packfiles.
+        """Iterate over the rows of all packfiles.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class FittedScan:
         self.schema = schema
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Go over the rows.
+        """Iterate over the rows.
 
         Raises
         ------

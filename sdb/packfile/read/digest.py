@@ -46,7 +46,7 @@ def differs(block: bytes, digest: bytes) -> bool:
 
 
 def checked(pack: Packfile) -> Generator[bytes]:
-    """Go over the bytes of all blocks of a packfile, and compare them with the digests.
+    """Iterate over the bytes of all blocks of a packfile, and compare them with the digests.
 
     Yields: The next bytes. They may be damaged: that is known at the end of their block.
 

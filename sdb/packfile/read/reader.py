@@ -122,7 +122,7 @@ class Packfile(BlockReader):
         blocks : str or sequence of int, optional
             Only these blocks, as in ``"0,3-5"``.
         limit : int, optional
-            At most so many rows.
+            Maximum number of rows.
 
         Yields
         ------
@@ -165,7 +165,7 @@ class Packfile(BlockReader):
                 raise self.blame(error, number) from None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Go over all rows."""
+        """Iterate over all rows."""
         return self.rows()
 
     def __len__(self) -> int:

@@ -66,7 +66,7 @@ class Search:
     since: str | datetime | None = None
     until: str | datetime | None = None
     time_field: str | Sequence[str] | None = None  # path of that time
-    limit: int | None = None  # at most so many rows of all files together
+    limit: int | None = None  # maximum number of rows of all files together
     threads: int | None = None  # how many threads decode; None: one for each processor
     strict: bool = False  # whether a field that no row has is an error
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sdb._core import ValueHashes
 
 MAX_PLANES = 8
-"""A set has at most so many planes."""
+"""Most planes of a set."""
 
 _INTEGERS = range(-(1 << 63), 1 << 64)
 _WHOLE = (1 << 64) - 1
@@ -59,7 +59,7 @@ class ValueSet:
         return _core.blocks_with([[(self.bits, self.planes)]], [number]) == [b"\x01"]
 
     def with_planes(self, count: int) -> ValueSet:
-        """Return the set with at most so many planes: with fewer it has more false answers."""
+        """Return the set with a maximum number of planes: with fewer it has more false answers."""
         if count >= self.planes:
             return self
         return ValueSet(self.rows, self.bits[: count * self.plane_bytes], count)
@@ -87,7 +87,7 @@ class HashedSet:
         return self.hashes.has(number)
 
     def with_planes(self, count: int) -> ValueSet:
-        """Make the set of so many planes."""
+        """Make the set of a number of planes."""
         return ValueSet(self.rows, self.hashes.set(count), count)
 
 
@@ -187,7 +187,7 @@ class RibbonFilter:
         )
 
     def with_planes(self, count: int) -> Self:
-        """Return a filter whose sets have at most so many planes."""
+        """Return a filter whose sets have a maximum number of planes."""
         sets = [
             None if block is None else tuple([value_set.with_planes(count) for value_set in block])
             for block in self.sets

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 TEXT_BYTES = 32
-"""A bound of texts has at most so many bytes."""
+"""Most bytes of a bound of texts."""
 
 NUMBERS = 1 << 2 | 1 << 3 | 1 << 4
 TEXTS = 1 << 8

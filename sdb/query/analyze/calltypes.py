@@ -30,7 +30,7 @@ def signature_of(node: ast.Call) -> Signature:
     Raises
     ------
     QueryError
-        There is no such function, or it does not take so many arguments.
+        There is no such function, or it does not take that number of arguments.
     """
     signature = FUNCTIONS.get(node.name)
     if signature is None:

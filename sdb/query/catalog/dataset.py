@@ -83,7 +83,7 @@ class Dataset(Protocol):
         """
 
     def visited(self, blocks: Sequence[tuple[int, int]]) -> None:
-        """Take note of the blocks that were read after all: numbers of sources, and in them."""
+        """Record the blocks that were read after all: numbers of sources, and in them."""
 
 
 OpenDataset: TypeAlias = "Callable[[tuple[TableName, ...], ast.Expr | None], Dataset]"

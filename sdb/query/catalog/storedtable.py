@@ -156,7 +156,7 @@ class TableSource:
             self._lists |= dict(zip(new, lists, strict=True))
 
     def _members(self, number: int, test: Predicate) -> Iterator[Packfile]:
-        """Go over the packfiles of a list that may fit, each the same object every time."""
+        """Iterate over the packfiles of a list that may fit, each the same object every time."""
         listed = self._lists[number]
         members = self._listed.setdefault(number, [None] * len(listed))
         listing = (self._handle.root, listed, self._objects)

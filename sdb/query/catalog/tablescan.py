@@ -46,9 +46,9 @@ _BITS = {
 _INTEGERS = 1 << 2 | 1 << 3
 _WHOLE = (-(1 << 63), (1 << 64) - 1)
 _MANY_FILES = 1000
-"""Of so many packfiles that are read whole, trailers are read for all names in them."""
+"""Most packfiles of which trailers are read for the names in them, where all are read whole."""
 _FEW_FILES = 64
-"""Of so many packfiles statistics are read only to know what values a path has."""
+"""Most packfiles of which statistics are read only to know what values a path has."""
 
 
 def _type(constant: object) -> int:
@@ -250,7 +250,7 @@ class IndexSteps:
 
 @lru_cache(1024)
 def _all(count: int) -> Intervals:
-    """Return all of so many blocks: one object for the million packfiles that have as many."""
+    """Return all of a number of blocks: one object for the million packfiles that have as many."""
     return ((0, count),) if count else ()
 
 
@@ -424,7 +424,7 @@ class TableScan:
         return [part.bounds(path, latest=latest, beside=beside) for part in self.read]
 
     def visited(self, blocks: Sequence[tuple[int, int]]) -> None:
-        """Take note of the blocks that were read after all."""
+        """Record the blocks that were read after all."""
         visited: list[list[int]] = [[] for _ in self.read]
         for source, block in blocks:
             visited[source].append(block)

@@ -25,7 +25,7 @@ def read_tables(statement: ast.Statement) -> list[TableName]:
 
 
 def named_tables(statement: ast.Statement) -> Iterator[TableName]:
-    """Go over all that a statement names in FROM, with what may be a list or a query of WITH."""
+    """Iterate over all names in FROM of a statement, also those of lists and queries of WITH."""
     return _names(list(visitor.nodes(statement)))
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MOST_LEVELS = 16
 """Views may read each other so deep."""
 MOST_VIEWS = 256
-"""A query may read so many views, with those that views read."""
+"""Most views that a query reads, with those that views read."""
 _ALL_TABLES = ("sdb", "tables")
 _NOTHING: frozenset[str] = frozenset()
 

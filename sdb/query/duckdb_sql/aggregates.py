@@ -35,7 +35,7 @@ _HUGE = "1e30"
 """Whole numbers below add up in 128 bits, 10**8 of them at least."""
 
 _FEW_ROWS = 1 << 24
-"""Of so many rows, 128 MiB of doubles, percentiles are exact."""
+"""Most rows of which percentiles are exact: 128 MiB of doubles."""
 
 
 class AggregateCall:

@@ -24,7 +24,7 @@ class FromItem(Protocol):
 LEFT_OUT = "left_out_"
 """Sequences, by the number of the reason, that count rows as they are left out.
 
-A function of Python could take note of them, but with the first one DuckDB imports numpy, which
+A function of Python could record them, but with the first one DuckDB imports numpy, which
 takes longer than most queries.
 """
 

@@ -73,7 +73,7 @@ class Unjoined:
         return [lane for lane, _ in self._watched(node)]
 
     def follow(self, node: ScanNode, scan: _core.LaneScan) -> None:
-        """Take note of the scan that watches these lanes."""
+        """Record the scan that watches these lanes."""
         if watched := self._watched(node):
             self._scans.append(([note for _, note in watched], scan))
 

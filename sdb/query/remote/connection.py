@@ -98,7 +98,7 @@ class RemoteConnection(Connection):
         ]
 
     def paged(self, path: str, members: str, **params: object) -> Iterator[dict[str, Any]]:
-        """Go over a list, page by page."""
+        """Iterate over a list, page by page."""
         reply = self.transport.request("GET", path, params=params).json()
         yield from reply[members]
         while "next" in reply:

@@ -216,7 +216,7 @@ class Reply:
             self._end(is_usable=not response.will_close)
 
     def read(self, size: int = -1) -> bytes:
-        """Read so many bytes; all that are left if not given.
+        """Read a number of bytes; all that are left if not given.
 
         Raises
         ------

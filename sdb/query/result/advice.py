@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LEAST_BLOCKS = 8
 _LEAST_SORTED = 4
-"""Sorted rows have so many blocks, of which a query reads one or two."""
+"""Blocks from which on sorting rows pays: a query then reads one or two of them."""
 _MOST_EXPANDED = 16
 """So much larger rows are decompressed at most; a small packfile fills only a part of its chunk."""
 _LEAST_MERGED = 8
@@ -37,7 +37,7 @@ _LEAST_MERGED = 8
 _MOST_LOOKED_AT = 16
 _MOST_LINES = 3
 _FEW = 20
-"""A condition is selective if it is TRUE for one of so many rows."""
+"""A condition is selective if it is TRUE for at most one row in this number."""
 
 
 def advice(tables: list[TableScan], *, root: str = "") -> list[str]:
@@ -71,7 +71,7 @@ def slow_advice(result: Result, *, root: str = "") -> list[str]:
 
 
 def _selective(test: Predicate) -> Iterator[PathTest]:
-    """Go over the tests that all rows have to pass, and few do."""
+    """Iterate over the tests that all rows have to pass, and few do."""
     if isinstance(test, Both):
         for part in test.parts:
             yield from _selective(part)

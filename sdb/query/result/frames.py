@@ -183,7 +183,7 @@ class Frame:
         return list(fields.values())
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Go over the rows."""
+        """Iterate over the rows."""
         import pyarrow as pa
 
         direct = {column.name: column for column in self._columns if self._is_direct(column)}

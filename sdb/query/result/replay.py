@@ -46,7 +46,7 @@ class Replay:
         self.schema: pa.Schema = self._source.schema
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Go over all batches; several iterations may be under way."""
+        """Iterate over all batches; several iterations may be under way."""
         at = 0
         while at < len(self._kept) or self._read():
             yield self._batch(at)

@@ -187,7 +187,7 @@ class Result:
         return None if self.of_whole_rows else self.columns
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Go over the rows as dicts.
+        """Iterate over the rows as dicts.
 
         Yields
         ------
@@ -239,7 +239,7 @@ class Result:
     def _waited(
         self, make: Callable[[object, Sequence[Column]], Iterator[bytes]]
     ) -> Iterator[bytes]:
-        """Go over what is made of the rows, as it is made."""
+        """Iterate over what is made of the rows, as it is made."""
         stream = self._replay or self._result.reader
         try:
             yield from self._waiter.each(lambda: make(stream, self._result.columns))
@@ -247,7 +247,7 @@ class Result:
             self._waiter.close()
 
     def _structs(self) -> Iterator[bytes]:
-        """Go over the rows as a stream of Ion, as :meth:`lines` does."""
+        """Iterate over the rows as a stream of Ion, as :meth:`lines` does."""
         if (known := self._result.known) is not None:
             yield from known_structs(_known_rows(known, self._shown))
             return
@@ -300,7 +300,7 @@ class Result:
             write_cells(self.lines(), self._names, output, fmt)
 
     def _wired(self) -> Iterator[bytes]:
-        """Go over the bytes of the result for a client, see :mod:`sdb.query.result.wire`."""
+        """Iterate over the bytes of the result for a client, see :mod:`sdb.query.result.wire`."""
         from sdb.query.exec.knownrows import lanes_of
         from sdb.query.result import wire
 

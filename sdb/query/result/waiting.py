@@ -56,7 +56,7 @@ class Waiter:
         return job.value  # type: ignore[return-value]  # it is that of the call
 
     def each(self, make: Callable[[], Iterator[_T]]) -> Generator[_T]:
-        """Go over what an iterator gives; both it and each next one are waited for."""
+        """Iterate over what an iterator gives; both it and each next one are waited for."""
         iterator = self(make)
         while True:
             item = self(lambda: next(iterator, _END))

@@ -130,7 +130,7 @@ def _with(name: str, *more: ast.Constant) -> Rewrite:
 
 
 def _divided(by: float) -> Rewrite:
-    """Return what reads a number as so many parts of a second since 1970."""
+    """Return what reads a number as seconds since 1970, or parts of them."""
 
     def rewrite(args: tuple[Expr, ...], span: Span) -> Expr | None:
         if len(args) != 1:

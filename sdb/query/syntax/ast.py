@@ -239,7 +239,7 @@ class Fill(Node):
 class Sample(Node):
     """A part of the rows of FROM, taken by chance."""
 
-    amount: float  # so many percent, or rows
+    amount: float  # percent, or rows
     is_rows: bool
     seed: int | None = None  # that of REPEATABLE
 

@@ -63,7 +63,7 @@ def _interval(parser: ExpressionParser, text: ast.Literal, span: ast.Span) -> as
 
 
 def _decimal(parser: ExpressionParser, operand: ast.Expr, start: int) -> ast.Expr:
-    """Parse the digits of DECIMAL(p, s): a number that is rounded to so many places."""
+    """Parse the digits of DECIMAL(p, s): a number that is rounded to `s` places."""
     args = [operand]
     if parser.accept("("):
         first_token = parser.token

@@ -76,7 +76,7 @@ def parse(parser: ExpressionParser, word: Token) -> ast.Expr:
 
 
 def _counted(parser: ExpressionParser, word: Token) -> ast.Expr:
-    """Parse ``INTERVAL (n) DAY``: so many times the unit."""
+    """Parse ``INTERVAL (n) DAY``: a multiple of the unit."""
     parser.advance()
     count = parser.expression()
     parser.expect(")")
@@ -122,7 +122,7 @@ def _interval(months: int, us: int, span: ast.Span) -> ast.Interval | None:
 def _multiple(
     op: str, interval: ast.Interval, by: ast.Constant, span: ast.Span
 ) -> ast.Interval | None:
-    """Return so many times an interval, or a part of it; months only as long as they are whole."""
+    """Return a multiple of an interval, or a part of it; months only as long as they are whole."""
     if not isinstance(by, int | float) or isinstance(by, bool) or (op == "/" and not by):
         return None
     months, us = interval.months, interval.us
@@ -193,7 +193,7 @@ def shifted(op: str, left: ast.Expr, right: ast.Expr) -> ast.Expr | None:
 
 
 def _days(op: str, date: ast.Expr, by: ast.Expr) -> ast.Expr | None:
-    """Return a date that is so many days later or earlier, as CURRENT_DATE - 7."""
+    """Return a date that is some days later or earlier, as CURRENT_DATE - 7."""
     match date, by:
         case ast.Call(name="DATE_TRUNC", part="DAY"), ast.Literal(value=int() as count):
             span = (date.span[0], by.span[1])

@@ -162,7 +162,7 @@ STRIDES = {
     "TOSTARTOFTENMINUTES": 10,
     "TOSTARTOFFIFTEENMINUTES": 15,
 }
-"""The same with so many minutes."""
+"""The same in minutes."""
 CASTS = {
     "TOSTRING": "STRING",
     "STRING": "STRING",

@@ -186,7 +186,7 @@ class MatchedRows:
 
 
 def _by_file(result: Result) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Go over the rows that were found, those of one packfile together as far as they come so."""
+    """Iterate over the rows that were found; neighbours of one packfile come together."""
     import numpy as np
     import pyarrow as pa
 

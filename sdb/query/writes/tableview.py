@@ -86,7 +86,7 @@ class TransactionOverlay:
         self.added |= {descriptor.key: descriptor for descriptor in new}
 
     def descriptors(self) -> Iterator[Descriptor]:
-        """Go over all packfiles."""
+        """Iterate over all packfiles."""
         if self.handle is not None:
             there = self.handle.descriptors()
             yield from (

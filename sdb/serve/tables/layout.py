@@ -80,7 +80,7 @@ class LayoutResources:
         path: Path | None,
         rights: Rights,
     ) -> Iterator[dict[str, object]]:
-        """Go over the packfiles with blocks that the plan of a query leaves."""
+        """Iterate over the packfiles with blocks that the plan of a query leaves."""
         text = f"SELECT COUNT(*) AS n FROM {table_text(handle)}"  # noqa: S608 - quoted
         if asked.where:
             text += f" WHERE {condition(asked.where)}"
@@ -214,7 +214,7 @@ def _outside(first: int, last: int, since: int | None, until: int | None) -> boo
 def _block_spans(
     descriptor: Descriptor, path: Path
 ) -> Iterable[tuple[tuple[int, int], int | None]]:
-    """Go over the bounds of the times of blocks, with their rows where they were counted."""
+    """Iterate over the bounds of the times of blocks, with their rows where they were counted."""
     index = descriptor.trailer.sparse.indices.get(path)
     if index is None or index.is_empty:
         return

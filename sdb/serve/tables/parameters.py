@@ -9,7 +9,7 @@ from msgspec import Meta
 
 _MOST = 10_000
 
-Limit = Annotated[int, Meta(ge=1, le=_MOST, description="so many at most")]
+Limit = Annotated[int, Meta(ge=1, le=_MOST, description="maximum number of items")]
 Page = Annotated[str, Meta(description="where to go on: `next` of an answer has it")]
 Since = Annotated[str, Meta(description="only from this time on, as `2026-11-01` or `-1h`")]
 Until = Annotated[str, Meta(description="only before this time")]
@@ -97,7 +97,7 @@ class TimelineParams(msgspec.Struct, forbid_unknown_fields=True):
     since: Since = ""
     until: Until = ""
     time_field: TimeField = ""
-    buckets: Annotated[int, Meta(ge=1, le=10_000, description="so many at most")] = 200
+    buckets: Annotated[int, Meta(ge=1, le=10_000, description="maximum number of items")] = 200
 
 
 class HitsParams(msgspec.Struct, forbid_unknown_fields=True):
@@ -123,7 +123,7 @@ class FacetsParams(msgspec.Struct, forbid_unknown_fields=True):
     fields: Annotated[
         tuple[str, ...], Meta(description="the fields, with commas; else the first with texts")
     ] = ()
-    limit: Annotated[int, Meta(ge=1, le=1000, description="so many values of each field")] = 10
+    limit: Annotated[int, Meta(ge=1, le=1000, description="maximum number of values a field")] = 10
     now: Annotated[str, Meta(description="the present, which times such as `-1h` count from")] = ""
     format: Annotated[str, Meta(description="as in queries; else `json`")] = ""
 

@@ -219,7 +219,7 @@ class Tail(Response):
     async def _version_events(
         self, handle: TableHandle, entry: LoggedVersion
     ) -> AsyncIterator[bytes]:
-        """Go over the events of a version."""
+        """Iterate over the events of a version."""
         assert entry.version is not None  # noqa: S101 - others were left out
         done = self._row if entry.version == self._version and self._row is not None else -1
         self._version, self._row = entry.version, None
@@ -240,7 +240,7 @@ class Tail(Response):
         yield b"id: %d\nevent: end\ndata:\n\n" % entry.version
 
     async def _rows(self, handle: TableHandle) -> AsyncIterator[bytes]:
-        """Go over the rows of packfiles, in their order, as lines of JSON."""
+        """Iterate over the rows of packfiles, in their order, as lines of JSON."""
         services = self._services
         slots, rights = services.slots, self._request.state.rights
         pipe = Pipe(

@@ -127,7 +127,7 @@ def plan(
 ) -> list[Task]:
     """Divide inputs among tasks.
 
-    * ``tasks``: How many tasks, if there is enough to do for so many.
+    * ``tasks``: How many tasks, if there is enough to do for that many.
     * ``target_bytes``: Without `tasks`: about how many bytes of input, as they are stored, a task
       gets.
     * ``parallelism``: Without `tasks`: how many tasks run at a time. Tasks get less than

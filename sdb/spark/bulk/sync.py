@@ -82,7 +82,7 @@ class SparkSyncs:
 
     * ``spark``: The session to use; without it what runs, or else what is stopped in the end.
     * ``master, conf``: See :func:`sdb.spark.session.session.start`.
-    * ``tasks``: How many tasks, if there is enough to do for so many; each partition has one at
+    * ``tasks``: How many tasks, if there is enough to do for that many; each partition has one at
       least.
     * ``target_bytes``: Without `tasks`: about how many bytes of input, as they are stored, a task
       gets.

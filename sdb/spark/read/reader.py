@@ -86,7 +86,7 @@ class ZionReader(DataSourceReader):
 
 
 def _counted(packs: Iterable[Packfile], counts: list[int]) -> Iterator[Packfile]:
-    """Go over packfiles, and note how many blocks each has."""
+    """Iterate over packfiles, and note how many blocks each has."""
     for pack in packs:
         counts.append(len(pack.blocks))
         yield pack
@@ -100,6 +100,6 @@ class PushedReader(ZionReader):
     """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Take note of filters; Spark applies all of them to the rows as well."""
+        """Record filters; Spark applies all of them to the rows as well."""
         self._test = test_of(filters, self._schema)
         return filters

@@ -31,7 +31,7 @@ class StreamOffset:
     first: VersionMark | None = None
 
     def advanced(self, target: VersionMark, packfiles: int, total: int) -> Self:
-        """Return the offset with so many packfiles read on the way to a version, of so many."""
+        """Return the offset at which some packfiles on the way to a version are read."""
         if packfiles >= total:
             return replace(self, done=target, next=None, packfiles=0)
         return replace(self, next=target, packfiles=packfiles)

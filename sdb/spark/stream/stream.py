@@ -67,11 +67,11 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Take note of the rows that there are now: later ones are not read."""
+        """Record the rows that there are now: later ones are not read."""
         self._last = {path: RowsRead.of(pack, row_count(pack)) for path, pack in self._packs()}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Count the rows that there are, at most so many more than at the start."""
+        """Count the rows that there are, up to a maximum above those at the start."""
         read = _decoded(start)
         latest: dict[str, RowsRead] = {}
         for path, pack in self._packs():
@@ -119,7 +119,7 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _advanced(
     read: dict[str, RowsRead], latest: dict[str, RowsRead], limit: ReadLimit
 ) -> dict[str, RowsRead]:
-    """Go on from an offset towards another, by so many rows at most."""
+    """Go on from an offset towards another, by a maximum number of rows."""
     offset = dict(read)
     most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
     for path, progress in latest.items():

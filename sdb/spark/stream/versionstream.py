@@ -76,12 +76,12 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @hinted
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Take note of the version that is the newest now: later ones are not read."""
+        """Record the version that is the newest now: later ones are not read."""
         self._last = self._chain.newest()
 
     @hinted
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Go on to the newest version, by whole packfiles of so many rows at most, or one."""
+        """Go on to the newest version, by whole packfiles with a maximum number of rows, or one."""
         offset = StreamOffset.decode(start)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         newest = self._last or self._chain.newest()

@@ -41,7 +41,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def _found(pattern: str) -> Iterator[str]:
-    """Go over what a pattern matches, folders too; what is nearer by name comes first."""
+    """Iterate over what a pattern matches, folders too; what is nearer by name comes first."""
     parts = pattern.split("/")
     if _ANY_DEPTH not in parts:
         yield from glob.glob(pattern)  # noqa: PTH207 - a pattern of paths, not in a folder
@@ -55,7 +55,7 @@ def _found(pattern: str) -> Iterator[str]:
 
 
 def _folders(start: str) -> Iterator[str]:
-    """Go over a folder and those below it, each one once; links come last."""
+    """Iterate over a folder and those below it, each one once; links come last."""
     seen: set[tuple[int, int]] = set()
     waiting, links = deque([start]), deque[str]()
     while waiting or links:

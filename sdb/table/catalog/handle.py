@@ -145,7 +145,7 @@ class TableHandle:
         return OwnObjects(self.root, self.keys, {} if state is None else state.shares)
 
     def descriptors(self, refs: Iterable[IndirectRef] | None = None) -> Iterator[Descriptor]:
-        """Go over the packfiles, the oldest first.
+        """Iterate over the packfiles, the oldest first.
 
         * ``refs``: Those lists of the indirect tree that are of interest; all if not given.
 

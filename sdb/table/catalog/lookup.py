@@ -251,7 +251,7 @@ class Versions:
         )
 
     def newest_first(self) -> Iterator[PastVersion]:
-        """Go over the versions before the index; lists are read when it is their turn."""
+        """Iterate over the versions before the index; lists are read when it is their turn."""
         for listed in self._newest_lists():
             yield from reversed(listed if isinstance(listed, tuple) else self._read(listed))
 

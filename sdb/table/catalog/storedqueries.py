@@ -137,7 +137,7 @@ def find(root: TableRoot, name: str) -> StoredQuery | None:
 
 
 def queries(root: TableRoot) -> Iterator[StoredQuery]:
-    """Go over the stored queries, sorted by name; damaged ones are left out."""
+    """Iterate over the stored queries, sorted by name; damaged ones are left out."""
     for entry in root.store.list(root.place(_FOLDER)):
         name = entry.name.removesuffix(_SUFFIX)
         if name == entry.name or name.startswith("."):

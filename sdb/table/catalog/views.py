@@ -163,7 +163,7 @@ def view_names(root: TableRoot, database: str | None = None) -> list[tuple[str, 
 
 
 def views(root: TableRoot, database: str | None = None) -> Iterator[View]:
-    """Go over the views below a root, or those of one database; damaged ones are left out.
+    """Iterate over the views below a root, or those of one database; damaged ones are left out.
 
     Each is read when it is its turn.
     """

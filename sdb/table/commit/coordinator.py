@@ -72,7 +72,7 @@ class StaleDetector:
         self._since: dict[str, tuple[str, float]] = {}
 
     def observe(self, error: SdbError) -> None:
-        """Take note of a pending transaction, and abort it if its intent has not changed for long.
+        """Record a pending transaction, and abort it if its intent has not changed for long.
 
         * ``error``: The failure of an attempt. Only an `InTransactionError` is about a transaction.
         """

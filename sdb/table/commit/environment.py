@@ -37,7 +37,7 @@ class Environment(Clock):
     """The clocks, sleep, randomness and local queue of a writer."""
 
     now_us: Callable[[], int] = _now_us  # returns microseconds since 1970; it may jump
-    random_bytes: Callable[[int], bytes] = os.urandom  # returns so many random bytes
+    random_bytes: Callable[[int], bytes] = os.urandom  # returns a number of random bytes
     limits: Limits = USUAL  # when lists spill, how many requests run at once
     # Waits in the local queue of writers that replace an object, by its location; not by default
     queue: Callable[[str], AbstractContextManager[None]] = _no_queue

@@ -58,7 +58,7 @@ def read_version(key: str, data: bytes, keyring: Keyring) -> ReadVersion:
 def parents_of(
     pointer: VersionPointer | None, fetch: Fetch, keyring: Keyring
 ) -> Iterator[ReadVersion]:
-    """Go over a version and those that it came from, the newest first.
+    """Iterate over a version and those that it came from, the newest first.
 
     Raises
     ------

@@ -47,7 +47,7 @@ _SEEN: LruCache[tuple[Store, str, bytes], int] = LruCache(most_entries=256)
 
 
 def take_note(head: TableHandle, number: int) -> None:
-    """Take note that a version is there, or was.
+    """Record that a version is there, or was.
 
     * ``head``: The index of its branch.
     """

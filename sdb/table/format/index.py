@@ -36,7 +36,7 @@ ZERO_US = -62_167_219_200_000_000
 """The first moment of the year 0, which the original writes into an index without any input."""
 
 COMPRESSED_INPUTS_BYTES = 1024
-"""Inputs of so many bytes are compressed."""
+"""Bytes from which on inputs are compressed."""
 
 _SYMBOLS = (
     "created",

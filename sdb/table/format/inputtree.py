@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SPLIT = 5000
-"""A node with so many entries is split."""
+"""Entries at which a node is split."""
 
 JOURNAL_BYTES = 10 << 20
 """With so much data in memory the journal is written out into nodes."""
@@ -149,7 +149,7 @@ class InputsTree:
             self._is_forced = True
 
     def walk(self, start: str = "") -> Iterator[TakenInput]:
-        """Go over the inputs with paths from `start` on, in the order of the paths."""
+        """Iterate over the inputs with paths from `start` on, in the order of the paths."""
         yield from self._walk(self._root, start, 0)
 
     def write_out(

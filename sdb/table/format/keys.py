@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 UID_BYTES = 16
 UID_LETTERS = 26
 MOST_ID_BYTES = 128
-"""The id of a transaction has at most so many bytes."""
+"""Most bytes of the id of a transaction."""
 MOST_REF_BYTES = 100
 """So many the name of a new branch or tag has: with an id it is in the names of objects."""
 MOST_HOLD_BYTES = 200

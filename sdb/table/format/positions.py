@@ -44,7 +44,7 @@ _LATER = {"born": int}  # what older versions have not written
 class LogPosition:
     """The place up to which a log file was ingested."""
 
-    offset: int  # so many bytes of it, decompressed, are in the table
+    offset: int  # bytes of it, decompressed, that are in the table
     # Digests of the first of these bytes and of the last of them, `SAMPLE_BYTES` at most
     head: str
     last: str

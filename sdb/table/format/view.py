@@ -25,7 +25,7 @@ FORMAT = 1
 MAX_BYTES = 4 << 20
 """The object has fewer bytes: the oldest versions make room for new ones."""
 MOST_TEXT_BYTES = 64 << 10
-"""The text of a view has at most so many bytes."""
+"""Most bytes of the text of a view."""
 MOST_VERSIONS = 1000
 TABLE = "table"
 VIEW = "view"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sdb.table.schema.difference import ColumnChange
 
 MOST_KNOWN = 2_000_000
-"""Digests of so many rows are kept in memory; with more rows they are read several times."""
+"""Rows of which digests are kept in memory; of more rows they are read several times."""
 
 _DIGEST_BYTES = 16
 
@@ -126,7 +126,7 @@ def row_counts(
 def different_rows(
     difference: TableDifference, *, progress: Progress = silent
 ) -> Iterator[tuple[str, bytes]]:
-    """Go over the rows that only one of two versions has.
+    """Iterate over the rows that only one of two versions has.
 
     Blocks that packfiles of both have are not read. A row that was only moved is not a difference;
     one that is there several times counts as often.
@@ -148,7 +148,7 @@ def different_rows(
 def located_rows(
     difference: TableDifference, *, progress: Progress = silent
 ) -> Iterator[tuple[str, bytes, int, int]]:
-    """Go over the rows that only one of two versions has, see :func:`different_rows`.
+    """Iterate over the rows that only one of two versions has, see :func:`different_rows`.
 
     Yields: ``+`` or ``-``, the row as JSON, the number of its packfile among those that came or
     went, and its own number there.
@@ -202,7 +202,7 @@ class _Side:
         return digests
 
     def leave_out(self, digests: Counter[bytes]) -> None:
-        """Skip so many blocks of each digest."""
+        """Skip a number of blocks of each digest."""
         self._left_out = digests
 
     @property
@@ -219,7 +219,7 @@ class _Side:
         return sum(descriptor.size_bytes for descriptor in self._descriptors)
 
     def blocks(self) -> Iterator[tuple[int, int, int, Iterator[tuple[bytes, bytes]]]]:
-        """Go over the blocks.
+        """Iterate over the blocks.
 
         Yields: The size of a block, the number of its packfile, that of its first row there, and
         its rows with a digest of each.

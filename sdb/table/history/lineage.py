@@ -101,7 +101,7 @@ class Ancestry:
         return chain
 
     def _back(self, state: VersionState) -> Iterator[PastVersion]:
-        """Go over a version and those before it in its history, the newest first."""
+        """Iterate over a version and those before it in its history, the newest first."""
         yield state.past(self._table.keys.version(state.version, state.commit), state.kept_etag)
         yield from reversed(state.history)
         for ref in reversed(state.older):

@@ -141,7 +141,7 @@ def packfile_dict(descriptor: Descriptor) -> dict[str, object]:
 
 
 def log(handle: TableHandle) -> Iterator[LoggedVersion]:
-    """Go over the versions of a table, the newest first.
+    """Iterate over the versions of a table, the newest first.
 
     * ``handle``: The table; a version, for those up to it.
 

@@ -70,7 +70,7 @@ def changed_rows(
     key: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Iterator[RowDifference]:
-    """Go over the rows that differ between two versions, those that were changed as one.
+    """Iterate over the rows that differ between two versions, those that were changed as one.
 
     * ``difference``: The packfiles that differ; no others are read.
     * ``key``: Paths of fields whose values tell one row from all others, as ``a.b``; without them

@@ -194,7 +194,7 @@ def named_inputs(
 
 
 class _Walk:
-    """Goes over the folders in which a pattern may find objects, within bounds."""
+    """Iterates over the folders in which a pattern may find objects, within bounds."""
 
     def __init__(self, bounds: InputBounds, pattern: str, lister: Lister) -> None:
         self._bounds = bounds

@@ -242,7 +242,7 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
 def _bounded(
     runs: list[tuple[Descriptor, ...]], most_bytes: int | None
 ) -> list[tuple[Descriptor, ...]]:
-    """Return the smallest of some runs, so many that they are not too large together."""
+    """Return the smallest of some runs, as many as are not too large together."""
     if most_bytes is None:
         return runs
     left, bounded = most_bytes, []

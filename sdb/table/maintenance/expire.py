@@ -43,7 +43,7 @@ class ExpiryPolicy:
     # So many of the newest versions are kept, the newest of all among them. Those that only expiry
     # and collection have made do not count.
     keep_last: int | None = None
-    # Versions that were the newest at some time within it, or within so many seconds, are kept
+    # Versions that were the newest at some time within it, or within these seconds, are kept
     keep_within: CalendarSpan | float | None = None
     # Patterns of tags: versions with such a tag are kept, and other tags go with their versions.
     # None: every tag keeps its version.

@@ -117,7 +117,7 @@ class FoundObjects:
         return key in self._reasons
 
     def __iter__(self) -> Iterator[str]:
-        """Go over the keys."""
+        """Iterate over the keys."""
         return iter(self._reasons)
 
     def __len__(self) -> int:

@@ -38,7 +38,7 @@ class OldIntent:
 def old_intents(
     root: TableRoot, database: str, boundary_us: int, *, dry_run: bool
 ) -> list[OldIntent]:
-    """Go over the intents of a database that are older than a boundary.
+    """Iterate over the intents of a database that are older than a boundary.
 
     * ``dry_run``: Whether to leave those as they are that are still pending, or not settled.
 

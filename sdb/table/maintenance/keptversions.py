@@ -44,7 +44,7 @@ class KeptVersions:
         self._forgotten: list[str] = []
 
     def findings(self) -> Iterator[tuple[str, str]]:
-        """Go over what is wrong: keys of objects, and what is wrong with each and for whom."""
+        """Iterate over what is wrong: keys of objects, and what is wrong with each and for whom."""
         done: set[tuple[str, str]] = set()
         for (key, etag), label in self._wanted():
             if (key, etag) in done:
@@ -68,7 +68,7 @@ class KeptVersions:
             )
 
     def _wanted(self) -> Iterator[tuple[tuple[str, str], str]]:
-        """Go over keys and ETags of versions, with what people call them."""
+        """Iterate over keys and ETags of versions, with what people call them."""
         state, keys = self._handle.state, self._handle.keys
         if state is None:
             return

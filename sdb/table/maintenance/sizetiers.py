@@ -26,7 +26,7 @@ LAST = 6
 """The last class that is merged."""
 
 LARGE_BYTES = 1 << 30
-"""What has so many bytes together is merged however few it is."""
+"""Bytes that are merged together however few packfiles have them."""
 
 
 def size_class(size_bytes: int, limits: Limits = USUAL) -> int:

@@ -221,7 +221,7 @@ class _TableCheck:
                     break
 
     def _collect(self, key: str, trailer: Trailer) -> None:
-        """Take note of the inputs that a packfile names."""
+        """Record the inputs that a packfile names."""
         try:
             provenance = trailer.sparse.provenance()
         except CorruptError:

@@ -229,7 +229,7 @@ def steps_of(kind: ColumnType) -> Path:
 def walk(
     columns: tuple[TableColumn, ...], names: Path = (), path: Path = ()
 ) -> Iterator[tuple[Path, Path, TableColumn]]:
-    """Go over columns and those inside them, the outer ones first.
+    """Iterate over columns and those inside them, the outer ones first.
 
     Yields: The names that lead to a column, its path from the row on, and the column.
     """

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from sdb.table.sync.follower import Tell
 
 MOST_ITEMS = 5_000
-"""A batch that names so many objects is closed."""
+"""Objects with which a batch is closed."""
 
 MOST_BYTES = 100 << 20
-"""So is one whose objects have so many bytes together, as they are stored."""
+"""Stored bytes of its objects with which a batch is closed."""
 
 _WAIT_SECONDS = 20.0
 _PAUSE_SECONDS = 0.1

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _MOST_REPORTED = 10_000
 _MOST_NEAR = 100_000
 _FEW_NODES = 8
-"""Tables with so many nodes of inputs are looked through for those that were renamed."""
+"""Most nodes of inputs of a table that is searched for renamed inputs."""
 
 
 @record

@@ -99,7 +99,7 @@ class LocalPacking:
         self._options = options
 
     def groups(self, new: Sequence[NewInput]) -> Iterator[list[NewInput]]:
-        """Yield the inputs of each packfile: those of a partition, at most so many."""
+        """Yield the inputs of each packfile: those of a partition, up to a maximum."""
         for group in by_partition(new):
             for start in range(0, len(group), MOST_INPUTS):
                 yield group[start : start + MOST_INPUTS]

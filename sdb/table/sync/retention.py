@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 OPERATION = "retention"
 _MOST_OPEN = 4
 _STEP_BYTES = 1 << 30
-"""A version is made whenever packfiles of so many bytes were rewritten."""
+"""Bytes of rewritten packfiles after which a version is made."""
 
 
 def retire(

@@ -82,7 +82,7 @@ class InputStatus:
 def input_states(
     handle: TableHandle, *, seek: str = "", check: bool = False
 ) -> Iterator[InputStatus]:
-    """Go over the inputs of a table, in the order of their paths.
+    """Iterate over the inputs of a table, in the order of their paths.
 
     * ``check``: Whether to look for what has changed or vanished: on S3 by listing the folders of
       the inputs, elsewhere by reading them.

@@ -125,7 +125,7 @@ class KnownPositions:
             self.put(key, text, LogPosition.from_text(text))
 
     def put(self, key: str, text: str, position: LogPosition) -> None:
-        """Take note of a position."""
+        """Record a position."""
         self.by_key[key] = text, position
         base = rotated_base(position.path) or position.path
         for mark in ((position.device, position.inode), base, position.head):

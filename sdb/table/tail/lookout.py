@@ -114,7 +114,7 @@ class Lookout:
             self._rest(file)
 
     def dropped(self, file: FollowedFile) -> None:
-        """Take note that a file has other bytes now where it was read."""
+        """Record that a file has other bytes now where it was read."""
         file.close()
         self._remove(file)
         self._passed.clear()
@@ -129,7 +129,7 @@ class Lookout:
         self._hear(f"{error.message}: left out from byte {file.cursor.offset:,} on")
 
     def taking(self, files: Iterable[FollowedFile]) -> None:
-        """Take note of the files that get positions together."""
+        """Record the files that get positions together."""
         self._taken = {file.facts.identity for file in files}
         self._sinces = {}
 
@@ -167,7 +167,7 @@ class Lookout:
     def committed(
         self, key: str, text: str, position: LogPosition, file: FollowedFile | None = None
     ) -> None:
-        """Take note of a position that the table has now.
+        """Record a position that the table has now.
 
         * ``file``: The file that it is of, if that is new.
         """
@@ -226,7 +226,7 @@ class Lookout:
         return listed
 
     def _look_at(self, file: FollowedFile, seen: tuple[str, FileFacts] | None) -> None:
-        """Take note of the size and the name that a file has now."""
+        """Record the size and the name that a file has now."""
         file.is_listed = seen is not None
         facts: FileFacts | None = None
         if seen is not None:
@@ -401,7 +401,7 @@ class Lookout:
         self._finish(key, position)
 
     def _finish(self, key: str, position: LogPosition) -> None:
-        """Take note of what is to be said of a file that is over, with the next commit."""
+        """Record what is to be said of a file that is over, with the next commit."""
         self.finished[key] = replace(position, is_done=True)
         self._known.put(key, self.positions[key][0], self.finished[key])
 

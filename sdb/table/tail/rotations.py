@@ -32,7 +32,7 @@ class Rotations:
         self._beside = {}
 
     def note(self, path: str, since: int) -> None:
-        """Take note of what the position of a file says.
+        """Record what the position of a file says.
 
         * ``path``: Where its log is, or was.
         """

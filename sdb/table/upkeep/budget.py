@@ -55,7 +55,7 @@ class Budget:
         self._cpu_at, self._at = time.process_time(), time.monotonic()
 
     def progress(self, _done: int, _total: int | None, /) -> None:
-        """Take note of progress: see :meth:`pace`."""
+        """Record progress: see :meth:`pace`."""
         self.pace()
 
     def pace(self) -> None:

@@ -37,7 +37,7 @@ MESSAGE = "sdb maintain"
 EXPIRY_BATCH = 32
 """So many versions go at once, so that the history is not written again for each."""
 
-_EXPIRY_SHARE = 16  # and so many of a long history: each expiry writes its lists anew
+_EXPIRY_SHARE = 16  # and a share of a long history: each expiry writes its lists anew
 
 _EXPIRY_SECONDS = 900.0
 _MOST_COLLECTION_SECONDS = 6 * 3600.0

@@ -108,7 +108,7 @@ def command(
         Option(
             "--batch",
             metavar="LINES|SIZE",
-            help="With --tail: commit so many lines at once, or 16MiB.",
+            help="With --tail: commit after this many lines, or 16MiB.",
         ),
     ] = None,
     settle: Annotated[

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 LONGEST = 1 << 24
 """Longest text that a function makes, in bytes; longer ones are MISSING."""
 MOST_BYTES = 64 << 20
-"""Texts that one call makes of the rows of a vector have so many bytes at most."""
+"""Most bytes of the texts that one call makes of the rows of a vector."""
 TOO_LONG = "texts would be made of more than"
 _FACTOR = 1 << 16
-"""A statement may make texts so many times longer without a look at each."""
+"""Factor by which a statement may make texts longer without a look at each."""
 
 
 def is_wary(statement: ast.Statement) -> bool:

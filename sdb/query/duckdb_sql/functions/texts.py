@@ -110,7 +110,7 @@ def _ratio(template: str) -> Function:
 
 
 def _side(name: str) -> Function:
-    """Return LEFT or RIGHT: so many characters, or all but so many when the count is negative."""
+    """Return LEFT or RIGHT: `count` characters, or all but those when the count is negative."""
 
     def function(call: Arguments) -> Value:
         text, count = call.values

@@ -58,7 +58,7 @@ def _within(us: str) -> Typed:
 
 
 def from_seconds(seconds: Value) -> Typed:
-    """Return the instant so many seconds after 1970, MISSING outside of the years 1 to 9999."""
+    """Return the instant some seconds after 1970, MISSING outside of the years 1 to 9999."""
     number = f"CASE WHEN isfinite({seconds.lane('n')}) THEN {seconds.lane('n')} END"
     return _within(f"CASE WHEN abs({number}) < 1e12 THEN round({number} * 1e6)::BIGINT END")
 

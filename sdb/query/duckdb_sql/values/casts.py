@@ -97,7 +97,7 @@ def instant_of(text: str) -> str:
 
 
 def decimal(value: Value, precision: int, scale: int) -> Value:
-    """Return DECIMAL(p, s): a number rounded to so many places, MISSING with too many digits."""
+    """Return DECIMAL(p, s): a number rounded to `s` places, MISSING with too many digits."""
     known = number(value)
     type_ = f"DECIMAL({precision}, {scale})"
     forms = [f"round({known.lane('n')}, {scale})"]

@@ -286,7 +286,7 @@ class Shifted(Typed):
     """A whole number and a constant, added as doubles.
 
     * ``sql, absent``: See :class:`Typed`.
-    * ``base, offset``: The two: a sum of many is the sum of the one and so many times the other.
+    * ``base, offset``: The two: a sum of many is the sum of the one and a multiple of the other.
     """
 
     def __init__(self, sql: str, base: Value, offset: int, *, absent: int) -> None:

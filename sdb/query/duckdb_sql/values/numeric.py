@@ -52,11 +52,11 @@ class Numeric(Value):
 
 MOST_DIGITS = 38
 _SUM_DIGITS = 12
-"""Digits that sums have more than what is summed up: so many rows there never are."""
+"""Digits that sums have more than what is summed up: enough for any number of rows."""
 
 
 class Decimal(Typed):
-    """A number of so many digits behind the point, exactly; its lanes are those of doubles.
+    """A number with digits behind the point, exactly; its lanes are those of doubles.
 
     * ``exact``: SQL of DuckDB's DECIMAL; NULL for other values.
     * ``digits, places``: How many digits it may have, and how many of them behind the point.

@@ -189,7 +189,7 @@ def _year_month(*, with_day: bool) -> Rewrite:
 
 
 def _of(count: int, make: Callable[[Args, Span], Expr]) -> Rewrite:
-    """Return a rewrite of calls with so many arguments."""
+    """Return a rewrite of calls with that number of arguments."""
     return lambda args, span: make(args, span) if len(args) == count else None
 
 

@@ -69,7 +69,7 @@ def _sample(parser: TableParser) -> ast.Sample:
     if is_rows or parser.at_word("PERCENT") or parser.at("%"):
         parser.advance()
     elif not is_inside:
-        raise parser.fault("a sample has so many PERCENT or ROWS", hint=_HOW)
+        raise parser.fault("a sample has a number of PERCENT or ROWS", hint=_HOW)
     if is_inside:
         parser.expect(")")
     if parser.accept("("):
