@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -163,6 +164,61 @@ def test_what_was_packed_is_not_packed_again(
                 expected += [(f"2026-01-0{day}", first + row) for row in range(5)]
     assert rows(lake) == sorted(expected)
     assert sdb.connect(lake).table("d.t").validate().ok
+
+
+def test_inputs_of_days_apart_are_in_packfiles_of_their_own(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a plain sync, so that whole ones leave a table with a retention policy."""
+    noon = datetime.now(UTC).replace(hour=12)
+    (tmp_path / "in").mkdir()
+    for number in range(6):
+        at = (noon - timedelta(days=number // 2)).isoformat()
+        (tmp_path / f"in/{number}.json").write_text(json.dumps({"at": at, "n": number}))
+    (tmp_path / "in/none.json").write_text('{"n": 6}')
+    (tmp_path / "in/bad.json").write_text("nonsense")
+    policy = {"field": "at", "valid_for": "30d"}
+    definition = {"input": [{"pattern": "file://in/*.json"}], "retention_policy": policy}
+    (tmp_path / "db/d/t").mkdir(parents=True)
+    (tmp_path / "db/d/t/definition.json").write_text(json.dumps(definition))
+    root = table_root(tmp_path)
+    with monkeypatch.context() as patch, SparkSyncs(spark=spark, tasks=1) as syncs:
+        patch.setattr("sdb.table.sync.sync.commit", None)
+        with pytest.raises(TypeError):
+            syncs.sync(root, "d", "t")
+    whole, *parts = sorted((tmp_path / "db/d/t/data").iterdir(), key=lambda path: -_inputs(path))
+    assert [_inputs(whole), *map(_inputs, parts)] == [7, 3, 2, 2]
+    for path in parts[1:]:  # of what was killed meanwhile
+        path.unlink()
+    with SparkSyncs(spark=spark, tasks=1) as syncs:
+        done = syncs.sync(root, "d", "t")
+        again = syncs.sync(root, "d", "t")
+    assert (done.packed, done.resumed, again.packed) == (2, 1, 0)
+    assert [rejected.uri for rejected in done.synced.rejected] == ["file://in/bad.json"]
+    table = sdb.connect(tmp_path).table("d.t")
+    assert sorted(table.to_arrow()["n"].to_pylist()) == list(range(7))
+    assert sorted(descriptor.rows for descriptor in table.handle.descriptors()) == [2, 2, 3]
+
+
+def _inputs(path: Path) -> int:
+    with sdb.open(path) as pack:
+        provenance = pack.trailer.sparse.provenance()
+    assert provenance is not None
+    return len(provenance.origins)
+
+
+def test_a_packfile_that_was_not_cut_yet_is_not_taken(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test_inputs_of_days_apart_are_in_packfiles_of_their_own(spark, tmp_path, monkeypatch)
+    db = sdb.connect(tmp_path)
+    keys = [tmp_path / entry.key for entry in db.table("d.t").handle.descriptors()]
+    (tmp_path / "db/d/t/index").unlink()
+    for path in keys:
+        path.unlink()
+    with SparkSyncs(spark=spark, tasks=1) as syncs:
+        done = syncs.sync(table_root(tmp_path), "d", "t")
+    assert (done.packed, done.resumed) == (3, 0)
 
 
 def test_changed_and_vanished_inputs(spark: SparkSession, lake: Path) -> None:

@@ -13,21 +13,29 @@ from functools import partial
 from sdb import bounds, ion, notes
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.progress import silent
-from sdb.records import replace
+from sdb.records import record, replace
 from sdb.spark.bulk.plan import TARGET_BYTES, tasks_for
 from sdb.spark.session import session
 from sdb.spark.session.job import Job
 from sdb.store.url import absolute
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.root import table_root
-from sdb.table.definition.cache import statistics_of
+from sdb.table.definition.cache import read_definition
 from sdb.table.format.descriptor import Descriptor
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.signature import Keyring
 from sdb.table.format.versionref import MAIN
+from sdb.table.packfiles.ageunits import AgeUnits
 from sdb.table.packfiles.rules import RowRules, check_spark, row_rules
 from sdb.table.sync.orphans import find_orphans, input_mark
-from sdb.table.sync.packing import MOST_INPUTS, PackedInputs, by_partition, pack_inputs
+from sdb.table.sync.packing import (
+    MOST_INPUTS,
+    PackedInputs,
+    by_partition,
+    pack_by_age,
+    pack_inputs,
+    parts_by_age,
+)
 from sdb.table.sync.sync import sync_table
 
 TYPE_CHECKING = False
@@ -72,8 +80,9 @@ class SyncOutcome:
 
     task: int  # number of the task
     input_bytes: int  # size of its inputs, as they are stored
-    packed: PackedInputs  # what became of them, without the descriptor
-    descriptor: bytes  # what an index says of the packfile, as Ion; empty without a packfile
+    # What became of them: of each packfile, without the descriptor, and what an index says of it,
+    # as Ion; empty without a packfile
+    packed: tuple[tuple[PackedInputs, bytes], ...]
     warnings: tuple[str, ...] = ()  # warnings of inputs that are left out
 
 
@@ -151,9 +160,15 @@ class SparkSyncs:
         """
         root = replace(root, location=absolute(root.location))
         keys = TableKeys(database, table)
-        chosen = statistics_of(root, keys) if stats is None else stats
-        StatisticsChoice.of(chosen)
-        packing = _SparkPacking(self, root, keys, branch, chosen, progress)
+        definition = read_definition(root, keys)
+        how = _How(
+            root.location,
+            keys,
+            definition.statistics if stats is None else stats,
+            AgeUnits.of(definition.retention),
+        )
+        StatisticsChoice.of(how.stats)
+        packing = _SparkPacking(self, root, how, branch, progress)
         synced = sync_table(root, database, table, branch=branch, packing=packing, **options)
         return SyncedOnSpark(synced, packing.packed, packing.resumed)
 
@@ -182,6 +197,17 @@ class SyncedOnSpark:
     resumed: int
 
 
+@record
+class _How:
+    """How tasks pack."""
+
+    location: str  # of the root
+    keys: TableKeys
+    stats: str  # paths that have statistics
+    units: AgeUnits | None  # units of time by which inputs come into packfiles of their own
+    rules: RowRules | None = None  # what the rows must be
+
+
 class _SparkPacking:
     """Packing by tasks; see :class:`sdb.table.sync.packing.InputPacking`."""
 
@@ -189,23 +215,23 @@ class _SparkPacking:
         self,
         syncs: SparkSyncs,
         root: TableRoot,
-        keys: TableKeys,
+        how: _How,
         branch: str,
-        stats: str,
         progress: Progress,
     ) -> None:
         self._syncs = syncs
-        self._stats = stats
-        self._root, self._keys, self._branch = root, keys, branch
+        self._root, self._how, self._branch = root, how, branch
         self._progress = progress
         self._left: dict[tuple[str, ...], PackedInputs] = {}
         self.packed = self.resumed = 0
 
     def groups(self, new: Sequence[NewInput]) -> Iterator[Sequence[NewInput]]:
         """Yield first the inputs of packfiles that are there already, then those of tasks."""
-        root, keys = self._root, self._keys
+        root, keys, units = self._root, self._how.keys, self._how.units
         handle = find_table(root, keys.database, keys.table, branch=self._branch)
         left = find_orphans(root, keys, handle, new, {})
+        # A task may have been killed before it cut what it had packed.
+        left = [packed for packed in left if len(parts_by_age(root, packed, units)) < 2]  # noqa: PLR2004
         self._left = {_uris(task.inputs): task for task in left}
         yield from (task.inputs for task in left)
         done = {uri for uris in self._left for uri in uris}
@@ -222,9 +248,9 @@ class _SparkPacking:
         tasks = [SyncTask(number, group) for number, group in enumerate(missing)]
         outcomes: Iterator[SyncOutcome] = iter(())
         if tasks:
-            rules = row_rules(self._root, self._keys, self._branch)
+            rules = row_rules(self._root, self._how.keys, self._branch)
             check_spark(rules)
-            act = partial(_attempt, self._root.location, self._keys, self._stats, rules)
+            act = partial(_attempt, replace(self._how, rules=rules))
             job = Job(self._syncs.context(), ("sdb sync", uuid.uuid4().hex), tasks, act)
             outcomes = iter(job.run(self._progress))
         for group in groups:
@@ -233,8 +259,9 @@ class _SparkPacking:
                 self.resumed += 1
                 yield (left,)
             else:
-                self.packed += 1
-                yield (_received(next(outcomes)),)
+                made = _received(next(outcomes))
+                self.packed += max(1, sum(part.descriptor is not None for part in made))
+                yield made
 
 
 def _uris(inputs: Sequence[NewInput]) -> tuple[str, ...]:
@@ -257,32 +284,35 @@ def _cut(group: Sequence[NewInput], share_bytes: int) -> Iterator[list[NewInput]
     yield part
 
 
-def _attempt(
-    location: str,
-    keys: TableKeys,
-    stats: str,
-    rules: RowRules | None,
-    task: SyncTask,
-    threads: int,
-) -> SyncOutcome:
+def _attempt(how: _How, task: SyncTask, threads: int) -> SyncOutcome:
     """Pack the inputs of a task, on an executor, which needs no key."""
-    root = table_root(location, keyring=Keyring())
-    mark = partial(input_mark, options={})
+    root = table_root(how.location, keyring=Keyring())
+    packed = partial(
+        pack_inputs,
+        root,
+        how.keys,
+        rules=how.rules,
+        mark=partial(input_mark, options={}),
+        stats=how.stats,
+        threads=threads,
+    )
     with notes.heard() as warnings:
-        packed = pack_inputs(
-            root, keys, task.inputs, rules=rules, mark=mark, stats=stats, threads=threads
-        )
-    entry = packed.descriptor
-    descriptor = b"" if entry is None else ion.dumps(entry.struct())
-    packed = replace(packed, descriptor=None)
+        made = pack_by_age(packed, task.inputs, root, how.units)
+    described = [(replace(part, descriptor=None), _described(part)) for part in made]
     first_warnings = tuple(warnings[:_MOST_WARNINGS])
-    return SyncOutcome(task.number, task.size_bytes, packed, descriptor, first_warnings)
+    return SyncOutcome(task.number, task.size_bytes, tuple(described), first_warnings)
 
 
-def _received(outcome: SyncOutcome) -> PackedInputs:
+def _described(packed: PackedInputs) -> bytes:
+    entry = packed.descriptor
+    return b"" if entry is None else ion.dumps(entry.struct())
+
+
+def _received(outcome: SyncOutcome) -> list[PackedInputs]:
     """Return what a task has packed, and warn of what it has left out."""
     for text in outcome.warnings:
         notes.warn(text)
-    if not outcome.descriptor:
-        return outcome.packed
-    return replace(outcome.packed, descriptor=Descriptor.from_struct(ion.loads(outcome.descriptor)))
+    return [
+        replace(part, descriptor=Descriptor.from_struct(ion.loads(entry))) if entry else part
+        for part, entry in outcome.packed
+    ]

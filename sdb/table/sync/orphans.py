@@ -83,14 +83,16 @@ def find_orphans(
         except (CorruptError, NotFoundError):
             return None
 
+    with ThreadPoolExecutor(_READERS) as pool:
+        taken = [packed for packed in pool.map(read, sorted(orphans)) if packed is not None]
     left: list[PackedInputs] = []
     seen: set[str] = set()
-    with ThreadPoolExecutor(_READERS) as pool:
-        for packed in pool.map(read, sorted(orphans)):
-            uris = set() if packed is None else {each.uri for each in packed.inputs}
-            if packed is not None and seen.isdisjoint(uris):
-                seen |= uris
-                left.append(packed)
+    # Of one that was cut by the ages of its rows the parts count.
+    for packed in sorted(taken, key=lambda packed: len(packed.inputs)):
+        uris = {each.uri for each in packed.inputs}
+        if seen.isdisjoint(uris):
+            seen |= uris
+            left.append(packed)
     return left
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from contextlib import closing
+from functools import partial
 from itertools import groupby
 
 from sdb import notes
@@ -106,38 +107,51 @@ class LocalPacking:
 
     def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterator[Sequence[PackedInputs]]:
         """Pack groups of inputs; those whose newest rows are of several units apart."""
-        for group in groups:
-            packed = self._packed(group)
-            parts = self._parts(packed)
-            if len(parts) < 2:  # noqa: PLR2004 - more than one packfile
-                yield (packed,)
-            else:
-                yield (PackedInputs(failed=packed.failed), *map(self._packed, parts))
-
-    def _packed(self, group: Sequence[NewInput]) -> PackedInputs:
-        return pack_inputs(
+        packed = partial(
+            pack_inputs,
             self._root,
             self._keys,
-            group,
             rules=self._rules,
             progress=self._progress,
             **self._options,
         )
+        for group in groups:
+            yield pack_by_age(packed, group, self._root, self._units)
 
-    def _parts(self, packed: PackedInputs) -> list[list[NewInput]]:
-        """Divide the inputs of a packfile by units; those without a time stay with the first."""
-        descriptor, units = packed.descriptor, self._units
-        if units is None or descriptor is None or len(packed.inputs) < 2:  # noqa: PLR2004
-            return []
-        if units.of_packfile(descriptor.trailer.sparse) is not None:
-            return []
-        with closing(OpenObjects(1)) as objects:
-            of_input = units.of_inputs(whole_packfile(self._root, descriptor, objects))
-        first = min(of_input.values(), default=0)
-        parts: dict[int, list[NewInput]] = {}
-        for new_input in packed.inputs:
-            parts.setdefault(of_input.get(new_input.uri, first), []).append(new_input)
-        return [parts[unit] for unit in sorted(parts)]
+
+def pack_by_age(
+    packed: Callable[[Sequence[NewInput]], PackedInputs],
+    group: Sequence[NewInput],
+    root: TableRoot,
+    units: AgeUnits | None,
+) -> Sequence[PackedInputs]:
+    """Pack inputs; those whose newest rows are of several units apart.
+
+    * ``packed``: Packs inputs into one packfile.
+    """
+    whole = packed(group)
+    parts = parts_by_age(root, whole, units)
+    if len(parts) < 2:  # noqa: PLR2004 - more than one packfile
+        return (whole,)
+    return (PackedInputs(failed=whole.failed), *map(packed, parts))
+
+
+def parts_by_age(
+    root: TableRoot, packed: PackedInputs, units: AgeUnits | None
+) -> list[list[NewInput]]:
+    """Divide the inputs of a packfile by units; those without a time stay with the first."""
+    descriptor = packed.descriptor
+    if units is None or descriptor is None or len(packed.inputs) < 2:  # noqa: PLR2004
+        return []
+    if units.of_packfile(descriptor.trailer.sparse) is not None:
+        return []
+    with closing(OpenObjects(1)) as objects:
+        of_input = units.of_inputs(whole_packfile(root, descriptor, objects))
+    first = min(of_input.values(), default=0)
+    parts: dict[int, list[NewInput]] = {}
+    for new_input in packed.inputs:
+        parts.setdefault(of_input.get(new_input.uri, first), []).append(new_input)
+    return [parts[unit] for unit in sorted(parts)]
 
 
 def local_packing(
