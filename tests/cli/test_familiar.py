@@ -158,7 +158,7 @@ def test_values_that_are_put_together_keep_their_types(ask: Ask, tmp_path: Path)
         " STRING_AGG(s ORDER BY s) AS s FROM 'v.zion' GROUP BY ALL ORDER BY 1"
     ) == [
         {"g": "a", "a": [2, 2, 1], "o": 2, "m": 2, "s": "x,y"},
-        {"g": "b", "a": ["t", None], "o": "t", "m": None, "s": "5,x"},
+        {"g": "b", "a": ["t", None, None], "o": "t", "m": None, "s": "5,x"},
     ]
     (row,) = ask("SELECT ARRAY_AGG(w) AS w, MODE(w) AS m, SIZE(ARRAY_AGG(v)) AS n FROM 'v.zion'")
     assert row == {"w": [rows[0]["w"]], "m": rows[0]["w"], "n": 5}

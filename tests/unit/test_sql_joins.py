@@ -76,7 +76,9 @@ def _expected(query: str) -> list[dict[str, Any]]:
 
 
 def _counted(rows: list[dict[str, Any]]) -> Counter[str]:
-    return Counter(json.dumps(row, sort_keys=True) for row in rows)
+    """Count rows; what is NULL there may be absent here."""
+    present = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    return Counter(json.dumps(row, sort_keys=True) for row in present)
 
 
 QUERIES = [
@@ -140,7 +142,7 @@ def test_joins_answer_as_duckdb_does(folder: Path, query: str) -> None:
 )
 def test_nulls_join_nothing(folder: Path, join: str, pairs: set[tuple[int, int]]) -> None:
     rows = _rows(folder, f"SELECT i, j FROM m {join}")
-    assert sorted((row.get("i", 0), row.get("j", 0)) for row in rows) == sorted(pairs)
+    assert sorted((row.get("i") or 0, row.get("j") or 0) for row in rows) == sorted(pairs)
 
 
 def test_semi_and_anti_joins_part_the_rows(folder: Path) -> None:

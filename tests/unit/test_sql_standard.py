@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     Engines = tuple[Path, duckdb.DuckDBPyConnection]
 
 T = [
-    {"i": 1, "a": 1, "s": "x", "b": True},
-    {"i": 2, "a": None, "s": "y", "b": False},
-    {"i": 3, "s": None, "b": None},
-    {"i": 4, "a": 2, "b": True},
+    {"i": 1, "a": 1, "s": "x", "b": True, "l": [1, None, 2]},
+    {"i": 2, "a": None, "s": "y", "b": False, "l": []},
+    {"i": 3, "s": None, "b": None, "l": None},
+    {"i": 4, "a": 2, "b": True, "l": [4, 7]},
     {"i": 5, "a": 1, "s": "x"},
-    {"i": 6, "a": None},
+    {"i": 6, "a": None, "l": [None]},
 ]
+TYPES = "{i: 'BIGINT', a: 'BIGINT', s: 'VARCHAR', b: 'BOOLEAN', l: 'BIGINT[]'}"
 U = [{"k": 1, "w": "p"}, {"k": None, "w": "q"}, {"w": "r"}, {"k": 7, "w": None}]
 QUERIES = [
     "select i, b and i = 3 as x, i = 3 or b as y, i = 4 and b as z from t order by i",
@@ -119,6 +120,28 @@ QUERIES = [
     ("select case a when null then 'n' when 1 then 'one' else 'e' end as x, i from t order by i"),
     "select i from t where a = 1 and s = 'x' is not true",
     "select x.i, y.i as j from t x join t y on x.a is not distinct from y.a order by 1, 2",
+    "select i, least(a, i) as x, greatest(a, 5, i) as y, greatest(null, s) as z from t order by i",
+    "select i, a = any([1, null]) as x, a <> all([5, null]) as y, a > any([1, null]) as z from t",
+    "select i, a = any(l) as x, 4 = any(l) as y, a <> all(l) as z, null = any(l) as n from t",
+    "select i from t where not (4 = any(l)) order by i",
+    "select i, list_contains(l, a) as x, list_contains([1, 2], a) as y, a in l as z from t",
+    "select i, contains(l, 4) as x, contains(l, a) as y, contains(s, 'x') as z from t",
+    "select i from t where contains(l, 4) or contains(s, 'y') order by i",
+    "select i, a between null and 1 as x, not (a between 2 and null) as y from t",
+    "select distinct * from (select a from t)",
+    "select count(*) as n from (select distinct * exclude (i, l) from t)",
+    (
+        "select count(*) as n from (select * exclude (i, l) from t union"
+        " select * exclude (i, l) from t)"
+    ),
+    "select * exclude (i, l) from t intersect select * exclude (i, l) from t",
+    "select count(*) as n from (select * from t except all select * from t where i < 4)",
+    (
+        "select last(i order by a, i) as x, first(s order by a desc, i) as y, first(a order by i"
+        " desc) as z, array_agg(a order by i) as l from t"
+    ),
+    "select arg_max(s, i) as x, max_by(a, i) as y, arg_min(a, s) as z from t",
+    "select i, [a, i] as x, {'k': a, 'j': i} as y from t order by i",
 ]
 
 
@@ -127,7 +150,7 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
     folder = tmp_path_factory.mktemp("standard")
     with duckdb.connect() as connection:
         for name, rows, types in (
-            ("t", T, "{i: 'BIGINT', a: 'BIGINT', s: 'VARCHAR', b: 'BOOLEAN'}"),
+            ("t", T, TYPES),
             ("u", U, "{k: 'BIGINT', w: 'VARCHAR'}"),
         ):
             path = folder / f"{name}.json"
@@ -258,6 +281,23 @@ def test_computed_values_and_keys_are_null_where_values_pass_as_they_are(engines
     query = "SELECT TYPEOF(a) AS t, a IS MISSING AS m FROM t WHERE i IN (2, 3) ORDER BY i"
     with sdb.sql(query, root=str(folder)) as result:
         assert list(result) == [{"t": "null", "m": False}, {"t": "missing", "m": True}]
+
+
+def test_columns_named_of_a_side_without_partner_are_null(engines: Engines) -> None:
+    folder, _ = engines
+    joined = "t LEFT JOIN u ON t.a = u.k WHERE t.i = 2"
+    with sdb.sql(f"SELECT t.i, u.w AS w FROM {joined}", root=str(folder)) as result:
+        assert b"".join(result.lines()) == b'{"i": 2, "w": null}\n'
+    with sdb.sql(f"SELECT * FROM {joined}", root=str(folder)) as result:
+        assert b'"w"' not in b"".join(result.lines())
+
+
+def test_rows_of_stars_that_are_equal_keep_the_form_of_the_first(tmp_path: Path) -> None:
+    sdb.pack([{"a": 1}, {"a": 1, "b": None}, {"b": {}}], tmp_path / "v.zion")
+    for query in ("SELECT DISTINCT * FROM v", "SELECT * FROM v UNION SELECT * FROM v"):
+        with sdb.sql(query, root=str(tmp_path)) as result:
+            lines = b"".join(result.lines()).splitlines()
+        assert sorted(lines) == [b'{"a": 1}', b'{"b": {}}'], query
 
 
 def test_averages_are_not_cut(engines: Engines) -> None:

@@ -198,11 +198,14 @@ def _call(expr: ast.Call, *, negated: bool) -> Predicate:  # noqa: PLR0911 - a t
     if path is None:
         return Anywhere(expr.span)
     if negated or not (begins_with or held):
-        return _is_text(path, "is a text")
+        types = TEXT_TYPES | LIST_TYPE if expr.name == "CONTAINS" else TEXT_TYPES
+        return _is_text(path, "is a text", types)
     words = f"in {case.lower()} case {words}" if case else words
-    return cased(
-        TextPrefix(path, begins_with, words) if begins_with else TextWords(path, held, words), case
-    )
+    test = TextPrefix(path, begins_with, words) if begins_with else TextWords(path, held, words)
+    if expr.name != "CONTAINS" or case:
+        return cased(test, case)
+    is_list = TypeTest(path, LIST_TYPE, or_missing=False, words="is a list")
+    return Either((test, Both((is_list, Compare((*path, None), "=", held[0])))))
 
 
 def _contains(expr: ast.Call, operand: ast.Expr, item: ast.Expr, *, negated: bool) -> Predicate:
@@ -215,8 +218,8 @@ def _contains(expr: ast.Call, operand: ast.Expr, item: ast.Expr, *, negated: boo
     return _compared_with((*path, None), "=", constant)
 
 
-def _is_text(path: FieldPath, words: str) -> TypeTest:
-    return TypeTest(path, TEXT_TYPES, or_missing=False, words=words)
+def _is_text(path: FieldPath, words: str, types: int = TEXT_TYPES) -> TypeTest:
+    return TypeTest(path, types, or_missing=False, words=words)
 
 
 def _addresses(

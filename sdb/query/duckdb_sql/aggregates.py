@@ -108,7 +108,10 @@ def _collected(
 ) -> Value:
     sorts = [(translate(sort.expr, scope, context), sort) for sort in node.order]
     if node.name in {"FIRST", "LAST"}:
-        return chosen_aggregates.at_end(call, arg, sorts, is_last=node.name == "LAST")
+        return chosen_aggregates.at_end(
+            call, arg, sorts, is_last=node.name == "LAST", keeps=context.is_standard
+        )
+    arg = context.filled(arg) if node.name == "ARRAY_AGG" else arg
     order = tuple(list_aggregates.terms(sorts, keeps=context.is_standard))
     descending = bool(sorts) and sorts[0][1].descending
     collected = list_aggregates.ListedValues(arg, order, node.distinct, descending, node.most)
@@ -322,6 +325,8 @@ _STANDARD: dict[tuple[str, bool], Callable[..., Value]] = {
     ("COUNT", False): _count_values,
     ("COUNT", True): _count_distinct_values,
     ("APPROX_COUNT_DISTINCT", False): _count_distinct_values,
+    ("ARG_MIN", False): chosen_aggregates.by_extreme("arg_min", skips=True),
+    ("ARG_MAX", False): chosen_aggregates.by_extreme("arg_max", skips=True),
     ("STDDEV", False): _plain(NUMBER, "stddev_samp({})", "n"),
     ("VARIANCE", False): _plain(NUMBER, "var_samp({})", "n"),
 }

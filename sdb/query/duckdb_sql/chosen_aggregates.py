@@ -1,7 +1,8 @@
 """Aggregates that choose a value of any type: by an order, by another value, or by frequency.
 
 Values travel as typed text, so that what comes out is what the row had. Rows whose value is MISSING
-are left out, and for the first and last of an order rows that have no key.
+are left out, but for the first and last of an order; in the dialect of the original there, too, and
+so are rows that have no key.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from sdb.query.analyze.types import BOOL, LIST, MISSING, NULL, NUMBER, STRING, TIME
 from sdb.query.duckdb_sql.functions.strings import position
 from sdb.query.duckdb_sql.list_aggregates import terms
-from sdb.query.duckdb_sql.values.case_values import Chosen
+from sdb.query.duckdb_sql.values.case_values import Chosen, Filled
 from sdb.query.duckdb_sql.values.lanes import Keyed, Null, Typed, Value
 from sdb.query.duckdb_sql.values.operators import sort_keys
 
@@ -57,23 +58,36 @@ def any_value(call: AggregateCall, arg: Value) -> Value:
     return _as_it_was(call, "any_value({})", arg, _present(arg))
 
 
-def by_extreme(name: str) -> Callable[..., Value]:
-    """Return ARG_MIN or ARG_MAX: the value of the row in which another one is least or greatest."""
+def by_extreme(name: str, *, skips: bool = False) -> Callable[..., Value]:
+    """Return ARG_MIN or ARG_MAX: the value of the row in which another one is least or greatest.
+
+    * ``skips``: Whether rows in which the value is NULL are left out, too.
+    """
 
     def make(call: AggregateCall, arg: Value, by: Value) -> Value:
         key = _sort_key(sort_keys(by, descending=False, nulls_last=True))
-        return _as_it_was(call, f"{name}({{}}, {key})", arg, _present(by))
+        also = f"{_present(by)} AND {_present(arg)}" if skips else _present(by)
+        return _as_it_was(call, f"{name}({{}}, {key})", arg, also)
 
     return make
 
 
 def at_end(
-    call: AggregateCall, arg: Value, sorts: Sequence[tuple[Value, ast.Sort]], *, is_last: bool
+    call: AggregateCall,
+    arg: Value,
+    sorts: Sequence[tuple[Value, ast.Sort]],
+    *,
+    is_last: bool,
+    keeps: bool,
 ) -> Value:
-    """Return FIRST or LAST: the value of the first or last row of an order."""
-    keys = " AND ".join(_present(value) for value, _ in sorts)
-    template = f"{'arg_max' if is_last else 'arg_min'}({{}}, {_sort_key(terms(sorts))})"
-    return _as_it_was(call, template, arg, keys)
+    """Return FIRST or LAST: the value of the first or last row of an order.
+
+    * ``keeps``: Whether rows that lack the value or a key count, too.
+    """
+    keys = "true" if keeps else " AND ".join(_present(value) for value, _ in sorts)
+    order = _sort_key(terms(sorts, keeps=keeps))
+    template = f"{'arg_max' if is_last else 'arg_min'}({{}}, {order})"
+    return _as_it_was(call, template, Filled(arg) if keeps else arg, keys)
 
 
 def extreme(

@@ -101,6 +101,10 @@ class SqlContext:
         """Return a value of rows that are compared, of which MISSING is NULL in `standard`."""
         return standard.computed(value) if self.is_standard else value
 
+    def compared(self, row: Value) -> Value:
+        """Return what rows are compared by, without members that are NULL in `standard`."""
+        return standard.without_nulls(row) if self.is_standard else row
+
     def reason(self, note: str) -> int:
         """Return the number of a note on rows without a key."""
         if note not in self.left_out:

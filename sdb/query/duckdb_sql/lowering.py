@@ -249,7 +249,9 @@ class _Translator:
         if node.args and isinstance(node.args[-1], ast.Lambda):
             return self._of_elements(node)
         args = _flattened(node) if node.name == "COALESCE" else node.args
-        return FUNCTIONS[node.name](Arguments(node, self.values(args), self.context.is_wary))
+        context = self.context
+        call = Arguments(node, self.values(args), context.is_wary, context.is_standard)
+        return FUNCTIONS[node.name](call)
 
     def _of_elements(self, node: ast.Call) -> Value:
         """Return the value of a function that calls another one with each element of a list."""
@@ -283,10 +285,12 @@ class _Translator:
         return choice(limbs, otherwise)
 
     def _make_list(self, node: ast.MakeList) -> Value:
-        return MadeList(self.values(node.items))
+        return MadeList([self.context.filled(value) for value in self.values(node.items)])
 
     def _make_struct(self, node: ast.MakeStruct) -> Value:
-        return MadeStruct([(name, self.value(item)) for name, item in node.members])
+        return MadeStruct(
+            [(name, self.context.filled(self.value(item))) for name, item in node.members]
+        )
 
     def _aggregate(self, node: ast.Aggregate) -> Value:
         if self.scope.aggregate is None:

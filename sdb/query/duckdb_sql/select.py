@@ -29,7 +29,7 @@ from sdb.query.duckdb_sql.values.lanes import (
 from sdb.query.duckdb_sql.values.operators import sort_keys
 from sdb.query.plan.hints import dropped_rows
 from sdb.query.plan.pushdown import pushed
-from sdb.query.syntax import ast
+from sdb.query.syntax import ast, visitor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -182,6 +182,9 @@ class _Select:
     def _item(self, expr: ast.Expr, scope: Scope) -> Value:
         """Translate an item; in a bucket that FILL adds it is what FILL says."""
         value = translate(expr, scope, self.context)
+        root = visitor.root_name(expr)
+        if root is not None and root.name in self.source.lacking:
+            value = self.context.filled(value)  # no partner makes NULL, and no field as well
         if self.gap is None or not has_aggregates(expr) or has_windows(expr):
             return value
         value = self.gap(value)
@@ -211,14 +214,14 @@ class _Select:
     def _distinct(self, outputs: list[tuple[str, Value]], scope: Scope) -> list[tuple[str, Value]]:
         """Keep one row for each combination of items, or the first of each key of DISTINCT ON."""
         values = [value for _, value in outputs]
-        if self.node.star:
-            values = [whole_row(outputs)]
+        if self.node.star and not all(name for name, _ in outputs):
+            values = [self.context.compared(whole_row(outputs))]
         if self.node.distinct_on:
             values = [translate(expr, scope, self.context) for expr in self.node.distinct_on]
         sorts = [(translate(sort.expr, scope, self.context), sort) for sort in self.node.order_by]
         inner = self.level
         exprs = self.node.distinct_on or (
-            (ast.Star(),) if self.node.star else tuple(columns(self.node).values())
+            (ast.Star(),) * len(values) if self.node.star else tuple(columns(self.node).values())
         )
         self._late.extend(
             self._drop(value.missing(), dropped_rows.key(expr))

@@ -79,7 +79,8 @@ def _rows(
     """Return what rows of both sides are compared by: their columns, in order, or the rows."""
     sides = (left.columns, right.columns)
     if any(not name for columns in sides for name, _ in columns):
-        return whole_row(left.columns), whole_row(right.columns)
+        row, other = (context.compared(whole_row(columns)) for columns in sides)
+        return row, other
     counts = [len(columns) for columns in sides]
     if counts[0] != counts[1]:
         raise rejected(

@@ -52,6 +52,7 @@ class From:
         self.parts: list[str | FromItem] = []
         self.is_single = False  # whether it is a query of at most one row
         self.scans: list[ScanNode] = []
+        self.lacking: set[str] = set()  # names of sources that rows may be without
         self.outer = any(source.join in OUTER for source in select.sources)
         ordered = self._in_order(select.sources)
         for number, source in enumerate(ordered):
@@ -84,6 +85,9 @@ class From:
             part, binding = self._table(source, optional=optional)
         lefts = list(self.scope.sources)
         self.scope.sources.append(binding)
+        if optional:
+            names = binding.values if isinstance(binding, Names) else ()
+            self.lacking |= {*names, *filter(None, [binding.alias])}
         if part is None:
             return
         if self.parts:

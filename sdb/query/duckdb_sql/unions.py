@@ -77,7 +77,11 @@ def united(
             values = [dict(query.columns).get(name, Nothing()) for query in queries]
             columns.append((name, Merged(union, values)))
     if distinct:
-        keys = (context.key(value) for name, value in columns if not isinstance(name, Certain))
+        keys = (
+            context.key(value if name else context.compared(value))
+            for name, value in columns
+            if not isinstance(name, Certain)
+        )
         level.prefix = f"DISTINCT ON ({', '.join(keys)}) "
         columns = [(name, context.filled(value) if name else value) for name, value in columns]
     correlated = any(query.correlated for query in queries)

@@ -106,10 +106,9 @@ def plain(parser: ExpressionParser, token: Token) -> ast.Expr:
 def _position(parser: ExpressionParser, token: Token) -> ast.Expr:
     """Parse ``POSITION(part IN text)``, whose parenthesis has been read."""
     part = parser.expression(operators.BIT_OR)
-    if not parser.accept("IN", ","):
-        raise parser.fault(
-            "POSITION takes a text and IN", hint="it is written POSITION(part IN text)"
-        )
+    if not parser.accept("IN"):
+        hint = "it is written POSITION(part IN text), or STRPOS(text, part)"
+        raise parser.fault("POSITION takes a text and IN", hint=hint)
     whole = parser.expression()
     parser.expect(")")
     return ast.Call("STRPOS", (whole, part), span=(token.start, parser.last.stop))

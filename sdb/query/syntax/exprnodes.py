@@ -218,7 +218,8 @@ class Call(Node):
     name: str
     args: tuple[Expr, ...]  # the arguments, without the part
     # Part of a time, in upper case and singular (``MICROSECOND`` ... ``YEAR``, ``DOW``, ``DOY``),
-    # of DATE_ADD, DATE_DIFF, DATE_TRUNC and EXTRACT; the stride text of DATE_BIN.
+    # of DATE_ADD, DATE_DIFF, DATE_TRUNC and EXTRACT; the stride text of DATE_BIN; ``ANY`` of
+    # ARRAY_CONTAINS, which is ``x = ANY(list)`` then.
     part: str | None = None
     weekday: int | None = None  # first day of a week (0 is Sunday), for DATE_TRUNC(WEEK(day), t)
 

@@ -144,6 +144,9 @@ def _struct(node: ast.MakeStruct) -> str:
 
 
 def _function(node: ast.Call) -> str:
+    if node.part == "ANY":
+        items, value = node.args
+        return f"({_inside(value, operators.COMPARISON + 1)} = ANY({text(items)}))"
     args = _commas(node.args)
     if node.part is None:
         return f"{node.name}({args})"

@@ -22,3 +22,4 @@ class Arguments:
     node: ast.Call  # as it stands in the query
     values: list[Value]  # the arguments
     is_wary: bool = False  # whether texts may get long; see :mod:`.growth`
+    is_standard: bool = True  # else the dialect is that of the original

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.analyze.types import BOOL, LIST, MISSING, NUMBER, STRUCT
+from sdb.query.duckdb_sql.values import standard
 from sdb.query.duckdb_sql.values.lanes import Keyed, Nothing, Typed, Value
 from sdb.query.duckdb_sql.values.operators import int64
 
@@ -27,11 +28,23 @@ def _array_size(call: Arguments) -> Value:
     return Typed(NUMBER, sql, integer=True)
 
 
-def _array_contains(call: Arguments) -> Value:
-    member = call.values[1].lane("k")
+def array_contains(call: Arguments) -> Value:
+    """ARRAY_CONTAINS: whether a list has an element that equals a value."""
+    items, member = call.values[0].lane("e"), call.values[1].lane("k")
     # DuckDB 2 finds no NULL in an empty list, where it gave NULL before.
-    holds = f"list_contains({call.values[0].lane('e')}, {member})"
-    return Typed(BOOL, f"CASE WHEN {member} IS NOT NULL THEN {holds} END")
+    holds = f"list_contains({items}, {member})"
+    if not call.is_standard:
+        return Typed(BOOL, f"CASE WHEN {member} IS NOT NULL THEN {holds} END")
+    empty = standard.null(call.values[1])
+    if call.node.part == "ANY":
+        # Where there is no list there are no elements.
+        holds = f"coalesce(len({items}), 0) > 0 THEN CASE WHEN {empty} THEN NULL WHEN {holds}"
+        return Typed(
+            BOOL,
+            f"CASE WHEN {holds} THEN true WHEN NOT list_contains({items}, 'z') THEN false END"
+            " ELSE false END",
+        )
+    return Typed(BOOL, f"CASE WHEN NOT {empty} OR len({items}) = 0 THEN {holds} END")
 
 
 def _array_position(call: Arguments) -> Value:
@@ -184,7 +197,7 @@ FUNCTIONS: dict[str, Function] = {
     "STRUCT_KEYS": _keys,
     "SIZE": _size,
     "ARRAY_SIZE": _array_size,
-    "ARRAY_CONTAINS": _array_contains,
+    "ARRAY_CONTAINS": array_contains,
     "ARRAY_POSITION": _array_position,
     "ARRAY_SUM": _array_sum,
     "INNER_PRODUCT": _vectors(_inner),

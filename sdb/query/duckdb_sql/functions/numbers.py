@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from operator import and_
+from operator import and_, or_
 
 from sdb.query.analyze.refusals import rejected
-from sdb.query.analyze.types import BOOL, LETTERS, MISSING, NUMBER, STRING, TIME
-from sdb.query.duckdb_sql.values import casts, quoting
+from sdb.query.analyze.types import BOOL, LETTERS, MISSING, NULL, NUMBER, STRING, TIME
+from sdb.query.duckdb_sql.values import casts, quoting, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
 from sdb.query.duckdb_sql.values.lanes import Constant, Typed, Value
 from sdb.query.duckdb_sql.values.numeric import best
@@ -57,39 +57,48 @@ def _extreme(name: str) -> Function:
     def function(call: Arguments) -> Value:
         if len(call.values) == 1:
             return call.values[0]
-        common = reduce(and_, (arg.mask for arg in call.values))
-        others = [kind for kind in (TIME, STRING, BOOL) if common & kind]
-        limbs = [_best_of(name, call.values, kind) for kind in others]
+        values, skipped = call.values, NULL | MISSING if call.is_standard else 0
+        if skipped:
+            values = [value for value in values if value.mask & ~skipped] or values[:1]
+        held = reduce(or_ if skipped else and_, (value.mask for value in values))
+        others = [kind for kind in (TIME, STRING, BOOL) if held & kind]
+        limbs = [_best_of(name, values, kind, skipped) for kind in others]
         if not limbs:
-            return of_numbers(call)
+            return of_numbers(values, skipped)
         limbs_present: list[tuple[str, Value]] = [
             (f"{value.sql} IS NOT NULL", value) for value in limbs
         ]
-        if common & NUMBER:
-            return Chosen(limbs_present, of_numbers(call))
+        if held & NUMBER:
+            return Chosen(limbs_present, of_numbers(values, skipped))
         return limbs[0] if len(limbs) == 1 else Chosen(limbs_present[:-1], limbs[-1])
 
-    def of_numbers(call: Arguments) -> Value:
-        doubtful = [f"{arg.lane('n')} IS NOT NULL" for arg in call.values if arg.mask & ~NUMBER]
-
+    def of_numbers(values: list[Value], skipped: int) -> Value:
         def sql(letter: str) -> str:
-            extreme = f"{name}({', '.join(arg.lane(letter) for arg in call.values)})"
-            return f"CASE WHEN {' AND '.join(doubtful)} THEN {extreme} END" if doubtful else extreme
+            return _best(name, values, NUMBER, letter, skipped)
 
-        if all(arg.integer for arg in call.values):
-            return whole(sql("x"), *call.values, wide=any(arg.wide for arg in call.values))
-        if all(isinstance(arg, Typed) and not arg.whole for arg in call.values):
-            return number(sql("n"), *call.values)
-        return best(sql("n"), sql("x"), absent=absent(NUMBER, call.values))
+        if all(value.integer for value in values):
+            return whole(sql("x"), *values, wide=any(value.wide for value in values))
+        if all(isinstance(value, Typed) and not value.whole for value in values):
+            return number(sql("n"), *values)
+        return best(sql("n"), sql("x"), absent=absent(NUMBER, values))
 
     return function
 
 
-def _best_of(name: str, values: list[Value], kind: int) -> Typed:
-    """Return the least or greatest of several values, where all are of one type."""
-    lanes = [value.lane(LETTERS[kind]) for value in values]
-    are_there = " AND ".join(f"{lane} IS NOT NULL" for lane in lanes)
-    sql = f"CASE WHEN {are_there} THEN {name}({', '.join(lanes)}) END"
+def _best(name: str, values: list[Value], kind: int, letter: str, skipped: int) -> str:
+    """Return SQL of the least or greatest of values, where all but those skipped are of a type."""
+    test = LETTERS[kind]
+    doubtful = [
+        f"({value.lane(test)} IS NOT NULL{f' OR {standard.null(value)}' if skipped else ''})"
+        for value in values
+        if value.mask & ~(kind | skipped)
+    ]
+    extreme = f"{name}({', '.join(value.lane(letter) for value in values)})"
+    return f"CASE WHEN {' AND '.join(doubtful)} THEN {extreme} END" if doubtful else extreme
+
+
+def _best_of(name: str, values: list[Value], kind: int, skipped: int) -> Typed:
+    sql = _best(name, values, kind, LETTERS[kind], skipped)
     return Typed(kind, sql, absent=absent(kind, values))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
-from sdb.query.analyze.types import BOOL, NUMBER, STRING
+from sdb.query.analyze.types import BOOL, LIST, NUMBER, STRING
 from sdb.query.duckdb_sql.functions import growth
+from sdb.query.duckdb_sql.functions.lists import array_contains
 from sdb.query.duckdb_sql.values import quoting
 from sdb.query.duckdb_sql.values.lanes import Constant, Typed, Value
 from sdb.query.duckdb_sql.values.operators import boolean, string
@@ -66,6 +67,17 @@ def _test(template: str) -> Function:
         return boolean(sql, *call.values, wants=STRING)
 
     return function
+
+
+def _contains(call: Arguments) -> Value:
+    """CONTAINS: whether a text has a part; in `standard` also whether a list has an element."""
+    whole, part = call.values
+    if not whole.mask & LIST or not call.is_standard:
+        return _test("contains({0}, {1})")(call)
+    if not whole.mask & STRING:
+        return array_contains(call)
+    is_text = f"contains({whole.lane('s')}, {part.lane('s')})"
+    return Typed(BOOL, f"coalesce({is_text}, {array_contains(call).lane('b')})")
 
 
 def _like(call: Arguments) -> Value:
@@ -151,7 +163,7 @@ FUNCTIONS: dict[str, Function] = {
     "REPLACE": _replace,
     "STARTS_WITH": _test("starts_with({0}, {1})"),
     "ENDS_WITH": _test("suffix({0}, {1})"),
-    "CONTAINS": _test("contains({0}, {1})"),
+    "CONTAINS": _contains,
     "LIKE_PATTERN": _like,
     "ILIKE_PATTERN": _like,
     "REGEXP_LIKE": _test("regexp_matches({0}, {1})"),

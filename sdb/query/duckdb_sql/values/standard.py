@@ -178,6 +178,15 @@ def sort_keys(value: Value, sort: ast.Sort) -> list[str]:
     return terms
 
 
+def without_nulls(row: Value) -> Value:
+    """Return a structure, known by its key, without the members that are NULL."""
+    members = f"list_filter(sdb_key_members({row.lane('k')}), lambda member: member.key <> 'z')"
+    sized = "strlen({0}) || ':' || {0}"
+    text = f"{sized.format('member.name')} || {sized.format('member.key')}"
+    texts = f"list_transform({members}, lambda member: {text})"
+    return Keyed(f"('{{' || array_to_string({texts}, ''))", STRUCT)
+
+
 def computed(value: Value) -> Value:
     """Return what an operator has made of values: NULL where it would be MISSING."""
     if isinstance(value, Nothing):

@@ -75,7 +75,7 @@ def _is_member(
         case (ast.MakeList(items=items),):
             return ast.In(left, items, span=span)
         case (member,) if not isinstance(member, ast.Param):
-            return ast.Call("ARRAY_CONTAINS", (member, left), span=span)
+            return ast.Call("ARRAY_CONTAINS", (member, left), "ANY", span=span)
     return ast.In(left, members, span=span)
 
 
