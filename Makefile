@@ -22,7 +22,7 @@ SELECTED = $(if $(or $(findstring .py,$(T)),$(wildcard $(T))),'$(T)',-k '$(T)') 
 QUICK := tests/unit tests/docs tests/table --ignore=tests/table/test_simulation.py
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check test test-all attack simulate lint format bench fuzz vectors man wheel clean
+.PHONY: help build demo check test test-wide test-all attack simulate lint format bench fuzz vectors man wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -60,10 +60,14 @@ ifdef T
 test: $(BUILT) $(VENV)/.dev
 	$(BIN)/pytest -q $(SELECTED)
 else
-test: $(BUILT) $(VENV)/.dev ## all tests but the slow ones; T=FILE, T=FILE::TEST or T=EXPRESSION: some of them
+test: $(BUILT) $(VENV)/.dev ## the tests for every day; T=FILE, T=FILE::TEST or T=EXPRESSION: some of them
 	SDB_VECTORS="$${SDB_VECTORS:-$$($(VECTORS))}" $(CARGO) test $(MANIFEST) --package zion --locked
-	$(BIN)/pytest -q -n 3 --dist loadgroup -m 'not slow'
+	$(BIN)/pytest -q -n 3 --dist loadgroup -m 'not slow and not wide'
 endif
+
+# Also with examples that nobody has seen: SDB_RANDOM=1 make test-wide
+test-wide: $(BUILT) $(VENV)/.dev ## the other ones: Spark, attacks, kills, other engines, journeys, more seeds
+	$(BIN)/pytest -q -n 3 --dist loadgroup -m 'wide and not slow'
 
 test-all: $(BUILT) $(VENV)/.dev ## all tests
 	SDB_VECTORS="$${SDB_VECTORS:-$$($(VECTORS))}" $(CARGO) test $(MANIFEST) --package zion --locked -- --include-ignored

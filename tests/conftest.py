@@ -47,6 +47,17 @@ settings.register_profile(
 settings.load_profile("sdb")
 
 
+WIDE = {"attack", "interop", "journeys", "kill", "spark"}
+"""Folders whose tests `make test-wide` runs, for they take long."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.relative_to(ROOT / "tests").parts[0] in WIDE:
+            item.add_marker("wide")
+
+
 def pytest_unconfigure() -> None:
     shutil.rmtree(os.environ["SDB_CACHE"], ignore_errors=True)
 

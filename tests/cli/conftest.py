@@ -42,7 +42,7 @@ def forks() -> Iterator[Forks]:
     pool.close()
 
 
-ENGINE = {"query", "exec"}
+REAL = {"serve"}
 OF_THE_START = ("PYTHON", "LC_", "LANG")
 
 
@@ -60,7 +60,8 @@ def run(tmp_path: Path, forks: Forks) -> Run:
         value_: dict[str, Any] = {"input": data} if stdin is None else {"stdin": stdin}
         value_ |= {"stdout": stdout, "cwd": tmp_path, "env": environment(**more), "timeout": 60}
         words = [str(argument) for argument in arguments]
-        if words and words[0] in ENGINE and not any(name.startswith(OF_THE_START) for name in more):
+        is_started = any(name.startswith(OF_THE_START) for name in more)
+        if words and words[0] not in REAL and not is_started:
             return forks.run(words, **value_)
         return subprocess.run([*COMMAND, *words], **value_, stderr=subprocess.PIPE, check=False)
 
