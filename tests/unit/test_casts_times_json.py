@@ -152,6 +152,44 @@ def test_value(expression: str, wanted: object) -> None:
     assert (actual, type(actual) is bool) == (wanted, type(wanted) is bool)
 
 
+LIMITS = {
+    "-9223372036854775809": None,
+    "-9223372036854775808": -(2**63),
+    "9223372036854775807": 2**63 - 1,
+    "9223372036854775808": 2**63,
+    "18446744073709551615": 2**64 - 1,
+    "18446744073709551616": None,
+    "-1e30": None,
+    "1e300": None,
+}
+
+
+@pytest.mark.parametrize("cast", ["{}::INTEGER", "TRY_CAST({} AS BIGINT)", "CAST({} AS INTEGER)"])
+def test_no_integer_stands_for_a_number_beyond_it(cast: str, tmp_path: Path) -> None:
+    for text, wanted in LIMITS.items():
+        assert _standard(cast.format(f"'{text}'")) == wanted, text
+        (tmp_path / "x.json").write_text(f'{{"n": {text}, "s": "{text}"}}')
+        assert _standard(cast.format("n"), tmp_path) == wanted, text
+        is_read = not cast.startswith("CAST")
+        assert _standard(cast.format("s"), tmp_path) == (wanted if is_read else None), text
+    assert _standard(cast.format("(-9223372036854775809)")) is None
+    assert _standard(cast.format("'-9223372036854775809.5'")) is None
+    assert _standard(cast.format("'-9223372036854775808.5'")) == -(2**63)
+    assert _standard(cast.format("'9007199254740993.5'")) == 2**53 + 1
+    assert _standard(f"COALESCE({cast.format('1e30')}, 7)") == 7
+
+
+def _standard(expression: str, folder: Path | None = None) -> Any:
+    source = "" if folder is None else " FROM 'x.json'"
+    with sdb.sql(f"SELECT {expression} AS v{source}", root=folder) as result:
+        return next(iter(result))["v"]
+
+
+def test_the_original_takes_the_least_integer_for_numbers_beyond() -> None:
+    assert value("CAST(1e30 AS INTEGER)") == -(2**63)
+    assert value("'-9223372036854775809'::INTEGER") is ...
+
+
 def test_differences_of_fields(packed: Path) -> None:
     assert values(packed, "b - a") == [330.5, 120.0, -5, *[...] * 8]
     assert values(packed, "b - a > INTERVAL '2 minutes'")[:2] == [True, False]

@@ -270,7 +270,12 @@ class _Translator:
         return of_elements(node.name, value.lane("e"), variable, body)
 
     def _cast(self, node: ast.Cast) -> Value:
-        return cast(self.value(node.operand), node.type, reads_texts=node.reads_texts)
+        return cast(
+            self.value(node.operand),
+            node.type,
+            reads_texts=node.reads_texts,
+            is_standard=self.context.is_standard,
+        )
 
     def _case(self, node: ast.Case) -> Value:
         operand = None if node.operand is None else self.value(node.operand)

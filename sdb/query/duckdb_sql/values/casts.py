@@ -12,13 +12,15 @@ from sdb.query.syntax.literals import BOOLEANS
 
 _NUMBER = r"^\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*$"
 _WHOLE = r"^\s*[+-]?[0-9]{1,20}\s*$"
+_PLAIN = r"^\s*([+-]?[0-9]+)(?:\.[0-9]*)?\s*$"  # without an exponent: digits are exact
 _ZONED = r"(?:[zZ]|:[0-9.]+[+-][0-9]{2}(?::?[0-9]{2})?)\s*$"
 
 
-def cast(value: Value, to: str, *, reads_texts: bool = False) -> Value:
+def cast(value: Value, to: str, *, reads_texts: bool = False, is_standard: bool = True) -> Value:
     """Return the value of CAST.
 
     * ``reads_texts``: Whether texts of fields are read: for TRY_CAST and ``::``.
+    * ``is_standard``: Whether a number that no integer holds becomes none.
     """
     if to in {"MISSING", "NULL"}:
         return Null() if to == "NULL" else Nothing()
@@ -29,28 +31,35 @@ def cast(value: Value, to: str, *, reads_texts: bool = False) -> Value:
     if to == "STRING":
         return _whole_text(value) if reads_texts else _string(value)
     if reads_texts and value.mask & STRING:
-        return _with_texts(value, to)
+        return _with_texts(value, to, is_standard=is_standard)
     if to == "TIMESTAMP":
         return Typed(TIME, value.lane("u"))
-    return _number(value, to)
+    return _number(value, to, is_standard=is_standard)
 
 
-def _with_texts(value: Value, to: str) -> Value:
+def _with_texts(value: Value, to: str, *, is_standard: bool) -> Value:
     """Return the cast of a value that may be a text."""
     text = value.lane("s")
     if to == "TIMESTAMP":
         return Typed(TIME, f"coalesce({value.lane('u')}, {instant_of(text)})")
     if to == "BOOLEAN":
-        plain = _number(value, to).lane("b")
+        plain = _number(value, to, is_standard=is_standard).lane("b")
         words = ", ".join(quoting.string(word) for word in sorted(BOOLEANS))
         said = (
             f"CASE WHEN lower(trim({text})) IN ({words}) THEN TRY_CAST(trim({text}) AS BOOLEAN) END"
         )
         return Typed(BOOL, f"coalesce({plain}, {said})")
     if to == "FLOAT":
-        return Typed(NUMBER, f"coalesce({_number(value, to).lane('n')}, {double_of_text(text)})")
-    said = f"coalesce({_exact(text)}, {_cut(double_of_text(text))})"
-    sql = f"coalesce({_number(value, to).lane('x')}, {said})"
+        plain = _number(value, to, is_standard=is_standard).lane("n")
+        return Typed(NUMBER, f"coalesce({plain}, {double_of_text(text)})")
+    # The double next to a number beyond 64 bits may be within.
+    plain = quoting.string(_PLAIN)
+    said = (
+        f"CASE WHEN regexp_matches({text}, {plain}) "
+        f"THEN {_within(f'regexp_extract({text}, {plain}, 1)')} "
+        f"ELSE {_cut(double_of_text(text))} END"
+    )
+    sql = f"coalesce({_number(value, to, is_standard=is_standard).lane('x')}, {said})"
     return Typed(NUMBER, sql, integer=True, wide=True)
 
 
@@ -76,7 +85,12 @@ def double_of_text(text: str) -> str:
 
 def _exact(text: str) -> str:
     """Return SQL of the whole number of 64 bits that a text says."""
-    read = f"TRY_CAST(regexp_extract({text}, {quoting.string(_WHOLE)}) AS {quoting.WIDE})"
+    return _within(f"regexp_extract({text}, {quoting.string(_WHOLE)})")
+
+
+def _within(digits: str) -> str:
+    """Return SQL of the whole number of digits; NULL beyond 64 bits."""
+    read = f"TRY_CAST({digits} AS {quoting.WIDE})"
     return f"CASE WHEN {operators.within(read)} THEN {read} END"
 
 
@@ -146,10 +160,12 @@ def _nested(value: Value, kind: int) -> Value:
     return Chosen([(f"{value.lane('t')} = {kind}", Narrowed(value, kind))], Nothing())
 
 
-def _number(value: Value, to: str) -> Value:
+def _number(value: Value, to: str, *, is_standard: bool) -> Value:
     flag = value.lane("b")
+    may_lose = is_standard and to == "INTEGER" and not value.integer
     if to == "INTEGER":
-        whole = value.lane("x") if value.integer else operators.truncated(value)
+        otherwise = {"otherwise": "NULL"} if may_lose else {}
+        whole = value.lane("x") if value.integer else operators.truncated(value, **otherwise)
         terms = [whole] if value.mask & NUMBER else []
         terms += [f"{flag}::BIGINT"] if value.mask & BOOL else []
     elif to == "FLOAT":
@@ -162,7 +178,7 @@ def _number(value: Value, to: str) -> Value:
         return Nothing()
     sql = terms[0] if len(terms) == 1 else f"coalesce({', '.join(terms)})"
     kind = BOOL if to == "BOOLEAN" else NUMBER
-    absent = MISSING if value.mask & ~(NUMBER | BOOL) else 0
+    absent = MISSING if may_lose or value.mask & ~(NUMBER | BOOL) else 0
     integer = to == "INTEGER"
     wide = integer and bool(value.mask & NUMBER) and (value.wide or not value.integer)
     return Typed(kind, sql, absent=absent, integer=integer, wide=wide)

@@ -242,20 +242,23 @@ def int64(value: Value) -> str:
     return f"coalesce(TRY_CAST({value.lane('x')} AS BIGINT), {wrap(truncated(value))})"
 
 
-def truncated(value: Value) -> str:
+def truncated(value: Value, *, otherwise: str = _LEAST) -> str:
     """Return wide SQL of a number as an integer of 64 bits, with a sign or without.
 
-    Fractions are cut off; what is out of range becomes the least integer.
+    Fractions are cut off.
+
+    * ``otherwise``: What a number out of range becomes; in the original the least integer.
     """
     double = value.lane("n")
     sql = (
         f"WHEN {double} >= {-_TWO_63} AND {double} < {_TWO_64} "
         f"THEN trunc({double})::HUGEINT::{quoting.WIDE} "
-        f"WHEN {double} IS NOT NULL THEN {_LEAST} END"
+        f"WHEN {double} IS NOT NULL THEN {otherwise} END"
     )
     if _calculated(value):
         return f"CASE {sql}"
-    return f"CASE WHEN {within(value.lane('x'))} THEN {value.lane('x')} {sql}"
+    exact = value.lane("x")
+    return f"CASE WHEN {within(exact)} THEN {exact} WHEN {exact} IS NOT NULL THEN {otherwise} {sql}"
 
 
 def within(sql: str) -> str:
