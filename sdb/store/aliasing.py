@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from sdb import notes
 from sdb.errors import UsageError, text_of
 from sdb.store import url
 
@@ -59,6 +60,28 @@ def check_apart(
                 path=name,
                 hint="write to another file",
             )
+
+
+def warn_repeated(sources: Iterable[Location]) -> None:
+    """Warn of sources that stand for a file or object that one before stands for.
+
+    * ``sources``: Paths and URLs, without patterns. Devices and pipes are never the same.
+    """
+    seen: set[object] = set()
+    repeated: dict[str, None] = {}
+    for source in sources:
+        status = _status(source) if _is_local(source) else None
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            continue
+        mark = os.fspath(source) if status is None else (status.st_dev, status.st_ino)
+        if mark in seen:
+            repeated[text_of(source)] = None
+        seen.add(mark)
+    if repeated:
+        first, *others = repeated
+        also = f", and so {'is 1 other' if len(others) == 1 else f'are {len(others):,} others'}"
+        also = also if others else ""
+        notes.warn(f"{first} is given more than once{also}: its rows come in as often")
 
 
 def _is_local(location: Location | int) -> bool:

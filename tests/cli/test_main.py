@@ -178,6 +178,8 @@ def test_examples_run(tmp_path: Path, events: Path, sample: Path, name: str) -> 
     shutil.copy(sample, tmp_path / "events.json.gz")
     if name == "pack":
         events.unlink()
+    if name == "concat":
+        shutil.copy(events, tmp_path / "more.zion")
     made_table(tmp_path / "lake", "web", "gha", [tmp_path / "events.json.gz"])
     if name in VERSIONED:  # the table becomes a version then
         for number in range(2):

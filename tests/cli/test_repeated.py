@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sdb
 from sdb.errors import SdbWarning
 from tests.cli.conftest import SAMPLE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def rows(path: Path) -> int | None:
@@ -26,10 +24,36 @@ def test_packing_nothing_warns(run: Any, tmp_path: Path) -> None:
     result = run("pack", "-o", "a.zion", "-", data=b"")
     assert result.returncode == 0
     assert result.stderr == b"warning: no rows in standard input: a.zion is empty\n"
-    (tmp_path / "a.json").write_text("\n")
-    result = run("pack", "--force", "-o", "a.zion", "a.json", "a.json")
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text("\n")
+    result = run("pack", "--force", "-o", "a.zion", "a.json", "b.json")
     assert result.stderr == b"warning: no rows in a.json and 1 more: a.zion is empty\n"
     assert run("pack", "--force", "-o", "a.zion", SAMPLE).stderr == b""
+
+
+def test_inputs_that_are_given_twice_warn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By whatever name: another spelling, a link, a pattern."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.json", "b.json"):
+        Path(name).write_text('{"n": 1}\n')
+    Path("c.json").symlink_to("a.json")
+    Path("d.json").hardlink_to("a.json")
+    once = "{} is given more than once: its rows come in as often$"
+    for inputs, text in (
+        (["a.json", "./a.json"], once.format("./a.json")),
+        (["b.json", "c.json", tmp_path / "a.json"], once.format(tmp_path / "a.json")),
+        (["b.json", "file://d.json", "a.json"], once.format("a.json")),
+        (["b.json", "a.json", "[ab].json"], "a.json is given more than once, and so is 1 other:"),
+    ):
+        with pytest.warns(SdbWarning, match=text):
+            packed = sdb.pack(inputs, "x.zion", overwrite=True)
+        assert packed.rows == len(inputs) + (inputs[-1] == "[ab].json")
+        with pytest.warns(SdbWarning, match=text):
+            assert sdb.append("x.zion", inputs).rows_total == 2 * packed.rows
+    sdb.pack(["a.json", "b.json"], "x.zion", overwrite=True)
+    sdb.pack([{"n": 1}], "y.zion")
+    with pytest.warns(SdbWarning, match=once.format("./x.zion")):
+        assert sdb.concat(["x.zion", "y.zion", "./x.zion"], "z.zion").rows_total == 5
 
 
 def test_an_input_that_was_taken_warns(run: Any, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from sdb.packfile.inputs.streams import (
 )
 from sdb.packfile.read.resolve import resolve
 from sdb.records import field, record, replace
+from sdb.store.aliasing import warn_repeated
 from sdb.store.url import open_read, store_of
 from sdb.times import ALL, Times
 
@@ -176,6 +177,8 @@ def recognise_all(
             if is_named
             else run_sources
         )
+    named = [source for source in resolved if isinstance(source, str | os.PathLike)]
+    warn_repeated(source for source in named if source != "-")
     recognised = [recognise(source, format, hints=hints, verify=verify) for source in resolved]
     if times != ALL:
         recognised = [replace(source, times=times) for source in recognised]

@@ -21,6 +21,7 @@ from sdb.packfile.write.countstats import all_facts
 from sdb.packfile.write.resume import VERSION, check_version
 from sdb.progress import silent
 from sdb.records import record, replace
+from sdb.store.aliasing import warn_repeated
 from sdb.store.url import create_from_prefix
 
 TYPE_CHECKING = False
@@ -122,14 +123,15 @@ def concat(
 
     Examples
     --------
-    >>> sdb.concat(["events.zion", "events.zion"], "both.zion", overwrite=True).rows_total
-    2000
+    >>> sdb.concat(["events.zion", "rows.zion"], "both.zion", overwrite=True).rows_total
+    1001
     """
     start = time.monotonic()
     with ExitStack() as stack:
         places = [reference.location for reference in resolve(inputs)]
         if output not in places:
             formats.check_packfile(output)
+        warn_repeated(places)
         files = [
             stack.enter_context(closing(open_packfile(location, verify=verify)))
             for location in places

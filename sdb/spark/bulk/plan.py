@@ -21,6 +21,7 @@ from sdb.packfile.inputs.inputs import Input, recognise
 from sdb.packfile.inputs.streams import is_stream
 from sdb.packfile.read.resolve import resolve
 from sdb.store import url
+from sdb.store.aliasing import warn_repeated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def measure(inputs: Location | Iterable[Location]) -> list[InputFile]:
             raise UsageError(f"Spark cannot pack {what}", hint=hint)
         named.append(source)
     paths = [source.location for source in resolve(named, folders=False)]
+    warn_repeated(paths)
     with ThreadPoolExecutor(_OPENERS) as pool:
         return list(pool.map(_measure, paths))
 

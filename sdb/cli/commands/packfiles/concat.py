@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from sdb.packfile.rewrite.concat import ConcatResult
 
 EXAMPLES = (
-    "sdb concat -o both.zion events.zion events.zion",
-    "sdb concat --force --json -o both.zion events.zion events.zion",
+    "sdb concat -o both.zion events.zion more.zion",
+    "sdb concat --force --json -o both.zion events.zion more.zion",
 )
 
 
