@@ -29,7 +29,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # What queries keep shall not go to the cache of the user who runs the tests, nor come from there.
-os.environ["SDB_CACHE"] = os.environ.get("SDB_TESTS_CACHE") or tempfile.mkdtemp(prefix="sdb-cache-")
+CACHE_OF_OTHERS = os.environ.get("SDB_TESTS_CACHE")
+os.environ["SDB_CACHE"] = CACHE_OF_OTHERS or tempfile.mkdtemp(prefix="sdb-cache-")
 os.environ["SDB_TESTS_CACHE"] = os.environ["SDB_CACHE"]  # of the workers too
 
 # Half of `import numpy`, which DuckDB needs, is threads for matrices; no test has any.
@@ -59,7 +60,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_unconfigure() -> None:
-    shutil.rmtree(os.environ["SDB_CACHE"], ignore_errors=True)
+    if CACHE_OF_OTHERS is None:  # a worker that is done leaves it to those that still run
+        shutil.rmtree(os.environ["SDB_CACHE"], ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

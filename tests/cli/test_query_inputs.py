@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -17,6 +18,8 @@ import pytest
 import zstandard
 
 import sdb
+from sdb.errors import NotFoundError
+from sdb.query.catalog import ondemand
 from tests.cli.conftest import COMMAND, environment
 from tests.patience import soon
 
@@ -277,6 +280,28 @@ def test_the_cache_is_not_looked_through_for_each_file(
         assert len(rows_of(by_file)) == 40
         looks = sum(str(path).endswith("/cache") for path in listed)
         assert looks <= 2
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_a_cache_that_goes_while_rows_are_packed_fails_no_query(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    for number in range(count):
+        (tmp_path / f"{number}.json").write_text(f'{{"n": {number}}}\n')
+    good = ondemand._pack
+
+    def pack(*words: Any) -> str:
+        shutil.rmtree(cache, ignore_errors=True)
+        return good(*words)
+
+    monkeypatch.setattr(ondemand, "_pack", pack)
+    with sdb.sql("SELECT COUNT(*) AS n FROM '*.json'", root=str(tmp_path)) as result:
+        assert list(result) == [{"n": count}]
+    monkeypatch.undo()
+    shutil.rmtree(cache, ignore_errors=True)
+    (tmp_path / "0.json").unlink()
+    with pytest.raises(NotFoundError, match=r"0\.json"):
+        sdb.sql("SELECT COUNT(*) AS n FROM '0.json'", root=str(tmp_path))
 
 
 def test_the_oldest_goes_first(run: Any, tmp_path: Path, cache: Path) -> None:

@@ -104,7 +104,7 @@ def _opened(run: tuple[str, ...], threads: int | None, progress: Progress) -> tu
     folder, obstacle = _folder()
     if folder is not None:
         cached = _Cached(location, _state(location), folder) if len(run) == 1 else _run(run, folder)
-        return cached.open(threads, progress), cached.made_bytes
+        return _kept(cached, threads, progress)
     sources = [_recognised(each) for each in run]
     if sources[0].is_packfile and len(run) == 1:
         return open_packfile(location), 0
@@ -126,8 +126,17 @@ def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple
     identities = sorted((path, file.identity) for path, file in version.files.items())
     facts = (str(pinned), version.table_id, _digest((identities, version.columns)))
     state = _State(facts, size, is_settled=True)
-    cached = _CachedVersion(str(pinned), state, folder, sources)
-    return cached.open(threads, progress), cached.made_bytes
+    return _kept(_CachedVersion(str(pinned), state, folder, sources), threads, progress)
+
+
+def _kept(cached: _Cached, threads: int | None, progress: Progress) -> tuple[Packfile, int]:
+    """Open what the cache has or gets; and return by how much it grew."""
+    try:
+        return cached.open(threads, progress), cached.made_bytes
+    except FileNotFoundError:
+        if os.path.isdir(cached.folder):  # noqa: PTH112
+            raise
+        return _apart(cached.sources(), threads, progress, f"{cached.folder} went meanwhile"), 0
 
 
 def _run(run: tuple[str, ...], folder: str) -> _CachedRun:
@@ -269,7 +278,7 @@ class _Cached:
         self._location = location
         self._name = text_of(location)
         self._state = state
-        self._folder = folder
+        self.folder = folder
         # The name decides too, where the content does not: of CSV.
         base = "".join(
             letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_"
@@ -285,16 +294,16 @@ class _Cached:
         packfile = self._find()
         if packfile is not None:
             return packfile
-        sources = self._sources()
+        sources = self.sources()
         if sources[0].is_packfile:
             return open_packfile(self._location)
-        with cachefolder.locked(self._folder, self._settled):
+        with cachefolder.locked(self.folder, self._settled):
             packfile = self._find()  # another process may have been faster
             if packfile is None:
                 packfile = self._make(sources, threads, progress)
         return packfile
 
-    def _sources(self) -> list[Input]:
+    def sources(self) -> list[Input]:
         """Return the inputs whose rows the packfile has."""
         return [_recognised(self._location)]
 
@@ -323,7 +332,7 @@ class _Cached:
         return self._opened(name)
 
     def _path(self, name: str) -> str:
-        return f"{self._folder}/{name}"
+        return f"{self.folder}/{name}"
 
     def _by_content(self) -> str:
         """Return the name for a file that is too young for its times to tell: by its content."""
@@ -354,7 +363,7 @@ class _Cached:
     def _make(self, sources: list[Input], threads: int | None, progress: Progress) -> Packfile:
         # The content first: should it change meanwhile, this name is never looked for again.
         name = self._settled if self._state.is_settled else self._by_content()
-        making = cachefolder.unfinished(self._folder)
+        making = cachefolder.unfinished(self.folder)
         try:
             text = _pack(sources, making, threads, progress, self._name)
             packfile = _named(making, self._name)
@@ -385,7 +394,7 @@ class _CachedVersion(_CachedByFacts):
         super().__init__(location, state, folder)
         self._inputs = sources
 
-    def _sources(self) -> list[Input]:
+    def sources(self) -> list[Input]:
         return self._inputs
 
     def _is_same(self) -> bool:
@@ -399,7 +408,7 @@ class _CachedRun(_CachedByFacts):
         super().__init__(name, state, folder)
         self._run = run
 
-    def _sources(self) -> list[Input]:
+    def sources(self) -> list[Input]:
         return [_recognised(location) for location in self._run]
 
     def _is_same(self) -> bool:
