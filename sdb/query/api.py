@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 
 def sql(  # noqa: PLR0913 - the command's options, by name
     text: str,
-    *,
     params: Mapping[str, object] | None = None,
+    *,
     root: str = "",
     threads: int | None = None,
     memory_bytes: int | None = None,

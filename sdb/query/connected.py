@@ -20,9 +20,11 @@ if TYPE_CHECKING:
         AppendOptions,
         ExecuteOptions,
         MaintainOptions,
+        Params,
         RestoreOptions,
         SqlOptions,
         SyncOptions,
+        WriteOptions,
     )
     from sdb.query.result.result import Result
     from sdb.query.writes.transacting import TransactionContext
@@ -327,15 +329,17 @@ class Connection:
 
         return restore(self._root, *_split(name), reference, **options)
 
-    def sql(self, text: str, **options: Unpack[SqlOptions]) -> Result:
+    def sql(self, text: str, params: Params = None, **options: Unpack[SqlOptions]) -> Result:
         """Run a query on tables and packfiles below the root.
 
         Parameters
         ----------
         text : str
             The query, see docs/sql.md.
-        params, threads, memory_bytes, prune, typed, strict, dialect, since, until, time_field
-            As in :func:`sdb.sql`; values of `params` may be lists, as in ``type IN ($types)``.
+        params : mapping, optional
+            Values of ``$name`` in the query, which may be lists: ``type IN ($types)``.
+        threads, memory_bytes, prune, typed, strict, dialect, since, until, time_field
+            As in :func:`sdb.sql`.
         at, tables
             As in :func:`sdb.sql`: versions of tables.
 
@@ -346,7 +350,7 @@ class Connection:
         """
         from sdb.query.api import sql
 
-        return sql(text, root=self._root.location, **self._chosen(options))
+        return sql(text, params, root=self._root.location, **self._chosen(options))
 
     def stored_queries(self) -> list[StoredQuery]:
         """Return the stored queries below the root, sorted by name.
@@ -470,14 +474,21 @@ class Connection:
         bound, _ = values(query, texts_of(params or {}), time.time_ns() // 1000)
         return self.sql(query.text, params=bound, dialect="standard")
 
-    def execute(self, text: str, **options: Unpack[ExecuteOptions]) -> list[Executed]:
+    def execute(
+        self,
+        text: str,
+        params: Mapping[str, object] | None = None,
+        **options: Unpack[ExecuteOptions],
+    ) -> list[Executed]:
         """Run statements that change tables.
 
         Parameters
         ----------
         text : str
             The statements, separated by semicolons.
-        params, author, message, txn_id, dry_run, dialect, threads, memory_bytes, progress
+        params : mapping, optional
+            Values of ``$name`` in the statements.
+        author, message, txn_id, dry_run, dialect, threads, memory_bytes, progress
             As in :func:`sdb.execute`.
 
         Returns
@@ -487,13 +498,13 @@ class Connection:
         """
         from sdb.query.writes.execute import execute
 
-        return execute(text, root=self._root, **self._chosen(options))
+        return execute(text, params, root=self._root, **self._chosen(options))
 
     def _chosen(self, options: Mapping[str, object]) -> dict[str, Any]:
         """Return options with those that the connection has for all statements."""
         return {**self._defaults, **options}
 
-    async def asql(self, text: str, **options: Unpack[SqlOptions]) -> Result:
+    async def asql(self, text: str, params: Params = None, **options: Unpack[SqlOptions]) -> Result:
         """Run a query in a thread, and return its result when all rows are computed.
 
         Cancelling the task interrupts the query. Arguments are those of :meth:`sql`.
@@ -509,7 +520,7 @@ class Connection:
         """
         from sdb.query.awaited import queried
 
-        return await queried(partial(self.sql, text, **options))
+        return await queried(partial(self.sql, text, params, **options))
 
     async def aappend(
         self, name: str, inputs: Inputs, **options: Unpack[AppendOptions]
@@ -523,16 +534,21 @@ class Connection:
 
         return await finished(partial(self.append, name, inputs, **options))
 
-    async def aexecute(self, text: str, **options: Unpack[ExecuteOptions]) -> list[Executed]:
+    async def aexecute(
+        self,
+        text: str,
+        params: Mapping[str, object] | None = None,
+        **options: Unpack[ExecuteOptions],
+    ) -> list[Executed]:
         """Run statements in a thread; arguments are those of :meth:`execute`.
 
         A task that is cancelled meanwhile ends when the statements have run.
         """
         from sdb.query.awaited import finished
 
-        return await finished(partial(self.execute, text, **options))
+        return await finished(partial(self.execute, text, params, **options))
 
-    def transaction(self, **options: Unpack[ExecuteOptions]) -> TransactionContext:
+    def transaction(self, **options: Unpack[WriteOptions]) -> TransactionContext:
         """Begin a transaction: statements that become one version of each table, all at once.
 
         Parameters

@@ -20,11 +20,13 @@ from sdb.table.catalog.handle import TableHandle
 from sdb.table.upkeep.actions import Action
 from sdb.times import Times
 
+Params = Mapping[str, object] | None
+"""Values of the parameters of a statement."""
+
 
 class SqlOptions(TypedDict, total=False):
-    """Options of `sdb.sql`, without the root."""
+    """Options of `sdb.sql`, without the parameters and the root."""
 
-    params: Mapping[str, object] | None
     threads: int | None
     memory_bytes: int | None
     prune: bool
@@ -40,9 +42,8 @@ class SqlOptions(TypedDict, total=False):
 
 
 class ExecuteOptions(TypedDict, total=False):
-    """Options of `sdb.execute`, without the root."""
+    """Options of `sdb.execute`, without the parameters and the root."""
 
-    params: Mapping[str, object] | None
     author: str
     message: str
     txn_id: str
@@ -51,6 +52,12 @@ class ExecuteOptions(TypedDict, total=False):
     threads: int | None
     memory_bytes: int | None
     progress: Progress
+
+
+class WriteOptions(ExecuteOptions, total=False):
+    """The same with the parameters."""
+
+    params: Mapping[str, object] | None
 
 
 class PackingOptions(TypedDict, total=False):

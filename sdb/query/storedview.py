@@ -11,6 +11,7 @@ from sdb.table.catalog.handle import open_table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
     from typing import Unpack
 
     from sdb.exchange.dataset import WrittenDataset
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from sdb.query.options import (
         BranchAppendOptions,
         CompactOptions,
-        ExecuteOptions,
         ForkOptions,
         MaintainOptions,
         MergeOptions,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         RestoreOptions,
         SchemaOptions,
         SyncOptions,
+        WriteOptions,
     )
     from sdb.query.splits import Splits
     from sdb.query.tableinspection import TableInspection
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from sdb.table.history.restore import Restored
     from sdb.table.insert.insert import Inserted
     from sdb.table.inspect.describe import TableDescription
+    from sdb.table.inspect.timeline import Timeline
     from sdb.table.maintenance.collected import Collected
     from sdb.table.maintenance.compact import Compacted
     from sdb.table.maintenance.expire import Expired
@@ -479,6 +481,37 @@ class Table(TableRows):
 
         return TableInspection(self._handle)
 
+    def timeline(
+        self,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        *,
+        time_field: str = "",
+        buckets: int = 200,
+    ) -> Timeline:
+        """Report when the rows are, from metadata; no row is read.
+
+        Parameters
+        ----------
+        since, until : str or datetime, optional
+            The period; the whole time of the rows if not given.
+        time_field : str
+            The field with the time of a row; the obvious one if not given.
+        buckets : int
+            Maximum number of buckets.
+
+        Returns
+        -------
+        Timeline
+            For each bucket the rows that are certainly there and the most that may be:
+            `least_rows` and `most_rows`; `to_arrow()` has a row for each.
+        """
+        from sdb import instants
+        from sdb.table.inspect.timeline import timeline
+
+        bounds = [None if each is None else instants.parse(each) for each in (since, until)]
+        return timeline(self._handle, *bounds, time_field=time_field, buckets=buckets)
+
     def log(self) -> Iterator[LoggedVersion]:
         """Iterate over the versions, the newest first, see :func:`sdb.table.history.log.log`."""
         from sdb.table.history.log import log
@@ -502,7 +535,7 @@ class Table(TableRows):
         self,
         assignments: Mapping[str, str],
         where: str | None = None,
-        **options: Unpack[ExecuteOptions],
+        **options: Unpack[WriteOptions],
     ) -> Executed:
         """Set fields of rows, as the statement ``UPDATE``.
 
@@ -528,7 +561,7 @@ class Table(TableRows):
         setting = ", ".join(f"{path} = {value}" for path, value in assignments.items())
         return self._execute(f"UPDATE {self._written} SET {setting}", where, options)  # noqa: S608
 
-    def delete(self, where: str | None = None, **options: Unpack[ExecuteOptions]) -> Executed:
+    def delete(self, where: str | None = None, **options: Unpack[WriteOptions]) -> Executed:
         """Delete rows for which a condition is TRUE, or all; see :meth:`update`."""
         return self._execute(f"DELETE FROM {self._written}", where, options)  # noqa: S608
 
@@ -538,7 +571,7 @@ class Table(TableRows):
         behind = "" if branch == "main" else f"@'{branch}'"
         return f"{quoted(keys.database)}.{quoted(keys.table)}{behind}"
 
-    def _execute(self, text: str, where: str | None, options: ExecuteOptions) -> Executed:
+    def _execute(self, text: str, where: str | None, options: WriteOptions) -> Executed:
         from sdb.query.writes.execute import execute
 
         text += "" if where is None else f" WHERE {where}"

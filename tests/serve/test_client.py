@@ -48,6 +48,40 @@ def remote(serve: Callable[..., Server]) -> Connection:
     return sdb.connect(serve("--write").url)
 
 
+def test_results_as_tuples_and_frames(db: Connection) -> None:
+    text = "SELECT type, COUNT(*) AS n FROM web.gha WHERE type = $type GROUP BY type"
+    with db.sql(text, {"type": "PushEvent"}) as result:
+        (row,) = result.fetchall()
+        assert row == ("PushEvent", result.head()[0]["n"])
+        assert result.pl().rows() == [row]
+        assert list(result.df().itertuples(index=False, name=None)) == [row]
+    with db.sql("SELECT * FROM logs.app ORDER BY n LIMIT 2") as result:
+        assert result.fetchall() == [tuple(each.values()) for each in result]
+
+
+def test_rows_by_time_come_from_metadata(db: Connection) -> None:
+    table = db.table("web.gha")
+    line = table.timeline(buckets=4)
+    assert (line.path, line.most_rows) == (("created_at",), [1000] * 4)
+    drawn = line.to_arrow()
+    assert drawn.column_names == ["time", "least_rows", "most_rows"]
+    assert drawn["time"][0].as_py() == AT.fromtimestamp(line.since_us / 1e6, dt.UTC)
+    late = table.timeline("2015-01-01", AT, buckets=2)
+    assert (len(late.most_rows), late.since_us) == (2, 1420070400 * 10**6)
+    with pytest.raises(errors.SdbError, match="until is not after since"):
+        table.timeline("2015-01-02", "2015-01-01")
+
+
+def test_versions_have_datetimes_and_differences_short_names(db: Connection) -> None:
+    db.append("web.gha", [{"type": "x"}])
+    table = db.table("web.gha")
+    newest, first = table.log()
+    assert newest.at > first.at
+    assert newest.at.tzinfo is dt.UTC
+    shown = repr(table.at(1).diff(table))
+    assert shown.startswith("<TableDifference of web.gha@1 and web.gha@2: +1 -0 =1 packfiles")
+
+
 def test_rows_and_facts(db: Connection) -> None:
     named = {facts.name: facts for facts in db.tables()}
     assert {name: facts.rows for name, facts in named.items()} == {"logs.app": 10, "web.gha": 1000}

@@ -19,6 +19,7 @@ from sdb.table.history.log import LoggedVersion, ShownVersion
 from sdb.table.history.merge import MergedBranch
 from sdb.table.history.restore import Restored
 from sdb.table.inspect.describe import TableFacts
+from sdb.table.inspect.timeline import Timeline
 from sdb.table.sync.status import InputState, InputStatus
 
 TYPE_CHECKING = False
@@ -129,6 +130,16 @@ def difference(members: Members) -> TableDifference:
         _packfiles(members["removed"]),
         members["packfiles_same"],
         _counts(members["rows"]),
+    )
+
+
+def timeline(members: Members) -> Timeline:
+    """Return rows by time."""
+    return Timeline(
+        tuple(members["time"]),
+        instants.parse(members["since"]),
+        instants.parse(members["until"]),
+        *(members[name] for name in ("width_us", "least_rows", "most_rows", "uncounted_blocks")),
     )
 
 

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from sdb.query.options import (
         AppendOptions,
         ExecuteOptions,
+        Params,
         RestoreOptions,
         SqlOptions,
         SyncOptions,
+        WriteOptions,
     )
     from sdb.query.remote.table import RemoteTable
     from sdb.query.remote.transport import Transport
@@ -221,9 +223,9 @@ class RemoteConnection(Connection):
         reply = self.transport.request("POST", path, members=members, headers=_ANY)
         return cast("dict[str, Any]", reply.json())
 
-    def sql(self, text: str, **options: Unpack[SqlOptions]) -> Result:
+    def sql(self, text: str, params: Params = None, **options: Unpack[SqlOptions]) -> Result:
         """Run a query on tables of the server; see :meth:`Connection.sql`."""
-        members = _query_members(text, options)
+        members = _query_members(text, params or {}, options)
         reply = self.transport.request("POST", "/v1/query", members=members, query=text)
         execution = wire.execution_of(cast("BinaryIO", reply), reply.close)
         return Result(text, execution, [])
@@ -260,12 +262,17 @@ class RemoteConnection(Connection):
         execution = wire.execution_of(cast("BinaryIO", reply), reply.close)
         return Result("", execution, [])
 
-    def execute(self, text: str, **options: Unpack[ExecuteOptions]) -> list[Executed]:
+    def execute(
+        self,
+        text: str,
+        params: Mapping[str, object] | None = None,
+        **options: Unpack[ExecuteOptions],
+    ) -> list[Executed]:
         """Run statements that change tables; see :func:`sdb.execute`.
 
         Each transaction is a request of its own.
         """
-        params = options.get("params") or {}
+        params = params or {}
         transactions = groups(bound_statements(text, params))
         txn_id = options.get("txn_id", "")
         if txn_id and len(transactions) > 1:
@@ -303,7 +310,7 @@ class RemoteConnection(Connection):
             ]
         return executed
 
-    def transaction(self, **options: Unpack[ExecuteOptions]) -> TransactionContext:
+    def transaction(self, **options: Unpack[WriteOptions]) -> TransactionContext:
         """Begin a transaction; its statements are sent together at its end."""
         from sdb.query.remote.transacting import RemoteTransaction
 
@@ -351,7 +358,9 @@ def _params_of(texts: Sequence[str], params: Mapping[str, object]) -> dict[str, 
     return wanted
 
 
-def _query_members(text: str, options: Mapping[str, Any]) -> dict[str, object]:
+def _query_members(
+    text: str, params: Mapping[str, object], options: Mapping[str, Any]
+) -> dict[str, object]:
     """Return the body of a request for a query."""
     for name, value in options.items():
         is_default = value is None or value is False
@@ -359,7 +368,6 @@ def _query_members(text: str, options: Mapping[str, Any]) -> dict[str, object]:
             raise refused("prune=False", "the server decides what it reads")
         if name in {"strict", "tables"} and not is_default:
             raise refused(f"{name}=", "the server has no such member")
-    params = dict(options.get("params") or {})
     if any(not _is_plain(value) for value in params.values()):
         # JSON has no times: these are written into the statement.
         text, params = printer.statement(bind(parse(text), params)), {}

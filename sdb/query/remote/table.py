@@ -18,6 +18,7 @@ from sdb.table.history.merge import MergeConflictError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from typing import Any, NoReturn, Unpack
 
     import polars as pl
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from sdb.query.options import (
         BranchAppendOptions,
         CompactOptions,
-        ExecuteOptions,
         ForkOptions,
         MergeOptions,
         PurgeOptions,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         RestoreOptions,
         SchemaOptions,
         SyncOptions,
+        WriteOptions,
     )
     from sdb.query.remote.connection import RemoteConnection
     from sdb.query.result.result import Result
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from sdb.table.history.restore import Restored
     from sdb.table.insert.insert import Inserted
     from sdb.table.inspect.describe import TableDescription, TableFacts
+    from sdb.table.inspect.timeline import Timeline
     from sdb.table.maintenance.collected import Collected
     from sdb.table.maintenance.compact import Compacted
     from sdb.table.maintenance.expire import Expired
@@ -195,6 +197,22 @@ class RemoteTable(Table):
         listed = self._connection.paged(f"{self._path}/inputs", "inputs", after=seek)
         return (answers.input_status(each) for each in listed)
 
+    def timeline(
+        self,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        *,
+        time_field: str = "",
+        buckets: int = 200,
+    ) -> Timeline:
+        """Report when the rows are; see :meth:`Table.timeline`."""
+        from sdb import instants
+
+        bounds = {"since": since, "until": until}
+        asked = {k: instants.text(instants.parse(v)) for k, v in bounds.items() if v is not None}
+        more = {"time_field": time_field} if time_field else {}
+        return answers.timeline(self._get("/timeline", **asked, **more, buckets=buckets))
+
     def log(self) -> Iterator[LoggedVersion]:
         """Iterate over the versions, the newest first."""
         listed = self._connection.paged(f"{self._path}/versions", "versions")
@@ -225,7 +243,7 @@ class RemoteTable(Table):
         self._reload()
         return inserted
 
-    def _execute(self, text: str, where: str | None, options: ExecuteOptions) -> Executed:
+    def _execute(self, text: str, where: str | None, options: WriteOptions) -> Executed:
         text += "" if where is None else f" WHERE {where}"
         (executed,) = self._connection.execute(text, **options)
         self._reload()

@@ -338,16 +338,32 @@ class Result:
         return frame.schema, batches()
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the rows as a polars data frame; see :meth:`to_arrow`."""
+        """Return the rows as a polars data frame, also as `pl`; see :meth:`to_arrow`."""
         from sdb.packfile.read.dataframes import as_polars
 
         return as_polars(self.to_arrow())
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a pandas data frame; see :meth:`to_arrow`."""
+        """Return the rows as a pandas data frame, also as `df`; see :meth:`to_arrow`."""
         from sdb.packfile.read.dataframes import as_pandas
 
         return as_pandas(self.to_arrow())
+
+    df = to_pandas
+    pl = to_polars
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """Return the rows as tuples, as Python's interface of databases has it.
+
+        Returns
+        -------
+        list of tuple
+            The members of each row in the order of `columns`; of whole rows (``SELECT *``) in the
+            order in which the rows first have them. What is NULL or MISSING is ``None``.
+        """
+        rows = list(self)
+        names = self._names or list(dict.fromkeys(name for row in rows for name in row))
+        return [tuple(row.get(name) for name in names) for row in rows]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the rows to any library that speaks the Arrow C stream interface."""

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 def execute(  # noqa: PLR0913 - the command's options, by name
     text: str,
+    params: Mapping[str, object] | None = None,
     *,
     root: TableRoot | Location,
-    params: Mapping[str, object] | None = None,
     author: str = "",
     message: str = "",
     txn_id: str = "",

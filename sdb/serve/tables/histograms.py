@@ -9,8 +9,8 @@ from sdb import durations, instants
 from sdb.errors import UsageError
 from sdb.serve.queries import Body, made
 from sdb.serve.tables.conditions import condition, field, quoted, table_text, text_literal
-from sdb.serve.tables.layout import path_of_time
 from sdb.serve.tables.opening import named, opened, version_text
+from sdb.table.inspect.timeline import path_of_time
 from sdb.table.schema.names import names_of
 
 TYPE_CHECKING = False

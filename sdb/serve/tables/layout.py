@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 
 from sdb import instants
-from sdb.errors import NotFoundError, UsageError
 from sdb.query.api import planned
 from sdb.query.catalog.period import period
 from sdb.query.catalog.request import QueryRequest
@@ -14,13 +13,12 @@ from sdb.serve.tables.catalog import of_table
 from sdb.serve.tables.conditions import condition, table_text
 from sdb.serve.tables.opening import index_tag, version_text
 from sdb.serve.tables.paging import cursor_of, next_link, pinned, start_of
-from sdb.table.catalog.handle import time_path
+from sdb.table.inspect.timeline import named_path, timeline
 from sdb.table.packfiles.lazy import TablePackfile
-from sdb.table.schema.names import stored_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from starlette.requests import Request
@@ -52,7 +50,7 @@ class LayoutResources:
 
         def listed(handle: TableHandle) -> dict[str, object]:
             handle = pinned(handle, cursor)
-            path = _path(handle, asked.time_field)
+            path = named_path(handle, asked.time_field)
             if asked.where or asked.since or asked.until:
                 described = self._planned(handle, asked, path, rights)
             else:
@@ -109,31 +107,15 @@ class LayoutResources:
                 }
 
     async def timeline(self, request: Request, asked: parameters.TimelineParams) -> Response:
-        """Report when the rows of a table are, from metadata: no row is read.
-
-        The rows of a block are somewhere between its bounds: each bucket has the rows of blocks
-        that are wholly in it, and those of blocks that may have some there.
-        """
+        """Report when the rows of a table are, from metadata: no row is read."""
         since = instants.parse(asked.since) if asked.since else None
         until = instants.parse(asked.until) if asked.until else None
-        if since is not None and until is not None and until <= since:
-            raise UsageError("until is not after since")
 
         def made(handle: TableHandle) -> dict[str, object]:
-            path = path_of_time(handle, asked.time_field)
-            spans = [
-                (*span, rows)
-                for descriptor in handle.descriptors()
-                for span, rows in _block_spans(descriptor, path)
-                if not _outside(*span, since, until)
-            ]
-            first = since if since is not None else min((s for s, _, _ in spans), default=0)
-            last = until if until is not None else max((e for _, e, _ in spans), default=0) + 1
-            return {
-                "table": handle.name,
-                "time": list(path),
-                **_buckets(spans, first, max(last, first + 1), asked.buckets),
-            }
+            drawn = timeline(
+                handle, since, until, time_field=asked.time_field, buckets=asked.buckets
+            )
+            return {"table": handle.name, **drawn.as_dict()}
 
         is_fixed = not any(
             instants.relative(text) is not None for text in (asked.since, asked.until) if text
@@ -142,48 +124,8 @@ class LayoutResources:
         return await of_table(self._root, self._in_thread, request, made, tag)
 
 
-def path_of_time(handle: TableHandle, field: str) -> Path:
-    """Return where the time of a row is.
-
-    Raises
-    ------
-    UsageError
-        No field is named, and none is obvious.
-    NotFoundError
-        No rows have times in the field that is named.
-    """
-    path = _path(handle, field)
-    if path is None:
-        raise UsageError(f"{handle.name} has no obvious time", hint="time_field=NAME names one")
-    return path
-
-
 def _no_tag(_: TableHandle) -> str:
     return ""
-
-
-def _path(handle: TableHandle, field: str) -> Path | None:
-    """Return where the time of a row is: the field that is named, or the obvious one.
-
-    Raises
-    ------
-    NotFoundError
-        No rows have times in the field that is named.
-    """
-    if not field:
-        return time_path(handle)
-    path = tuple(field.split("."))
-    if handle.schema is not None:
-        path = stored_path(handle.schema, path)
-    known = set(handle.index.indirect.indices)
-    for descriptor in handle.index.inline:
-        known.update(descriptor.trailer.sparse.indices)
-    if path not in known:
-        listed = ", ".join(sorted(".".join(each) for each in known))
-        raise NotFoundError(
-            f"{handle.name} has no times in {field[:200]}", hint=f"there are {listed or 'none'}"
-        )
-    return path
 
 
 def _described(descriptor: Descriptor, path: Path | None) -> dict[str, object]:
@@ -204,52 +146,3 @@ def _span(descriptor: Descriptor, path: Path | None) -> tuple[int | None, int | 
     if index is None or index.is_empty:
         return None, None
     return index.first_us, index.last_us
-
-
-def _outside(first: int, last: int, since: int | None, until: int | None) -> bool:
-    """Return whether nothing of a span is in a period."""
-    return (until is not None and first >= until) or (since is not None and last < since)
-
-
-def _block_spans(
-    descriptor: Descriptor, path: Path
-) -> Iterable[tuple[tuple[int, int], int | None]]:
-    """Iterate over the bounds of the times of blocks, with their rows where they were counted."""
-    index = descriptor.trailer.sparse.indices.get(path)
-    if index is None or index.is_empty:
-        return
-    summary = descriptor.trailer.sparse.summary
-    rows = None if summary is None else summary.rows
-    for number in range(len(descriptor.trailer.blocks)):
-        known = index.known_range(number)
-        if known is not None:
-            yield (known[0], known[1]), None if rows is None else sum(rows[number : number + 1])
-
-
-def _buckets(
-    spans: list[tuple[int, int, int | None]], first: int, last: int, count: int
-) -> dict[str, object]:
-    """Count rows by bucket: those that are certainly there, and the most that may be."""
-    width = max(1, -(-(last - first) // count))
-    count = -(-(last - first) // width)
-    least, most = [0] * count, [0] * count
-    uncounted = 0
-    for start, stop, rows in spans:
-        if rows is None:
-            uncounted += 1
-            continue
-        low = min(max((start - first) // width, 0), count - 1)
-        high = min(max((stop - first) // width, 0), count - 1)
-        is_inside = low == high and start >= first and stop < last
-        if is_inside:
-            least[low] += rows
-        for at in range(low, high + 1):
-            most[at] += rows
-    return {
-        "since": instants.text(first),
-        "until": instants.text(last),
-        "width_us": width,
-        "least_rows": least,
-        "most_rows": most,
-        "uncounted_blocks": uncounted,
-    }

@@ -17,6 +17,7 @@ from sdb.table.format.codec import COUNT, INSTANT, TEXT, Stored, list_of, member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Self
 
     from sdb.table.format.signature import Keyring
@@ -44,6 +45,13 @@ class ViewVersion(Stored):
     text: str = member("text", TEXT, default="", sparse=True)  # the query; empty: there is no view
     author: str = member("author", TEXT, default="", sparse=True)
     message: str = member("message", TEXT, default="", sparse=True)
+
+    @property
+    def at(self) -> datetime:
+        """The time when it was committed."""
+        from sdb import instants
+
+        return instants.from_us(self.at_us)
 
     @property
     def is_dropped(self) -> bool:

@@ -58,6 +58,14 @@ class TableDifference:
     row_counts: RowCounts | None = None
     schema: tuple[ColumnChange, ...] = field(default=(), repr=False)
 
+    def __repr__(self) -> str:
+        """Show the versions, and numbers of packfiles and rows."""
+        named = [_name(handle) for handle in (self.before, self.after)]
+        before, after = [f"{each['table']}@{each['version']}" for each in named]
+        packfiles = f"+{len(self.added)} -{len(self.removed)} ={self.same} packfiles"
+        rows = "" if self.row_counts is None else f", {self.row_counts}"
+        return f"<TableDifference of {before} and {after}: {packfiles}{rows}>"
+
     def as_dict(self) -> dict[str, object]:
         """Return it as plain values with stable names, for JSON."""
         schema = {"schema": [change.as_dict() for change in self.schema]} if self.schema else {}

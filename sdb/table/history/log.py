@@ -19,6 +19,7 @@ from sdb.table.schema.versions import schema_changes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.descriptor import Descriptor
@@ -38,7 +39,7 @@ class LoggedVersion:
     version : int or None
         Its number; None: another program has written the index since, which is no version yet.
     at_us : int
-        When it was committed.
+        When it was committed, in microseconds since 1970; `at` is the same as a datetime.
     commit : str
         Id of its commit.
     operation, author, message : str
@@ -66,6 +67,11 @@ class LoggedVersion:
     changes: VersionChanges
     parents: tuple[int, ...]
     names: tuple[str, ...] = ()
+
+    @property
+    def at(self) -> datetime:
+        """The time when it was committed."""
+        return instants.from_us(self.at_us)
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain values with stable names, for JSON."""

@@ -5,5 +5,6 @@
 ``systemtables``  the SQL tables ``sdb.versions``, ``sdb.packfiles``, ...
 ``labels``        the description of a table and its steward
 ``selectivity``   how many blocks an equality reads, by path
+``timeline``      when the rows of a table are, by bucket
 ================  =======================================================
 """
