@@ -199,7 +199,7 @@ class SyncedOnSpark:
 
 @record
 class _How:
-    """How tasks pack."""
+    """Settings with which tasks pack."""
 
     location: str  # of the root
     keys: TableKeys
