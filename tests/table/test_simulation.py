@@ -30,7 +30,7 @@ from sdb.table.history import lineage, mergebase, sharing
 from sdb.table.insert import groupcommit
 from sdb.table.maintenance import collected, compact, expire, gc, reachable, sizetiers
 from sdb.table.maintenance.forget import Forgotten
-from sdb.table.sync import inputrows, sync
+from sdb.table.sync import inputrows, oldrows, retention, sync
 from tests.table.simulation import lines, maintaining, moves, play, purging
 from tests.table.simulation.actors import KEYS, World
 from tests.table.simulation.scheduler import LIMITS, LoggedStore
@@ -61,6 +61,16 @@ def test_what_is_promised_holds(part: int) -> None:
 def test_schemas_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns that were added are in all later versions, whatever programs of the original do."""
     monkeypatch.setitem(moves.SHARES, "alter", 1)
+    for seed in range(40):
+        try:
+            play.run(seed)
+        except BaseException as error:
+            raise AssertionError(play.replay(seed)) from error
+
+
+def test_rows_leave_for_their_own_age_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among those who append, delete, merge, branch, compact, and write without a word."""
+    monkeypatch.setitem(moves.SHARES, "retire", 1)
     for seed in range(40):
         try:
             play.run(seed)
@@ -686,6 +696,32 @@ def rows_that_nobody_counts_are_none(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(succession.VersionChain, "_rows", rows)
 
 
+def rows_without_a_time_are_as_old_as_others(patch: pytest.MonkeyPatch) -> None:
+    """Take the range of the times of a block for that of its rows."""
+    good = oldrows._Look._are_old
+
+    def are_old(look: Any, number: int) -> bool | None:
+        span = None if look._index is None else look._index.known_range(number)
+        return good(look, number) if span is None else span[1] < look._rule.limit_us
+
+    patch.setattr(oldrows._Look, "_are_old", are_old)
+
+
+def rows_leave_packfiles_that_are_gone(patch: pytest.MonkeyPatch) -> None:
+    """Put what is left of a packfile beside what others have made of it meanwhile."""
+    good_without, good = tablechange._without, retention._Step._plan
+
+    def without(index: Any, keys: frozenset[str], writer: Any) -> Any:
+        packfiles, _ = tablechange.packfiles_between(None, index, writer.root.fetch)
+        return good_without(index, keys & tablechange.own_keys(packfiles), writer)
+
+    def plan(step: Any, _: Any) -> Any:
+        return good(step, step.handle.index)
+
+    patch.setattr(tablechange, "_without", without)
+    patch.setattr(retention._Step, "_plan", plan)
+
+
 def usual(mutations: list[Any], *quick: Any) -> list[Any]:
     """Leave two of three to the slow suite: they show what the seeds are worth, not the product.
 
@@ -832,6 +868,8 @@ def test_each_precaution_of_purges_is_needed(
         ("maintain", transactions_of_thinned_versions_are_forgotten),
         ("maintain", nobody_stands_for_thinned_versions),
         ("maintain", who_holds_the_lock_writes_blindly),
+        ("retire", rows_without_a_time_are_as_old_as_others),
+        ("retire", rows_leave_packfiles_that_are_gone),
     ),
 )
 def test_each_precaution_of_moves_is_needed(

@@ -36,6 +36,8 @@ from sdb.table.format.signature import Keyring
 from sdb.table.maintenance import compact, gc
 from sdb.table.maintenance import expire as expiry
 from sdb.table.packfiles.merge import MergedPackfile
+from sdb.table.sync import oldrows
+from tests.table.simulation import retiring
 from tests.table.simulation.branched import Appended, Branching, Joint, Lines, Made
 from tests.table.simulation.decoding import is_ours
 from tests.table.simulation.editions import INPUTS, Editions, rows_of
@@ -75,9 +77,11 @@ def descriptor(
     """Describe a packfile; the original counts no rows."""
     starts = range(0, len(tokens), BLOCK_ROWS) if ours else (0,)
     rows = tuple(len(tokens[start : start + BLOCK_ROWS]) for start in starts)
-    summary = Summary(rows, {(BY,): 1}, complete=True) if ours else None
+    times = retiring.index_of([tokens[start : start + BLOCK_ROWS] for start in starts])
+    types = {(BY,): 1} | dict.fromkeys(times, oldrows.TIMES_ALONE)
+    summary = Summary(rows, types, complete=True) if ours else None
     by = ((BY,),) if is_sorted else ()
-    sparse = SparseIndex(len(starts), summary=summary, clustered=by)
+    sparse = SparseIndex(len(starts), indices=times, summary=summary, clustered=by)
     blocks = tuple(Block(100 * number, 1) for number in range(len(starts)))
     trailer = Trailer(1, 100 * len(blocks), "zion+zstd", 20, blocks, sparse)
     return Descriptor(key, etag, len(tokens) << 11, trailer)

@@ -15,6 +15,7 @@ from tests.table.simulation import (
     maintaining,
     making,
     replacing,
+    retiring,
     sorting,
     together,
 )
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     from tests.table.simulation.actors import World
 
 SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12, "make": 0.06, lines.PREFIX: 0.06}
-SHARES |= {maintaining.PREFIX: 0.12, altering.PREFIX: 0.0}
+SHARES |= {maintaining.PREFIX: 0.12, altering.PREFIX: 0.0, retiring.PREFIX: 0.0}
 """So many of the seeds sort, replace inputs that have changed, append in threads, make a table that
 others make, too, have several branches, or programs that maintain the table."""
 
-LATER_SHARES = {altering.PREFIX: 0.12}
-"""Shares of later seeds, which change the schema, too: those before find mutations as they are."""
+LATER_SHARES = {altering.PREFIX: 0.12, retiring.PREFIX: 0.12}
+"""Shares of later seeds, which change the schema or have a retention policy, too: those before find
+mutations as they are."""
 
 LATER = 3000
 
@@ -46,8 +48,11 @@ _WORK = {
     lines.PREFIX: lines.liner,
     maintaining.PREFIX: maintaining.maintainer,
     altering.PREFIX: altering.alterer,
+    retiring.PREFIX: retiring.retirer,
 }
-_MORE = {together.PREFIX: 1, "make": 2, maintaining.PREFIX: 1, altering.PREFIX: 1}
+_MORE = {together.PREFIX: 1, "make": 2} | dict.fromkeys(
+    (maintaining.PREFIX, altering.PREFIX, retiring.PREFIX), 1
+)
 """So many more of them there are."""
 
 
@@ -66,7 +71,7 @@ class Moves:
         self._world, self._seed = world, seed
         self._dice = Random(f"moves {seed}")
         # Those that came later have dice of their own.
-        names = ("make", lines.PREFIX, maintaining.PREFIX, altering.PREFIX)
+        names = ("make", lines.PREFIX, maintaining.PREFIX, altering.PREFIX, retiring.PREFIX)
         later = {name: Random(f"{name} {seed}") for name in names}
         dice = dict.fromkeys(SHARES, self._dice) | later
         shares = SHARES | (LATER_SHARES if seed >= LATER else {})
@@ -82,7 +87,7 @@ class Moves:
         ids = Random(f"ids {self._seed}").randbytes
         named = mock.patch.object(keys.new_uid, "__defaults__", (ids,))
         replaced, appended = replacing.played(self._world), together.played(self._world)
-        with named, replaced, appended, maintaining.played():
+        with named, replaced, appended, maintaining.played(), retiring.played():
             yield
 
     def begin(self) -> None:
@@ -108,3 +113,5 @@ class Moves:
             sorting.settle(self._world, actor)
         if lines.PREFIX in self.chosen:
             lines.settle(self._world)
+        if retiring.PREFIX in self.chosen:
+            retiring.settle(self._world, actor)

@@ -36,6 +36,7 @@ from sdb.table.format.inputtree import InputsTree
 from sdb.table.format.manifests import read_list
 from sdb.table.history.transfer import Transfer
 from sdb.table.maintenance import compact
+from sdb.table.sync import retention
 from tests.table.simulation import (
     actors,
     altering,
@@ -47,6 +48,7 @@ from tests.table.simulation import (
     maintaining,
     making,
     purging,
+    retiring,
     sorting,
     strangers,
     together,
@@ -462,7 +464,10 @@ def _check_replay(world: World, chain: list[Version]) -> None:
 
 
 def _check_other(world: World, operation: str, added: Counter[str], gone: Counter[str]) -> None:
-    if operation == "delete" and not world.lines.is_chosen:
+    if operation == retention.OPERATION:
+        assert not added
+        retiring.check_gone(gone)
+    elif operation == "delete" and not world.lines.is_chosen:
         assert not added
         assert set(gone) <= world.purging
     elif operation not in lines.OPERATIONS:  # see check_lines
