@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.analyze.types import MISSING
+from sdb.query.duckdb_sql.functions.growth import Growth
 from sdb.query.duckdb_sql.levels import Level, Reference
 from sdb.query.duckdb_sql.values import operators, standard
 from sdb.query.duckdb_sql.values.case_values import passed
@@ -58,7 +59,7 @@ class SqlContext:
     # Keys of joins: the scan, the path and the note on rows without it, should there be any
     join_keys: list[tuple[ScanNode, Fields, str]] = field(default_factory=list)
     is_standard: bool = True  # else the dialect is that of the original
-    is_wary: bool = False  # whether functions look at the lengths of the texts that they make
+    growth: Growth = Growth()  # what texts may grow to
     _names: int = 0
 
     def name(self, prefix: str) -> str:

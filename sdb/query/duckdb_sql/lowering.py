@@ -250,7 +250,7 @@ class _Translator:
             return self._of_elements(node)
         args = _flattened(node) if node.name == "COALESCE" else node.args
         context = self.context
-        call = Arguments(node, self.values(args), context.is_wary, context.is_standard)
+        call = Arguments(node, self.values(args), context.growth, context.is_standard)
         return FUNCTIONS[node.name](call)
 
     def _of_elements(self, node: ast.Call) -> Value:

@@ -7,6 +7,7 @@ from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import MISSING
 from sdb.query.duckdb_sql import aggregates, joins, list_aggregates, windows
 from sdb.query.duckdb_sql.context import Query
+from sdb.query.duckdb_sql.functions.growth import looked
 from sdb.query.duckdb_sql.groups import Groups
 from sdb.query.duckdb_sql.levels import Drop, Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
@@ -160,7 +161,8 @@ class _Select:
 
         def aggregate(node: ast.Aggregate) -> Value:
             if node.over is not None:
-                return windows.window(node, scope, self.context)
+                value = windows.window(node, scope, self.context)
+                return looked(value) if self.context.growth.has_copies else value
             if inner is None:
                 raise rejected("aggregate functions are not allowed here", node)
             return inner(node)

@@ -9,6 +9,7 @@ from sdb.query.catalog.pseudo import Certain
 from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.duckdb_sql import joins, unjoined
 from sdb.query.duckdb_sql.elements import elements
+from sdb.query.duckdb_sql.functions.growth import looked
 from sdb.query.duckdb_sql.levels import FromItem, Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.scope import Binding, Names, Outputs, ScanRows, Scope
@@ -202,6 +203,8 @@ class From:
         if not _is_lateral(source.table):
             self.scope.correlated |= opened.correlated
         columns = opened.through(reference, optional=optional)
+        if self.context.growth.has_copies and len(self.select.sources) > 1:
+            columns = [(name, looked(value)) for name, value in columns]
         self.is_single = opened.single and len(self.select.sources) == 1
         alias = source.alias
         if alias is None and isinstance(source.table, ast.PathTable):

@@ -7,7 +7,7 @@ from collections import Counter
 
 from sdb.query.analyze.binder import UNION
 from sdb.query.duckdb_sql.context import Query, SqlContext
-from sdb.query.duckdb_sql.functions.growth import is_wary
+from sdb.query.duckdb_sql.functions.growth import growth_of
 from sdb.query.duckdb_sql.levels import Level
 from sdb.query.duckdb_sql.recursion import PutAside, recursive
 from sdb.query.duckdb_sql.select import select
@@ -62,7 +62,7 @@ def translate(
         return select(node, scope, context)
 
     context = SqlContext(datasets, holds, plan, is_standard=statement.dialect != "sneller")
-    context.is_wary = is_wary(statement)
+    context.growth = growth_of(statement)
     uses = Counter(
         node.expr.name
         for node in nodes(statement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LETTERS, LIST, MISSING, NULL
+from sdb.query.duckdb_sql.functions.growth import looked
 from sdb.query.duckdb_sql.levels import Level, Lookup
 from sdb.query.duckdb_sql.values import operators, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
@@ -28,9 +29,12 @@ def scalar(
         raise rejected(f"sub-query should have 1 column; have {len(query.columns)}", select)
     # Where one value is wanted, the engine looks that there is no second row.
     if not query.single and not is_single:
-        return _rows(query, context)
+        rows = _rows(query, context)
+        return looked(rows) if context.growth.has_copies and not query.correlated else rows
     lookup = Lookup(query.level, query.correlated)
     columns = query.through(lookup, optional=not query.certain)
+    if context.growth.has_copies and not query.correlated:
+        columns = [(name, looked(value)) for name, value in columns]
     if len(columns) == 1:
         ((_, value),) = columns
         return value

@@ -198,7 +198,8 @@ def _executed(
 
     # A folder of its own, which goes with the connection: DuckDB would take one in the current one.
     spill = Scratch()
-    settings = _settings(spill.path, threads, memory_bytes)
+    most_bytes = freememory.default_bytes() if memory_bytes is None else memory_bytes
+    settings = _settings(spill.path, threads, most_bytes)
     connection = duckdb.connect(":memory:", config=settings)
     try:
         # It would be written among the rows.
@@ -213,7 +214,7 @@ def _executed(
             unjoined.follow(scan, lanes)
             scans.append(lanes)
             relations.register(connection, scan, lanes, plan.sql)
-        udfs.register(connection, plan.natives)
+        udfs.register(connection, plan.natives, most_bytes)
         left_out = LeftOut(connection, plan.left_out)
         relation = left_out.relation(connection, plan.sql)
         if columns is not None:
@@ -243,7 +244,7 @@ def _executed(
 
 
 def _settings(
-    folder: str, threads: int, memory_bytes: int | None
+    folder: str, threads: int, most_bytes: int | None
 ) -> dict[str, str | bool | int | float | list[str]]:
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
@@ -256,7 +257,6 @@ def _settings(
     }
     if threads:
         settings["threads"] = str(threads)
-    most_bytes = freememory.default_bytes() if memory_bytes is None else memory_bytes
     if most_bytes is not None:
         settings["memory_limit"] = f"{most_bytes}B"
     return settings

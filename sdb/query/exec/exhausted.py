@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sdb.errors import ExhaustedError, QueryError, SdbError
-from sdb.query.duckdb_sql.functions.growth import TOO_LONG
+from sdb.query.duckdb_sql.functions.growth import TOO_LONG, TOO_LONG_TO_COMPARE
 
-_OUT_OF_MEMORY = "Out of Memory"
+_OUT_OF_MEMORY = ("Out of Memory", "maximum total string size")
 _NO_ROOM = ("failed to offload", "max_temp_directory_size", "No space left")
 _BUCKETS = "FILL would make more than"
 _ROWS = "More than one row returned by a subquery"
@@ -44,7 +44,7 @@ def exhausted(error: BaseException) -> SdbError | None:
             hint="let TMPDIR name a folder with more room, or allow more with --memory",
             path=folder,
         )
-    if _OUT_OF_MEMORY in text or isinstance(error, MemoryError):
+    if any(words in text for words in _OUT_OF_MEMORY) or isinstance(error, MemoryError):
         return ExhaustedError(
             f"the query needs more memory than it may have: {lines[0]}",
             hint="allow more with --memory, or ask for fewer groups, columns or rows at a time",
@@ -57,8 +57,11 @@ def _refused(text: str, line: str) -> SdbError | None:
     if _BUCKETS in text:
         hint = "ask for wider buckets, or for fewer times with WHERE"
         return QueryError(text[text.index(_BUCKETS) :].splitlines()[0], hint=hint)
+    if TOO_LONG_TO_COMPARE in text:
+        hint = "compare parts of them, as with LEFT, or fewer rows at a time"
+        return ExhaustedError(TOO_LONG_TO_COMPARE, hint=hint)
     if TOO_LONG in text:
-        hint = "let REPEAT, LPAD, RPAD and REPLACE make shorter texts, of fewer rows"
+        hint = "make shorter texts, or texts of fewer rows; constants count for each row"
         return ExhaustedError(text[text.index(TOO_LONG) :].splitlines()[0], hint=hint)
     if _ROWS in text:
         hint = "write LIMIT 1, an aggregate such as MAX, or compare by IN or = ANY"

@@ -19,6 +19,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "sdb_expm1": ([_DOUBLE], _DOUBLE),
     "sdb_fuzzy": ([_TEXT, _TEXT, _INT, _BOOL, _BOOL], _BOOL),
     "sdb_geo_hash": ([_DOUBLE, _DOUBLE, _INT], _TEXT),
+    "sdb_held": ([_INT], _BOOL),
     "sdb_ilike": ([_TEXT, _TEXT, _TEXT], _BOOL),
     "sdb_json_key": ([_TEXT, _TEXT], _TEXT),
     "sdb_json_n": ([_DOUBLE], _TEXT),
@@ -34,7 +35,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "sdb_key_size": ([_TEXT], _INT),
     "sdb_ln1p": ([_DOUBLE], _DOUBLE),
     "sdb_lower": ([_TEXT], _TEXT),
-    "sdb_room": ([_INT], _BOOL),
+    "sdb_room": ([_INT, _INT], _BOOL),
     "sdb_shift": ([_INT, _INT, _TEXT], _INT),
     "sdb_subnet": ([_TEXT, _INT, _INT], _BOOL),
     "sdb_sum": (["DOUBLE[]"], _DOUBLE),
@@ -45,10 +46,13 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
 """Types of the arguments and of the result. A NULL argument makes the result NULL."""
 
 
-def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+def register(
+    connection: duckdb.DuckDBPyConnection, names: Iterable[str], memory_bytes: int | None = None
+) -> None:
     """Register functions with a connection.
 
     * ``names``: Those of :data:`SIGNATURES` that a statement uses.
+    * ``memory_bytes``: What the statement may take.
     """
     from duckdb import func
 
@@ -56,7 +60,7 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
         arguments, result = SIGNATURES[name]
         connection.create_function(
             name,
-            _taking(len(arguments), partial(_apply, name)),
+            _taking(len(arguments), partial(_apply, name, memory_bytes)),
             arguments,  # type: ignore[arg-type]  # a list is invariant
             result,
             type=func.ARROW,
@@ -64,7 +68,7 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
         )
 
 
-def _apply(name: str, *columns: pa.ChunkedArray) -> pa.Array:
+def _apply(name: str, memory_bytes: int | None, *columns: pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 
     if name == "sdb_json_key":
@@ -80,7 +84,15 @@ def _apply(name: str, *columns: pa.ChunkedArray) -> pa.Array:
     if name == "sdb_room":
         from sdb.query.duckdb_sql.functions.growth import room
 
-        return room(columns[0])
+        return room(*columns)
+    if name == "sdb_fuzzy":
+        from sdb.query.duckdb_sql.functions.growth import check_compared
+
+        check_compared(*columns[:2])
+    if name == "sdb_held":
+        from sdb.query.duckdb_sql.functions.growth import held
+
+        return held(columns[0], memory_bytes)
     return pa.array(_core.call_function(name, *(column.combine_chunks() for column in columns)))
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    from sdb.query.duckdb_sql.functions.growth import Growth
     from sdb.query.duckdb_sql.values.lanes import Value
     from sdb.query.syntax import ast
 
@@ -21,5 +22,5 @@ class Arguments:
 
     node: ast.Call  # as it stands in the query
     values: list[Value]  # the arguments
-    is_wary: bool = False  # whether texts may get long; see :mod:`.growth`
+    growth: Growth  # what texts of the statement may grow to
     is_standard: bool = True  # else the dialect is that of the original

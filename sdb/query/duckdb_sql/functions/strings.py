@@ -101,14 +101,18 @@ def _regexp_extract(call: Arguments) -> Value:
 def _regexp_replace(call: Arguments) -> Value:
     lanes = [arg.lane("s") for arg in call.values]
     sql = f"regexp_replace({', '.join(lanes)})"
-    if call.is_wary:
-        sql = growth.regexp_replaced(lanes)
+    if call.growth.is_wary:
+        sql = growth.regexp_replaced(call.growth, lanes)
     return string(sql, *call.values)
 
 
 def _replace(call: Arguments) -> Value:
     lanes = [arg.lane("s") for arg in call.values]
-    sql = growth.replaced(*lanes) if call.is_wary else f"replace({', '.join(lanes)})"
+    sql = (
+        growth.replaced(call.growth, *lanes)
+        if call.growth.is_wary
+        else f"replace({', '.join(lanes)})"
+    )
     return string(sql, *call.values)
 
 

@@ -10,7 +10,7 @@ import re
 
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LIST, MISSING, NUMBER, STRING, TIME
-from sdb.query.duckdb_sql.functions.growth import LONGEST
+from sdb.query.duckdb_sql.functions.growth import LONGEST, MOST_BYTES, compared, is_constant
 from sdb.query.duckdb_sql.functions.strings import position
 from sdb.query.duckdb_sql.values import quoting
 from sdb.query.duckdb_sql.values.casts import cast
@@ -101,12 +101,10 @@ def _count(template: str) -> Function:
     return function
 
 
-def _ratio(template: str) -> Function:
-    def function(call: Arguments) -> Value:
-        sql = template.format(*(arg.lane("s") for arg in call.values))
-        return Typed(NUMBER, f"({sql})::DOUBLE", absent=MISSING)
-
-    return function
+def _likeness(call: Arguments) -> Value:
+    first, second = (arg.lane("s") for arg in call.values)
+    sql = compared(first, second, f"jaro_winkler_similarity({first}, {second})")
+    return Typed(NUMBER, f"({sql})::DOUBLE", absent=MISSING)
 
 
 def _side(name: str) -> Function:
@@ -120,15 +118,25 @@ def _side(name: str) -> Function:
     return function
 
 
+def _bounds(call: Arguments) -> tuple[int, int]:
+    """Return how often the text that a call makes counts, and how long it may be.
+
+    DuckDB computes constants before it looks at CASE: what makes them must be bounded, too.
+    """
+    copies = call.growth.copies if is_constant(call.node) else 1
+    return copies, min(LONGEST, MOST_BYTES // copies)
+
+
 def _pad(name: str) -> Function:
     def function(call: Arguments) -> Value:
         text, length = call.values[0].lane("s"), position(call.values[1])
         fill = call.values[2].lane("s") if len(call.values) > 2 else "' '"  # noqa: PLR2004
-        # DuckDB computes constants before it looks at CASE: they must be bounded, too.
-        bounded = f"least(greatest({length}, 0), {LONGEST})::INTEGER"
+        copies, longest = _bounds(call)
+        bounded = f"least(greatest({length}, 0), {longest})::INTEGER"
         padded = f"{name}({text}, {bounded}, {fill})"
         # A character has four bytes at most. The text is in it so that each row counts.
-        room = f"sdb_room(strlen({text}) + {length} * least(strlen({fill}), 4))"
+        long = f"strlen({text}) + {length} * least(strlen({fill}), 4)"
+        room = call.growth.room(long, copies=copies)
         fits = f"{length} BETWEEN 0 AND {LONGEST} AND {fill} <> '' AND {room}"
         return Typed(STRING, f"CASE WHEN {fits} THEN {padded} END", absent=MISSING)
 
@@ -138,9 +146,9 @@ def _pad(name: str) -> Function:
 def _repeat(call: Arguments) -> Value:
     text, count = call.values[0].lane("s"), position(call.values[1])
     length = f"least(greatest({count}, 0), {LONGEST + 1}) * strlen({text})"
-    fits = f"{count} <= {LONGEST} AND sdb_room({length})"
-    # DuckDB computes constants before it looks at CASE: they must be bounded, too.
-    bounded = f"least(greatest({count}, 0), {LONGEST} // greatest(strlen({text}), 1))"
+    copies, longest = _bounds(call)
+    fits = f"{count} <= {LONGEST} AND {call.growth.room(length, copies=copies)}"
+    bounded = f"least(greatest({count}, 0), {longest} // greatest(strlen({text}), 1))"
     return Typed(STRING, f"CASE WHEN {fits} THEN repeat({text}, {bounded}) END", absent=MISSING)
 
 
@@ -335,8 +343,15 @@ def _extract_all(call: Arguments) -> Value:
 def _array_to_string(call: Arguments) -> Value:
     items, separator = call.values[0].lane("e"), call.values[1].lane("s")
     text = cast(Keyed("item"), "STRING", reads_texts=True).lane("s")
-    joined = f"array_to_string(list_transform({items}, lambda item: {text}), {separator})"
-    return Typed(STRING, f"CASE WHEN {items} IS NOT NULL THEN {joined} END", absent=MISSING)
+    if isinstance(call.values[1], Constant):
+        joined = f"array_to_string(list_transform({items}, lambda item: {text}), {separator})"
+    else:
+        # The engine takes constant separators only.
+        held = f"list_filter(list_transform({items}, lambda item: {text}), lambda t: t IS NOT NULL)"
+        later = f"CASE WHEN nth > 1 THEN {separator} || t ELSE t END"
+        joined = f"array_to_string(list_transform({held}, lambda t, nth: {later}), '')"
+    is_there = f"{items} IS NOT NULL AND {separator} IS NOT NULL"
+    return Typed(STRING, f"CASE WHEN {is_there} THEN {joined} END", absent=MISSING)
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -364,7 +379,7 @@ FUNCTIONS: dict[str, Function] = {
     "STRPTIME": _strptime,
     "TO_TIMESTAMP": _to_timestamp,
     "LEVENSHTEIN": _count("levenshtein({0}, {1})"),
-    "JARO_WINKLER_SIMILARITY": _ratio("jaro_winkler_similarity({0}, {1})"),
+    "JARO_WINKLER_SIMILARITY": _likeness,
     "MD5": _text("md5({0})"),
     "SHA1": _text("sha1({0})"),
     "SHA256": _text("sha256({0})"),
