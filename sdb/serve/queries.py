@@ -92,11 +92,23 @@ async def query_of(request: Request) -> AskedQuery:
         The statement cannot be parsed, or a parameter has no value.
     """
     body = _from_url(request) if request.method in {"GET", "HEAD"} else await _from_body(request)
-    if len(body.sql.encode("utf-8", "replace")) > MOST_SQL_BYTES:
-        raise HttpError(413, f"the statement is longer than {MOST_SQL_BYTES:,} bytes")
+    most = request.app.state.service.settings.sql_bytes
+    check_sql(body.sql, min(MOST_SQL_BYTES, most))
     if not body.sql.strip():
         raise UsageError("there is no query", hint="/v1/query?sql=SELECT+...")
     return made(body, accept=request.headers.get("accept", ""))
+
+
+def check_sql(text: str, most_bytes: int) -> None:
+    """Refuse a statement that is too long, before it is parsed."""
+    size = len(text.encode("utf-8", "replace"))
+    if size > most_bytes:
+        raise HttpError(
+            413,
+            f"the statement has {size:,} bytes, and may have {most_bytes:,}",
+            code="statement_too_long",
+            hint="give values as params, and rows to /v1/tables/{name}/rows",
+        )
 
 
 def made(body: Body, *, accept: str = "") -> AskedQuery:

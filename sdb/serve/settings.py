@@ -56,6 +56,7 @@ class ServerSettings:
     open_queries: int = 256  # queries with clients that have not read all of their answers
     stall_seconds: float = 60.0  # for which a client may read nothing of its answer
     scan_bytes: int | None = None  # that a query may read, as its plan has them
+    sql_bytes: int = 1 << 20  # of the text of statements; queries have 64 KiB at most
     rows: int = 10_000  # rows of an answer that is one JSON object, or a page
     answer_bytes: int | None = None  # of an answer
     max_age_seconds: int = 300  # the most that a request can ask caches for

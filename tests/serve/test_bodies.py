@@ -80,9 +80,22 @@ def test_all_bodies_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_bodies_hold_nothing_once_they_are_answered(serve: Callable[..., Server]) -> None:
-    server = serve("--write")
-    body = json.dumps({"sql": f"{' ' * (5 << 20)}x"})
+    server = serve("--write", "--max-pending", "16MiB")
+    body = json.dumps({"sql": f"{' ' * (3 << 20)}x"})
     # Together they have more than all bodies may hold at the same time.
-    for _ in range(60):
+    for _ in range(8):
         answer = server.post("/v1/exec", data=body, headers={"content-type": "application/json"})
-        assert answer.status_code == 400, answer.text
+        assert (answer.status_code, answer.json()["code"]) == (413, "statement_too_long")
+
+
+def test_texts_of_statements_are_bounded_before_they_are_parsed(
+    serve: Callable[..., Server],
+) -> None:
+    server = serve("--write", "--max-sql", "2KiB")
+    sizes = {1: (400, 400), 2500: (413, 413), 5 << 20: (413, 413)}
+    for size, wanted in sizes.items():
+        body, headers = json.dumps({"sql": "x" * size}), {"content-type": "application/json"}
+        posted = [
+            server.post(f"/v1/{path}", data=body, headers=headers) for path in ("exec", "query")
+        ]
+        assert tuple(answer.status_code for answer in posted) == wanted, size

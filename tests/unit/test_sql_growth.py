@@ -50,7 +50,7 @@ def longest(expression: str, levels: int) -> str:
 
 
 def chained(levels: int) -> str:
-    """Let entries of WITH double what the one before has."""
+    """Make a query whose entries of WITH double what the one before has."""
     parts = [f"c0 AS (SELECT s FROM {ROWS})"]
     parts += [f"c{n + 1} AS (SELECT s || s AS s FROM c{n})" for n in range(levels)]
     return f"WITH {', '.join(parts)} SELECT MAX(LENGTH(s)) AS n FROM c{levels}"

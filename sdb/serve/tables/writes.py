@@ -21,6 +21,7 @@ from sdb.serve.bodies import bounded
 from sdb.serve.conditional import check_match, matched, with_warnings
 from sdb.serve.described import body_of
 from sdb.serve.problems import HttpError
+from sdb.serve.queries import check_sql
 from sdb.serve.tables.following import version_of
 from sdb.serve.tables.opening import absent, check_right, named, version_tag
 from sdb.serve.tables.parameters import ExecBody
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from sdb.table.packfiles.rules import RowRules
 
 MOST_BYTES = 64 << 20
+_MOST_STATEMENT_BYTES = 4 << 20
+"""Of statements with their parameters: objects of Python take many times as much memory."""
 _MOST_INFLATED_BYTES = 1 << 30
 _UTF8 = "UTF-8''"
 _TYPES = {
@@ -151,7 +154,8 @@ class Writes:
         rights: Rights = request.state.rights
         if not rights.may_write_some:
             raise HttpError(403, "the token may not change tables", code="forbidden")
-        asked = await body_of(request, ExecBody, MOST_BYTES)
+        asked = await body_of(request, ExecBody, _MOST_STATEMENT_BYTES)
+        check_sql(asked.sql, self._settings.sql_bytes)
         params = msgspec.json.encode(asked.params, order="sorted")
         key = key_of(request, rights.name, asked.sql, params)
 

@@ -63,6 +63,15 @@ def command(
             bounds=bounds.SCAN,
         ),
     ] = None,
+    max_sql: Annotated[
+        str,
+        Option(
+            "--max-sql",
+            metavar="SIZE",
+            help="Refuse statements whose text is longer.",
+            bounds=bounds.STATEMENT,
+        ),
+    ] = "1MiB",
     max_bytes: Annotated[
         str | None,
         Option(
@@ -143,6 +152,7 @@ def command(
         running=bounds.TASKS.check(running),
         waiting=bounds.WORKERS.check(waiting),
         scan_bytes=None if max_scan is None else bounds.SCAN.read(max_scan),
+        sql_bytes=bounds.STATEMENT.read(max_sql),
         rows=bounds.ANSWER_ROWS.check(max_rows),
         answer_bytes=None if max_bytes is None else bounds.ANSWER.read(max_bytes),
         pending_bytes=None if max_pending is None else bounds.PENDING.read(max_pending),
