@@ -34,7 +34,6 @@ from sdb.query.analyze.params import bind
 from sdb.query.catalog.period import period
 from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.tables import table_name
-from sdb.query.plan.hints.dropped_rows import remarks
 from sdb.query.plan.keyfilters import may_join
 from sdb.query.prepare import prepare
 from sdb.query.result.result import Result
@@ -234,7 +233,7 @@ def _foretold(prepared: PreparedQuery, *, with_notes: bool) -> list[str]:
     statement, catalog = prepared.statement, prepared.catalog
     execution = engine.run(replace(statement, explain="text"), datasets=catalog)
     try:
-        lines = notes_on(statement, execution, catalog)() if with_notes else []
+        lines = notes_on(statement, catalog)() if with_notes else []
     finally:
         execution.close()
     catalog.warn_absent_paths(statement, strict=prepared.request.strict)
@@ -273,8 +272,7 @@ def _executed(statement: ast.Statement, prepared: PreparedQuery) -> Execution:
         memory_bytes=request.memory_bytes,
         typed=request.typed,
     )
-    execution.notes = notes_on(statement, execution, catalog)
-    execution.remarks = remarks(statement)
+    execution.notes = notes_on(statement, catalog)
     if dialects.is_by_setting(request.statement, request.dialect):
         execution.say(dialects.note())
     return execution

@@ -126,10 +126,10 @@ def write(result: Result, form: AnswerForm, output: Any, *, rows: int, end: bool
             return write_lines(result, output)
         case "rows":
             output.writelines(result._wired())  # noqa: SLF001 - the client reads it
-            return result.rows_found
+            return 0
         case _:
             result.write(output, form.name)
-            return result.rows_found
+            return 0
 
 
 def _write_lines(result: Result, output: Any, *, end: bool) -> int:  # noqa: ANN401

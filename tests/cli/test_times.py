@@ -202,8 +202,7 @@ def test_notes_count_no_rows_that_since_leaves_out(run: Run, hours: Path) -> Non
     count = f"SELECT COUNT(*) AS n, COUNT(odd) AS odd FROM '{hours}'"
     rows = json.loads(run("query", *since, count).stdout)
     assert 0 < rows["odd"] < rows["n"] < json.loads(run("query", count).stdout)["n"]
-    expected = f"note: {rows['n'] - rows['odd']} of {rows['n']} rows have no odd and are left out"
-    assert ended.stderr.decode().startswith(expected), ended.stderr
+    assert ended.stderr == b"note: rows without a key are left out: the dialect is sneller\n"
     usual = run("query", *since, query.replace(" LIMIT 1", ""))  # leaves nothing out
     groups = {row["odd"]: row["n"] for row in map(json.loads, usual.stdout.splitlines())}
     assert (usual.stderr, groups[None]) == (b"", rows["n"] - rows["odd"])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.query.result.advice import advice, slow_advice
+from sdb.query.result.advice import advice
 from sdb.query.result.reading import facts
 
 if TYPE_CHECKING:
@@ -91,16 +91,6 @@ def test_nothing_is_said_that_does_not_help(packfile: Path, condition: str) -> N
 def test_few_blocks_need_no_advice(tmp_path: Path) -> None:
     sdb.pack(ROWS, tmp_path / "x.zion", stats="off")
     assert told(tmp_path / "x.zion", "who = 'user77'") == []
-
-
-def test_only_selective_queries_are_told(packfile: Path) -> None:
-    with sdb.sql(f"SELECT who FROM '{packfile}' WHERE who = 'user77'") as result:
-        assert len(result) == 1
-        assert len(slow_advice(result)) == 1
-    with sdb.sql(f"SELECT who FROM '{packfile}' WHERE kind = 1") as result:
-        assert len(result) == 1333
-        if result.rows_found:
-            assert slow_advice(result) == []
 
 
 def run(command: str) -> None:

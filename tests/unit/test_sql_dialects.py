@@ -240,32 +240,6 @@ def test_errors(folder: Path, query: str, message: str) -> None:
         _rows(folder, query)
 
 
-@pytest.mark.parametrize(
-    ("query", "note"),
-    [
-        ("STDDEV(n)", "STDDEV(n) is that of all rows; elsewhere it is STDDEV_SAMP(n)"),
-        ("VARIANCE(n)", "VARIANCE(n) is that of all rows; elsewhere it is VARIANCE_SAMP(n)"),
-        ("AVG(CHAR_LENGTH(s))", "is cut to an integer; AVG(LENGTH(s)) is not"),
-        (
-            "(SELECT g FROM t)",
-            "x is a list: its sub-query may have several rows; LIMIT 1 takes one",
-        ),
-        ("MAX(SUBSTRING(s, -3))", "begins at the first character; RIGHT(s, 3) is the end"),
-    ],
-)
-def test_notes_on_other_meanings(folder: Path, query: str, note: str) -> None:
-    with sdb.sql(f"SELECT {query} AS x FROM t", root=str(folder), dialect="sneller") as result:
-        list(result)
-        assert any(line.endswith(note) for line in result.notes)
-
-
-def test_usual_meanings_have_no_notes(folder: Path) -> None:
-    query = "SELECT STDDEV(n), AVG(CHAR_LENGTH(s)), MIN(SUBSTRING(s, 2)), MAX(AGE(ts)) FROM t"
-    with sdb.sql(query, root=str(folder)) as result:
-        list(result)
-        assert result.notes == []
-
-
 def test_rows_are_numbered_without_an_order(folder: Path) -> None:
     rows = _rows(folder, "SELECT ROW_NUMBER() OVER (PARTITION BY g) AS x FROM t ORDER BY x")
     assert [row["x"] for row in rows] == [1, 1, 2, 2]

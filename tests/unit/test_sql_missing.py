@@ -1,4 +1,4 @@
-"""Rows without a key: `keep` has the rows of DuckDB, and what `drop` leaves out is reported."""
+"""Rows without a key: `standard` has those of DuckDB, and `sneller` says that it has fewer."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def test_rows_are_those_of_duckdb_to_which_absent_fields_are_null(
             continue
         # What is left out is reported.
         fewer, notes = _ask(folder, query, "sneller")
-        if _sorted(_tuples(fewer, relation.columns)) != _sorted(actual):
-            assert any("left out" in note for note in notes), query
+        assert len(fewer) == len(rows) or any("left out" in note for note in notes), query
+        assert len(notes) < 2, query
 
 
 # What the dialects are, and where they are said.
@@ -322,57 +322,44 @@ def test_statements_that_change_tables(few: Path, tmp_path: Path) -> None:
         sdb.connect(tmp_path, dialect="no")
 
 
+_SOME = "rows without a key are"
+
+
 @pytest.mark.parametrize(
-    ("query", "notes"),
+    ("query", "who"),
     [
+        ("SELECT k, COUNT(*) AS c FROM few GROUP BY k", "1 row without a key is"),
+        ("SELECT DISTINCT n FROM few", "1 row without a key is"),
+        ("SELECT i FROM few ORDER BY t", "2 rows without a key are"),
+        ("SELECT i FROM few WHERE i > 1 ORDER BY t", _SOME),
+        ("SELECT k, n, COUNT(*) AS c FROM few GROUP BY k, n", _SOME),
+        ("SELECT UPPER(k) AS u, COUNT(*) AS c FROM few GROUP BY u", "1 row without a key is"),
         (
-            "SELECT a.i FROM few AS a JOIN few AS b ON a.k = b.t",
-            [
-                "a.k join nothing and are left out (LEFT JOIN",
-                "b.t join nothing and are left out (R",
-            ],
+            "SELECT a.k, COUNT(*) AS c FROM few AS a JOIN few AS b ON a.i = b.i GROUP BY a.k",
+            _SOME,
         ),
-        ("SELECT a.i FROM few AS a LEFT JOIN few AS b ON a.k = b.k", []),
-        ("SELECT a.i FROM few AS a SEMI JOIN few AS b ON a.k = b.k", ["a.k join nothing"]),
-        ("SELECT a.i FROM few AS a, few AS b WHERE a.i = b.n", ["b.n join nothing"]),
-        ("SELECT a.i FROM few AS a JOIN few AS b ON a.n > b.i", ["a.n join nothing"]),
-        ("SELECT a.i FROM few AS a ASOF JOIN few AS b ON a.n >= b.i", ["a.n join nothing"]),
-        ("SELECT a.i FROM few AS a JOIN (SELECT n FROM few) AS b ON a.i = b.n", ["b.n join noth"]),
-        ("SELECT a.i FROM few AS a JOIN few AS b ON a.i = b.i", []),
-        ("SELECT a.i FROM few AS a JOIN few AS b ON a.i = b.n WHERE b.n > 1", []),
+        ("SELECT COUNT(*) AS c FROM (SELECT DISTINCT k FROM few)", _SOME),
         (
-            (
-                "SELECT i, (SELECT COUNT(*) FROM (SELECT DISTINCT k FROM few AS b WHERE b.i < a.i)"
-                " AS q) AS c FROM few AS a"
-            ),
-            ["rows that have no b.k are left out"],
+            "SELECT i, (SELECT COUNT(*) FROM few GROUP BY t LIMIT 1) AS c FROM few",
+            _SOME,
         ),
+        ("SELECT t FROM few UNION ALL SELECT t FROM few ORDER BY t", _SOME),
         (
-            "SELECT i, MAX(n) OVER (PARTITION BY k) AS m FROM few",
-            ["no k are in no partition: aggregates of windows are NULL or 0 there (the key COAL"],
+            "SELECT a, k, COUNT(*) AS c FROM few AS f, f.a AS a GROUP BY CUBE(a, k)",
+            _SOME,
         ),
-        (
-            "SELECT i FROM few WHERE k <> 'a'",
-            ["no k are left out by k <> 'a', 1 of 5 in all (OR k"],
-        ),
-        (
-            "SELECT a.i FROM few AS a WHERE a.k NOT IN ('a', 'b')",
-            ["by a.k NOT IN ('a', 'b'), 1 of"],
-        ),
-        ("SELECT i FROM few WHERE NOT (k LIKE 'a%') AND i > 0", ["no k are left out by NOT (k L"]),
-        ("SELECT i FROM few WHERE k NOT IN (SELECT k FROM few WHERE i = 1)", ["by k NOT IN (SEL"]),
-        ("SELECT COUNT(*) FILTER (WHERE n <> 3) AS c FROM few", ["no n are left out by n <> 3, 1"]),
-        ("SELECT i FROM few WHERE k IS NOT NULL AND k <> 'a'", []),
-        ("SELECT i FROM few WHERE i <> 3 AND k = 'a'", []),
-        ("SELECT i FROM few WHERE k IS MISSING OR k <> 'a'", []),
-        ("SELECT i, RANK() OVER (PARTITION BY k ORDER BY n) AS m FROM few", []),
+        ("SELECT i, COUNT(*) AS c FROM few GROUP BY i ORDER BY c", ""),
+        ("SELECT k, COUNT(*) AS c FROM few WHERE k IS NOT MISSING GROUP BY k", ""),
+        ("SELECT i FROM few WHERE k <> 'a'", ""),
+        ("SELECT a.i FROM few AS a JOIN few AS b ON a.k = b.k", ""),
+        ("SELECT COUNT(k) AS c, STDDEV(n) AS d, AVG(CHAR_LENGTH(k)) AS l FROM few", ""),
+        ("SELECT i FROM few WHERE t IS NULL", ""),
+        ("SELECT i, MAX(n) OVER (PARTITION BY k) AS m FROM few", ""),
     ],
 )
-def test_what_is_left_out_is_told(few: Path, query: str, notes: list[str]) -> None:
-    _, reported = _ask(few, query, "sneller")
-    assert len(reported) == len(notes), reported
-    for line, part in zip(reported, notes, strict=True):
-        assert part in line
+def test_that_rows_without_a_key_are_left_out_is_one_line(few: Path, query: str, who: str) -> None:
+    note = f"note: {who} left out: the dialect is sneller"
+    assert _ask(few, query, "sneller")[1] == ([note] if who else [])
     assert _ask(few, query, "standard")[1] == []
 
 
@@ -386,7 +373,7 @@ def test_rows_of_a_path_that_all_have_are_not_tested(tmp_path: Path) -> None:
     def tests(key: str, **options: bool) -> bool:
         query = f"EXPLAIN SELECT {key}, MAX(k || '') AS m FROM t GROUP BY {key}"
         with sdb.sql(query, root=str(tmp_path), dialect="sneller", **options) as result:
-            return "nextval" in str(list(result))
+            return "IS NOT NULL" in str(list(result))
 
     assert [tests(key) for key in ("i", "k", "n", "n.x", "i + 1", "k || '!'")] == [
         *(False, True, False, True, False, True)

@@ -141,9 +141,9 @@ def _vertical(result: Result | Lines) -> Iterator[str]:
 def say_advice(result: Result, seconds: float, root: str) -> None:
     """Say what would have helped a slow query."""
     if seconds > _SLOW_SECONDS:
-        from sdb.query.result.advice import slow_advice
+        from sdb.query.result.advice import advice
 
-        for line in slow_advice(result, root=root):
+        for line in advice(result.tables, root=root):
             output.say(output.plain(line), to=sys.stderr)
 
 

@@ -23,7 +23,6 @@ module             holds
 `select`           one SELECT
 `statement`        a whole statement
 `joins`            USING, and the nearest row of ASOF JOIN
-`unjoined`         keys of joins that rows may lack
 `sets`             UNION, INTERSECT and EXCEPT
 =================  ================================================================
 """

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from sdb.query.duckdb_sql.scope import Scope
     from sdb.query.duckdb_sql.values.case_values import Relation
     from sdb.query.duckdb_sql.values.lanes import Value
-    from sdb.query.plan.hints.dropped_rows import Fields
     from sdb.query.syntax import ast
 
 
@@ -54,10 +53,6 @@ class SqlContext:
     levels: list[FromItem] = field(default_factory=list)
     # The entries of WITH; those that are used once are translated where they are used
     queries: dict[str, Query | ast.Select] = field(default_factory=dict)
-    # Notes on rows without a key, by the numbers of :class:`~.levels.Drop`
-    left_out: list[str] = field(default_factory=list)
-    # Keys of joins: the scan, the path and the note on rows without it, should there be any
-    join_keys: list[tuple[ScanNode, Fields, str]] = field(default_factory=list)
     is_standard: bool = True  # else the dialect is that of the original
     growth: Growth = Growth()  # what texts may grow to
     _names: int = 0
@@ -105,12 +100,6 @@ class SqlContext:
     def compared(self, row: Value) -> Value:
         """Return what rows are compared by, without members that are NULL in `standard`."""
         return standard.without_nulls(row) if self.is_standard else row
-
-    def reason(self, note: str) -> int:
-        """Return the number of a note on rows without a key."""
-        if note not in self.left_out:
-            self.left_out.append(note)
-        return self.left_out.index(note)
 
     def refer(self, query: Query) -> tuple[str | Level, Reference]:
         """Put a query into FROM: what to write there, and the relation."""

@@ -12,7 +12,7 @@ from sdb.query.duckdb_sql.scope import Scope
 from sdb.query.duckdb_sql.values import standard
 from sdb.query.duckdb_sql.values.case_values import Chosen, passed
 from sdb.query.duckdb_sql.values.lanes import Constant, Keyed, Nothing, Null, Typed, Whole
-from sdb.query.plan.hints.dropped_rows import path_of
+from sdb.query.plan.hints.storedpaths import path_of
 from sdb.query.syntax import ast, printer
 from sdb.query.syntax.calls import stride_us
 from sdb.query.syntax.intervals import MONTHS, UNITS_US
@@ -35,8 +35,7 @@ _HOW = "it fills TIME_BUCKET, DATE_TRUNC and DATE_BIN, as in TIME_BUCKET('1 hour
 class Groups:
     """The groups of a SELECT.
 
-    * ``drops``: SQL that is true for groups that have no key, and what the key is.
-    * ``early_drops``: The same of rows, before there are groups.
+    * ``conditions``: SQL that is true for groups that have the keys of their sets.
     * ``gap``: Returns what stands for a value in a bucket that FILL adds.
     """
 
@@ -45,8 +44,7 @@ class Groups:
         self.rows = rows
         self.inner = inner
         self.context = context
-        self.drops: list[tuple[str, ast.Expr]] = []
-        self.early_drops: list[tuple[str, ast.Expr]] = []
+        self.conditions: list[str] = []
         self.gap: Callable[[Value], Value] | None = None
         self.exprs = [item.expr for item in node.group_by or ()]
         self.values = [self._key(expr) for expr in self.exprs]
@@ -77,7 +75,7 @@ class Groups:
                 continue
             in_set = reference.column(f"grouping({key})")
             if self.context.leaves_out(value):
-                self.drops.append((f"({column} IS NULL AND {in_set} = 0)", expr))
+                self.conditions.append(f"({column} IS NOT NULL OR {in_set} = 1)")
             else:
                 present = _seen(value, value.key(), column, absent=MISSING)
                 scope.known[expr] = Chosen([(f"{in_set} = 1", Null())], present)
@@ -125,9 +123,9 @@ class Groups:
             # Groups without a time are in a bucket behind all others.
             keys[fill.key] = f"coalesce({keys[fill.key]}, {timeless})"
         self.inner.group = f"GROUP BY {', '.join(keys)}"
-        self.early_drops = [
-            (f"({key} IS NULL)", expr)
-            for value, key, expr in zip(self.values, keys, self.exprs, strict=True)
+        self.inner.conditions += [
+            f"{key} IS NOT NULL"
+            for value, key in zip(self.values, keys, strict=True)
             if self.context.leaves_out(value)
         ]
         self.context.levels.append(self.inner)

@@ -21,27 +21,6 @@ class FromItem(Protocol):
         """Write it out."""
 
 
-LEFT_OUT = "left_out_"
-"""Sequences, by the number of the reason, that count rows as they are left out.
-
-A function of Python could record them, but with the first one DuckDB imports numpy, which
-takes longer than most queries.
-"""
-
-
-def leave_out(reason: int) -> str:
-    """Return SQL that counts a row that is left out; FALSE."""
-    return f"(nextval('{LEFT_OUT}{reason}') < 0)"
-
-
-@record
-class Drop:
-    """Rows that are left out because a key is MISSING there."""
-
-    missing: str  # SQL that is true for them, never NULL
-    number: int  # the number of the note on them
-
-
 @changing_record
 class Level:
     """One SELECT."""
@@ -53,10 +32,6 @@ class Level:
     conditions: list[str] = field(default_factory=list)
     # Conditions that come after the window functions
     qualified: list[str] = field(default_factory=list)
-    # Rows that are left out because a key is MISSING there, before and after windows
-    drops: list[Drop] = field(default_factory=list)
-    late_drops: list[Drop] = field(default_factory=list)
-    tells: bool = True  # whether the engine tells when it meets such a row
     # The clauses, with their keywords; empty for none
     group: str = ""
     order: str = ""
@@ -78,33 +53,16 @@ class Level:
         clauses = [f"SELECT {self.prefix}{listed}"]
         if source:
             clauses.append(f"FROM {source}")
-        if conditions := self._with_drops(self.conditions, self.drops):
-            clauses.append(f"WHERE {' AND '.join(conditions)}")
+        if self.conditions:
+            clauses.append(f"WHERE {' AND '.join(self.conditions)}")
         clauses.append(self.group)
-        if conditions := self._with_drops(self.qualified, self.late_drops):
+        if conditions := list(self.qualified):
             # The engine wants a window there, and that of a column may not be asked for.
             if not any(" OVER (" in sql for sql in (listed, *conditions)):
                 conditions.append("row_number() OVER () > 0")
             clauses.append(f"QUALIFY {' AND '.join(conditions)}")
         clauses += [self.order, self.tail]
         return " ".join(clause for clause in clauses if clause)
-
-    def be_silent(self) -> None:
-        """Make it and the levels inside of it report no rows that they leave out."""
-        self.tells = False
-        for part in self.source:
-            if isinstance(part, Level):
-                part.be_silent()
-
-    def _with_drops(self, conditions: list[str], drops: list[Drop]) -> list[str]:
-        """Add conditions that keys are there; rows that fail only these are reported."""
-        tests = list(conditions)
-        for drop in drops:
-            drop_test = leave_out(drop.number) if self.tells else "false"
-            if conditions and self.tells:
-                drop_test = f"CASE WHEN {' AND '.join(conditions)} THEN {drop_test} ELSE false END"
-            tests.append(f"CASE WHEN {drop.missing} THEN {drop_test} ELSE true END")
-        return tests
 
 
 @record

@@ -9,7 +9,7 @@ from sdb.query.duckdb_sql import aggregates, joins, list_aggregates, windows
 from sdb.query.duckdb_sql.context import Query
 from sdb.query.duckdb_sql.functions.growth import looked
 from sdb.query.duckdb_sql.groups import Groups
-from sdb.query.duckdb_sql.levels import Drop, Level, Reference
+from sdb.query.duckdb_sql.levels import Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.samples import take_sample
 from sdb.query.duckdb_sql.scope import Scope
@@ -28,15 +28,15 @@ from sdb.query.duckdb_sql.values.lanes import (
     Whole,
 )
 from sdb.query.duckdb_sql.values.operators import sort_keys
-from sdb.query.plan.hints import dropped_rows
 from sdb.query.plan.pushdown import pushed
-from sdb.query.syntax import ast, visitor
+from sdb.query.syntax import visitor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sdb.query.duckdb_sql.context import SqlContext
+    from sdb.query.syntax import ast
 
 
 _TRUTHS = {"true", "false"}
@@ -118,7 +118,7 @@ class _Select:
             key = self.context.key(value)
             keys.append(key)
             if self.context.leaves_out(value):
-                inner.drops.append(self._drop(f"{key} IS NULL", dropped_rows.key(expr)))
+                inner.conditions.append(f"{key} IS NOT NULL")
             scope.known[expr] = (
                 standard.of_key(value, reference.column(key))
                 if is_standard
@@ -149,10 +149,7 @@ class _Select:
             scope = groups.filled(self.level)
         else:
             scope = groups.in_sets(self.level)
-        for drop, expr in groups.drops:
-            self.level.drops.append(self._drop(drop, dropped_rows.key_of_set(expr)))
-        for drop, expr in groups.early_drops:
-            inner.drops.append(self._drop(drop, dropped_rows.key(expr)))
+        self.level.conditions += groups.conditions
         self.gap = groups.gap
         return scope
 
@@ -202,7 +199,7 @@ class _Select:
             else:
                 terms += sort_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
             if self.context.leaves_out(value):
-                self._late.append(self._drop(value.missing(), dropped_rows.sort_key(sort)))
+                self._after.append(f"NOT {value.missing()}")
         if terms:
             self.level.order = f"ORDER BY {', '.join(terms)}"
         if terms and self.node.ties:
@@ -222,13 +219,8 @@ class _Select:
             values = [translate(expr, scope, self.context) for expr in self.node.distinct_on]
         sorts = [(translate(sort.expr, scope, self.context), sort) for sort in self.node.order_by]
         inner = self.level
-        exprs = self.node.distinct_on or (
-            (ast.Star(),) * len(values) if self.node.star else tuple(columns(self.node).values())
-        )
-        self._late.extend(
-            self._drop(value.missing(), dropped_rows.key(expr))
-            for value, expr in zip(values, exprs, strict=True)
-            if self.context.leaves_out(value)
+        self._after.extend(
+            f"NOT {value.missing()}" for value in values if self.context.leaves_out(value)
         )
         # DuckDB ignores DISTINCT ON when one of its keys is a literal.
         row_keys = {
@@ -252,15 +244,6 @@ class _Select:
         if self.node.distinct_on:
             return items  # rows as they are, without what they lack
         return [(name, self.context.filled(value) if name else value) for name, value in items]
-
-    def _drop(self, missing: str, note: str) -> Drop:
-        """Leave out rows, and let that be told."""
-        return Drop(missing, self.context.reason(note))
-
-    @property
-    def _late(self) -> list[Drop]:
-        """Return where rows are left out that come after window functions."""
-        return self.level.late_drops if self.windows else self.level.drops
 
     @property
     def _after(self) -> list[str]:

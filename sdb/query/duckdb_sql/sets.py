@@ -6,7 +6,6 @@ MISSING have no member: MISSING equals MISSING and nothing else, NULL equals NUL
 
 from __future__ import annotations
 
-from sdb import notes
 from sdb.query.analyze.refusals import rejected
 from sdb.query.duckdb_sql.context import Query
 from sdb.query.duckdb_sql.levels import Level, Reference
@@ -106,10 +105,7 @@ def beside(
     QueryError
         The sides have not equally many columns, or those of one side are not known.
     """
-    if by_name:
-        return right
-    if not context.is_standard:
-        tell_names(left, right)
+    if by_name or not context.is_standard:
         return right
     sides = [shown(query.columns) for query in (left, right)]
     whole = [any(not name for name, _ in columns) for columns in sides]
@@ -128,15 +124,3 @@ def beside(
     names = [name for name, _ in sides[0]]
     columns = [(name, value) for name, (_, value) in zip(names, sides[1], strict=True)]
     return replace(right, columns=columns)
-
-
-def tell_names(left: Query, right: Query) -> None:
-    """Warn that UNION puts columns of different names beside each other."""
-    names = [[name for name, _ in query.columns] for query in (left, right)]
-    is_same = set(names[0]) == set(names[1]) or "" in names[0] + names[1]
-    if not is_same and len(names[0]) == len(names[1]):
-        alias = next(name for name in names[0] if name not in names[1])
-        notes.warn(
-            "UNION joins columns by their names, so that its rows have "
-            f"{', '.join(dict.fromkeys(names[0] + names[1]))}: write AS {alias} for one column"
-        )

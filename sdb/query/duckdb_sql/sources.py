@@ -7,7 +7,7 @@ from sdb.query.analyze.types import ANY, MISSING, STRING
 from sdb.query.catalog.dataset import MixedSchemasError
 from sdb.query.catalog.pseudo import Certain
 from sdb.query.catalog.tables import last_name, table_name
-from sdb.query.duckdb_sql import joins, unjoined
+from sdb.query.duckdb_sql import joins
 from sdb.query.duckdb_sql.elements import elements
 from sdb.query.duckdb_sql.functions.growth import looked
 from sdb.query.duckdb_sql.levels import FromItem, Level, Reference
@@ -60,7 +60,6 @@ class From:
             later = {other.join for other in ordered[number + 1 :]}
             behind = source.join in {"LEFT", "FULL", "ASOF LEFT"}
             self._add(source, optional=behind or not later.isdisjoint({"RIGHT", "FULL"}))
-        unjoined.watch_where(select, scope, context)
 
     @staticmethod
     def _in_order(sources: tuple[ast.Source, ...]) -> list[ast.Source]:
@@ -105,7 +104,6 @@ class From:
             self.parts.append(f" ON {joins.equal(pairs, self.context)}")
         elif source.on is not None:
             self.parts.append(f" ON {condition(source.on, self.scope, self.context)}")
-        unjoined.watch_join(source, pairs, self.scope, self.context)
         if source.join in HIDDEN:
             self.scope.sources.remove(binding)
         elif pairs:

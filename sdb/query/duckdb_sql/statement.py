@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from sdb.query.catalog.dataset import Dataset, OpenDataset, ValuePath
     from sdb.query.duckdb_sql.scope import Scope
-    from sdb.query.plan.hints.dropped_rows import Fields
     from sdb.query.plan.scans import ScanNode
 
 _NATIVE = re.compile(r"\bsdb_\w+")
@@ -38,10 +37,6 @@ class Translation:
     scans: tuple[ScanNode, ...]  # what to register, each under its name
     natives: frozenset[str]  # functions to register
     columns: tuple[Column, ...]  # what the columns of the result mean
-    # Notes on rows without a key, should there be any, by number
-    left_out: tuple[str, ...] = ()
-    # Keys of joins: the scan, the path and the note on rows without it, should there be any
-    join_keys: tuple[tuple[ScanNode, Fields, str], ...] = ()
 
 
 def translate(
@@ -85,14 +80,7 @@ def translate(
     ]
     word = "WITH RECURSIVE" if statement.recursive else "WITH"
     sql = (f"{word} {', '.join(texts)} " if texts else "") + final.text()
-    return Translation(
-        sql,
-        tuple(context.scans),
-        frozenset(_NATIVE.findall(sql)),
-        columns,
-        tuple(context.left_out),
-        tuple(context.join_keys),
-    )
+    return Translation(sql, tuple(context.scans), frozenset(_NATIVE.findall(sql)), columns)
 
 
 def _united(statement: ast.Statement, query: Query, context: SqlContext) -> Query:

@@ -8,14 +8,12 @@ from __future__ import annotations
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LIST, MISSING, NULL, NUMBER, STRUCT
 from sdb.query.duckdb_sql.aggregates import AggregateCall, value_of
-from sdb.query.duckdb_sql.levels import leave_out
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.values import quoting, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
 from sdb.query.duckdb_sql.values.lanes import Keyed, Null, Typed, Value
 from sdb.query.duckdb_sql.values.numeric import Numeric
 from sdb.query.duckdb_sql.values.operators import window_keys
-from sdb.query.plan.hints.dropped_rows import partition_key
 from sdb.query.syntax import ast
 from sdb.query.syntax.clauses.windows import RANKS, VALUES
 
@@ -43,11 +41,9 @@ def window(node: ast.Aggregate, scope: Scope, context: SqlContext) -> Value:
     where = None if node.where is None else condition(node.where, scope, context)
     value = value_of(node, scope, context, AggregateCall(where, over, few=True))
     absent = [
-        f"WHEN {key} IS NULL THEN NOT {leave_out(context.reason(partition_key(expr)))}"
-        for expr, key, of in zip(node.over.partition, partition, keys, strict=True)
-        if context.leaves_out(of)
+        f"{key} IS NULL" for key, of in zip(partition, keys, strict=True) if context.leaves_out(of)
     ]
-    return _without(value, f"CASE {' '.join(absent)} ELSE false END") if absent else value
+    return _without(value, f"({' OR '.join(absent)})") if absent else value
 
 
 def _without(value: Value, absent: str) -> Value:

@@ -13,7 +13,6 @@ module             holds
 `metadata_groups`  counts of groups that metadata has
 `knownrows`        rows that are known without a scan, as Arrow data
 `described`        answers DESCRIBE and SUMMARIZE
-`dropcount`        rows without a key, counted while they are read
 `notes`            what users should know of an answer
 `udfs`             functions that DuckDB lacks
 `jsonkeys`         typed texts of JSON, for one of them

@@ -148,7 +148,6 @@ class _Summary:
     """Rows of SUMMARIZE, made when they are asked for; tells what it has read, as `LaneScan`."""
 
     failure = None
-    watched: tuple[int, list[int]] = (0, [])  # it counts no rows, and none that lack a key
 
     def __init__(self, fields: Callable[[Progress], tuple[FieldStatistics, ...]]) -> None:
         self._fields = fields

@@ -9,7 +9,6 @@ from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
 from sdb.query.catalog.pseudo import PSEUDO
 from sdb.query.exec import freememory, relations, udfs
-from sdb.query.exec.dropcount import DropCount, LeftOut, Unjoined, places
 from sdb.query.exec.execution import Execution
 from sdb.query.exec.exhausted import exhausted
 from sdb.query.exec.metadata_groups import counted_groups
@@ -18,16 +17,14 @@ from sdb.query.exec.native import run as answered
 from sdb.query.plan.choice import choose
 from sdb.query.plan.columns import Column
 from sdb.query.plan.explain import steps
-from sdb.query.plan.hints.dropped_rows import watched
 from sdb.query.plan.operations import Count, HashAggregate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from sdb.query.catalog.dataset import Dataset, OpenDataset, SchemaOf, TableName, ValuePath
     from sdb.query.duckdb_sql.statement import Translation
-    from sdb.query.plan.hints.dropped_rows import Fields
     from sdb.query.plan.operations import Operation
     from sdb.query.plan.scans import Predicate, ScanNode
     from sdb.query.syntax import ast
@@ -79,14 +76,13 @@ def run(
         from_metadata = counted_groups(chosen) or told_totals(chosen)
         if from_metadata is not None:
             return from_metadata
-    keys = watched(statement)
     if chosen is None:
-        return _executed(translated(), threads, memory_bytes, keys=keys)
+        return _executed(translated(), threads, memory_bytes)
 
     def engine() -> Execution:
-        return _executed(translated(), threads, memory_bytes, chosen.columns, keys=keys)
+        return _executed(translated(), threads, memory_bytes, chosen.columns)
 
-    return answered(chosen, engine, threads=threads, memory_bytes=memory_bytes, watched=keys)
+    return answered(chosen, engine, threads=threads, memory_bytes=memory_bytes)
 
 
 def _schema_of(datasets: OpenDataset) -> SchemaOf:
@@ -140,7 +136,7 @@ def holds(dataset: Dataset, path: ValuePath) -> bool:
     return _core.LaneScan(list(dataset.sources), [], predicate=present, limit=1).count() > 0
 
 
-def _lane_scan(scan: ScanNode, threads: int, watched: Sequence[int] = ()) -> _core.LaneScan:
+def _lane_scan(scan: ScanNode, threads: int) -> _core.LaneScan:
     # DuckDB wants a column even where only the number of rows counts.
     wanted = list(scan.lanes) or [(len(scan.explode), (), "t")]
     return _core.LaneScan(
@@ -150,7 +146,6 @@ def _lane_scan(scan: ScanNode, threads: int, watched: Sequence[int] = ()) -> _co
         predicate=scan.predicate,
         threads=threads,
         limit=scan.limit,
-        watched=watched,
         origins=_origins(scan),
     )
 
@@ -188,8 +183,6 @@ def _executed(
     threads: int,
     memory_bytes: int | None,
     columns: tuple[Column, ...] | None = None,
-    *,
-    keys: Sequence[Fields] = (),
 ) -> Execution:
     """Run SQL; the lanes of the result stand where `columns` have them."""
     import duckdb
@@ -205,18 +198,12 @@ def _executed(
         # It would be written among the rows.
         connection.execute("SET enable_progress_bar = false")
         scans = []
-        is_watched = len(plan.scans) == 1 and plan.scans[0].is_decisive
-        scans_under = plan.scans[0].under if is_watched else None
-        at = places(plan.scans[0].lanes, keys, scans_under) if is_watched else {}
-        unjoined = Unjoined(plan.join_keys)
         for scan in plan.scans:
-            lanes = _lane_scan(scan, threads, list(at.values()) or unjoined.lanes(scan))
-            unjoined.follow(scan, lanes)
+            lanes = _lane_scan(scan, threads)
             scans.append(lanes)
             relations.register(connection, scan, lanes, plan.sql)
         udfs.register(connection, plan.natives, most_bytes)
-        left_out = LeftOut(connection, plan.left_out)
-        relation = left_out.relation(connection, plan.sql)
+        relation = connection.sql(plan.sql)
         if columns is not None:
             relation = relation.project(_placed(plan.columns, columns))
     except BaseException as error:
@@ -234,12 +221,8 @@ def _executed(
             connection.interrupt()
 
     result = Execution(columns or plan.columns, relation, None, tuple(scans), interrupt)
-    result.left_out = lambda: [*left_out.notes(), *unjoined.notes()]
-    if at:
-        result.seen = DropCount(scans[0], list(at), plan.scans[0])
     result.on_close(spill.close)
     result.on_close(connection.close)
-    result.on_close(left_out.close)
     return result
 
 

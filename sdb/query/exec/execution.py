@@ -28,16 +28,9 @@ class Execution:
     is_plan: bool = False  # whether the rows are the plan that EXPLAIN asks for, not an answer
     # How it is that not all blocks that could matter will be read; empty when they will
     note: str = ""
-    # Tells how many rows without a path a scan has met, and of how many; None as long as it has not
-    # read all that it has to
-    seen: Callable[[tuple[str, ...]], tuple[int, int] | None] = lambda _: None
-    # Gives lines about rows without a key that were met so far
-    left_out: Callable[[], list[str]] = list
     # Returns what readers of the rows should know of them, as far as it is known by then
     notes: Callable[[], list[str]] = list
     dialect: str = "standard"
-    # What readers of the plan should know besides
-    remarks: list[str] = field(default_factory=list)
     # Finds out the rows themselves when they are first asked for; `reader` and `values` are
     # ``None`` until then
     count: Callable[[], tuple[tuple[Any, ...], ...]] | None = None
@@ -49,10 +42,6 @@ class Execution:
         if self.values is None and self.count is not None:
             self.values = self.count()
         return self.values
-
-    def rows_found(self) -> int:
-        """Return the number of rows that scans have counted so far; 0 where none counts them."""
-        return sum(scan.watched[0] for scan in self.scans)
 
     def say(self, line: str) -> None:
         """Add a line to the notes."""

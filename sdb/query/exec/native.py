@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from sdb import _core
-from sdb.query.exec.dropcount import DropCount, places
 from sdb.query.exec.execution import Execution
 from sdb.query.exec.topk import Ordered, bounds, is_worth_it, note
 from sdb.query.plan.operations import DataShape, HashAggregate, Take, TopK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any
-
-    from sdb.query.plan.hints.dropped_rows import Fields
 
 _MOST_BYTES = 256 << 20
 """Groups and rows that take more memory are left to the engine, if no other bound is given."""
@@ -71,7 +68,6 @@ def run(
     *,
     threads: int = 0,
     memory_bytes: int | None = None,
-    watched: Sequence[Fields] = (),
 ) -> Execution:
     """Run a statement on its scan.
 
@@ -82,10 +78,9 @@ def run(
     """
     most_bytes = _MOST_BYTES if memory_bytes is None else min(memory_bytes, _MOST_BYTES)
     if isinstance(operation, TopK):
-        return _ordered(operation, engine, threads, most_bytes, watched)
+        return _ordered(operation, engine, threads, most_bytes)
     # A shape is about whole rows.
     lanes = ((0, (), "v"),) if isinstance(operation, DataShape) else operation.lanes
-    at = places(lanes, watched, operation.scan.under)
     scan = _core.LaneScan(
         list(operation.scan.dataset.sources),
         [(level, list(path), letter) for level, path, letter in lanes],
@@ -93,10 +88,8 @@ def run(
         predicate=operation.scan.predicate,
         threads=threads,
         limit=operation.limit if isinstance(operation, Take) else None,
-        watched=list(at.values()),
     )
     result = Execution(operation.columns, scan, None, (scan,), scan.interrupt)
-    result.seen = DropCount(scan, list(at), operation.scan)
     if isinstance(operation, DataShape):
         result.reader = Shaped(scan, operation.letters)
     elif isinstance(operation, HashAggregate):
@@ -109,16 +102,13 @@ def _ordered(
     engine: Callable[[], Execution],
     threads: int,
     most_bytes: int,
-    watched: Sequence[Fields],
 ) -> Execution:
     known = bounds(first)
     if not is_worth_it(first, known):
         return engine()
     result = Execution(first.columns, None, note=note(first, known))
-    at = places(first.keys, watched, first.scan.under)
     instead = _instead(result, engine)
-    reader = Ordered(first, known, threads, most_bytes, instead, list(at.values()))
-    result.seen = DropCount(reader.scans[0], list(at), first.scan)
+    reader = Ordered(first, known, threads, most_bytes, instead)
     result.reader, result.scans, result.interrupt = reader, reader.scans, reader.interrupt
     return result
 
@@ -130,8 +120,7 @@ def _instead(result: Execution, engine: Callable[[], Execution]) -> Callable[[],
         other = engine()
         result.on_close(other.close)
         result.scans += other.scans
-        result.interrupt, result.seen = other.interrupt, other.seen
-        result.left_out = other.left_out
+        result.interrupt = other.interrupt
         return other.reader
 
     return run

@@ -1,13 +1,11 @@
-"""Notes on an answer, from metadata and from what scans have seen."""
+"""Notes on an answer, from metadata."""
 
 from __future__ import annotations
 
 from sdb.packfile.prune.predicate import path_tests
 from sdb.query.catalog.tablescan import PackfileScan
-from sdb.query.plan.hints.dropped_rows import added, left_out
 from sdb.query.plan.hints.failed_casts import losses
-from sdb.query.plan.hints.habits import unexpected
-from sdb.query.plan.hints.negations import denied
+from sdb.query.plan.hints.keyless import left_out
 from sdb.query.plan.hints.type_mismatch import mismatches
 
 TYPE_CHECKING = False
@@ -15,33 +13,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sdb.query.catalog.catalog import Catalog
-    from sdb.query.exec.execution import Execution
     from sdb.query.syntax import ast
 
 
-def notes_on(
-    statement: ast.Statement, execution: Execution, catalog: Catalog
-) -> Callable[[], list[str]]:
+def notes_on(statement: ast.Statement, catalog: Catalog) -> Callable[[], list[str]]:
     """Return what makes the notes on the answer to a statement.
 
     Comparisons of different types are looked for at once, as long as packfiles are open; the rest
-    when the notes are asked for, which know more after all rows were read.
+    when the notes are asked for.
     """
     compared = [line for test, parts in catalog.tested for line in mismatches(test, parts)]
 
     def lines() -> list[str]:
         from sdb.table.packfiles.knownfields import with_types
 
-        # Where no scan has counted a row, types of fields that an index does not have are read.
+        # Types of fields that an index does not have are read.
         complete = (lambda packs: packs) if catalog.is_closed else with_types
-        counted = left_out(statement, catalog.looked_at, execution.seen, is_cut=catalog.is_cut)
         return [
             *compared,
-            *([] if execution.rows_found() else _later_mismatches(catalog)),
+            *_later_mismatches(catalog),
             *losses(statement, catalog.told_of, complete),
-            *denied(statement, catalog.told_of),
-            *(unexpected(statement) if statement.dialect == "sneller" else []),
-            *added(counted, execution.left_out()),
+            *left_out(statement, catalog.told_of, is_cut=catalog.is_cut),
         ]
 
     return lines

@@ -51,7 +51,6 @@ class Ordered:
     * ``bounds``: What :func:`bounds` gives.
     * ``threads``: Number of threads; 0 for as many as there are cores.
     * ``instead``: Has an engine do it all, when they take more memory.
-    * ``watched``: Places of the keys of which rows without them are counted.
     * ``scans``: What reads the keys, and what reads the rows.
     """
 
@@ -62,7 +61,6 @@ class Ordered:
         threads: int,
         most_bytes: int,
         instead: Callable[[], Any],
-        watched: list[int],
     ) -> None:
         self._first = first
         self._bounds = bounds
@@ -74,9 +72,7 @@ class Ordered:
             for lanes in (first.keys, first.lanes)
         )
         self.scans = (
-            _core.LaneScan(
-                sources, keys, predicate=first.scan.predicate, threads=threads, watched=watched
-            ),
+            _core.LaneScan(sources, keys, predicate=first.scan.predicate, threads=threads),
             _core.LaneScan(sources, rows, threads=threads),
         )
 

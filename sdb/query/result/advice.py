@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sdb.packfile.prune.predicate import PathTest, Predicate
     from sdb.packfile.read.reader import Packfile
     from sdb.query.catalog.tablescan import TableScan
-    from sdb.query.result.result import Result
 
 LEAST_BLOCKS = 8
 _LEAST_SORTED = 4
@@ -36,8 +35,6 @@ _LEAST_MERGED = 8
 """So many packfiles of a size are merged, see `sdb.table.maintenance.compact`."""
 _MOST_LOOKED_AT = 16
 _MOST_LINES = 3
-_FEW = 20
-"""A condition is selective if it is TRUE for at most one row in this number."""
 
 
 def advice(tables: list[TableScan], *, root: str = "") -> list[str]:
@@ -59,15 +56,6 @@ def advice(tables: list[TableScan], *, root: str = "") -> list[str]:
                 seen = f"{read:,} of {every:,} blocks, {size}, are read"
                 lines[_line(table, test, packs, seen, root)] = None
     return [line for line in lines if line][:_MOST_LINES]
-
-
-def slow_advice(result: Result, *, root: str = "") -> list[str]:
-    """Return the same for a query that has found few of the rows that it has read."""
-    rows = [part.rows for table in result.tables for part in table.read]
-    hits = result.rows_found
-    if hits and hits * _FEW > sum(count for count in rows if count is not None):
-        return []
-    return advice(result.tables, root=root)
 
 
 def _selective(test: Predicate) -> Iterator[PathTest]:

@@ -134,11 +134,6 @@ class Result:
         return sum(scan.stats[0] for scan in self._result.scans)
 
     @property
-    def rows_found(self) -> int:
-        """Rows for which the condition was TRUE so far; 0 where nothing counts them."""
-        return self._result.rows_found()
-
-    @property
     def note(self) -> str:
         """Reason why some blocks that may hold rows are not read; empty when all are."""
         return self._result.note
@@ -147,8 +142,8 @@ class Result:
     def notes(self) -> list[str]:
         """Lines that report what the rows may not show.
 
-        Comparisons that no row satisfies, values that a cast loses, and rows that are omitted since
-        they lack a key; their number is known when all rows have been read.
+        Comparisons that no row satisfies, values that a cast loses, and that the dialect
+        ``sneller`` leaves out rows without a key.
         """
         return list(dict.fromkeys(self._result.notes()))
 
@@ -161,11 +156,6 @@ class Result:
     def dialect(self) -> str:
         """The dialect of the query: ``standard`` or ``sneller``, see :func:`sdb.sql`."""
         return self._result.dialect
-
-    @property
-    def remarks(self) -> list[str]:
-        """Lines that report what a plan may not show."""
-        return self._result.remarks
 
     @property
     def _shown(self) -> list[Column]:

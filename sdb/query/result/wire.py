@@ -134,7 +134,6 @@ class _Lanes:
         # Of scans, for :class:`sdb.query.result.result.Result`
         self.failure: SdbError | None = None
         self.stats = (0, 0, 0)
-        self.watched: tuple[int, list[int]] = (0, [])
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         try:

@@ -3,10 +3,9 @@
 ===============  ========================================================
 module           holds
 ===============  ========================================================
-`dropped_rows`   rows without a key of GROUP BY, ORDER BY or DISTINCT
-`negations`      rows that `<>`, NOT IN and the like leave out
+`keyless`        that the dialect `sneller` leaves out rows without a key
 `type_mismatch`  comparisons with values of a type that a field never has
-`habits`         functions that mean something else in other databases
-`failed_casts`   values that an expression makes MISSING
+`failed_casts`   values that an expression has no result for
+`storedpaths`    the packfiles that a select is about, and their fields
 ===============  ========================================================
 """

@@ -1,4 +1,4 @@
-"""Values that an expression makes MISSING, and tests for NULL that no row passes, by trailers."""
+"""Values that an expression has no result for, by trailers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sdb.query.analyze.signatures import FUNCTIONS
 from sdb.query.analyze.static_types import static_type
 from sdb.query.analyze.types import BOOL, NULL, NUMBER, STRING, TIME, loose
 from sdb.query.catalog.tablescan import PackfileScan
-from sdb.query.plan.hints.dropped_rows import counted, path_of, stored_path, table_packs
+from sdb.query.plan.hints.storedpaths import path_of, stored_path, table_packs
 from sdb.query.plan.hints.type_mismatch import kinds, told
 from sdb.query.syntax import ast, printer, visitor
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from sdb.packfile.read.reader import Packfile
-    from sdb.query.plan.hints.dropped_rows import Packs
+    from sdb.query.plan.hints.storedpaths import Packs
 
     Whole = Callable[[Sequence[Packfile]], Sequence[Packfile]]
 
@@ -53,28 +53,21 @@ def losses(
     * ``packs``: Gives the packfiles of a table, which are open.
     * ``whole``: Gives packfiles with the types of their fields, which an index may not have.
 
-    Returns: A line for each cast and type, for each expression that no row has a value for, and for
-    each test for NULL of what is MISSING instead.
+    Returns: A line for each cast and type, and for each expression that no row has a value for.
     """
     lines: dict[str, None] = {}
     withs = {name for name, _ in statement.with_}
     for select in (node for node in visitor.nodes(statement) if isinstance(node, ast.Select)):
         opened = table_packs(select, packs, withs)
         if opened and _is_of_interest(select):
-            losses_of = _Losses(select, whole(opened), opened)
-            lines |= dict.fromkeys(losses_of.lines())
-            if statement.dialect == "sneller":
-                lines |= dict.fromkeys(losses_of.nulls(select is statement.select))
+            lines |= dict.fromkeys(_Losses(select, whole(opened), opened).lines())
     return list(lines)[:_MOST]
 
 
 def _is_of_interest(select: ast.Select) -> bool:
     """Check whether types matter to any expression of a select."""
     nodes = list(visitor.nodes(select, into_selects=False))
-    return any(
-        isinstance(node, ast.Cast | ast.Is) or _tested_for_null(node) or any(_operands(node))
-        for node in nodes
-    )
+    return any(isinstance(node, ast.Cast) or any(_operands(node)) for node in nodes)
 
 
 class _Losses:
@@ -84,7 +77,6 @@ class _Losses:
         self, select: ast.Select, opened: Sequence[Packfile], named: Sequence[Packfile]
     ) -> None:
         self._select = select
-        self._opened = opened
         self._named = named
         self._scans = [PackfileScan(pack, ()) for pack in opened]
 
@@ -109,15 +101,6 @@ class _Losses:
             else reduce(or_, (pack_types for pack_types in known if pack_types is not None), 0)
         )
 
-    def nulls(self, is_main: bool) -> Iterator[str]:  # noqa: FBT001
-        """Yield a line for each test for NULL of what is MISSING instead."""
-        nodes = list(visitor.nodes(self._select, into_selects=False))
-        negated = {id(test): test.operand for test in _negated(nodes)}
-        for node in nodes:
-            null = negated.get(id(node)) or _tested_for_null(node)
-            if null is not None:
-                yield from self._of_null(null, is_main=is_main, is_negated=id(node) in negated)
-
     def lines(self) -> Iterator[str]:
         """Yield a line for each loss."""
         for node in visitor.nodes(self._select, into_selects=False):
@@ -128,61 +111,12 @@ class _Losses:
                 if held and not held & loose(wanted) and not self._is_span(node):
                     yield _useless(node, operand, held, wanted)
 
-    def _of_null(self, null: ast.Expr, *, is_main: bool, is_negated: bool) -> Iterator[str]:
-        path = path_of(null, self._select)
-        path = None if path is None else stored_path(self._named, path)
-        lacking = None if path is None else counted(self._opened, path)
-        if lacking is None or not lacking[0]:
-            return
-        held = self.of_path(null)
-        # In a query inside, a name that no row has may be one of the query around.
-        if is_negated and (is_main or kinds(held)):
-            yield _kept(printer.text(null), *lacking)
-        elif kinds(held) and not held & NULL and not is_negated:
-            yield _missing(printer.text(null), *lacking)
-
     def _is_span(self, node: ast.Node) -> bool:
         """Check whether this may be the time between two times."""
         if not isinstance(node, ast.Binary) or node.op != "-":
             return False
         sides = (node.left, node.right)
         return all((self.types(side) or static_type(side)) & TIME for side in sides)
-
-
-def _negated(nodes: Sequence[ast.Node]) -> Iterator[ast.Is]:
-    """Find tests for NULL that are negated from outside, of what is not tested for MISSING too."""
-    tested = {node.operand for node in nodes if isinstance(node, ast.Is) and node.what == "MISSING"}
-    for node in nodes:
-        match node:
-            case ast.Unary("NOT", ast.Is(operand, "NULL", negated=False) as test):
-                if operand not in tested:
-                    yield test
-
-
-def _tested_for_null(node: ast.Node) -> ast.Expr | None:
-    """Return what NULL is looked for in."""
-    match node:
-        case ast.Is(operand, "NULL", negated=False):
-            return operand
-        case ast.Binary("=", operand, ast.Literal(None)):
-            return operand
-        case ast.Binary("=", ast.Literal(None), operand):
-            return operand
-    return None
-
-
-def _missing(text: str, lacking: int, rows: int) -> str:
-    return (
-        f"warning: {text} is NULL in no row, and MISSING in {lacking:,} of {rows:,}; "
-        f"did you mean {text} IS MISSING?"
-    )
-
-
-def _kept(text: str, lacking: int, rows: int) -> str:
-    return (
-        f"warning: NOT ({text} IS NULL) is TRUE where {text} is MISSING, "
-        f"in {lacking:,} of {rows:,} rows; {text} IS NOT NULL leaves them out"
-    )
 
 
 def _of_cast(cast: ast.Cast, held: int) -> Iterator[str]:
