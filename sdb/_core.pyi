@@ -298,6 +298,7 @@ class LaneScan:
         limit: int | None = None,
         offset: int = 0,
         most_bytes: int = ...,
+        keeps: bool = False,
     ) -> ArrowTable | None: ...
     def count(self) -> int: ...
     def first(

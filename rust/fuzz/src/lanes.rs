@@ -65,7 +65,8 @@ fn summed(block: &Block, form: Form, plan: Plan, rows: Option<u64>) -> Result<()
         call(Function::Greatest, Some(0)),
         call(Function::Latest, Some(0)),
     ];
-    let summary = Summary { keys: vec![Key { lane: 0, grain: None }], calls, most_bytes: 1 << 24 };
+    let summary =
+        Summary { keys: vec![Key { lane: 0, grain: None }], keeps: true, calls, most_bytes: 1 << 24 };
     let mut groups = Groups::new(&plan, &summary)?;
     let request = request(plan);
     let runs = request.gather(groups.clone())?;

@@ -45,6 +45,7 @@ class Grouped:
             limit=groups.limit,
             offset=groups.offset,
             most_bytes=self._most_bytes,
+            keeps=groups.keeps,
         )
         stream = self._instead() if made is None else made
         return stream.__arrow_c_stream__(requested_schema)

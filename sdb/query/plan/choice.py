@@ -10,7 +10,6 @@ from __future__ import annotations
 from sdb.query.analyze.binder import columns, has_windows, is_grouped
 from sdb.query.analyze.namescope import SourcePath, SourceRows, scope_of
 from sdb.query.analyze.types import (
-    ANY,
     BOOL,
     INTEGER,
     LETTERS,
@@ -33,6 +32,7 @@ from sdb.query.plan.scans import FieldRef, ScanNode
 from sdb.query.syntax import ast
 from sdb.query.syntax.calls import stride_us
 from sdb.query.syntax.intervals import MONTHS, UNITS_US
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,10 +95,11 @@ def choose(
 def _chosen(
     statement: ast.Statement, datasets: OpenDataset, schema_of: SchemaOf, *, typed: bool
 ) -> Operation:
-    node = statement.select
+    is_standard = statement.dialect != "sneller"
+    node = _distinct(statement.select) if is_standard else statement.select
     if statement.with_ or statement.unions or node.distinct or not node.sources:
         raise Unsuited
-    rows = _Rows(node, datasets, schema_of, is_standard=statement.dialect != "sneller")
+    rows = _Rows(node, datasets, schema_of, is_standard=is_standard)
     is_group = is_grouped(node)
     is_other = node.grouping_sets or node.fill is not None or node.ties
     if is_other or node.having is not None or (is_group and node.star) or has_windows(node):
@@ -114,6 +115,13 @@ def _chosen(
         counts = tuple(Column(name, {"x": at}, INTEGER) for at, name in enumerate(columns(node)))
         return Count(rows.scan, counts)
     return _Grouping(node, rows).operation(typed=typed)
+
+
+def _distinct(node: ast.Select) -> ast.Select:
+    """Return DISTINCT of items as groups of them."""
+    if not node.distinct or node.distinct_on or node.star or is_grouped(node):
+        return node
+    return replace(node, distinct=False, group_by=node.items)
 
 
 def _only_shape(node: ast.Select, rows: _Rows) -> bool:
@@ -225,20 +233,9 @@ class _Rows:
             raise Unsuited
         return field
 
-    def key(self, expr: ast.Expr, types: int = ANY) -> FieldRef:
-        """Return the place of a key, which rows without are left out by.
-
-        * ``types``: Those that make it a key; a value of another one is as none.
-        """
-        field = self.field(expr)
-        if self.may_lack(field, types):
-            raise Unsuited
-        return field
-
-    def may_lack(self, field: FieldRef, types: int = ANY) -> bool:
+    def may_lack(self, field: FieldRef) -> bool:
         """Return whether rows without a key may have to stay."""
-        others = field.types & ~(types | MISSING)
-        return self.is_standard and bool(others or not is_always_there(field))
+        return self.is_standard and not is_always_there(field)
 
     def nulls_last(self, sort: ast.Sort) -> bool:
         """Return whether NULL comes last in an order."""
@@ -359,6 +356,7 @@ class _Grouping:
             sort,
             self.node.limit,
             self.node.offset or 0,
+            self.rows.is_standard,
         )
 
     def _number(self, expr: ast.Expr) -> int:
@@ -375,19 +373,24 @@ class _Grouping:
 
     def _key(self, expr: ast.Expr) -> tuple[int, Grain | None]:
         if not isinstance(expr, ast.Call):
-            field = self.rows.key(expr)
+            field = self.rows.field(expr)
             self.declared[len(self.shapes)] = field.declared
             if self.rows.is_standard:
                 if not field.types & ~MISSING:
                     raise Unsuited
-                absent = NULL & field.types
+                absent = self._absent(field)
                 self.shapes.append(lambda: _key_shape(self.rows.shape(field).mask, absent))
             else:
                 self.shapes.append(lambda: _group_shape(self.rows.shape(field).mask))
             return self._lane(expr), None
-        self.shapes.append(lambda: Shape(TIME, 0))
-        if expr.name in {"DATE_TRUNC", "DATE_BIN"}:
-            self.rows.key(expr.args[0], TIME)
+        absent = 0
+        if expr.name in {"DATE_TRUNC", "DATE_BIN"} and self.rows.is_standard:
+            field = self.rows.field(expr.args[0])
+            if field.types & ~(TIME | NULL | MISSING):
+                # The engine knows which texts are times, and counts those that are none.
+                raise Unsuited
+            absent = self._absent(field)
+        self.shapes.append(lambda: Shape(TIME | absent, absent))
         if expr.name == "DATE_TRUNC":
             return self._lane(expr.args[0]), _grain(expr)
         if expr.name == "DATE_BIN":
@@ -396,6 +399,10 @@ class _Grouping:
                 raise Unsuited
             return self._lane(expr.args[0]), ("us", stride_us(str(expr.part)), origin.value.us)
         raise Unsuited
+
+    def _absent(self, field: FieldRef) -> int:
+        """Return NULL if some rows may lack a key: they are in the group of that."""
+        return NULL if field.types & NULL or self.rows.may_lack(field) else 0
 
     def _call(self, expr: ast.Expr) -> Accumulator:
         if not isinstance(expr, ast.Aggregate) or expr.over is not None or len(expr.args) > 1:

@@ -61,6 +61,7 @@ class HashAggregate:
     sort: tuple[tuple[int, bool, bool], ...]
     limit: int | None  # number of groups that are wanted
     offset: int  # number of groups before these
+    keeps: bool = False  # whether rows without a key are in the group of NULL
 
 
 @record

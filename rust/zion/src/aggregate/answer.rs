@@ -43,6 +43,14 @@ pub(super) fn put_time(row: &mut Vec<u8>, us: i64) -> Result<()> {
     })
 }
 
+/// Appends the key of NULL.
+pub(super) fn put_null(row: &mut Vec<u8>) -> Result<()> {
+    put(row, |out| {
+        out.push(key::NULL);
+        Ok(())
+    })
+}
+
 /// The key at a place of a row.
 fn part(mut row: &[u8], place: usize) -> &str {
     for left in (0..=place).rev() {

@@ -46,9 +46,11 @@ pub struct Call {
 /// How rows are summed up.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Rows without a value are left out. Without a key all rows are one group, which is there even if there
-    /// is no row.
+    /// Without a key all rows are one group, which is there even if there is no row.
     pub keys: Vec<Key>,
+    /// Whether rows without a value (or without a time, where a key has a grain) are in the group of NULL; else
+    /// they are left out.
+    pub keeps: bool,
     /// What is found out.
     pub calls: Vec<Call>,
     /// Groups that take more memory than this are given up.
@@ -59,6 +61,7 @@ pub struct Summary {
 #[derive(Debug)]
 struct Places {
     keys: Vec<(usize, Option<Grain>)>,
+    keeps: bool,
     calls: Vec<Counted>,
     most_bytes: usize,
     hasher: RandomState,
@@ -89,6 +92,7 @@ impl Places {
         };
         Ok(Self {
             keys: summary.keys.iter().map(key).collect::<Result<_>>()?,
+            keeps: summary.keeps,
             calls: summary.calls.iter().map(call).collect::<Result<_>>()?,
             most_bytes: summary.most_bytes.min(MOST_BYTES),
             hasher: RandomState::new(),
@@ -149,9 +153,11 @@ impl Groups {
             [(node, _)] => node,
             _ => return self.group_of_keys(data, table, slots),
         };
-        let Some(raw) = slots[node].as_ref().and_then(|value| recent::raw(data, value)) else {
-            return self.group_of_keys(data, table, slots);
+        let raw = match &slots[node] {
+            Some(value) => recent::raw(data, value),
+            None => self.places.keeps.then_some(recent::NULL),
         };
+        let Some(raw) = raw else { return self.group_of_keys(data, table, slots) };
         if let Some(number) = self.recent.group(raw) {
             return Ok(Some(number));
         }
@@ -170,13 +176,23 @@ impl Groups {
     ) -> Result<Option<usize>> {
         self.scratch.clear();
         for &(node, grain) in &self.places.keys {
-            let Some(value) = slots[node] else { return Ok(None) };
-            let Some(grain) = grain else {
-                answer::put(&mut self.scratch, |out| key::put(data, table, value, Members::Sorted, out))?;
-                continue;
-            };
-            let Some(us) = value.time(data)? else { return Ok(None) };
-            answer::put_time(&mut self.scratch, grain.floor(us))?;
+            match (slots[node], grain) {
+                (Some(value), None) => {
+                    answer::put(&mut self.scratch, |out| key::put(data, table, value, Members::Sorted, out))?;
+                    continue;
+                }
+                (Some(value), Some(grain)) => {
+                    if let Some(us) = value.time(data)? {
+                        answer::put_time(&mut self.scratch, grain.floor(us))?;
+                        continue;
+                    }
+                }
+                (None, _) => {}
+            }
+            if !self.places.keeps {
+                return Ok(None);
+            }
+            answer::put_null(&mut self.scratch)?;
         }
         self.read += self.scratch.len();
         limits::check_run(self.read, 0)?;
@@ -307,11 +323,14 @@ mod tests {
     ];
 
     fn start(keys: &[usize], most_bytes: usize) -> Result<Groups> {
+        summed(keys.iter().map(|&lane| Key { lane, grain: None }).collect(), false, most_bytes)
+    }
+
+    fn summed(keys: Vec<Key>, keeps: bool, most_bytes: usize) -> Result<Groups> {
         let lane = |name: &str| Lane { level: 0, path: vec![Step::Field(name.into())], letter: Letter::Type };
         let plan = Plan::new(&[], &[lane("a"), lane("b")], None)?;
         let calls = ALL.into_iter().map(|function| Call { function, lane: Some(1), filter: None }).collect();
-        let keys = keys.iter().map(|&lane| Key { lane, grain: None }).collect();
-        Groups::new(&plan, &Summary { keys, calls, most_bytes })
+        Groups::new(&plan, &Summary { keys, keeps, calls, most_bytes })
     }
 
     /// Adds rows of two values, each as its Ion bytes; no bytes are no value.
@@ -391,6 +410,28 @@ mod tests {
     }
 
     #[test]
+    fn rows_without_a_key_that_are_kept_are_in_the_group_of_null() -> Result<()> {
+        let plain = Key { lane: 0, grain: None };
+        let mut groups = summed(vec![plain], true, 1 << 20)?;
+        let mut part = groups.take();
+        add(&mut part, &[[A, ONE], [NULL, ONE], [b"", MINUS_TWO]])?;
+        groups.join(part.clone());
+        groups.join(part);
+        assert_eq!(shown(groups)?, ["\"a\" 2 2 1 2 1 1 1", "null 4 4 2 -2 -0.5 -2 1"]);
+        let day = Key { lane: 0, grain: Some(Grain::Micros { every: 86_400_000_000, from: 0 }) };
+        // 2022-11-28T12:30Z, and texts and nulls, which are no times.
+        let time = b"\x68\x80\x0f\xe6\x8b\x9c\x8c\x9e\x80";
+        for (keeps, others) in [(true, "null 3 3 2 0 0 -2 1"), (false, "")] {
+            let mut groups = summed(vec![day], keeps, 1 << 20)?;
+            add(&mut groups, &[[time, ONE], [A, ONE], [NULL, ONE], [b"", MINUS_TWO]])?;
+            let lines = shown(groups)?;
+            assert_eq!(lines[0], "\"2022-11-28T00:00:00Z\" 1 1 1 1 1 1 1");
+            assert_eq!(lines.get(1).map_or("", |line| line), others);
+        }
+        Ok(())
+    }
+
+    #[test]
     fn groups_that_take_too_much_memory_are_given_up() -> Result<()> {
         let mut groups = start(&[0], 2000)?;
         let mut part = groups.take();
@@ -415,7 +456,7 @@ mod tests {
             (vec![], call(Function::Sum, None, None)),
             (vec![], call(Function::Rows, None, Some(filter))),
         ] {
-            assert!(Groups::new(&plan, &Summary { keys, calls, most_bytes: 1 }).is_err());
+            assert!(Groups::new(&plan, &Summary { keys, keeps: false, calls, most_bytes: 1 }).is_err());
         }
         Ok(())
     }

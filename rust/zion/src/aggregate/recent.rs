@@ -10,6 +10,9 @@ const PLACES: usize = 256;
 /// Keys that are longer are not remembered.
 const MOST_BYTES: usize = 31;
 
+/// The bytes of a key that a row lacks, where such rows are in the group of NULL: those of a stored null.
+pub(super) const NULL: &[u8] = b"\x0f";
+
 /// A key and the number of its group; of length 0 when empty.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {

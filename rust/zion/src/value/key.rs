@@ -26,6 +26,9 @@ use crate::limits::MAX_KEY_DEPTH;
 use crate::value::Value;
 use crate::value::number::Number;
 
+/// The key of NULL.
+pub const NULL: u8 = b'z';
+
 /// The order of the members of structs in a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Members {
@@ -57,7 +60,7 @@ struct Keys<'a> {
 impl Keys<'_> {
     fn put(&self, value: Value, depth: usize, out: &mut Vec<u8>) -> Result<()> {
         if value.header.is_null() {
-            out.push(b'z');
+            out.push(NULL);
             return Ok(());
         }
         if depth > MAX_KEY_DEPTH {
