@@ -89,6 +89,35 @@ def test_a_source_never_answers_to_a_name_that_it_cannot_have(
 
 
 @pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        (
+            "SELECT v, a FROM A, (SELECT j AS a FROM B INTERSECT SELECT m AS v FROM C INTERSECT "
+            "SELECT k AS v FROM A) AS x WHERE k = a",
+            [("a", 1)],
+        ),
+        (
+            "SELECT v, a FROM A, (SELECT j AS a FROM B UNION SELECT m AS v FROM C) AS x WHERE k = a",
+            [("a", 1), ("b", 2)],
+        ),
+        (
+            "SELECT x.* FROM (SELECT j AS a FROM B UNION ALL SELECT m AS b FROM C) AS x",
+            [(1,), (1,), (2,)],
+        ),
+        (
+            "SELECT COLUMNS('.') FROM (SELECT j AS a FROM B EXCEPT SELECT m AS b FROM C WHERE m > 1"
+            ") AS x",
+            [(1,)],
+        ),
+    ],
+)
+def test_rows_of_set_operations_have_the_columns_of_the_first_query(
+    folder: Path, query: str, answer: list[Any]
+) -> None:
+    assert _rows(folder, query) == answer
+
+
+@pytest.mark.parametrize(
     ("query", "hint"),
     [
         ("SELECT k FROM A CROSS JOIN D", "A.k or D.k"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.dialects import SNELLER
 from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.syntax import ast
 from sdb.query.syntax.clauses.joins import HIDDEN
 from sdb.query.syntax.clauses.listtables import labels
-from sdb.query.syntax.outputnames import output_names
+from sdb.query.syntax.outputnames import naming_sides, output_names
 from sdb.query.syntax.visitor import root_name
 from sdb.records import changing_record
 
@@ -38,6 +39,7 @@ class SourceFields:
     """Looks names up, each once."""
 
     def __init__(self, statement: ast.Statement, has: HasField) -> None:
+        self._is_standard = statement.dialect != SNELLER
         self._queries = dict(statement.with_)
         self._recursive = frozenset(statement.recursive)
         self._has = has
@@ -110,7 +112,8 @@ class SourceFields:
         if isinstance(table, ast.ConcatTable):
             return any(self.has(part, name) for part in table.tables)
         if isinstance(table, ast.SetTable):
-            return self._gives(table.left, name) or self._gives(table.right, name)
+            sides = naming_sides(table, is_standard=self._is_standard)
+            return any(self._gives(side, name) for side in sides)
         if isinstance(table, ast.QueryTable):
             return self._gives(table.select, name)
         query = self._named(table)

@@ -13,7 +13,7 @@ from sdb.query.syntax.clauses import pivots
 from sdb.query.syntax.clauses.joins import HIDDEN
 from sdb.query.syntax.clauses.listtables import is_hidden, labels
 from sdb.query.syntax.clauses.stars import any_in
-from sdb.query.syntax.outputnames import output_names
+from sdb.query.syntax.outputnames import naming_sides, output_names
 from sdb.query.syntax.printer import set_table
 from sdb.records import replace
 
@@ -72,7 +72,7 @@ def warn_hidden(statement: ast.Statement, fields: TopFields) -> None:
     sources = [source for source in select.sources if source.join not in HIDDEN]
     if not select.star or len(sources) < 2:  # noqa: PLR2004 - those of one are of different names
         return
-    stars = _Stars(dict(statement.with_), fields)
+    stars = _Stars(dict(statement.with_), fields, is_standard=statement.dialect != SNELLER)
     seen: dict[str, str] = {}
     hidden: list[str] = []
     for source in sources:
@@ -291,9 +291,8 @@ class _Stars:
 
     def _names(self, table: ast.Table) -> Sequence[str] | None:
         if isinstance(table, ast.SetTable):
-            left = self._outputs(table.left)
-            others = self._outputs(table.right) if table.op == "UNION" else []
-            return list(dict.fromkeys([*left, *others]))
+            sides = naming_sides(table, is_standard=self._is_standard)
+            return list(dict.fromkeys([name for side in sides for name in self._outputs(side)]))
         if isinstance(table, ast.PivotTable):
             table = self._grouped(table)
         if isinstance(table, ast.QueryTable):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.syntax import ast
+from sdb.query.syntax.printer import set_table
 
 _AGGREGATE_NAMES = {
     "APPROX_COUNT_DISTINCT": "count",
@@ -40,6 +41,18 @@ def output_names(select: ast.Select) -> list[str]:
                 name = f"{name}_{position}"
         names.append(name)
     return names
+
+
+def naming_sides(table: ast.SetTable, *, is_standard: bool) -> tuple[ast.Select, ...]:
+    """Return the queries whose names of columns the rows of a set operation have.
+
+    * ``is_standard``: Whether UNION goes by position, where the columns have names.
+    """
+    first = table.left
+    while (inner := set_table(first)) is not None:
+        first = inner.left
+    is_by_name = table.by_name or first.star or not is_standard
+    return (table.left, table.right) if table.op == "UNION" and is_by_name else (table.left,)
 
 
 def _automatic(expr: ast.Expr) -> str:
