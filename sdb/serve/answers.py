@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 HELD_BYTES = 256 << 10
 HELD_SECONDS = 0.2
 _SMALL_BYTES = 1 << 20
-_SMALL_TOTAL_BYTES = 64 << 20
 _KEPT_BYTES = 4 << 20
 """Rows beyond this size go to a file, where types are found out before the first one is written."""
 _MOST_CODINGS = 32
@@ -67,7 +66,7 @@ class Engine:
         self._tags = TagCache()
         self.is_remote = store_of(settings.root).is_remote
         self._answers: LruCache[str, tuple[bytes, dict[str, str]]] = LruCache(
-            most_bytes=_SMALL_TOTAL_BYTES, size_of=lambda answer: len(answer[0])
+            most_bytes=settings.kept_bytes, size_of=lambda answer: len(answer[0])
         )
         self._first: dict[str, asyncio.Future[None]] = {}
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from functools import cache
 
+from sdb.query.exec.freememory import limit_bytes
 from sdb.records import record
 from sdb.serve.access import TokenLimits
 
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
 
 
 _LEAST_MEMORY = 256 << 20
+_UNKNOWN_BYTES = 1 << 30
 _LEAST_BODIES, _MOST_BODIES = 64 << 20, 256 << 20
-_CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_MOST_KEPT = 64 << 20
+_OWN_BYTES = 160 << 20
+"""What the server takes before anything is asked of it, and while it answers."""
 
 
 def _least(first: Any, second: Any) -> Any:  # noqa: ANN401 - numbers of the same type
@@ -24,14 +28,10 @@ def _least(first: Any, second: Any) -> Any:  # noqa: ANN401 - numbers of the sam
     return min((each for each in (first, second) if each is not None), default=None)
 
 
+@cache
 def _memory_bytes() -> int:
     """Return the memory that this process may take: that of its container, or of the machine."""
-    least = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for path in _CGROUPS:
-        with suppress(OSError), open(path) as file:  # noqa: PTH123 - a plain string
-            text = file.read().strip()
-            least = min(least, int(text)) if text.isdigit() else least
-    return least
+    return limit_bytes() or _UNKNOWN_BYTES
 
 
 @record
@@ -85,10 +85,21 @@ class ServerSettings:
 
     @property
     def query_memory_bytes(self) -> int:
-        """Memory of a query: all together take four fifths of the machine's if nothing is said."""
+        """Memory of a query.
+
+        If nothing is said, all together take four fifths of what there is, without what bodies,
+        answers that are kept and the server itself take.
+        """
         if self.memory_bytes is not None:
             return self.memory_bytes
-        return max(_LEAST_MEMORY, _memory_bytes() * 4 // 5 // max(1, self.running))
+        limit = _memory_bytes()
+        rest = limit * 4 // 5 - self.body_bytes - self.kept_bytes - _OWN_BYTES
+        return max(min(_LEAST_MEMORY, limit // 8), rest // max(1, self.running))
+
+    @property
+    def kept_bytes(self) -> int:
+        """Memory of the answers that are kept."""
+        return min(_MOST_KEPT, _memory_bytes() // 16)
 
     @property
     def body_bytes(self) -> int:

@@ -15,7 +15,7 @@ from sdb import _core
 from sdb.query.catalog.catalog import Catalog
 from sdb.query.catalog.dataset import TableName
 from sdb.query.catalog.request import QueryRequest
-from sdb.query.exec import freememory, relations
+from sdb.query.exec import relations
 from sdb.query.plan.scans import ScanNode
 from tests.patience import soon
 
@@ -73,19 +73,3 @@ def test_the_engine_knows_rows_of_what_it_joins(folder: Path, sql: str, relation
 def test_a_large_side_is_read_as_a_stream(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relations, "MOST_ROWS", 999)
     test_the_engine_knows_rows_of_what_it_joins(folder, " JOIN  JOIN ", "~1,000 rows")
-
-
-def test_memory_is_what_is_free_here_and_in_the_container(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "meminfo").write_text("MemTotal: 9000000 kB\nMemAvailable: 2000000 kB\n")
-    monkeypatch.setattr(freememory, "_MEMINFO", str(tmp_path / "meminfo"))
-    monkeypatch.setattr(freememory, "_CGROUP", str(tmp_path / "memory"))
-    assert freememory.default_bytes() == 2_000_000 * 1024 * 4 // 5
-    (tmp_path / "memory.max").write_text(f"{1 << 30}\n")
-    (tmp_path / "memory.current").write_text(f"{1 << 29}\n")
-    assert freememory.default_bytes() == (1 << 29) * 4 // 5
-    (tmp_path / "memory.max").write_text("max\n")
-    assert freememory.default_bytes() == 2_000_000 * 1024 * 4 // 5
-    (tmp_path / "meminfo").unlink()
-    assert freememory.default_bytes() is None
