@@ -157,6 +157,24 @@ Until = Annotated[str | None, Option(metavar="TIME", help="Only rows before this
 TimeField = Annotated[
     str | None, Option(metavar="PATH", help="Time field that --since and --until refer to.")
 ]
+RawTimeField = Annotated[
+    str | None,
+    Option(
+        "--time-field",
+        metavar="PATH[:FORM]",
+        help="Time field that --since and --until refer to; FORM reads it in files that are no"
+        " packfiles: unix, unix_ms, %d/%m/%Y.",
+    ),
+]
+RawFormat = Annotated[
+    str | None,
+    Option(
+        "--input-format",
+        metavar="SUFFIX",
+        help="Format of files that are no packfiles: json, csv.gz, combined, ...; default: by"
+        " their content.",
+    ),
+]
 InputFormat = Annotated[
     str | None,
     Option(
@@ -371,6 +389,33 @@ def times(mode: str, timezone: str, time_field: list[str] | None) -> dict[str, A
     named = time_field or []
     reading = of_fields(mode, timezone, named)
     return {"time_fields": tuple(field(text)[0] for text in named), "times": reading}
+
+
+def raw_options(
+    fmt: str | None, mode: str, timezone: str, time_field: str | None, *, has_period: bool
+) -> tuple[str | None, dict[str, Any]]:
+    """Return the path of a time field, and the arguments that say how other files are read.
+
+    Only those are there that differ from the usual.
+
+    * ``has_period``: Whether times are asked for; else a field is named for its form alone.
+
+    Examples
+    --------
+    >>> raw_options("csv", "all", "", "user.seen", has_period=True)
+    ('user.seen', {'format': 'csv'})
+    """
+    from sdb.times import ALL, field, of_fields
+
+    named = [] if time_field is None else [time_field]
+    reading = of_fields(mode, timezone, named)
+    options: dict[str, Any] = {} if reading == ALL else {"times": reading}
+    if fmt is not None:
+        options["format"] = suffix(fmt)
+    if time_field is None:
+        return None, options
+    path, form = field(time_field)
+    return (".".join(path) if has_period or not form else None), options
 
 
 def period(since: str | None, until: str | None) -> tuple[str | None, str | None]:

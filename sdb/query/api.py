@@ -28,6 +28,7 @@
 from __future__ import annotations
 
 from sdb import bounds, notes
+from sdb.packfile.inputs.rawreading import RawReading
 from sdb.progress import silent
 from sdb.query.analyze import dialects
 from sdb.query.analyze.params import bind
@@ -39,6 +40,8 @@ from sdb.query.prepare import prepare
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse
 from sdb.records import field, record, replace
+from sdb.times import ALL
+from sdb.times import of as times_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from sdb.query.prepare import PreparedQuery
     from sdb.query.syntax import ast
     from sdb.table.catalog.handle import TableHandle
+    from sdb.times import Times
 
 
 def sql(  # noqa: PLR0913 - the command's options, by name
@@ -71,6 +75,8 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     time_field: str | Sequence[str] | None = None,
     at: str = "",
     dialect: str | None = None,
+    format: str | None = None,  # noqa: A002 - the word users know
+    times: Times | str = ALL,
     tables: Mapping[str, TableHandle] | None = None,
     progress: Progress = silent,
 ) -> Result:
@@ -112,6 +118,10 @@ def sql(  # noqa: PLR0913 - the command's options, by name
         ``standard``, or ``sneller`` for the original's meaning: docs/sneller-dialect.md. SET in the
         query goes before it; if not given it is what the environment variable ``SDB_DIALECT``
         says, or else ``standard``.
+    format : str, optional
+        Format of files that are no packfiles; recognised if not given.
+    times : Times or str
+        How the times of such files are read, see :func:`sdb.pack`.
     tables : mapping, optional
         Open tables, by ``db.table``: the query reads these versions.
 
@@ -152,6 +162,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
             period=period(since, until, time_field),
             at=at,
             dialect=dialect,
+            reading=RawReading(format, times_of(times)),
             tables=tables or {},
             progress=progress,
         )

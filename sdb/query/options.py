@@ -37,6 +37,8 @@ class SqlOptions(TypedDict, total=False):
     time_field: str | Sequence[str] | None
     at: str
     dialect: str | None
+    format: str | None
+    times: Times | str
     tables: Mapping[str, TableHandle] | None
     progress: Progress
 

@@ -158,6 +158,8 @@ def test_words_and_options_that_do_not_fit(lake: Path, tmp_path: Path, run: Run)
         (["--tail", "lake", "d.t"], 2),
         (["--tail", "pipe", "d.t"], 2),
         (["-f", "text", "d.t"], 2),
+        (["--times", "none", "d.t"], 2),
+        (["--tail", "a.log", "d.t", "--timezone", "Nowhere/There"], 2),
         (["d", "t", "x"], 2),
     ):
         result = run("sync", "--root", "lake", *words)
@@ -176,6 +178,16 @@ def test_lines_of_logs_and_their_times(lake: Path, tmp_path: Path, run: Run) -> 
     assert run(*words, "-f", "combined").returncode == 0
     rows = sdb.connect(lake).sql("SELECT status, time FROM d.t").to_arrow().to_pylist()
     assert (rows[0]["status"], rows[0]["time"].isoformat()[:16]) == (200, "2026-10-10T20:55")
+
+
+def test_times_of_lines_are_read_as_they_are_told(lake: Path, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "app.log").write_text('{"ts":1709528767.5,"at":"04/03/2024 06:06"}\n')
+    words = ["sync", "--root", "lake", "--once", "--tail", "app.log", "d.t"]
+    fields = ["--time-field", "ts:unix", "--time-field", "at:%d/%m/%Y %H:%M"]
+    assert run(*words, *fields, "--timezone", "Europe/Berlin").returncode == 0
+    (row,) = sdb.connect(lake).sql("SELECT ts, at FROM d.t").to_arrow().to_pylist()
+    times = [row[name].isoformat()[:21] for name in ("ts", "at")]
+    assert times == ["2024-03-04T05:06:07.5", "2024-03-04T05:06:00+0"]
 
 
 def test_positions_are_listed(lake: Path, tmp_path: Path, run: Run) -> None:

@@ -88,7 +88,7 @@ def test_a_column_that_is_nearly_of_one_type_is_told(tmp_path: Path) -> None:
     data = b"n\n" + b"7\n" * 99 + b"n/a\n"
     with pytest.warns(SdbWarning, match="n is text, since only 99 of the first 100 values"):
         assert rows_of(data, "csv", tmp_path)[0] == {"n": "7"}
-    with pytest.warns(SdbWarning, match="1 values of n are no number, and stay texts"):
+    with pytest.warns(SdbWarning, match="1 value of n is no number, and stays text"):
         rows = rows_of(data, "csv:columns=n:number", tmp_path)
     assert (rows[0], rows[99]) == ({"n": 7}, {"n": "n/a"})
 

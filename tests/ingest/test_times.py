@@ -193,3 +193,35 @@ def test_a_definition_says_how_times_are_read(tmp_path: Path) -> None:
     ]
     with pytest.raises(sdb.errors.SdbError, match="unknown times 'iso'"):
         db.create("d.u", Definition.parse(json.dumps({"input": [{**rule, "times": "iso"}]})))
+
+
+def test_queries_of_raw_files_read_times_as_they_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SDB_CACHE", str(tmp_path / "cache"))
+    file = lines(tmp_path, "04/03/2024 06:06:07")
+    query = f"SELECT t FROM '{file}'"
+    local = Times(timezone="Europe/Berlin", forms=((("t",), "%d/%m/%Y %H:%M:%S"),))
+    for times, expected in [("all", str), (local, object), ("all", str)]:
+        with sdb.sql(query, times=times) as result:
+            (row,) = result
+        # What one reading has put into the cache is not the answer to the other.
+        assert isinstance(row["t"], expected)
+        if times is local:
+            assert instants.text(instants.to_us(row["t"])) == AT
+    with sdb.sql(query, times=local, since=AT, time_field="t") as result:
+        assert len(list(result)) == 1
+
+
+def test_comparisons_with_times_outside_of_conditions_tell_of_fields_without_any(
+    tmp_path: Path,
+) -> None:
+    sdb.pack(lines(tmp_path, 1709528767, 1709528768), tmp_path / "out.zion")
+    for item in (
+        f"COUNT(*) FILTER (WHERE t > TIMESTAMP '{AT}')",
+        f"SUM(CASE WHEN TIMESTAMP '{AT}' < t THEN 1 ELSE 0 END)",
+    ):
+        with sdb.sql(f"SELECT {item} AS n FROM '{tmp_path}/out.zion'") as result:
+            list(result)
+            (note,) = result.notes
+        assert "is TRUE in no row: t has numbers and no timestamp; pack it with" in note

@@ -12,6 +12,8 @@
 ``lake``        data files of Delta and Iceberg tables as input
 ``duplicates``  inputs that a packfile took before
 ``folders``     fields that folders name, as ``day=2026-11-01``
+``hintedtimes`` times in hints files
+``rawreading``  how inputs are read where packfiles are meant as well
 ``inputs``      files, pipes and standard input, opened
 ``arguments``   the ``inputs=`` argument of programs
 ==============  ===============================================

@@ -71,11 +71,24 @@ class Input:
     stored: Callable[[], tuple[int, bytes]] | None = field(default=None, kw_only=True, repr=False)
 
     @property
-    def core_times(self) -> Any:  # noqa: ANN401 - see the core
-        """Return its times, as the core wants them."""
+    def for_core(self) -> tuple[bytes | None, bytes | None, Any]:
+        """Return its hints, defaults and times, as the core wants them.
+
+        Raises
+        ------
+        UsageError
+            Hints have a form of times that cannot be read.
+        """
+        hints, times = self.hints, self.times
+        if hints is not None and self.format not in {"csv", "tsv"}:
+            from sdb.packfile.inputs.hintedtimes import without_forms
+
+            hints, forms = without_forms(hints)
+            times = replace(times, forms=(*times.forms, *forms))
+            times.check()
         has_types = self.format in {"ion", "rows"}
         reads = not has_types if self.reads_texts is None else self.reads_texts
-        return self.times.for_core(reads_texts=reads)
+        return hints, self.defaults, times.for_core(reads_texts=reads)
 
     def pieces(self) -> Generator[bytes]:
         """Return the bytes of the input, piece by piece; a pipe can be read only once.

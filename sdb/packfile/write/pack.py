@@ -22,6 +22,7 @@ from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.provenance import Origin, Provenance, consecutive
 from sdb.packfile.trailer.trailer import Trailer
+from sdb.packfile.write.findings import Findings, findings_of
 from sdb.progress import silent
 from sdb.records import record, replace
 from sdb.store.aliasing import check_apart
@@ -85,6 +86,8 @@ class PackResult:
         Number of rows that the schema of a table does not admit, and which are in quarantine.
     departures : str
         The first of them, and what is wrong with them.
+    findings : Findings
+        Findings in values; warnings tell the same.
     """
 
     path: str
@@ -97,6 +100,7 @@ class PackResult:
     seconds: float
     departed: int = 0
     departures: str = ""
+    findings: Findings = Findings()
 
     def __repr__(self) -> str:
         """Show what it came to."""
@@ -275,6 +279,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             trailer=trailer,
             rejected=feeder.rejected,
             seconds=time.monotonic() - began,
+            findings=feeder.findings,
         )
 
 
@@ -381,32 +386,6 @@ def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextM
     return LeftOpen(output)
 
 
-_MOST_NOTES = 5  # on columns; the others are counted
-
-
-def say_columns(packer: Packer) -> None:
-    """Say which inputs have no header, and what departs from the types of columns."""
-    headerless = packer.headerless
-    if headerless:
-        others = f" and {len(headerless) - 1} others" if len(headerless) > 1 else ""
-        notes.warn(
-            f"{headerless[0]}{others}: the first row has values and no names, so columns are c0, c1"
-            " ... (-f csv:header=yes takes it for names)"
-        )
-    columns = packer.column_notes
-    for name, column, kind, departed, sample in columns[:_MOST_NOTES]:
-        if sample is None:
-            notes.warn(f"{name}: {departed:,} values of {column} are no {kind}, and stay texts")
-        else:
-            fitting, values = sample
-            notes.warn(
-                f"{name}: {column} is text, since only {fitting:,} of the first {values:,} values"
-                f" are {kind} (-f csv:columns={column}:{kind} takes those as such)"
-            )
-    if len(columns) > _MOST_NOTES:
-        notes.warn(f"{len(columns) - _MOST_NOTES} more columns have values of several types")
-
-
 class Feeder:
     """Moves bytes from the inputs to a packer, and frames from there to a file."""
 
@@ -420,6 +399,7 @@ class Feeder:
         self._write = write
         self._take_rejected = take_rejected
         self.rejected = 0
+        self.findings = Findings()
 
     def feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
         """Pack inputs one after the other."""
@@ -431,9 +411,7 @@ class Feeder:
                 source.name,
                 source.format,
                 source.compression,
-                source.hints,
-                source.defaults,
-                source.core_times,
+                *source.for_core,
             )
             for consumed in self._feed(source):
                 self._drain()
@@ -445,16 +423,9 @@ class Feeder:
             progress(before, total)
         self._drain()
         self._packer.finish()
-        if self._packer.is_overridden:
-            notes.warn("rows that have a field of the name of a folder keep their own value")
-        if cut := self._packer.cut_times:
-            what = "1 time has" if cut == 1 else f"{cut:,} times have"
-            notes.warn(f"{what} digits beyond microseconds, which are cut off")
-        for path in self._packer.unfitted:
-            notes.warn(f"no value of {'.'.join(path)} has the form that was told for its times")
-        if self._packer.has_guessed_year:
-            notes.warn("times without a year are in the last year that fits, and in UTC")
-        say_columns(self._packer)
+        hints = [source.hints for source in sources if source.hints is not None]
+        self.findings = findings_of(self._packer, hints)
+        self.findings.tell()
 
     def _feed(self, source: Input) -> Generator[int]:
         """Feed the bytes of an input, and yield how many were fed so far."""

@@ -62,6 +62,7 @@ class Catalog:
         self._now_us = request.now_us
         self._threads = request.threads
         self._progress = request.progress
+        self._reading = request.reading
         self._period = request.period
         self._named = NamedTables(
             request.root, request.at, request.tables, request.known, request.visible, request.opened
@@ -282,7 +283,9 @@ class Catalog:
         # What is packed for the query is so by all threads, one after the other, and in the thread
         # that Ctrl-C stops.
         loose = [run for run in runs if run not in self._open and not run[0].endswith(_SUFFIX)]
-        for run, packfile in open_runs(loose, threads=self._threads, progress=self._progress):
+        for run, packfile in open_runs(
+            loose, reading=self._reading, threads=self._threads, progress=self._progress
+        ):
             self._open[run] = packfile
         new = [run for run in runs if run not in self._open]
         if len(new) > 1:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from sdb import _core, bounds, notes, sizes
 from sdb.errors import CorruptError, InputError, NotFoundError, SdbError, text_of
 from sdb.lake.names import lake_name
-from sdb.packfile.inputs.inputs import recognise
+from sdb.packfile.inputs.rawreading import USUAL
 from sdb.packfile.inputs.streams import is_stream
 from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.packfile.trailer.read import read_trailer
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from sdb.lake.names import LakeName
     from sdb.packfile.inputs.inputs import Input
+    from sdb.packfile.inputs.rawreading import RawReading
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
     from sdb.store.local.cachefolder import CacheEntry
@@ -65,11 +66,16 @@ def open_table(
 
 
 def open_runs(
-    runs: Iterable[tuple[str, ...]], *, threads: int | None = None, progress: Progress = silent
+    runs: Iterable[tuple[str, ...]],
+    *,
+    reading: RawReading = USUAL,
+    threads: int | None = None,
+    progress: Progress = silent,
 ) -> Generator[tuple[tuple[str, ...], Packfile]]:
     """Yield inputs with the packfiles that they are or make; of a run of several it is one.
 
     * ``runs``: Paths or URLs, see :func:`sdb.query.catalog.smallinputs.runs_of`.
+    * ``reading``: How those that are no packfiles are read.
 
     Raises
     ------
@@ -79,7 +85,7 @@ def open_runs(
     kept_bytes, most_bytes = 0, _most_bytes()
     try:
         for run in runs:
-            packfile, made_bytes = _opened(run, threads, progress)
+            packfile, made_bytes = _opened(run, reading, threads, progress)
             yield run, packfile
             # To look how large the cache is means to look at all that lies there.
             kept_bytes += made_bytes
@@ -91,7 +97,9 @@ def open_runs(
             cachefolder.bound(most_bytes)
 
 
-def _opened(run: tuple[str, ...], threads: int | None, progress: Progress) -> tuple[Packfile, int]:
+def _opened(
+    run: tuple[str, ...], reading: RawReading, threads: int | None, progress: Progress
+) -> tuple[Packfile, int]:
     """Open inputs as one packfile; and return by how much the cache grew."""
     location = run[0]
     if location.endswith(".zion"):
@@ -100,12 +108,17 @@ def _opened(run: tuple[str, ...], threads: int | None, progress: Progress) -> tu
         return _open_lake(lake, threads, progress)
     path = store_of(location).path_of(location)
     if path is not None and is_stream(path):
-        return _apart([_recognised(location)], threads, progress, ""), 0
+        return _apart([_recognised(location, reading)], threads, progress, ""), 0
     folder, obstacle = _folder()
     if folder is not None:
-        cached = _Cached(location, _state(location), folder) if len(run) == 1 else _run(run, folder)
+        is_one = len(run) == 1
+        cached = (
+            _Cached(location, _state(location), folder, reading)
+            if is_one
+            else _run(run, folder, reading)
+        )
         return _kept(cached, threads, progress)
-    sources = [_recognised(each) for each in run]
+    sources = [_recognised(each, reading) for each in run]
     if sources[0].is_packfile and len(run) == 1:
         return open_packfile(location), 0
     return _apart(sources, threads, progress, obstacle), 0
@@ -139,18 +152,18 @@ def _kept(cached: _Cached, threads: int | None, progress: Progress) -> tuple[Pac
         return _apart(cached.sources(), threads, progress, f"{cached.folder} went meanwhile"), 0
 
 
-def _run(run: tuple[str, ...], folder: str) -> _CachedRun:
+def _run(run: tuple[str, ...], folder: str, reading: RawReading) -> _CachedRun:
     contents = smallinputs.contents(run)
     facts = (contents.digest, *(_folder_fields(location) for location in run))
     # Contents are compared each time, so there is nothing that times have to tell.
     state = _State(facts, contents.size_bytes, is_settled=True)
-    return _CachedRun(smallinputs.name_of(run), state, folder, run)
+    return _CachedRun(smallinputs.name_of(run), state, folder, reading, run)
 
 
-def _recognised(location: Location) -> Input:
+def _recognised(location: Location, reading: RawReading) -> Input:
     """Find out what an input is, and which fields its folders name."""
     fields = _folder_fields(location)
-    source = recognise(location)
+    source = reading.recognised(location)
     return source if source.is_packfile or not fields else replace(source, defaults=fields[0])
 
 
@@ -274,8 +287,11 @@ def _most_bytes() -> int:
 class _Cached:
     """An input, and where its packfile is or shall be."""
 
-    def __init__(self, location: Location, state: _State, folder: str) -> None:
+    def __init__(
+        self, location: Location, state: _State, folder: str, reading: RawReading = USUAL
+    ) -> None:
         self._location = location
+        self._reading = reading
         self._name = text_of(location)
         self._state = state
         self.folder = folder
@@ -284,8 +300,8 @@ class _Cached:
             letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_"
             for letter in os.fspath(location).rpartition("/")[2][-_NAME_LENGTH:]
         )
-        # So do folders that are fields of the rows.
-        self._named = _folder_fields(location)
+        # So do folders that are fields of the rows, and how it is read.
+        self._named = (*_folder_fields(location), *reading.texts())
         self._ending = f"-{state.size_bytes}-{base}{cachefolder.SUFFIX}"
         self._settled = f"s{_digest((*state.facts, *self._named))}{self._ending}"
         self.made_bytes = 0  # by how much the cache has grown
@@ -305,7 +321,7 @@ class _Cached:
 
     def sources(self) -> list[Input]:
         """Return the inputs whose rows the packfile has."""
-        return [_recognised(self._location)]
+        return [_recognised(self._location, self._reading)]
 
     def _is_same(self) -> bool:
         """Return whether the input is still what it was."""
@@ -315,7 +331,7 @@ class _Cached:
         """Open the packfile that is there, if there is one."""
         if self._state.is_settled and (packfile := self._opened(self._settled)) is not None:
             return packfile
-        # Reading a large input to no purpose would take time.
+        # RawReading a large input to no purpose would take time.
         is_large = self._state.size_bytes > smallinputs.SMALL_BYTES
         if is_large and not cachefolder.has("c", self._ending):
             return None
@@ -404,12 +420,14 @@ class _CachedVersion(_CachedByFacts):
 class _CachedRun(_CachedByFacts):
     """Small inputs, and where the packfile of all of them is or shall be."""
 
-    def __init__(self, name: str, state: _State, folder: str, run: tuple[str, ...]) -> None:
-        super().__init__(name, state, folder)
+    def __init__(
+        self, name: str, state: _State, folder: str, reading: RawReading, run: tuple[str, ...]
+    ) -> None:
+        super().__init__(name, state, folder, reading)
         self._run = run
 
     def sources(self) -> list[Input]:
-        return [_recognised(location) for location in self._run]
+        return [_recognised(location, self._reading) for location in self._run]
 
     def _is_same(self) -> bool:
         return smallinputs.contents(self._run).digest == self._state.facts[0]

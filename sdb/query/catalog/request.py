@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from sdb.packfile.inputs.rawreading import USUAL
 from sdb.progress import silent
 from sdb.query.syntax import ast
 from sdb.records import field, record
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sdb.cancellation import Cancellation
+    from sdb.packfile.inputs.rawreading import RawReading
     from sdb.progress import Progress
     from sdb.query.catalog.namedtables import OpenedTables
     from sdb.query.catalog.period import Period
@@ -38,6 +40,7 @@ class QueryRequest:
     statement: ast.Statement = field(default=_NOTHING, repr=False)
     root: str = ""  # folder or URL where relative paths start; the current folder when empty
     dialect: str | None = None
+    reading: RawReading = USUAL  # how files are read that are no packfiles
     period: Period | None = None  # times that the rows of all tables must have
     at: str = ""  # the version of tables of which the query names none; the newest when empty
     # Tables as they were read, by names with that of the database

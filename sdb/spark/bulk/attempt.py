@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sdb._core import RejectedBatch
     from sdb.packfile.trailer.sparseindex import Path
+    from sdb.packfile.write.findings import Findings
     from sdb.packfile.write.pack import PackResult
     from sdb.spark.bulk.plan import Piece, Task
 
@@ -79,6 +80,7 @@ class Outcome:
     seconds: float  # how long the attempt took
     rejected: int  # number of records that were passed over
     records: tuple[Rejected, ...]  # the first of them, or all when they are kept
+    findings: Findings  # what was found of values
 
 
 class _Rejects:
@@ -130,6 +132,7 @@ def attempt(work: Work, task: Task, threads: int = 1) -> Outcome:
         time.monotonic() - began,
         result.rejected,
         tuple(rejects.records),
+        result.findings,
     )
 
 
@@ -140,7 +143,7 @@ def packed(
     threads: int = 1,
     on_errors: Callable[[RejectedBatch], None] | None = None,
 ) -> PackResult:
-    """Pack inputs as the options say. What one task lacks, others may have: it warns of nothing."""
+    """Pack inputs as the options say, and warn of nothing: the driver tells what all found."""
     with notes.unheard():
         return pack(
             sources,

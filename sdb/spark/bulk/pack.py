@@ -13,6 +13,7 @@ from sdb.errors import ConflictError, ExistsError, SdbError, UsageError, text_of
 from sdb.packfile.inputs.folders import say_folder_fields
 from sdb.packfile.inputs.inputs import Input, recognise
 from sdb.packfile.read import manifest
+from sdb.packfile.write.findings import together
 from sdb.progress import silent
 from sdb.spark.bulk.attempt import Options, Outcome, Work, attempt, located, packed
 from sdb.spark.bulk.plan import TARGET_BYTES, Task, measure, plan
@@ -118,6 +119,7 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
         raise
     packing_seconds = time.monotonic() - started
     removed = _publish(work, outcomes, mode, stop)
+    together(outcome.findings for outcome in outcomes).tell()
     if not any(outcome.rows for outcome in outcomes):
         others = f" and {len(files) - 1:,} more" if files[1:] else ""
         notes.warn(f"no rows in {files[0].path}{others}: {folder} gets none")

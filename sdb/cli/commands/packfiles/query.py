@@ -19,14 +19,18 @@ from sdb.cli.options import (
     NoSafeCsv,
     Params,
     ProgressMode,
+    RawFormat,
+    RawTimeField,
     SafeCsv,
     Since,
     Strict,
     Threads,
-    TimeField,
+    TimeMode,
+    Timezone,
     Until,
     Verbose,
     period,
+    raw_options,
     sql_params,
 )
 from sdb.cli.parameters import Argument, Context, Option
@@ -79,7 +83,10 @@ def command(
     ] = False,
     since: Since = None,
     until: Until = None,
-    time_field: TimeField = None,
+    time_field: RawTimeField = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
+    input_format: RawFormat = None,
     at: At = "",
     no_prune: Annotated[
         bool, Option("--no-prune", help="Read all blocks, to check an answer without indexes.")
@@ -109,6 +116,12 @@ def command(
     output.prepare(verbose=verbose)
     query.allow_many_files()
     since, until = period(since, until)
+    has_period = since is not None or until is not None
+    time_field, reading = raw_options(
+        input_format, mode, timezone, time_field, has_period=has_period
+    )
+    if server is not None and reading:
+        refuse_options(input_format=input_format, timezone=timezone, times=True)
     form, compression = query.form("json" if as_json and fmt is None else fmt, target)
     safety = output.csv_safety(form, target, wanted=safe_csv, refused=no_safe_csv)
     with Interruptible() as signals, Meter("packing", progress) as meter:
@@ -124,6 +137,7 @@ def command(
             since=since,
             until=until,
             time_field=time_field,
+            **reading,
             at=at,
             typed=form in formats.TYPED,
             progress=meter,

@@ -17,10 +17,14 @@ from sdb.cli.options import (
     Root,
     TableStats,
     Threads,
+    TimeFields,
+    TimeMode,
+    Timezone,
     Verbose,
     content,
     suffix,
     table_root,
+    times,
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option
@@ -122,6 +126,9 @@ def command(
     ] = None,
     fmt: InputFormat = None,
     hints: Hints = None,
+    time_field: TimeFields = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
     on_error: OnError = "fail",
     spark: Annotated[
         bool, Option("--spark", help="Pack on Spark and commit here; for terabytes.")
@@ -162,6 +169,8 @@ def command(
     unfit |= {"--vanished": vanished is not None}
     of_tail = {"--once": once, "--batch": batch is not None, "--format": fmt is not None}
     of_tail |= {"--hints": hints is not None, "--on-error": on_error != "fail"}
+    of_tail |= {"--time-field": bool(time_field), "--times": mode != "all"}
+    of_tail |= {"--timezone": timezone != ""}
     if tail:
         from sdb.cli.tailing import tail_into
 
@@ -184,6 +193,7 @@ def command(
             threads=threads,
             format=suffix(fmt),
             hints=content(hints),
+            **times(mode, timezone, time_field),
             **options,
         )
     check_alone("a sync without --tail", of_tail)

@@ -16,6 +16,7 @@ from sdb.query.syntax import ast, printer, visitor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeGuard
 
     from sdb.packfile.read.reader import Packfile
     from sdb.query.plan.hints.storedpaths import Packs
@@ -40,7 +41,9 @@ _AGGREGATES = {
     **dict.fromkeys(["BOOL_AND", "BOOL_OR"], BOOL),
 }
 _OPERATORS = {**dict.fromkeys("+-*/%|&^", NUMBER), "||": STRING}
+_COMPARISONS = frozenset({"=", "<", "<=", ">", ">="})
 _OF_ANY_TYPE = frozenset({"COALESCE", "NULLIF", "LEAST", "GREATEST"})
+_HOW = "pack it with --time-field PATH:FORM (docs/times.md)"
 _MOST = 8
 """So many lines are enough."""
 
@@ -67,7 +70,18 @@ def losses(
 def _is_of_interest(select: ast.Select) -> bool:
     """Check whether types matter to any expression of a select."""
     nodes = list(visitor.nodes(select, into_selects=False))
-    return any(isinstance(node, ast.Cast) or any(_operands(node)) for node in nodes)
+    return any(
+        isinstance(node, ast.Cast) or _compares(node) or any(_operands(node)) for node in nodes
+    )
+
+
+def _compares(node: ast.Node) -> TypeGuard[ast.Binary]:
+    return isinstance(node, ast.Binary) and node.op in _COMPARISONS
+
+
+def _is_time(node: ast.Expr) -> bool:
+    """Return whether a value is a time if it is there."""
+    return kinds(static_type(node)) == TIME
 
 
 class _Losses:
@@ -79,6 +93,7 @@ class _Losses:
         self._select = select
         self._named = named
         self._scans = [PackfileScan(pack, ()) for pack in opened]
+        self._tested = set(visitor.nodes(select.where) if select.where is not None else ())
 
     def types(self, operand: ast.Expr) -> int:
         """Return the types of a value that is not MISSING or NULL; 0 when they are not known."""
@@ -106,10 +121,22 @@ class _Losses:
         for node in visitor.nodes(self._select, into_selects=False):
             if isinstance(node, ast.Cast) and not node.reads_texts:
                 yield from _of_cast(node, self.of_path(node.operand))
+            yield from self._of_comparison(node)
             for operand, wanted in _operands(node):
                 held = self.types(operand)
                 if held and not held & loose(wanted) and not self._is_span(node):
                     yield _useless(node, operand, held, wanted)
+
+    def _of_comparison(self, node: ast.Node) -> Iterator[str]:
+        """Yield a line for a comparison with a time of what has none; conditions have their own."""
+        if not _compares(node) or node in self._tested:
+            return
+        for operand, other in ((node.left, node.right), (node.right, node.left)):
+            held = self.types(operand)
+            if held and not held & TIME and _is_time(other):
+                text = printer.text(operand)
+                why = f"{told(text, held, TIME)}; {_HOW}"
+                yield f"warning: {printer.text(node)} is TRUE in no row: {why}"
 
     def _is_span(self, node: ast.Node) -> bool:
         """Check whether this may be the time between two times."""
