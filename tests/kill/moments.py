@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable
+    from typing import Self
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,3 +83,64 @@ def kill(
         is_killed |= killer.kill(command)
         after()
         runs += 1
+
+
+# Runs commands in copies of itself, which kill themselves before the n-th time that they write, as
+# Python's audit hooks tell.
+_COPIES = """
+import json, os, sys
+from sdb.cli import main
+import numpy, pyarrow, sdb.table.upkeep.maintain
+import sdb.packfile.rewrite.rewrite, sdb.table.packfiles.rowscan
+EVENTS = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+def hook_for(moment):
+    left = [moment]
+    def hook(event, words):
+        is_write = event == "open" and isinstance(words[2], int) and words[2] & WRITES
+        if is_write or event in EVENTS:
+            if left[0] == 0:
+                os.kill(os.getpid(), 9)
+            left[0] -= 1
+    return hook
+for line in sys.stdin:
+    moment, words = json.loads(line)
+    if (pid := os.fork()) == 0:
+        sys.addaudithook(hook_for(moment))
+        code = 70
+        try:
+            code = main.run(words)
+        finally:
+            os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+class EachMoment:
+    """Kills commands of `sdb` at each of the moments at which they are about to write."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _COPIES],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Come to an end."""
+        self._process.communicate(timeout=60)
+
+    def run(self, moment: int, words: list[str]) -> bool:
+        """Run a command, and kill it before it writes for the n-th time; return whether it was."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([moment, words]) + "\n")
+        self._process.stdin.flush()
+        code = int(self._process.stdout.readline())
+        assert code in {0, -signal.SIGKILL}, code
+        return code != 0
