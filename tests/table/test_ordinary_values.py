@@ -10,6 +10,7 @@ import pytest
 
 import sdb
 from sdb.errors import InputError, SdbWarning
+from sdb.packfile.read.reader import Packfile
 from sdb.table.schema.ordinary import meant
 from sdb.table.schema.types import type_of
 
@@ -70,6 +71,61 @@ def test_what_means_no_value_departs_and_the_rest_is_taken(db: Any) -> None:
     db.table("web.t").set_schema(COLUMNS, mode="reject")
     with pytest.raises(InputError, match=r"row 1: price: expected decimal\(10,2\), got string"):
         db.append("web.t", io.BytesIO(lines[2]))
+
+
+INNER: list[object] = [
+    {"name": "days", "type": "list<date>"},
+    {"name": "prices", "type": "map<string, decimal(10,2)>"},
+    {"name": "seen", "type": "list<struct<at timestamp, codes list<string>>>"},
+    {"name": "n", "type": "integer"},
+]
+
+
+@pytest.mark.parametrize("mode", ["observe", "quarantine", "reject"])
+def test_other_values_of_rows_that_are_mended_stay(db: Any, mode: str) -> None:
+    db.table("web.t").set_schema([*COLUMNS, *INNER], mode=mode)
+    rest = {"at": DAY, "price": 1.5, "code": "c", "who": {"name": "n"}, "days": [DAY], "n": 3}
+    db.append("web.t", [{"day": "2026-11-01", **rest}, {"day": DAY, **rest}])
+    assert rows(db)[1:] == [{"day": DAY, **rest}] * 2
+
+
+@pytest.mark.parametrize("mode", ["observe", "quarantine", "reject"])
+def test_texts_inside_of_lists_maps_and_structs_are_taken(db: Any, mode: str) -> None:
+    db.table("web.t").set_schema([*COLUMNS, *INNER], mode=mode)
+    lines = [
+        b'{"days":["2026-11-01",null],"prices":{"a":"12.50","b":1}}',
+        b'{"seen":[{"at":"2026-11-01","codes":[1,"b",true]},{"codes":null},null]}',
+        b'{"code":7,"who":{"born":"2026-11-01"},"n":1}',
+    ]
+    db.append("web.t", io.BytesIO(b"\n".join(lines)))
+    assert rows(db)[1:] == [
+        {"days": [DAY, None], "prices": {"a": 12.5, "b": 1}},
+        {"seen": [{"at": DAY, "codes": ["1", "b", "true"]}, {"codes": None}, None]},
+        {"code": "7", "who": {"born": DAY}, "n": 1},
+    ]
+
+
+def test_rows_that_are_observed_keep_what_means_nothing(db: Any) -> None:
+    db.table("web.t").set_schema([*COLUMNS, *INNER])
+    lines = [
+        b'{"day":"soon","code":1,"n":"x","other":[1]}',
+        b'{"days":["2026-11-01","soon"],"who":7,"seen":{"at":"2026-11-01"}}',
+        b'{"day":7}',
+    ]
+    db.append("web.t", io.BytesIO(b"\n".join(lines)))
+    texts = [{"day": "soon", "code": "1", "n": "x"}, {"days": [DAY, "soon"], "who": 7}]
+    stored = [dict(row) for row in rows(db)[1:]]
+    assert stored == [texts[0], texts[1] | {"seen": {"at": "2026-11-01"}}, {"day": 7}]
+
+
+def test_rows_are_not_read_where_nothing_can_mean_something_else(
+    db: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.table("web.t").set_schema([*COLUMNS, *INNER])
+    monkeypatch.setattr(Packfile, "selected_rows", None)
+    db.append("web.t", [{**ROW, "days": [DAY], "prices": {"a": 1}, "n": "x", "other": {"a": [1]}}])
+    with pytest.raises(TypeError):
+        db.append("web.t", [{"days": ["2026-11-01"]}])
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from sdb.errors import UnsupportedError
 from sdb.packfile.read.arrow import Scan
 from sdb.records import record, replace
 from sdb.table.schema import eras
-from sdb.table.schema.columns import ITEMS, OBSERVE, VALUES, walk
-from sdb.table.schema.conform import departures
+from sdb.table.schema.columns import OBSERVE, walk
+from sdb.table.schema.conform import departures, mended
+from sdb.table.schema.ordinary import sources_of, takes_ordinary
 from sdb.table.schema.types import (
     BINARY,
     BOOLEAN,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.table.schema.columns import Path, TableColumn, TableSchema
     from sdb.table.schema.conform import Departure
     from sdb.table.schema.types import ColumnType
@@ -52,23 +54,16 @@ class DepartingRow:
 
     @property
     def is_mendable(self) -> bool:
-        """True if each value means one of the type of its column, and is in no list or map."""
-        return all(
-            each.instead is not None and not {ITEMS, VALUES} & {*each.path}
-            for each in self.departures
-        )
+        """True if each value that departs means one of the type of its column."""
+        return all(each.is_mendable for each in self.departures)
 
-    def mended(self, paths: Sequence[Path]) -> dict[str, Any]:
-        """Return the values that paths get, by their places, as `RowChanges` has them."""
-        instead = {each.path: each.instead for each in self.departures}
-        values = {}
-        for number, path in enumerate(paths):
-            value = instead.get(path, self.row)
-            for name in path if value is self.row else ():
-                value = value.get(name, self) if isinstance(value, dict) else self
-            if value is not self:  # the row has the field
-                values[str(number)] = value
-        return values
+    def mended(self, columns: tuple[TableColumn, ...], fields: Sequence[str]) -> dict[str, Any]:
+        """Return the values that fields of the row get, by their places, as `RowChanges` has them.
+
+        * ``columns``: Those whose values may come as others.
+        """
+        row = mended(StructType(columns), self.row)
+        return {str(number): row[name] for number, name in enumerate(fields) if name in row}
 
 
 def departing_rows(
@@ -85,17 +80,58 @@ def departing_rows(
         A block that cannot be decoded.
     """
     fields = _suspects(pack, schema, era, is_new=is_new)
-    if fields is None:
-        columns = schema.columns
-    elif fields:
-        columns = tuple([column for column in schema.columns if column.path[0] in fields])
-    else:
-        return
-    part = replace(schema, columns=columns)
+    if fields is not None:
+        if not fields:
+            return
+        # Rows whose values are mended get all of these anew.
+        fields |= {column.path[0] for column in mended_columns(schema)}
+    columns = [each for each in schema.columns if fields is None or each.path[0] in fields]
+    part = replace(schema, columns=tuple(columns))
     names = None if fields is None else sorted(fields)
     for number, row in enumerate(pack.selected_rows(pack.select(), names)):
         if listed := departures(part, row, era, is_new=is_new):
             yield DepartingRow(number, tuple(listed), row)
+
+
+def mended_columns(schema: TableSchema) -> tuple[TableColumn, ...]:
+    """Return the columns whose values may come as others."""
+    return tuple([column for column in schema.columns if takes_ordinary(column.type)])
+
+
+def mendable_rows(pack: Packfile, schema: TableSchema, era: int) -> Iterator[DepartingRow]:
+    """Find the rows of a new packfile with values that mean one of the type of their column.
+
+    No row is read where the packfile tells that there is none.
+
+    Raises
+    ------
+    CorruptError
+        A block that cannot be decoded.
+    """
+    presence, columns = pack.trailer.sparse.presence(), mended_columns(schema)
+    if presence is not None and presence.complete:
+        masks = {path: count.types for path, count in presence.fields.items()}
+        if not any(_may_mean(each.type, each.path, masks) for each in columns):
+            return
+    part = replace(schema, columns=columns)
+    names = sorted({column.path[0] for column in columns})
+    for number, row in enumerate(pack.selected_rows(pack.select(), names)):
+        listed = departures(part, row, era)
+        if any(each.is_mendable for each in listed):
+            yield DepartingRow(number, tuple(listed), row)
+
+
+def _may_mean(kind: ColumnType, path: FieldPath, masks: Mapping[FieldPath, int]) -> bool:
+    """Return whether a value at a path may mean one of a type, by the types that are there."""
+    if isinstance(kind, ListType):
+        return _may_mean(kind.item, (*path, None), masks)
+    if isinstance(kind, MapType):
+        depth = len(path)
+        inner = {each[: depth + 1] for each in masks if each[:depth] == path and each[depth:]}
+        return any(_may_mean(kind.value, each, masks) for each in inner)
+    if isinstance(kind, StructType):
+        return any(_may_mean(each.type, (*path, *each.path), masks) for each in kind.columns)
+    return bool(masks.get(path, 0) & sources_of(kind))
 
 
 def numbered_rows(pack: Packfile, numbers: Sequence[int]) -> list[dict[str, Any]]:
@@ -122,6 +158,11 @@ def numbered_rows(pack: Packfile, numbers: Sequence[int]) -> list[dict[str, Any]
 def is_checked(schema: TableSchema | None) -> bool:
     """Return whether new rows have to conform to a schema."""
     return schema is not None and schema.mode != OBSERVE
+
+
+def is_applied(schema: TableSchema | None) -> bool:
+    """Return whether new rows may be others under a schema: refused, or with other values."""
+    return schema is not None and (is_checked(schema) or bool(mended_columns(schema)))
 
 
 def _suspects(pack: Packfile, schema: TableSchema, era: int, *, is_new: bool) -> set[str] | None:

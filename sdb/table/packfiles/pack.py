@@ -70,9 +70,9 @@ def pack_rows(
     from tempfile import NamedTemporaryFile, SpooledTemporaryFile
 
     spool: Any
-    is_checked = rules is not None and rules.are_checked
+    is_applied = rules is not None and rules.are_applied
     with ExitStack() as stack:
-        if is_checked:
+        if is_applied:
             spool = stack.enter_context(NamedTemporaryFile(prefix="sdb-", suffix=".zion"))
         else:
             spool = stack.enter_context(SpooledTemporaryFile(_SMALL_BYTES))
@@ -80,7 +80,7 @@ def pack_rows(
         if not result.rows:
             return PackedRows(result, None)
         trailer = result.trailer
-        if rules is not None and is_checked:
+        if rules is not None and is_applied:
             from sdb.table.packfiles.checkedrows import conforming
 
             spool.flush()

@@ -1,7 +1,8 @@
 """Rules for rows that come into a table: which depart from its schema, and what becomes of these.
 
 All ways in pack rows by :func:`sdb.table.packfiles.pack.pack_rows`, which asks here. Rows are read
-once more for it, and only where the mode of the schema is ``quarantine`` or ``reject``.
+once more for it where the mode of the schema is ``quarantine`` or ``reject``, and in mode
+``observe`` where the packfile tells of values that may mean others.
 """
 
 from __future__ import annotations
@@ -14,21 +15,25 @@ from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.format.keys import TableKeys, short_digest
 from sdb.table.format.versionref import MAIN
-from sdb.table.packfiles.conformance import departing_rows, is_checked, numbered_rows
+from sdb.table.packfiles.conformance import (
+    departing_rows,
+    is_applied,
+    is_checked,
+    mendable_rows,
+    mended_columns,
+    numbered_rows,
+)
 from sdb.table.packfiles.misnamed import misnamed
 from sdb.table.packfiles.schemas import shown_value
 from sdb.table.schema.columns import QUARANTINE, REJECT, TableSchema
-from sdb.table.schema.ordinary import takes_ordinary
-from sdb.table.schema.types import StructType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from sdb.packfile.read.reader import Packfile
     from sdb.table.catalog.root import TableRoot
     from sdb.table.packfiles.conformance import DepartingRow
-    from sdb.table.schema.columns import Path, TableColumn
 
 REJECTED = "rejected"
 """The table of a database that quarantined rows go to."""
@@ -58,9 +63,9 @@ class RowRules:
         return self.schema.era
 
     @property
-    def are_checked(self) -> bool:
+    def are_applied(self) -> bool:
         """True if new rows are looked at."""
-        return is_checked(self.schema)
+        return is_applied(self.schema)
 
     @property
     def are_quarantined(self) -> bool:
@@ -70,13 +75,19 @@ class RowRules:
     def departing(self, pack: Packfile) -> tuple[list[DepartingRow], MendedRows]:
         """Return the rows of a new packfile that depart, and those that only look like it.
 
+        In mode ``observe`` none departs, and others may come in with values that are mended.
+
         Raises
         ------
         DepartingRowsError
             Rows depart, and the mode of the schema is ``reject``, or there are too many of them.
         """
         listed: list[DepartingRow] = []
-        mended = MendedRows(_plain_paths(self.schema.columns))
+        mended = MendedRows(self.schema)
+        if not is_checked(self.schema):
+            for row in mendable_rows(pack, self.schema, self.era):
+                mended.add(row)
+            return [], mended
         for departing in departing_rows(pack, self.schema, self.era):
             if departing.is_mendable:
                 mended.add(departing)
@@ -101,31 +112,22 @@ class RowRules:
 class MendedRows:
     """Rows in which texts and numbers become what their columns mean by them."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self.paths = tuple(paths)
+    def __init__(self, schema: TableSchema) -> None:
+        self._columns = mended_columns(schema)
+        self._fields = sorted({column.path[0] for column in self._columns})
+        self.paths = tuple([(name,) for name in self._fields])
         self.numbers: list[int] = []
         self._values: list[bytes] = []
 
     def add(self, departing: DepartingRow) -> None:
         """Add a row; the numbers of rows ascend."""
         self.numbers.append(departing.number)
-        self._values.append(ion.dumps({"row": departing.number} | departing.mended(self.paths)))
+        values = departing.mended(self._columns, self._fields)
+        self._values.append(ion.dumps({"row": departing.number} | values))
 
     def values(self) -> bytes:
         """Return the new values, as `RowChanges` has them."""
         return b"".join(self._values)
-
-
-def _plain_paths(columns: Iterable[TableColumn], above: Path = ()) -> list[Path]:
-    """Return the paths of columns whose values may come as others, but for those in lists."""
-    paths: list[Path] = []
-    for column in columns:
-        path = (*above, *column.path)
-        if isinstance(column.type, StructType):
-            paths += _plain_paths(column.type.columns, path)
-        elif takes_ordinary(column.type):
-            paths.append(path)
-    return paths
 
 
 def _first_reasons(pack: Packfile, rows: Sequence[DepartingRow]) -> Iterator[tuple[str, str]]:

@@ -49,8 +49,7 @@ class Departure:
     column: str  # the names that lead to the column, or to the field that no column has
     reason: str
     value: object = None
-    path: Path = ()  # the fields that lead to the value
-    instead: object = None  # the value of the type of the column that it means; None: it means none
+    is_mendable: bool = False  # whether it means a value of the type of the column
 
 
 def shown_row(schema: TableSchema, row: Mapping[str, Any], era: int) -> dict[str, Any]:
@@ -168,7 +167,7 @@ class _Judge:
             yield from self._of_parts(kind.value, parts, (*names, VALUES), (*path, VALUES))
         elif not has_type(kind, value):
             reason = f"expected {_plain(kind)}, got {type_name(value)}"
-            yield Departure(shown(names), reason, value, path, meant(kind, value))
+            yield Departure(shown(names), reason, value, meant(kind, value) is not None)
 
     def _of_parts(
         self, kind: ColumnType, parts: Iterable[Any], names: Path, path: Path
@@ -176,6 +175,30 @@ class _Judge:
         for part in parts:
             if part is not None:
                 yield from self._of_value(kind, part, names, path)
+
+
+def mended(kind: ColumnType, value: Any) -> Any:  # noqa: ANN401 - of any type
+    """Return a value with all that it means in the place of what it has instead."""
+    if isinstance(kind, ListType) and isinstance(value, list):
+        return [mended(kind.item, item) for item in value]
+    if isinstance(kind, MapType) and isinstance(value, dict):
+        return {name: mended(kind.value, item) for name, item in value.items()}
+    if isinstance(kind, StructType) and isinstance(value, dict):
+        for column in kind.columns:
+            value = _mended_at(column.path, column.type, value)
+        return value
+    if value is None or has_type(kind, value):
+        return value
+    instead = meant(kind, value)
+    return value if instead is None else instead
+
+
+def _mended_at(path: Path, kind: ColumnType, value: Any) -> Any:  # noqa: ANN401 - of any type
+    if not path:
+        return mended(kind, value)
+    if not isinstance(value, dict) or path[0] not in value:
+        return value
+    return value | {path[0]: _mended_at(path[1:], kind, value[path[0]])}
 
 
 def has_type(kind: ColumnType, value: Any) -> bool:  # noqa: ANN401 - of any type

@@ -9,7 +9,15 @@ import re
 
 from sdb import instants, ion
 from sdb.table.schema.columns import DAY_US, fits_decimal, instant_us
-from sdb.table.schema.types import DATE, STRING, TIMESTAMP, DecimalType
+from sdb.table.schema.types import (
+    DATE,
+    STRING,
+    TIMESTAMP,
+    DecimalType,
+    ListType,
+    MapType,
+    StructType,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +29,24 @@ _DECIMAL = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:.*)?", re.DOTALL)
 
 
+_TEXTS = 1 << 7 | 1 << 8
+_NO_TEXTS = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6
+
+
+def sources_of(kind: ColumnType) -> int:
+    """Return the types of values that may mean one of a type without parts, as bits of masks."""
+    if kind == STRING:
+        return _NO_TEXTS
+    return _TEXTS if kind in {DATE, TIMESTAMP} or isinstance(kind, DecimalType) else 0
+
+
 def takes_ordinary(kind: ColumnType) -> bool:
-    """Return whether values of a type may come as others."""
-    return kind in {DATE, STRING, TIMESTAMP} or isinstance(kind, DecimalType)
+    """Return whether values of a type, or of its parts, may come as others."""
+    if isinstance(kind, StructType):
+        return any(takes_ordinary(column.type) for column in kind.columns)
+    if isinstance(kind, ListType):
+        return takes_ordinary(kind.item)
+    return takes_ordinary(kind.value) if isinstance(kind, MapType) else bool(sources_of(kind))
 
 
 def meant(kind: ColumnType, value: Any) -> object | None:  # noqa: ANN401 - of any type

@@ -17,7 +17,7 @@ from sdb.packfile.trailer.read import read_trailer
 from sdb.table.format import contentid, etags
 from sdb.table.format.descriptor import Descriptor, slim
 from sdb.table.format.keys import era_of
-from sdb.table.packfiles.conformance import is_checked
+from sdb.table.packfiles.conformance import is_applied
 from sdb.table.sync.packing import PackedInputs, directory_of
 
 TYPE_CHECKING = False
@@ -60,7 +60,7 @@ def find_orphans(
     * ``new``: The inputs that are to be packed, as they are now.
     """
     schema = None if handle is None else handle.schema
-    if is_checked(schema):  # they may have been packed before it was set
+    if is_applied(schema):  # they may have been packed before it was set
         return []
     above = root.place("")
     orphans = [
