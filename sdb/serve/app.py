@@ -128,7 +128,9 @@ class Service:
         self._vary = _VARY + (", origin" if settings.cors else "")
         self.watch = IndexWatch(self.root, self.in_thread)
         self.rights, self.repeats = rights, repeats
-        self.root_check = RootCheck(self.root, settings.min_free_bytes)
+        self.root_check = RootCheck(
+            self.root, settings.min_free_bytes, may_write=settings.may_write
+        )
         self.bodies = Bodies(settings.body_bytes)
 
     def close(self) -> None:

@@ -20,14 +20,16 @@ class RootCheck:
     """Knows a root that is gone from one that has no tables.
 
     A root that has had tables has their folder for ever: tables that are dropped stay in it. So a
-    folder without it is the place where a volume was mounted.
+    folder without it is the place where a volume was mounted. Where nobody may write, it is one
+    from the start: there is nothing to serve yet.
 
     * ``root``: The root.
     * ``min_free_bytes``: Free space that its disk must have for rows to come in.
+    * ``may_write``: Whether requests make tables, so that an empty root may be a new one.
     """
 
-    def __init__(self, root: TableRoot, min_free_bytes: int) -> None:
-        self._root, self._min_free_bytes = root, min_free_bytes
+    def __init__(self, root: TableRoot, min_free_bytes: int, *, may_write: bool) -> None:
+        self._root, self._min_free_bytes, self._may_write = root, min_free_bytes, may_write
         self._path = root.store.path_of(root.location)
         self._had_tables = False
 
@@ -47,6 +49,8 @@ class RootCheck:
             raise gone("the tables are gone: the folder of the root is empty")
         elif not os.path.isdir(self._path):  # noqa: PTH112 - the same
             raise gone("the root is gone: there is no such folder")
+        elif not self._may_write:
+            raise gone("the root has no tables", code="root_empty")
 
     def whole(self) -> None:
         """Check the root, wherever it is; over a network that is a request.
@@ -58,9 +62,11 @@ class RootCheck:
         """
         self.quick()
         try:
-            self._root.databases()
+            has_tables = bool(self._root.databases())
         except SdbError as error:
             raise gone(f"the root does not answer: {error.message}") from None
+        if not has_tables and not self._may_write:
+            raise gone("the root has no tables", code="root_empty")
 
     def room(self) -> None:
         """Check that there is room for more rows.
@@ -85,12 +91,12 @@ class RootCheck:
             )
 
 
-def gone(message: str) -> HttpError:
+def gone(message: str, code: str = "root_gone") -> HttpError:
     """Return the error for a root that is not there."""
     return HttpError(
         503,
         message,
-        code="root_gone",
+        code=code,
         hint="is its volume mounted? requests are answered again as soon as it is",
         headers={"retry-after": _AGAIN_SECONDS},
     )

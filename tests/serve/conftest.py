@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +42,10 @@ def rows(answer: Any) -> list[dict[str, Any]]:
 class Server:
     """A running `sdb serve`."""
 
-    def __init__(self, root: Path, *options: str) -> None:
+    def __init__(self, root: Path | str, *options: str) -> None:
         command = [sys.executable, "-m", "sdb.cli.main", "serve", "--root", str(root)]
-        self.log = root.parent / f"serve{time.monotonic_ns()}.log"
+        above = root.parent if isinstance(root, Path) else Path(tempfile.mkdtemp())
+        self.log = above / f"serve{time.monotonic_ns()}.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [*command, "--listen", "127.0.0.1:0", *options],

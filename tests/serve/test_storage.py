@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import resource
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import boto3
+import pytest
+
+import sdb
 from tests.serve.conftest import COUNT, Server, rows
+from tests.store.conftest import PATHS as ADDRESSING
+from tests.store.conftest import endpoint  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +52,49 @@ def test_a_root_that_is_gone_is_no_empty_one(serve: Callable[..., Server], lake:
     lake.rmdir()
     moved.rename(lake)
     assert statuses(server) == here
+
+
+@pytest.mark.s3
+def test_a_bucket_that_is_gone_is_no_empty_one(endpoint: str) -> None:  # noqa: F811
+    client = boto3.client("s3", endpoint_url=endpoint, config=ADDRESSING)
+    bucket = f"volume-{os.urandom(4).hex()}"
+    client.create_bucket(Bucket=bucket)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SNELLER_INDEX_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+        db = sdb.connect(f"s3://{bucket}")
+        db.execute("CREATE TABLE web.gha")
+        db.append("web.gha", [{"id": "1", "created_at": datetime.now(UTC)}])
+        server = Server(f"s3://{bucket}", "--write")
+    try:
+        assert statuses(server) == dict.fromkeys(PATHS, 200)
+        listed = client.list_objects_v2(Bucket=bucket)["Contents"]
+        for entry in listed:
+            client.delete_object(Bucket=bucket, Key=entry["Key"])
+        client.delete_bucket(Bucket=bucket)
+        assert statuses(server) == dict.fromkeys(PATHS, 503)
+        assert server.get("/v1/tables").json()["code"] == "root_gone"
+        answer = server.post("/v1/exec", json={"sql": "CREATE TABLE web.other"})
+        assert (answer.status_code, answer.json()["code"]) == (503, "root_gone")
+    finally:
+        server.close()
+        client.close()
+
+
+def test_a_server_that_starts_on_a_mount_point_waits_for_tables(lake: Path) -> None:
+    """Where nobody may write, an empty folder is the place of a volume that is not mounted yet."""
+    moved = lake.rename(lake.parent / "moved")
+    lake.mkdir()
+    server = Server(lake)
+    try:
+        assert "has no tables yet: requests are refused until it has" in server.text()
+        assert statuses(server) == dict.fromkeys(PATHS, 503)
+        assert server.get("/v1/tables").json()["code"] == "root_empty"
+        assert server.get("/healthz").status_code == 200
+        lake.rmdir()
+        moved.rename(lake)
+        assert statuses(server) == dict.fromkeys(PATHS, 200)
+    finally:
+        server.close()
 
 
 def test_an_empty_root_is_ready(tmp_path: Path) -> None:

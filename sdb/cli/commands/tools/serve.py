@@ -163,7 +163,8 @@ def command(
     def ready(url: str) -> None:
         output.say(f"serving {located.location} at {url}", to=sys.stderr)
         if flaw := flaw_of_root(located):
-            output.say(f"note: {flaw} yet", to=sys.stderr)
+            until = "it is taken for a new one" if write else "requests are refused until it has"
+            output.say(f"note: {flaw} yet: {until}", to=sys.stderr)
 
     try:
         serve(settings, ready=ready)
