@@ -30,7 +30,7 @@ from sdb.records import record, replace
 from sdb.table.catalog.handle import find_head
 from sdb.table.catalog.views import FoundName, find_name, find_view
 from sdb.table.commit.environment import REAL, Environment, backoff_of
-from sdb.table.commit.objects import store_now_us
+from sdb.table.commit.objects import make_missing_folder, store_now_us
 from sdb.table.format.keys import TableKeys, flaw_of_new_name, new_uid
 from sdb.table.format.view import TABLE, NameClaim, ViewObject
 
@@ -103,8 +103,8 @@ def _put(root: TableRoot, location: str, data: bytes, read: FoundName | None) ->
     for _ in range(_ATTEMPTS):
         try:
             root.store.put_if_match(location, data, None if read is None else read.reader)
-        except NotFoundError:
-            root.store.make_folder(location.rpartition("/")[0])
+        except NotFoundError as error:
+            make_missing_folder(root, location, error)
         except ExistsError as error:
             raise ConflictError(error.message, path=location, hint="run it again") from error
         else:

@@ -35,8 +35,8 @@ def put_new(root: TableRoot, key: str, data: bytes, *, durable: bool = True) -> 
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             version = root.store.put_if_match(location, data, None, durable=durable)
-        except NotFoundError:
-            root.store.make_folder(location.rpartition("/")[0])
+        except NotFoundError as error:
+            make_missing_folder(root, location, error)
         except UncertainError:
             if attempt == _ATTEMPTS:
                 raise
@@ -53,6 +53,19 @@ def put_new(root: TableRoot, key: str, data: bytes, *, durable: bool = True) -> 
             return etags.of_content([data])
     message = f"writing {location}: other writers create and delete it"
     raise ConflictError(message, path=location, hint="run it again")
+
+
+def make_missing_folder(root: TableRoot, location: str, error: NotFoundError) -> None:
+    """Make the folder of an object that could not be written for want of it.
+
+    Raises
+    ------
+    NotFoundError
+        The same: over a network it is the S3 bucket that is gone.
+    """
+    if root.store.is_remote:
+        raise error
+    root.store.make_folder(location.rpartition("/")[0])
 
 
 def look(root: TableRoot, key: str) -> tuple[bytes, str] | None:
