@@ -101,7 +101,7 @@ def mended_columns(schema: TableSchema) -> tuple[TableColumn, ...]:
 def mendable_rows(pack: Packfile, schema: TableSchema, era: int) -> Iterator[DepartingRow]:
     """Find the rows of a new packfile with values that mean one of the type of their column.
 
-    No row is read where the packfile tells that there is none.
+    No row is read where the counts of types in the packfile tell that no value is such a one.
 
     Raises
     ------
