@@ -27,8 +27,7 @@ class Format:
     parser: str = ""  # the parser of the core that reads it; empty: it is no input
     magic: bytes = b""  # the bytes that every file begins with
     by_name: bool = False  # whether a name with its suffix decides, whatever the content
-    encoding: bool = False  # whether it is text, which must be UTF-8
-    takes_mark: bool = False  # whether a byte order mark may come first
+    encoding: bool = False  # whether it is text, in UTF-8 or UTF-16
     at_any_position: bool = False  # whether it is read there, so neither compressed nor from a pipe
     takes_hints: bool = False
     is_cut_at_lines: bool = False  # whether a file can be packed in pieces that end with a line
@@ -100,7 +99,6 @@ FORMATS = (
         parser="csv",
         by_name=True,
         encoding=True,
-        takes_mark=True,
         takes_hints=True,
         in_definitions=_PLAIN_OR_COMPRESSED,
         writers=_TABLES,
@@ -113,7 +111,6 @@ FORMATS = (
         parser="tsv",
         by_name=True,
         encoding=True,
-        takes_mark=True,
         takes_hints=True,
         in_definitions=_PLAIN_OR_COMPRESSED,
         writers=_TABLES,
@@ -125,7 +122,6 @@ FORMATS = (
             title,
             parser=name,
             encoding=True,
-            takes_mark=True,
             is_streamed=True,
             in_definitions=_PLAIN_OR_COMPRESSED,
         )
@@ -176,7 +172,8 @@ COMPRESSIONS = (
     Compression("zstd", ".zst", b"\x28\xb5\x2f\xfd"),
 )
 PATTERN = "regex"  # the format that is named with a pattern behind it: ``regex:PATTERN``
-WITH_OPTIONS = ("csv", "tsv")  # those with options behind them: ``csv:header=no;columns=id:text``
+# Those with options behind them: ``csv:header=no;columns=id:text``, ``json:records=hits.hits``
+WITH_OPTIONS = ("csv", "tsv", "json")
 INPUTS = tuple(form.name for form in FORMATS if form.is_input)
 TEXTS = frozenset(form.name for form in FORMATS if form.is_text)
 TYPED = frozenset(form.name for form in FORMATS if form.has_types)

@@ -130,7 +130,7 @@ def _form(head: bytes, fmt: str | None, hints: bytes | None) -> str:
     from sdb.table.insert.stream import stream_form
 
     recognised = recognise(_Again(head), fmt, hints=hints)
-    return "" if recognised.compression != "none" else stream_form(head, recognised.format)
+    return stream_form(head, recognised.format) if recognised.is_plain else ""
 
 
 class _Again(io.BytesIO):

@@ -137,7 +137,6 @@ VERSIONED = {
     "show",
     "diff",
     "restore",
-    "undo",
     "tag",
     "branch",
     "merge",
@@ -166,7 +165,6 @@ TOLD = {
     "branch": "sdb: audit begins|$",
     "merge": "sdb: (main|audit) has all of",
     "restore": r"sdb: version \d of web.gha has",
-    "undo": r"sdb: web.gha: version \d (is|would be) undone",
 }
 
 

@@ -64,13 +64,6 @@ def test_lines_of_carriage_returns(run: Any, tmp_path: Any, name: str, hints: bo
         assert unpacked(run) == [{"a\rb": 1, "c": 2}]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("name", [".csv", ".tsv", ".json"])
-def test_utf_16_is_refused(run: Any, encoding: str, name: str) -> None:
-    text = '{"a":1}' if name == ".json" else "a,b\n1,2\n"
-    refused(run, text.encode(encoding), "UTF-16", "iconv -f UTF-16", name=name)
-
-
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_separators_in_quotes(run: Any, separator: str) -> None:
     text = f'"a,b"{separator}c\n1{separator}2\n"x,y"{separator}"z"\n'

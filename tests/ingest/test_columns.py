@@ -160,7 +160,8 @@ def test_unknown_options_are_refused(tmp_path: Path) -> None:
         ("csv:heder=no", "there is no option"),
         ("csv:header=maybe", "yes, no, auto"),
         ("csv:comment=##", "one ASCII character"),
-        ("json:x=1", "takes no options"),
+        ("json:x=1", "unknown option"),
+        ("text:x=1", "takes no options"),
     ]:
         with pytest.raises(SdbError, match=message):
             rows_of(b"a,b\n1,2\n", format, tmp_path)

@@ -56,7 +56,7 @@ def rows(path: Path, **options: Any) -> list[dict[str, Any]]:
         ("x.csv", b"{a},b\n", ("csv", "none")),
         ("x.tsv.gz", gzip.compress(b"a\tb\n", mtime=0), ("tsv", "gzip")),
         ("x.cloudtrail.json.gz", gzip.compress(RECORD, mtime=0), ("cloudtrail", "gzip")),
-        ("x.json", b' {\n"Records": [{}]}', ("cloudtrail-strict", "none")),
+        ("x.json", b' {\n"Records": [{}]}', ("json:records=Records", "none")),
         ("x.json", b'{"Records": 5}', ("json", "none")),
         ("x.gz", gzip.compress(ion.dumps({"a": 1}), mtime=0), ("ion", "gzip")),
         ("x.json", ion.dumps({"a": 1}), ("ion", "none")),
@@ -99,23 +99,12 @@ def test_unknown_formats(tmp_path: Path) -> None:
         recognise(tmp_path)
 
 
-def test_other_encodings_are_named(tmp_path: Path) -> None:
-    for data, word in [
-        ("\ufeff{}".encode(), "byte order mark"),
-        (gzip.compress("\ufeff{}".encode(), mtime=0), "byte order mark"),
-        ("{}".encode("utf-16"), "UTF-16"),
-    ]:
-        for name in ("x.json", "x"):
-            with pytest.raises(errors.InputError, match=word):
-                recognise(put(tmp_path, name, data))
-    assert recognise(put(tmp_path, "x.csv", "\ufeffa,b".encode())).format == "csv"
-
-
 def test_hints_need_a_format_that_takes_them(tmp_path: Path) -> None:
     assert recognise(put(tmp_path, "x.json", RECORD), hints=b"{}").hints == b"{}"
-    for data in (TRAIL, ion.dumps({})):
+    assert recognise(put(tmp_path, "x.json", TRAIL), hints=b"{}").hints == b"{}"
+    for name, data in (("x.cloudtrail.json", TRAIL), ("x.json", ion.dumps({}))):
         with pytest.raises(errors.UsageError, match="hints"):
-            recognise(put(tmp_path, "x.json", data), hints=b"{}")
+            recognise(put(tmp_path, name, data), hints=b"{}")
 
 
 def test_an_input_stays_what_it_is() -> None:
@@ -153,8 +142,7 @@ def test_named_pipe(tmp_path: Path) -> None:
 def test_cloudtrail(tmp_path: Path) -> None:
     assert rows(put(tmp_path, "x.json", TRAIL)) == [{"a": 1}, {"a": 2}]
     twice = put(tmp_path, "x.json", TRAIL + b"\n" + TRAIL)
-    with pytest.raises(errors.InputError, match="end of the CloudTrail file"):
-        rows(twice)
+    assert len(rows(twice)) == 4
     assert len(rows(twice, format="json")) == 2
     assert len(rows(twice, format="cloudtrail")) == 2
 

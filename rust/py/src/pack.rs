@@ -175,6 +175,31 @@ impl Packer {
         Ok(self.inner()?.cut_times)
     }
 
+    /// Number of texts with bytes that are no UTF-8, which were replaced.
+    #[getter]
+    fn replaced_texts(&mut self) -> PyResult<u64> {
+        Ok(self.inner()?.replaced)
+    }
+
+    /// Inputs that are damaged behind the rows that were taken, and what is wrong.
+    #[getter]
+    fn damages(&mut self) -> PyResult<Vec<(String, String)>> {
+        let damages = self.inner()?.damages.iter();
+        Ok(damages.map(|damage| (damage.input.clone(), damage.error.to_string())).collect())
+    }
+
+    /// Inputs whose rows are records in objects, and some names of members beside these.
+    #[getter]
+    fn left_out(&mut self) -> PyResult<Vec<(String, Vec<String>)>> {
+        Ok(self.inner()?.left_out.clone())
+    }
+
+    /// Says that the current input is damaged from here on: the rows before stay, and `end` takes what is left.
+    fn damage(&mut self, message: String) -> PyResult<()> {
+        self.inner()?.damage(Error::unsupported(message));
+        Ok(())
+    }
+
     /// Paths whose times were told to have a form that no value had.
     #[getter]
     fn unfitted<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {

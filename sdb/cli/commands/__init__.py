@@ -47,7 +47,6 @@ ROOMS = {
         "show",
         "diff",
         "restore",
-        "undo",
         "tag",
         "branch",
         "merge",

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from itertools import groupby
 
 from sdb import formats
 from sdb.errors import ConflictError, CorruptError, UsageError
 from sdb.lake.names import LAKES
-from sdb.packfile.inputs.sniff import HEAD_BYTES, STRICT, sniff, trailer_offset
+from sdb.packfile.inputs.archives import is_archive, members, start
+from sdb.packfile.inputs.sniff import HEAD_BYTES, Sniffed, sniff, trailer_offset
 from sdb.packfile.inputs.streams import (
     Unclosed,
     content_digest,
@@ -27,6 +29,7 @@ from sdb.packfile.inputs.streams import (
     unpacked,
     whole,
 )
+from sdb.packfile.inputs.unpacking import CutShortError, compression_of, unpack
 from sdb.packfile.read.resolve import resolve
 from sdb.records import field, record, replace
 from sdb.store.aliasing import warn_repeated
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, TypeAlias
 
     from sdb.packfile.inputs.streams import Readable
+    from sdb.packfile.inputs.unpacking import Unpacking
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.store.base import Location, Reader
 
@@ -50,12 +54,12 @@ class Input:
     """One input, ready to be read."""
 
     name: str  # its name in messages
-    # The parser of the core, as the registry of formats names it, or ``cloudtrail-strict``
-    format: str
+    format: str  # the parser of the core, as the registry of formats names it
     compression: str = "none"  # ``none``, ``gzip`` or ``zstd``
     hints: bytes | None = None  # the text of the hints that apply
     # Sum of the lengths of its pieces in bytes, if it is known before they are read
     size_bytes: int | None = None
+    is_direct: bool = True  # whether its bytes are its text, compressed at most
     once: bool = False  # whether it can be read only once, like a pipe
     is_packfile: bool = False  # whether it is a packfile, whose rows are packed again
     defaults: bytes | None = None  # fields that its rows get where they lack them, a struct of Ion
@@ -89,6 +93,11 @@ class Input:
         has_types = self.format in {"ion", "rows"}
         reads = not has_types if self.reads_texts is None else self.reads_texts
         return hints, self.defaults, times.for_core(reads_texts=reads)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if its bytes are the text, so that it can be cut and followed by lines."""
+        return self.compression == "none" and self.is_direct
 
     def pieces(self) -> Generator[bytes]:
         """Return the bytes of the input, piece by piece; a pipe can be read only once.
@@ -140,20 +149,43 @@ def recognise(
     >>> recognise("/tmp/sdb-example.csv").format
     'csv'
     """
+    inputs = recognise_each(source, format, hints=hints, verify=verify, version=version)
+    first = next(inputs)
+    if (second := next(inputs, None)) is not None:
+        message = f"{source}: is an archive of several files, {first.name}, {second.name} ..."
+        raise UsageError(message, hint="sdb pack and sdb append take it")
+    return first
+
+
+def recognise_each(
+    source: InputSource,
+    format: str | None = None,  # noqa: A002 - the word users know
+    *,
+    hints: bytes | None = None,
+    verify: bool = True,
+    version: str = "",
+) -> Generator[Input]:
+    """Yield an input, or the files of an archive as inputs of their own.
+
+    The parameters and exceptions are those of :func:`recognise`.
+    """
     if isinstance(source, Input):
-        return source
+        yield source
+        return
     forced = None if format is None else formats.input_named(format)
     if not isinstance(source, str | os.PathLike):
         name = getattr(source, "name", None)
         called = name if isinstance(name, str) else "the open file"
-        return _NamedInput(called, forced, hints).stream(Unclosed(source))
+        yield _NamedInput(called, forced, hints).stream(Unclosed(source))
+        return
     name = os.fspath(source)
+    path = None if name == "-" else store_of(source).path_of(source)
     if name == "-":
-        return _NamedInput("standard input", forced, hints).stream(standard_input())
-    path = store_of(source).path_of(source)
-    if path is not None and is_stream(path):
-        return _NamedInput(name, forced, hints).stream(open_stream(path))
-    return _NamedInput(name, forced, hints, verify, version).file(source)
+        yield _NamedInput("standard input", forced, hints).stream(standard_input())
+    elif path is not None and is_stream(path):
+        yield _NamedInput(name, forced, hints).stream(open_stream(path))
+    else:
+        yield from _NamedInput(name, forced, hints, verify, version).file(source)
 
 
 def recognise_all(
@@ -190,20 +222,25 @@ def recognise_all(
             if is_named
             else run_sources
         )
-    named = [source for source in resolved if isinstance(source, str | os.PathLike)]
-    warn_repeated(source for source in named if source != "-")
-    recognised = [recognise(source, format, hints=hints, verify=verify) for source in resolved]
+    names = [source for source in resolved if isinstance(source, str | os.PathLike)]
+    warn_repeated(source for source in names if source != "-")
+    recognised: list[Input] = []
+    named: set[int] = set()  # numbers of those that have names
+    for source in resolved:
+        before = len(recognised)
+        recognised += recognise_each(source, format, hints=hints, verify=verify)
+        if isinstance(source, str | os.PathLike):
+            named.update(range(before, len(recognised)))
     if times != ALL:
         recognised = [replace(source, times=times) for source in recognised]
     if hive is False or not any("=" in source.name for source in recognised):
         return recognised
     from sdb.packfile.inputs.folders import say_folder_fields, with_folder_fields
 
-    for number, source in enumerate(resolved):
-        if isinstance(source, str | os.PathLike):
-            recognised[number] = with_folder_fields(recognised[number])
-            if hive is None and recognised[number].defaults:
-                say_folder_fields([recognised[number].name])
+    for number in named:
+        recognised[number] = with_folder_fields(recognised[number])
+        if hive is None and recognised[number].defaults:
+            say_folder_fields([recognised[number].name])
     return recognised
 
 
@@ -234,8 +271,8 @@ class _NamedInput:
     verify: bool = True
     version: str = ""
 
-    def file(self, location: Location) -> Input:
-        """Recognise an object that can be read at any position."""
+    def file(self, location: Location) -> Generator[Input]:
+        """Recognise an object that can be read at any position, or all that is in it."""
         reader = open_read(location, head_bytes=HEAD_BYTES)
         try:
             if self.version and reader.version != self.version:
@@ -244,27 +281,48 @@ class _NamedInput:
             size = reader.size_bytes
             head = reader.read(0, min(size, HEAD_BYTES))
             trailer = self._trailer(reader, head)
-            is_file = reader.descriptor is not None
         finally:
             reader.close()
-        kind, compression = sniff(
-            head, self.name, forced=self.forced, seen="packfile" if trailer else None
-        )
+        if trailer is None and is_archive(head):
+            for member in members(reader, self.name, head, HEAD_BYTES):
+                yield replace(self, name=member.name).text(member.head, member.pieces)
+        elif trailer is None and compression_of(head) is not None:
+            yield self.text(head, lambda: whole(reader.reopen()))
+        else:
+            yield self._stored(reader, head, trailer)
+
+    def text(self, head: bytes, pieces: Callable[[], Generator[bytes]]) -> Input:
+        """Recognise what is in an archive, or compressed by what the core does not read."""
+        name = self.name
+        while (kind := compression_of(head)) is not None:
+            name = name[: -len(kind.suffix)] if name.lower().endswith(kind.suffix) else name
+            pieces = partial(_unpacked, kind, pieces, self.name)
+            head = start(pieces(), HEAD_BYTES)
+        if is_archive(head):
+            raise UsageError(f"{self.name}: is an archive in another input; unpack it first")
+        sniffed = sniff(head, name, forced=self.forced, seen=None)
+        self._check_forwards(sniffed)
+        return replace(self._input(sniffed, pieces, None), is_direct=False)
+
+    def _stored(self, reader: Reader, head: bytes, trailer: Trailer | None) -> Input:
+        """Recognise an object that the core reads, or its rows."""
+        size, is_file = reader.size_bytes, reader.descriptor is not None
+        sniffed = sniff(head, self.name, forced=self.forced, seen="packfile" if trailer else None)
+        kind = sniffed.format
         if kind == "parquet":
             from sdb.packfile.inputs.parquet import rows
 
-            texts = self._rows(kind, compression, lambda: rows(reader.reopen(), self.name), reader)
+            texts = self._rows(sniffed, lambda: rows(reader.reopen(), self.name), reader)
             return replace(texts, reads_texts=True)
         if kind == "packfile":
             packfile_trailer = trailer or self._read_trailer(reader)
             packed = self._rows(
-                kind,
-                compression,
+                sniffed,
                 lambda: unpacked(reader.reopen(), packfile_trailer, self.name, verify=self.verify),
                 reader,
             )
             return replace(packed, is_packfile=True)
-        text = self._input(kind, compression, lambda: whole(reader.reopen()), size)
+        text = self._input(sniffed, lambda: whole(reader.reopen()), size)
         return replace(text, file=reader.reopen) if is_file else text
 
     def stream(self, file: Readable) -> Input:
@@ -272,21 +330,37 @@ class _NamedInput:
         head = b""
         while len(head) < HEAD_BYTES and (piece := read_some(file, self.name)):
             head += piece
-        kind, compression = sniff(head, self.name, forced=self.forced, seen=None)
-        if kind != STRICT and (form := formats.get(kind)).at_any_position:
+        if is_archive(head):
+            message = f"{self.name}: an archive is read twice, so it must be a file and not a pipe"
+            raise UsageError(message, hint="tar -xOf - | sdb pack -o OUTPUT -, or save it first")
+        pieces: Generator[bytes] = rest(head, file, self.name)
+        if (kind := compression_of(head)) is not None:
+            text = unpack(kind, pieces, self.name)
+            head = b""
+            try:
+                while len(head) < HEAD_BYTES and (piece := next(text, b"")):
+                    head += piece
+                pieces = _behind(head, text)
+            except CutShortError as error:
+                pieces = _cut_short(head, error)
+        sniffed = sniff(head, self.name, forced=self.forced, seen=None)
+        self._check_forwards(sniffed)
+        read = self._input(sniffed, lambda: pieces, None)
+        return replace(read, once=True, is_direct=read.is_direct and kind is None)
+
+    def _check_forwards(self, sniffed: Sniffed) -> None:
+        if (form := formats.get(sniffed.format)).at_any_position:
             message = f"{form.title} is read at any position, so it must be a file and not a pipe"
             raise UsageError(f"{self.name}: {message}")
-        read = self._input(kind, compression, lambda: rest(head, file, self.name), None)
-        return replace(read, once=True)
 
     def _input(
         self,
-        kind: str,
-        compression: str,
+        sniffed: Sniffed,
         source: Callable[[], Generator[bytes]],
         size_bytes: int | None,
     ) -> Input:
-        form = formats.get("cloudtrail" if kind == STRICT else kind)
+        kind = sniffed.format
+        form = formats.get(kind)
         if self.hints is not None and not form.takes_hints:
             *others, last = [other.title for other in formats.FORMATS if other.takes_hints]
             titles = f"{', '.join(others)} and {last}"
@@ -295,8 +369,16 @@ class _NamedInput:
             parser = f"{form.parser}:{self._written_at()}"
         else:
             has_text = form.name == formats.PATTERN or ":" in kind
-            parser = kind if kind == STRICT or has_text else form.parser
-        return Input(self.name, parser, compression, self.hints, size_bytes, source=source)
+            parser = kind if has_text else form.parser
+        return Input(
+            self.name,
+            parser,
+            sniffed.compression,
+            self.hints,
+            size_bytes,
+            is_direct=sniffed.is_utf8,
+            source=source,
+        )
 
     def _written_at(self) -> int:
         """Return about when the input was written: times without a year are not later."""
@@ -307,10 +389,10 @@ class _NamedInput:
             return now  # a pipe, or an object of S3
 
     def _rows(
-        self, kind: str, compression: str, source: Callable[[], Generator[bytes]], reader: Reader
+        self, sniffed: Sniffed, source: Callable[[], Generator[bytes]], reader: Reader
     ) -> Input:
         """Return an input whose pieces are made of what the file holds."""
-        recognised = self._input(kind, compression, source, None)
+        recognised = self._input(sniffed, source, None)
         size, is_file = reader.size_bytes, reader.descriptor is not None
 
         def stored() -> tuple[int, bytes]:
@@ -340,3 +422,22 @@ class _NamedInput:
             return read_trailer(reader, self.name)
         finally:
             reader.close()
+
+
+def _unpacked(
+    kind: Unpacking, pieces: Callable[[], Generator[bytes]], name: str
+) -> Generator[bytes]:
+    yield from unpack(kind, pieces(), name)
+
+
+def _cut_short(head: bytes, error: CutShortError) -> Generator[bytes]:
+    yield head
+    raise error
+
+
+def _behind(head: bytes, text: Generator[bytes]) -> Generator[bytes]:
+    try:
+        yield head
+        yield from text
+    finally:
+        text.close()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from sdb import formats
 from sdb.errors import InputError, UsageError
+from sdb.packfile.inputs.shapes import records_path
+from sdb.packfile.inputs.unpacking import foreign
+from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,18 +21,32 @@ _FRAME = b"\xae"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SPACE = b" \t\n\r\v\f"
-_CLOUDTRAIL = rb'[\s]*\{[\s]*"Records":[\s]*[\[{]'
+_UTF32_MARKS = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
+# Units of UTF-16 at the start of a text without a mark: every second byte is zero
+_UTF16_STARTS = {"utf-16-le": rb"[^\0]\0[^\0]\0", "utf-16-be": rb"\0[^\0]\0[^\0]"}
+_JSON = re.compile(rb"""\{\s*(["}]|$)|\[\s*([\[{\]]|$)""")
 _LOGS = {
     "combined": rb'^\S+ .*\[\d\d/[A-Z][a-z]{2}/\d{4}:[\d:]{8} [+-]\d{4}\] "',
     "syslog": rb"^(<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d [\d:]{8} |(1 )?\d{4}-\d\d-\d\dT\S+ \S+ \S+)",
     "logfmt": rb'^\w+=("(\\.|[^"\\])*"|\S*)( +[\w.]+(=("(\\.|[^"\\])*"|\S*))?)+$',
 }
-STRICT = "cloudtrail-strict"  # what only looks like CloudTrail must end behind its list
 
 
-def sniff(
-    head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str | None
-) -> tuple[str, str]:
+@record
+class Sniffed:
+    """What the first bytes of an input say.
+
+    * ``format``: The name of its format, with options that were found out: ``json:records=items``.
+    * ``compression``: That of the whole input.
+    * ``is_utf8``: Whether it need not be converted.
+    """
+
+    format: str
+    compression: str
+    is_utf8: bool = True
+
+
+def sniff(head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str | None) -> Sniffed:
     """Decide on the format and compression of an input.
 
     * ``head``: Its first bytes, `HEAD_BYTES` of them if it has as many.
@@ -46,16 +65,17 @@ def sniff(
         head = _inflated(head, compression)
     elif seen is None and not _is_plain(head):
         compression = named
+    encoding = _encoding(head)
+    head = head.decode(encoding, errors="replace").encode() if encoding else head
+    head = head.removeprefix(_UTF8_MARK)
     kind = (suffix if forced else seen) or _by_content(head, suffix, name)
-    if kind == STRICT:
-        return kind, compression
     form = formats.get(kind)
-    is_marked = head.startswith(_UTF8_MARK) and not form.takes_mark
-    if form.encoding and (is_marked or _is_utf16(head)):
-        raise _marked(head, name)
+    if form.encoding and encoding == "utf-32":
+        message = f"{name}: is UTF-32 text, where UTF-8 or UTF-16 was expected"
+        raise InputError(message, hint="iconv -f UTF-32 -t UTF-8", path=name, offset=0, line=1)
     if form.at_any_position and compression != "none":
         raise UsageError(f"{name}: a {kind} inside {compression} cannot be read; unpack it first")
-    return kind, compression
+    return Sniffed(kind, compression, is_utf8=not (form.encoding and encoding))
 
 
 def trailer_offset(reader: Reader, head: bytes) -> int | None:
@@ -86,14 +106,16 @@ def _by_content(head: bytes, suffix: str | None, name: str) -> str:
     if suffix is not None and formats.get(suffix).by_name:
         return suffix
     start = head.lstrip(_SPACE)[:1]
-    if start in {b"{", b"["}:
-        return STRICT if _is_cloudtrail(head) else "json"
+    if start == b"{" and (path := records_path(head)):
+        return f"json:records={path}"
+    if _JSON.match(head, len(head) - len(head.lstrip(_SPACE))):
+        return "json"
     if suffix is not None:
         return suffix
     if not start:
         return "json"
-    if head.startswith((_UTF8_MARK, *_UTF16_MARKS)):
-        raise _marked(head, name)
+    if (error := foreign(head, name)) is not None:
+        raise error
     raise InputError(
         f"{name}: unknown format: neither its content nor its name tells it",
         hint=_looks_like(head) or f"name it with -f: {', '.join(formats.INPUTS)}",
@@ -104,28 +126,23 @@ def _by_content(head: bytes, suffix: str | None, name: str) -> str:
 
 def _looks_like(head: bytes) -> str:
     """Return a hint with the form of log that the first line has; empty: it is no known one."""
-    import re
-
     line = head.split(b"\n", 1)[0]
     for kind, form in _LOGS.items():
         if re.search(form, line):
             return f"its first line looks like {formats.get(kind).title}: -f {kind}"
+    if line.lstrip(_SPACE)[:1] in {b"[", b"{"}:
+        return "it is no JSON; lines of text: -f text, or -f 'regex:PATTERN' to take them apart"
     return ""
 
 
-def _marked(head: bytes, name: str) -> InputError:
-    if head.startswith(_UTF8_MARK):
-        message = "starts with a byte order mark, which JSON must not have"
-        hint = "remove its first three bytes: tail -c +4"
-    else:
-        message = "is UTF-16 text, where UTF-8 was expected"
-        hint = "iconv -f UTF-16 -t UTF-8"
-    return InputError(f"{name}: {message}", hint=hint, path=name, offset=0, line=1)
-
-
-def _is_utf16(head: bytes) -> bool:
-    """Return whether a text is UTF-16, by its mark or by the first of its many zero bytes."""
-    return head.startswith(_UTF16_MARKS) or b"\0" in head[:2]
+def _encoding(head: bytes) -> str:
+    """Return the encoding of a text by its mark or its zero bytes; empty: UTF-8, or no text."""
+    if head.startswith(_UTF32_MARKS):
+        return "utf-32"
+    if head.startswith(_UTF16_MARKS):
+        return "utf-16"
+    fitting = (name for name, start in _UTF16_STARTS.items() if re.match(start, head, re.DOTALL))
+    return next(fitting, "")
 
 
 def _compression(head: bytes) -> str:
@@ -141,14 +158,6 @@ def _is_plain(head: bytes) -> bool:
     """Return whether a text that claims to be compressed shows that it is not."""
     magics = tuple(form.magic for form in formats.FORMATS if form.magic)
     return head.startswith(magics) or head.lstrip(_SPACE)[:1] in {b"{", b"["}
-
-
-def _is_cloudtrail(head: bytes) -> bool:
-    if b'"Records":' not in head:
-        return False
-    import re
-
-    return re.match(_CLOUDTRAIL, head) is not None
 
 
 def _inflated(head: bytes, compression: str) -> bytes:

@@ -7,9 +7,10 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from sdb._core import Packer
+    from sdb.packfile.inputs.inputs import Input
     from sdb.packfile.trailer.sparseindex import Path
 
     # Of a column: name, type, values that departed, how many of the sample have the type
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 _TIMES = 1 << 6  # timestamps of Ion, as a bit of types
 _MOST_NOTES = 5  # on columns; the others are counted
 _MOST_KEPT = 1000  # inputs and columns: more are no news
+
+
+@record
+class Opened:
+    """An input whose rows are records in objects."""
+
+    path: str  # of their list
+    name: str  # of the input
+    rows: int
+    beside: tuple[str, ...]  # some names of what stands beside the list
 
 
 @record
@@ -34,6 +45,12 @@ class Findings:
         Whether times had no year.
     is_overridden : bool
         Whether rows have a field of the name of a folder.
+    replaced_texts : int
+        Texts with bytes that are no UTF-8.
+    damages : tuple
+        Inputs that are damaged behind the rows that were packed, each with what is wrong.
+    opened : tuple
+        Inputs whose rows are records in objects, see `Opened`.
     headerless : tuple of str
         Inputs whose first row has values and no names.
     columns : tuple
@@ -44,6 +61,9 @@ class Findings:
     unfitted: frozenset[Path] = frozenset()
     is_year_guessed: bool = False
     is_overridden: bool = False
+    replaced_texts: int = 0
+    damages: tuple[tuple[str, str], ...] = ()
+    opened: tuple[Opened, ...] = ()
     headerless: tuple[str, ...] = ()
     columns: tuple[tuple[str, Column], ...] = ()
 
@@ -64,8 +84,36 @@ class Findings:
                 f"{self.headerless[0]}{others}: the first row has values and no names, so columns"
                 " are c0, c1 ... (-f csv:header=yes takes it for names)"
             )
-        for line in self._column_lines():
+        for line in (*self._damage_lines(), *self._column_lines()):
             notes.warn(line)
+        for line in self._opened_lines():
+            notes.tell(line, is_detail=False)
+
+    def _damage_lines(self) -> list[str]:
+        lines = []
+        if self.replaced_texts:
+            one = self.replaced_texts == 1
+            texts = "1 text is" if one else f"{self.replaced_texts:,} texts are"
+            lines.append(f"{texts} not UTF-8: the bytes that are none became U+FFFD")
+        for name, damage in self.damages[:_MOST_NOTES]:
+            lines.append(f"{name}: {damage}; the rows before that are packed")
+        if self.damages[_MOST_NOTES:]:
+            more = f"{len(self.damages) - _MOST_NOTES:,} more inputs"
+            lines.append(f"{more} are damaged; their rows before that are packed")
+        return lines
+
+    def _opened_lines(self) -> list[str]:
+        lines = []
+        for path in dict.fromkeys(entry.path for entry in self.opened):
+            entries = [entry for entry in self.opened if entry.path == path]
+            rows = sum(entry.rows for entry in entries)
+            count = "1 row" if rows == 1 else f"{rows:,} rows"
+            others = f" and {len(entries) - 1:,} more" if entries[1:] else ""
+            beside = ", ".join(entries[0].beside)
+            without = f", without {beside} beside them" if beside else ""
+            text = f"{count} from {path} of {entries[0].name}{others}{without}"
+            lines.append(f"{text} (-f json:records=none keeps the object as a row)")
+        return lines
 
     def _column_lines(self) -> list[str]:
         lines = []
@@ -86,13 +134,10 @@ class Findings:
         return lines
 
 
-def findings_of(packer: Packer, hints: Iterable[bytes]) -> Findings:
-    """Return what a packer found in the inputs, once all rows were taken.
-
-    * ``hints``: The hints of the inputs.
-    """
+def findings_of(packer: Packer, sources: Sequence[Input]) -> Findings:
+    """Return what a packer found in the inputs, once all rows were taken."""
     unfitted = set(packer.unfitted)
-    for text in dict.fromkeys(hints):
+    for text in dict.fromkeys(source.hints for source in sources if source.hints is not None):
         from sdb.packfile.inputs.hintedtimes import hinted_times
 
         types = packer.types[0]
@@ -102,9 +147,22 @@ def findings_of(packer: Packer, hints: Iterable[bytes]) -> Findings:
         frozenset(unfitted if packer.rows else ()),
         packer.has_guessed_year,
         packer.is_overridden,
+        packer.replaced_texts,
+        tuple(packer.damages),
+        _opened(packer, sources),
         tuple(packer.headerless),
         tuple((name, tuple(column)) for name, *column in packer.column_notes),  # type: ignore[misc]
     )
+
+
+def _opened(packer: Packer, sources: Sequence[Input]) -> tuple[Opened, ...]:
+    beside = {name: tuple(names) for name, names in packer.left_out}
+    entries = []
+    for source, (rows, *_) in zip(sources, packer.inputs, strict=True):
+        _, is_opened, path = source.format.partition("records=")
+        if is_opened and path != "none":
+            entries.append(Opened(path, source.name, rows, beside.get(source.name, ())))
+    return tuple(entries)
 
 
 def together(parts: Iterable[Findings]) -> Findings:
@@ -122,6 +180,9 @@ def together(parts: Iterable[Findings]) -> Findings:
         frozenset.intersection(*(part.unfitted for part in every)) if every else frozenset(),
         any(part.is_year_guessed for part in every),
         any(part.is_overridden for part in every),
+        sum(part.replaced_texts for part in every),
+        tuple(damage for part in every for damage in part.damages)[:_MOST_KEPT],
+        tuple(entry for part in every for entry in part.opened)[:_MOST_KEPT],
         tuple(dict.fromkeys(name for part in every for name in part.headerless))[:_MOST_KEPT],
         tuple(column for part in every for column in part.columns)[:_MOST_KEPT],
     )

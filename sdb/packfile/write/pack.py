@@ -12,12 +12,13 @@ import time
 
 from sdb import bounds, formats, ion, levels, notes, sizes
 from sdb._core import Packer
-from sdb.errors import UsageError
+from sdb.errors import CorruptError, UsageError
 from sdb.packfile.build.choose import with_statistics
 from sdb.packfile.build.indexbuilder import Span, build_index
 from sdb.packfile.build.options import AUTO, StatisticsChoice, followed
 from sdb.packfile.inputs.arguments import locations, normalize_inputs
 from sdb.packfile.inputs.inputs import Input, recognise_all
+from sdb.packfile.inputs.unpacking import CUT_SHORT_HINT, CutShortError
 from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.provenance import Origin, Provenance, consecutive
@@ -413,18 +414,22 @@ class Feeder:
                 source.compression,
                 *source.for_core,
             )
-            for consumed in self._feed(source):
-                self._drain()
-                progress(before + consumed, total)
-            self._packer.end()
+            try:
+                for consumed in self._feed(source):
+                    self._drain()
+                    progress(before + consumed, total)
+                self._packer.end()
+            except CorruptError as error:
+                if source.compression != "none":
+                    error.hint = error.hint or CUT_SHORT_HINT
+                raise
             before += consumed
         while self._packer.wait():
             self._drain()
             progress(before, total)
         self._drain()
         self._packer.finish()
-        hints = [source.hints for source in sources if source.hints is not None]
-        self.findings = findings_of(self._packer, hints)
+        self.findings = findings_of(self._packer, sources)
         self.findings.tell()
 
     def _feed(self, source: Input) -> Generator[int]:
@@ -455,6 +460,10 @@ class Feeder:
                 self._packer.feed(piece)
                 consumed += len(piece)
                 yield consumed
+        except CutShortError as error:
+            if self._take_rejected is None:
+                raise
+            self._packer.damage(error.damage)
         finally:
             pieces.close()
         yield consumed

@@ -168,7 +168,7 @@ def tasks_for(size_bytes: int, target_bytes: int, parallelism: int) -> int:
 def _cuts(file: InputFile, share: int, format: str | None) -> list[int]:  # noqa: A002 - as above
     """Find positions at which a file can be cut into pieces of about a size."""
     source = recognise(file.path, format)
-    if source.format not in _CUT_AT_LINES or source.compression != "none":
+    if source.format not in _CUT_AT_LINES or not source.is_plain:
         return []
     size = file.size_bytes
     count = -(-size // share)

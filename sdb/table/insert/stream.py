@@ -325,8 +325,10 @@ def stream_form(head: bytes, form: str) -> str:
     name = form.partition(":")[0]
     if name not in formats.INPUTS or not formats.get(name).is_streamed:
         return ""
-    if form != "json":
+    if name != "json":
         return form
+    if "records=" in form:
+        return ""
     # Records over several lines, and arrays of records, are told by how they begin.
     first = head.lstrip().split(b"\n", 1)[0].rstrip()
     is_open = first in {b"{", b""} or first.startswith(b"[") or first.endswith((b"{", b"[", b","))

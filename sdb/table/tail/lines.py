@@ -61,7 +61,7 @@ class _Again(io.BytesIO):
 
 def _parser_of(path: str, data: bytes, form: str | None, hints: bytes | None) -> str:
     recognised = recognise(_Again(data, path), form, hints=hints)
-    parser = "" if recognised.compression != "none" else stream_form(data, recognised.format)
+    parser = stream_form(data, recognised.format) if recognised.is_plain else ""
     if not parser:
         hint = "-f names the format of the lines, such as text or logfmt"
         raise InputError(f"{path}: does not have a record on each line", hint=hint, path=path)

@@ -147,6 +147,8 @@ pub struct Summary {
     pub hidden: Vec<Path>,
     /// Times that lost digits beyond microseconds.
     pub cut_times: u64,
+    /// Texts with bytes that are no UTF-8, which were replaced.
+    pub replaced: u64,
 }
 
 impl<'s> Stream<'s> {
@@ -434,6 +436,12 @@ impl<'s> Stream<'s> {
             self.end_block();
         }
         let Self { blocks, paths, .. } = self;
-        Ok(Summary { blocks, fields: paths.fields(), hidden: paths.hidden(), cut_times: paths.cut() })
+        Ok(Summary {
+            blocks,
+            fields: paths.fields(),
+            hidden: paths.hidden(),
+            cut_times: paths.cut(),
+            replaced: paths.replaced(),
+        })
     }
 }

@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use super::cloudtrail::Unwrapper;
 use super::content;
+use super::encoding::Decoder;
 use super::format::{Format, Input};
 use super::inflate::{Compression, Inflater};
 use super::packer::{Current, Interrupt, Packer, Stop, Taken, in_input};
 use super::pool::{Fed, Text};
-use super::{Constants, Fields, InputError, PartContext};
+use super::{Constants, Fields, InputError, OnError, PartContext};
 use crate::error::{Error, Result};
 use crate::times::Times;
 
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
 const MAX_PART: usize = 64 << 20;
+
+/// The most white space that stands for what is left out between records.
+const MAX_BLANKS: u64 = 64 << 10;
 
 impl Packer {
     /// Begins an input.
@@ -49,6 +52,8 @@ impl Packer {
         self.current = Some(Current {
             splitter,
             inflater: Inflater::new(compression)?,
+            decoder: Decoder::new(input.format.is_text()),
+            damage: None,
             unwrapper: input.format.unwrapper(),
             input,
             text: vec![],
@@ -69,7 +74,8 @@ impl Packer {
         };
         current.content.update(data);
         let result = match &mut current.inflater {
-            None => self.text(&mut current, data, interrupt),
+            _ if current.damage.is_some() => Ok(()),
+            None => self.decode(&mut current, data, interrupt),
             Some(_) => self.inflate(&mut current, data, interrupt),
         };
         self.current = Some(current);
@@ -83,8 +89,15 @@ impl Packer {
         while result.is_ok()
             && let Some(piece) = inflater.take()
         {
+            let piece = match piece {
+                Err(error @ Error::Corrupt { .. }) if current.input.on_error == OnError::Skip => {
+                    current.damage = Some(error);
+                    return Ok(());
+                }
+                piece => piece,
+            };
             result = piece.map_err(|error| in_input(current, error)).and_then(|piece| {
-                let done = self.text(current, &piece, interrupt);
+                let done = self.decode(current, &piece, interrupt);
                 inflater.recycle(piece);
                 done
             });
@@ -93,16 +106,54 @@ impl Packer {
         result
     }
 
-    fn text(&mut self, current: &mut Current, mut data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
-        let full = self.pool.options.part_bytes;
-        if let Some(unwrapper) = &mut current.unwrapper {
-            let records = unwrapper.feed(data);
-            let begins = current.offset == 0 && current.text.is_empty();
-            if begins {
-                (current.offset, current.line) = unwrapper.prefix();
-            }
-            data = &data[records.map_err(|error| in_input(current, error))?];
+    fn decode(&mut self, current: &mut Current, data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
+        if current.decoder.is_plain() {
+            return self.text(current, data, interrupt);
         }
+        let text = current.decoder.feed(data).into_owned();
+        self.text(current, &text, interrupt)
+    }
+
+    /// Says that the current input is damaged from here on, where what is malformed is passed over.
+    pub fn damage(&mut self, error: Error) {
+        if let Some(current) = &mut self.current {
+            current.damage.get_or_insert(error);
+        }
+    }
+
+    fn text(&mut self, current: &mut Current, data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
+        let Some(mut unwrapper) = current.unwrapper.take() else {
+            return self.gather(current, data, interrupt);
+        };
+        let mut at = 0;
+        let result = loop {
+            let piece = match unwrapper.next(data, &mut at) {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(in_input(current, error)),
+            };
+            let (bytes, lines) = piece.skipped;
+            if current.offset == 0 && current.text.is_empty() {
+                (current.offset, current.line) = (bytes, lines);
+            } else if bytes > 0 {
+                // So that places in the text stay those in the input, as far as they are told.
+                let lines = lines.min(MAX_BLANKS);
+                let mut blanks = vec![b'\n'; lines as usize];
+                blanks.resize(bytes.clamp(lines, MAX_BLANKS) as usize, b' ');
+                if let Err(stop) = self.gather(current, &blanks, interrupt) {
+                    break Err(stop);
+                }
+            }
+            if let Err(stop) = self.gather(current, &data[piece.range], interrupt) {
+                break Err(stop);
+            }
+        };
+        current.unwrapper = Some(unwrapper);
+        result
+    }
+
+    fn gather(&mut self, current: &mut Current, mut data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
+        let full = self.pool.options.part_bytes;
         while !data.is_empty() {
             if current.text.capacity() == 0 {
                 current.text = self.empty_text();
@@ -166,7 +217,10 @@ impl Packer {
             let sample = &text[..self.sample_bytes().min(text.len())];
             self.look_at(current, sample);
         }
-        self.enqueue(current, Text::Fed(Fed { text, context, offset, line }));
+        let is_cut_off = end.is_none() && current.damage.is_some() && current.input.format.has_open_ends();
+        let line_end =
+            if is_cut_off { memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1) } else { text.len() };
+        self.enqueue(current, Text::Fed(Fed { text, context, offset, line, whole: line_end }));
         if let Some(rest) = rest {
             self.wait_for_room(interrupt)?;
             current.text = self.empty_text();
@@ -199,6 +253,9 @@ impl Packer {
         if current.inflater.is_some() {
             self.inflate(&mut current, &[], interrupt)?;
         }
+        let rest = current.decoder.end();
+        self.text(&mut current, &rest, interrupt)?;
+        self.replaced += current.decoder.take_replaced();
         if !current.text.is_empty() || current.context != 0 {
             self.submit(&mut current, None, interrupt)?;
         }
@@ -206,7 +263,12 @@ impl Packer {
             input.bytes = current.content.position();
             input.digest.end(current.content.finish());
         }
-        let wrapper = current.unwrapper.as_ref().map_or(Ok(()), Unwrapper::finish);
-        wrapper.map_err(|error| in_input(&current, error))
+        if let Some(error) = current.damage.take() {
+            self.damages.push(InputError { input: current.input.name.clone(), error });
+            return Ok(());
+        }
+        let Some(unwrapper) = &current.unwrapper else { return Ok(()) };
+        self.left_out.push((current.input.name.clone(), unwrapper.left_out().collect()));
+        unwrapper.finish().map_err(|error| in_input(&current, error))
     }
 }

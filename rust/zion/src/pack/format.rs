@@ -14,7 +14,7 @@ use crate::ingest::logs::Logs;
 use crate::ingest::typing::{self, ColumnNote, ColumnTypes};
 use crate::ingest::xsv::{Kind, Xsv};
 use crate::pack::OnError;
-use crate::pack::cloudtrail::Unwrapper;
+use crate::pack::records::{Unwrapper, Wrapper};
 use crate::times::Times;
 
 /// What the text of an input is. Each input needs its own.
@@ -22,11 +22,8 @@ use crate::times::Times;
 pub enum Format {
     /// Records and arrays of records.
     Json(Option<Arc<Hints>>),
-    /// The records of a `CloudTrail` file.
-    CloudTrail {
-        /// Whether the file must end behind them.
-        strict: bool,
-    },
+    /// Records in objects.
+    Wrapped(Wrapper, Option<Arc<Hints>>),
     /// CSV or TSV.
     Xsv(Arc<Xsv>),
     /// Binary Ion.
@@ -40,15 +37,23 @@ impl Format {
     pub fn new(name: &str, hints: Option<&[u8]>) -> Result<Self> {
         let (word, options) = name.split_once(':').unwrap_or((name, ""));
         match (word, hints) {
-            ("json", _) => Ok(Self::Json(hints.map(Hints::parse).transpose()?.map(Arc::new))),
+            ("json", _) => {
+                let hints = hints.map(Hints::parse).transpose()?.map(Arc::new);
+                match options.strip_prefix("records=").filter(|path| *path != "none") {
+                    Some(path) => Ok(Self::Wrapped(Wrapper::of_path(path)?, hints)),
+                    None if matches!(options, "" | "records=none") => Ok(Self::Json(hints)),
+                    None => Err(Error::argument(format!(
+                        "json: unknown option {options:?}; there is records=PATH"
+                    ))),
+                }
+            }
             ("csv", _) => Ok(Self::Xsv(Xsv::new(Kind::Csv, hints, options)?)),
             ("tsv", _) => Ok(Self::Xsv(Xsv::new(Kind::Tsv, hints, options)?)),
-            ("cloudtrail", None) => Ok(Self::CloudTrail { strict: false }),
-            ("cloudtrail-strict", None) => Ok(Self::CloudTrail { strict: true }),
+            ("cloudtrail", None) => Ok(Self::Wrapped(Wrapper::cloudtrail(), None)),
             ("ion", None) => Ok(Self::Ion(IonInput::new(1))),
             // Rows of a packfile or a Parquet file: indexed as those of JSON text.
             ("rows", None) => Ok(Self::Ion(IonInput::new(2))),
-            ("cloudtrail" | "cloudtrail-strict" | "ion" | "rows", Some(_)) => {
+            ("cloudtrail" | "ion" | "rows", Some(_)) => {
                 Err(Error::argument(format!("hints do not apply to the format \"{name}\"")))
             }
             (_, hints) => match (Logs::new(name)?, hints) {
@@ -64,13 +69,23 @@ impl Format {
         match self {
             Self::Xsv(xsv) => Self::Xsv(xsv.anew()),
             Self::Ion(ion) => Self::Ion(ion.anew()),
-            Self::Json(_) | Self::CloudTrail { .. } | Self::Logs(_) => self.clone(),
+            Self::Json(_) | Self::Wrapped(..) | Self::Logs(_) => self.clone(),
         }
     }
 
     /// Whether times of it had no year, so that one was guessed.
     pub fn has_guessed(&self) -> bool {
         matches!(self, Self::Logs(logs) if logs.has_guessed())
+    }
+
+    /// Whether it is text.
+    pub(super) fn is_text(&self) -> bool {
+        !matches!(self, Self::Ion(_))
+    }
+
+    /// Whether a record that is cut off can look like a whole one.
+    pub(super) fn has_open_ends(&self) -> bool {
+        matches!(self, Self::Xsv(_) | Self::Logs(_))
     }
 
     /// What tells of its columns once all was parsed, where they have types that were found out.
@@ -99,8 +114,7 @@ impl Format {
     /// What takes the records out of their wrapper, where there is one.
     pub(super) fn unwrapper(&self) -> Option<Unwrapper> {
         match self {
-            Self::CloudTrail { strict: true } => Some(Unwrapper::strict()),
-            Self::CloudTrail { strict: false } => Some(Unwrapper::default()),
+            Self::Wrapped(wrapper, _) => Some(Unwrapper::new(wrapper.clone())),
             _ => None,
         }
     }
@@ -146,9 +160,9 @@ impl Input {
     pub fn parser(&self) -> Box<dyn PartParser> {
         let constants = Arc::clone(&self.constants);
         match &self.format {
-            Format::Json(hints) => Box::new(JsonParser::new(constants, hints.clone(), self.on_error)),
-            // Its records are not on lines of their own, so that none can be passed over.
-            Format::CloudTrail { .. } => Box::new(JsonParser::new(constants, None, OnError::Fail)),
+            Format::Json(hints) | Format::Wrapped(_, hints) => {
+                Box::new(JsonParser::new(constants, hints.clone(), self.on_error))
+            }
             Format::Xsv(xsv) => Box::new(xsv.parser(constants, self.on_error)),
             Format::Ion(ion) => Box::new(ion.parser(constants, self.on_error)),
             Format::Logs(logs) => Box::new(logs.parser(constants, self.on_error)),
@@ -179,9 +193,7 @@ impl Input {
 
     pub fn splitter(&self) -> Box<dyn Splitter> {
         match (&self.format, self.on_error) {
-            (Format::Json(_), OnError::Fail) | (Format::CloudTrail { .. }, _) => {
-                Box::<JsonSplitter>::default()
-            }
+            (Format::Json(_), OnError::Fail) | (Format::Wrapped(..), _) => Box::<JsonSplitter>::default(),
             (Format::Json(_), OnError::Skip) => Box::<LineSplitter>::default(),
             (Format::Xsv(xsv), _) => Box::new(xsv.splitter()),
             (Format::Ion(ion), _) => Box::new(ion.splitter()),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::encoding::{self, Decoder};
 use super::packer::{Current, Interrupt, Packer, Stop, Stored, in_input};
 use super::pool::{Part, Text};
 use super::stored::{Stretch, guess, lines};
@@ -13,10 +14,15 @@ impl Packer {
     /// it out.
     pub fn store(&mut self, bytes: Arc<dyn Bytes>) {
         let first = self.next_part;
+        let mut start = [0; encoding::START];
+        let start = &mut start[..encoding::START.min(bytes.size())];
         if let Some(current) = &mut self.current
             && current.input.is_stored()
             && current.inflater.is_none()
+            && bytes.read(0, start).is_ok()
+            && Decoder::of_start(start).0.is_plain()
         {
+            current.decoder = Decoder::Plain;
             current.stored = Some(Stored { bytes, first, at: 0, is_over: false });
         }
     }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use flate2::write::MultiGzDecoder;
+use flate2::write::GzDecoder;
 use zstd_safe::{DCtx, InBuffer, OutBuffer};
 
 use crate::error::{Error, Result};
@@ -212,45 +212,105 @@ impl Write for Pieces<'_> {
     }
 }
 
+/// What stands where the data ends before it is complete.
+const CUT_OFF: &str = "the data is cut off";
+
+/// How many zeros a text begins with: tapes and full disks leave some behind what was written.
+fn zeros(data: &[u8]) -> usize {
+    data.iter().position(|&byte| byte != 0).unwrap_or(data.len())
+}
+
+/// Hands over what was made before the data turned out to be damaged, then gives the error.
+fn damaged<T>(pieces: &mut Pieces, error: Error) -> Result<T> {
+    // It fails only where nobody wants the text any more.
+    _ = pieces.flush();
+    Err(error)
+}
+
 fn gunzip(shared: &Shared) -> Result<()> {
-    let mut decoder = MultiGzDecoder::new(Pieces::new(shared));
+    // Either of them: in a member, or behind one.
+    let mut member = Some(GzDecoder::new(Pieces::new(shared)));
+    let mut behind = None;
     let mut consumed = 0;
     let mut used = None;
-    let failed = |consumed: usize, error: &io::Error| {
-        Error::corrupt("gzip", consumed, format!("the compressed data is damaged or not gzip: {error}"))
-    };
     while let Some(data) = shared.next_input(used.take()) {
-        decoder.write_all(&data).map_err(|error| failed(consumed, &error))?;
+        let mut at = 0;
+        while at < data.len() {
+            let Some(decoder) = &mut member else {
+                at += zeros(&data[at..]);
+                if at < data.len() {
+                    member = behind.take().map(GzDecoder::new);
+                }
+                continue;
+            };
+            let written = decoder.write(&data[at..]);
+            let result = match written {
+                Ok(0) => decoder.try_finish(),
+                Ok(count) => {
+                    at += count;
+                    continue;
+                }
+                Err(error) => Err(error),
+            };
+            if let Err(error) = result {
+                _ = decoder.flush();
+                let message = format!("the compressed data is damaged or not gzip: {error}");
+                return damaged(decoder.get_mut(), Error::corrupt("gzip", consumed + at, message));
+            }
+            behind = member.take().and_then(|decoder| decoder.finish().ok());
+        }
         consumed += data.len();
         used = Some(data);
     }
     if consumed == 0 {
         return Err(Error::corrupt("gzip", 0, "an empty file is not gzip"));
     }
-    let mut pieces = decoder.finish().map_err(|_| Error::corrupt("gzip", consumed, "the data is cut off"))?;
-    pieces.flush().map_err(|error| failed(consumed, &error))
+    let mut pieces = match (member, behind) {
+        (Some(mut decoder), _) => {
+            if decoder.try_finish().is_err() {
+                _ = decoder.flush();
+                return damaged(decoder.get_mut(), Error::corrupt("gzip", consumed, CUT_OFF));
+            }
+            decoder.finish().map_err(|_| Error::corrupt("gzip", consumed, CUT_OFF))?
+        }
+        (None, behind) => behind.ok_or_else(|| Error::corrupt("gzip", consumed, CUT_OFF))?,
+    };
+    pieces.flush().map_err(|error| Error::corrupt("gzip", consumed, error.to_string()))
 }
 
 fn unzstd(shared: &Shared) -> Result<()> {
     let mut context = DCtx::try_create().ok_or_else(|| Error::argument("no memory for a zstd context"))?;
     let mut pieces = Pieces::new(shared);
     let mut consumed = 0;
-    let mut within = false;
+    let (mut within, mut behind) = (false, false);
     let mut used = None;
     let mut block = vec![0; 128 << 10];
     while let Some(data) = shared.next_input(used.take()) {
-        let mut source = InBuffer::around(&data);
+        let mut at = 0;
         loop {
+            if behind {
+                at += zeros(&data[at..]);
+            }
+            if at == data.len() && behind {
+                break;
+            }
+            let mut source = InBuffer::around(&data[at..]);
             let mut target = OutBuffer::around(block.as_mut_slice());
-            let hint = context.decompress_stream(&mut target, &mut source).map_err(|code| {
-                Error::corrupt("zstd", consumed + source.pos(), zstd_safe::get_error_name(code))
-            })?;
-            within = hint != 0;
+            let result = context.decompress_stream(&mut target, &mut source);
+            at += source.pos();
+            let hint = match result {
+                Ok(hint) => hint,
+                Err(code) => {
+                    let error = Error::corrupt("zstd", consumed + at, zstd_safe::get_error_name(code));
+                    return damaged(&mut pieces, error);
+                }
+            };
+            (within, behind) = (hint != 0, hint == 0);
             let written = target.pos();
             pieces
                 .write_all(&block[..written])
                 .map_err(|error| Error::corrupt("zstd", consumed, error.to_string()))?;
-            if source.pos() == data.len() && written < block.len() {
+            if at == data.len() && written < block.len() {
                 break;
             }
         }
@@ -258,7 +318,7 @@ fn unzstd(shared: &Shared) -> Result<()> {
         used = Some(data);
     }
     if within {
-        return Err(Error::corrupt("zstd", consumed, "the data is cut off"));
+        return damaged(&mut pieces, Error::corrupt("zstd", consumed, CUT_OFF));
     }
     pieces.flush().map_err(|error| Error::corrupt("zstd", consumed, error.to_string()))
 }

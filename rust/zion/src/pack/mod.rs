@@ -4,8 +4,8 @@
 //! its own: with its own symbol table, starting a block. So the frames depend on the text and the settings
 //! only. A part is parsed by one thread; its chunks are compressed by that thread or by one that is idle.
 
-pub mod cloudtrail;
 pub mod content;
+mod encoding;
 mod feed;
 mod format;
 mod handout;
@@ -13,6 +13,7 @@ pub mod inflate;
 mod output;
 mod packer;
 mod pool;
+mod records;
 mod resume;
 mod stored;
 mod worker;

@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::cloudtrail::Unwrapper;
 use super::content;
+use super::encoding::Decoder;
 use super::format::Input;
 use super::inflate::Inflater;
 use super::pool::{Part, PartJob, Pool, Text};
+use super::records::Unwrapper;
 use super::resume::{Resumed, Seed};
 use super::{Constants, InputError, Options, Rejects, Splitter, worker};
 use crate::block::runs::Form;
@@ -85,6 +86,12 @@ pub struct Packer {
     pub text_bytes: u64,
     /// Times that lost digits beyond microseconds.
     pub cut_times: u64,
+    /// Texts with bytes that are no UTF-8, which were replaced.
+    pub replaced: u64,
+    /// Inputs that are damaged behind the rows that were taken, and what is wrong.
+    pub damages: Vec<InputError>,
+    /// Inputs whose rows are records in objects, and some names of members beside these.
+    pub left_out: Vec<(String, Vec<String>)>,
     /// What is known of the blocks.
     pub(super) gatherer: Gatherer,
 }
@@ -94,6 +101,9 @@ pub(super) struct Current {
     pub(super) input: Arc<Input>,
     pub(super) splitter: Box<dyn Splitter>,
     pub(super) inflater: Option<Inflater>,
+    pub(super) decoder: Decoder,
+    /// What is wrong with it behind the text that was taken.
+    pub(super) damage: Option<Error>,
     pub(super) unwrapper: Option<Unwrapper>,
     pub(super) text: Vec<u8>,
     pub(super) context: u64,
@@ -157,6 +167,9 @@ impl Packer {
             rows: 0,
             text_bytes: 0,
             cut_times: 0,
+            replaced: 0,
+            damages: vec![],
+            left_out: vec![],
             gatherer,
         };
         for number in 0..threads {

@@ -55,6 +55,8 @@ pub struct Fed {
     /// Its place in the input.
     pub offset: u64,
     pub line: u64,
+    /// Where the text ends that can be read; behind it is the rest of a line that was cut off.
+    pub whole: usize,
 }
 
 /// A chunk that waits to be compressed.

@@ -165,7 +165,13 @@ fn parse(
                 let line = error.line().map_or(0, |line| if line == 0 { 0 } else { fed.line + line });
                 error.shifted(fed.offset).at_line(line)
             };
-            parser.parse(&fed.text, fed.context, stream, rejected).map_err(placed)?;
+            let (text, cut_off) = fed.text.split_at(fed.whole);
+            parser.parse(text, fed.context, stream, rejected).map_err(placed)?;
+            if !cut_off.is_empty() {
+                let line = memchr::memchr_iter(b'\n', text).count() as u64 + 1;
+                let error = Error::syntax(fed.whole, "the input is cut off in this line").at_line(line);
+                rejected.push(&error, &fed.text, fed.whole..fed.text.len());
+            }
             rejected.place(fed.offset, fed.line);
             Ok((fed.text.len(), vec![]))
         }

@@ -42,6 +42,8 @@ pub struct Paths {
     times: Arc<Times>,
     /// Times that lost digits.
     cut: u64,
+    /// Texts with bytes that are no UTF-8, which were replaced.
+    replaced: u64,
 }
 
 impl Default for Paths {
@@ -61,6 +63,7 @@ impl Default for Paths {
             wanted: Arc::default(),
             times: Arc::default(),
             cut: 0,
+            replaced: 0,
         }
     }
 }
@@ -103,6 +106,17 @@ impl Paths {
     /// The number of times that lost digits.
     pub(crate) fn cut(&self) -> u64 {
         self.cut
+    }
+
+    /// Notes that bytes of so many texts were replaced, since they are no UTF-8.
+    #[inline]
+    pub fn note_replaced(&mut self, texts: u64) {
+        self.replaced += texts;
+    }
+
+    /// The number of texts of which bytes were replaced.
+    pub(crate) fn replaced(&self) -> u64 {
+        self.replaced
     }
 
     /// The instant that a text at `node` is, if it is one.

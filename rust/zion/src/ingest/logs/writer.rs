@@ -69,7 +69,7 @@ impl<'w, 'r> Writer<'w, 'r> {
     #[inline]
     pub(super) fn text(&mut self, name: &[u8], text: &[u8]) {
         if let Some(node) = self.field(name) {
-            self.row.put_text(&convert::valid(text), node);
+            convert::put_valid(self.row, text, node);
         }
     }
 
@@ -123,7 +123,7 @@ impl<'w, 'r> Writer<'w, 'r> {
         if let Some(node) = self.field(name) {
             match self.row.paths.time_of_text(node, text) {
                 Some(us) => self.put_time(node, us),
-                None => self.row.put_text(&convert::valid(text), node),
+                None => convert::put_valid(self.row, text, node),
             }
         }
     }

@@ -1,6 +1,5 @@
 //! The text of a column to a value.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::chunk::Row;
@@ -71,7 +70,7 @@ pub(in crate::ingest) fn put_of_column(
 fn put_value(value: Value, text: &[u8], row: &mut Row, node: NodeId, indexed: bool) {
     let seen = match value {
         Value::Text => {
-            row.put_text(&valid(text), node);
+            put_valid(row, text, node);
             return;
         }
         Value::Bool(value) => {
@@ -92,11 +91,14 @@ fn put_value(value: Value, text: &[u8], row: &mut Row, node: NodeId, indexed: bo
     row.paths.saw(node, seen);
 }
 
-/// The text with its malformed parts replaced.
-pub(in crate::ingest) fn valid(text: &[u8]) -> Cow<'_, [u8]> {
-    match simdutf8::basic::from_utf8(text) {
-        Ok(_) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(String::from_utf8_lossy(text).into_owned().into_bytes()),
+/// Appends a text with its malformed parts replaced.
+#[inline]
+pub(in crate::ingest) fn put_valid(row: &mut Row, text: &[u8], node: NodeId) {
+    if simdutf8::basic::from_utf8(text).is_ok() {
+        row.put_text(text, node);
+    } else {
+        row.paths.note_replaced(1);
+        row.put_text(String::from_utf8_lossy(text).as_bytes(), node);
     }
 }
 

@@ -167,18 +167,21 @@ impl<'p, 't> Descent<'p, 't> {
         self.indexed.end
     }
 
-    /// Checks the encoding of a string, and resolves its escapes if it has any.
+    /// Resolves the escapes of a string, if it has any, and replaces what is no UTF-8 in it.
     fn look_closer(&mut self, raw: &Range<usize>) -> Parsed<bool> {
         let text = &self.text[raw.clone()];
-        if let Err(error) = simdutf8::compat::from_utf8(text) {
-            let at = raw.start + error.valid_up_to();
-            return Err(Error::syntax(at, "a string that is not UTF-8").into());
-        }
-        if memchr::memchr(b'\\', text).is_none() {
+        let is_utf8 = simdutf8::basic::from_utf8(text).is_ok();
+        let is_escaped = memchr::memchr(b'\\', text).is_some();
+        if is_utf8 && !is_escaped {
             return Ok(false);
         }
         self.parser.name.clear();
         text::unescape(text, raw.start, &mut self.parser.name)?;
+        if !is_utf8 {
+            self.parser.replaced += 1;
+            let name = &mut self.parser.name;
+            *name = String::from_utf8_lossy(name).into_owned().into_bytes();
+        }
         Ok(true)
     }
 

@@ -27,6 +27,8 @@ use crate::simd::json::Carry;
 /// What parsing a piece gives. Errors are large; in a box they leave the result to registers.
 type Parsed<T> = std::result::Result<T, Box<Error>>;
 
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Parses parts of JSON text.
 pub struct JsonParser {
     constants: Arc<Constants>,
@@ -38,6 +40,8 @@ pub struct JsonParser {
     keys: Vec<u64>,
     scratch: Vec<u8>,
     name: Vec<u8>,
+    /// Texts of the row at hand that are not UTF-8.
+    replaced: u64,
     /// Text that was indexed, in bytes.
     #[cfg(test)]
     indexed_bytes: usize,
@@ -56,6 +60,7 @@ impl JsonParser {
             keys: vec![],
             scratch: vec![],
             name: vec![],
+            replaced: 0,
             #[cfg(test)]
             indexed_bytes: 0,
         }
@@ -125,6 +130,10 @@ impl Descent<'_, '_> {
         let skips = self.parser.on_error == OnError::Skip;
         loop {
             self.record_start = self.skip_space(after);
+            if self.is_mark(self.record_start) {
+                after = self.record_start + BYTE_ORDER_MARK.len();
+                continue;
+            }
             // Seen before the index goes on through text that may be all but JSON.
             let is_known = matches!(self.text.get(self.record_start), None | Some(b'{' | b'[' | b']' | b','));
             if !is_known {
@@ -168,6 +177,10 @@ impl Descent<'_, '_> {
                 return Ok(Whole { end: start, ..whole });
             }
             self.record_start = start;
+            if self.is_mark(start) {
+                whole.end = start + BYTE_ORDER_MARK.len();
+                continue;
+            }
             if self.next() != start || self.byte(start) != b'{' {
                 return Ok(whole);
             }
@@ -179,11 +192,19 @@ impl Descent<'_, '_> {
         }
     }
 
+    /// Whether a byte order mark is there: files may have one at their start, and stand one behind the other.
+    #[inline]
+    fn is_mark(&self, at: usize) -> bool {
+        self.byte(at) == BYTE_ORDER_MARK[0] && self.text[at..].starts_with(BYTE_ORDER_MARK)
+    }
+
     fn row(&mut self, stream: &mut Stream, open: usize) -> Result<usize> {
         let mut end = 0;
+        self.parser.replaced = 0;
         let result = stream.add_row(|row| {
             let hint = self.parser.hints.as_ref().and_then(|hints| hints.root());
             end = self.record(row, open, Place { node: NodeId::ROOT, hint }, 1).map_err(|error| *error)?;
+            row.paths.note_replaced(self.parser.replaced);
             Ok(())
         });
         match result {

@@ -45,6 +45,7 @@ impl Descent<'_, '_> {
                 let open = self.next();
                 self.list(row, open, place, depth + 1)
             }
+            b'-' if self.byte(first + 1).is_ascii_alphabetic() => self.no_number(row, first, place),
             b'-' | b'0'..=b'9' if place.hint.is_none() && !row.paths.is_told(node) => {
                 let start = row.out.len();
                 let used = number::put(row.out, &self.text[first..]);
@@ -55,7 +56,8 @@ impl Descent<'_, '_> {
             b'-' | b'0'..=b'9' => self.hinted_number(row, first, place),
             b't' => self.literal(row, first, b"true", ion::TRUE, place),
             b'f' => self.literal(row, first, b"false", ion::FALSE, place),
-            b'n' => self.literal(row, first, b"null", ion::NULL, place),
+            b'n' if self.byte(first + 1) == b'u' => self.literal(row, first, b"null", ion::NULL, place),
+            b'+' | b'I' | b'N' | b'i' | b'n' => self.no_number(row, first, place),
             _ => Err(self.unexpected(first, "a value").into()),
         }
     }
@@ -120,6 +122,29 @@ impl Descent<'_, '_> {
             }
         }
         Ok(at + used)
+    }
+
+    /// What JSON has no number for and programs write all the same: `NaN`, `Infinity`, `-Infinity`, `inf`.
+    #[cold]
+    fn no_number(&mut self, row: &mut Row, at: usize, place: Place) -> Parsed<usize> {
+        let text = &self.text[at..];
+        let sign = usize::from(matches!(text.first(), Some(b'+' | b'-')));
+        let letters = text[sign..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let word = &text[..sign + letters];
+        let is_nan = word[sign..].eq_ignore_ascii_case(b"nan");
+        let value = literal::float(if is_nan { b"nan" } else { word });
+        let Some(value) = value.filter(|value| !value.is_finite()) else {
+            return Err(self.unexpected(at, "a value").into());
+        };
+        let after = at + word.len();
+        if self.flags(place).string() {
+            put_text(row, word, place.node);
+            return Ok(after);
+        }
+        let start = row.out.len();
+        ion::put_float(row.out, value);
+        row.paths.saw(place.node, row.out[start] >> 4);
+        Ok(after)
     }
 
     #[inline]

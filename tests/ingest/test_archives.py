@@ -1,0 +1,221 @@
+"""Compressions and archives that others use: their rows, in bounded memory, or what to do."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import shutil
+import subprocess
+import tarfile
+import tracemalloc
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import zstandard
+
+import sdb
+from sdb.errors import CorruptError, InputError, SdbError, SdbWarning, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LINES = b"".join(b'{"id":%d}\n' % number for number in range(1000))
+IDS = list(range(1000))
+
+
+def lz4(data: bytes) -> bytes:
+    return subprocess.run(["lz4", "-B4", "-c"], input=data, capture_output=True, check=True).stdout
+
+
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {"xz": lzma.compress, "bz2": bz2.compress}
+if shutil.which("lz4"):
+    COMPRESSIONS["lz4"] = lz4
+OUTER: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".bz2": bz2.compress,
+    ".zst": zstandard.compress,
+}
+
+
+def ids(*sources: Path, **options: Any) -> list[Any]:
+    packed = sources[0].parent / "packed.zion"
+    sdb.pack(sources, packed, overwrite=True, **options)
+    with sdb.open(packed) as packfile:
+        return [row.get("id") for row in packfile.rows()]
+
+
+def tar(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", COMPRESSIONS)
+def test_compressions_are_read(tmp_path: Path, kind: str) -> None:
+    compress = COMPRESSIONS[kind]
+    path = tmp_path / f"x.json.{kind}"
+    path.write_bytes(compress(LINES))
+    assert ids(path) == IDS
+    path.write_bytes(compress(LINES[:5000]) + compress(LINES[5000:]))
+    assert ids(path) == IDS
+    csv = tmp_path / f"x.csv.{kind}"
+    csv.write_bytes(compress(b"id\n1\n2\n"))
+    assert ids(csv) == [1, 2]
+    plain = tmp_path / "plain.json"
+    plain.write_bytes(b'{"id":-1}\n')
+    assert ids(plain, path, plain) == [-1, *IDS, -1]
+    with path.open("rb") as file:
+        assert ids(plain, file) == [-1, *IDS]
+
+
+@pytest.mark.parametrize("kind", [*COMPRESSIONS, "gz", "zst"])
+def test_what_is_cut_off_gives_the_rows_before_where_it_may(tmp_path: Path, kind: str) -> None:
+    compress = COMPRESSIONS.get(kind) or OUTER[f".{kind}"]
+    lines = b"".join(b"%d,%d\n" % (number, number * 7919 % 10007) for number in range(200_000))
+    whole = compress(b"id,x\n" + lines)
+    path = tmp_path / f"x.csv.{kind}"
+    path.write_bytes(whole[: len(whole) * 2 // 3])
+    with pytest.raises(CorruptError, match="cut off") as caught:
+        ids(path)
+    assert "--on-error skip" in str(caught.value.hint)
+    with pytest.warns(SdbWarning, match=r"x\.csv\.\w+: .*cut off.*rows before"):
+        got = ids(path, on_error=lambda _: None)
+    assert got == list(range(len(got)))
+    assert len(got) > 1000
+
+
+@pytest.mark.parametrize("kind", ["gz", "zst", "xz", "bz2"])
+def test_zeros_behind_the_last_member_are_no_damage(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"x.json.{kind}"
+    data = OUTER[f".{kind}"](LINES)
+    for zeros in (1, 4, 512, 3 << 20):
+        path.write_bytes(data + bytes(zeros))
+        assert ids(path) == IDS
+    path.write_bytes(data + bytes(512) + data)
+    assert ids(path) == IDS * 2
+    path.write_bytes(data + b"garbage" * 10)
+    with pytest.raises(CorruptError):
+        ids(path)
+    with pytest.warns(SdbWarning, match="rows before"):
+        assert ids(path, on_error=lambda _: None) == IDS
+
+
+FILES = {
+    "a.json": LINES,
+    "folder/b.csv": b"id\n7\n",
+    "c.json.gz": gzip.compress(b'{"id":8}'),
+    "d.json.xz": lzma.compress(b'{"id":9}'),
+    "__MACOSX/._a.json": b"\0\1",
+    "in/day=1/e.json": b'{"id":10}',
+}
+FOUND = [*IDS, 7, 8, 9, 10]
+
+
+@pytest.mark.parametrize("suffix", OUTER)
+def test_files_of_tars_are_inputs(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"x.tar{suffix}"
+    path.write_bytes(OUTER[suffix](tar(FILES)))
+    assert ids(path) == FOUND
+    assert ids(path, path) == FOUND * 2
+
+
+def test_files_of_zips_are_inputs(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    path.write_bytes(zipped(FILES))
+    assert ids(path) == FOUND
+    result = sdb.pack([path], tmp_path / "y.zion")
+    assert result.inputs == 5
+    with sdb.open(tmp_path / "y.zion") as packfile:
+        assert [row.get("day") for row in packfile.rows()][-1] == 1
+
+
+@pytest.mark.parametrize("make", [tar, zipped])
+def test_errors_name_the_file_of_an_archive(
+    tmp_path: Path, make: Callable[[dict[str, bytes]], bytes]
+) -> None:
+    path = tmp_path / "x.archive"
+    path.write_bytes(make({"a.json": b'{"id":1}', "b.json": b'{"id":}'}))
+    with pytest.raises(InputError, match=r"x\.archive!b\.json.*line 1"):
+        ids(path)
+    path.write_bytes(make({"a.json": b'{"id":1}', "b.txt": b"nothing known"}))
+    with pytest.raises(InputError, match=r"x\.archive!b\.txt: unknown format"):
+        ids(path)
+    path.write_bytes(make({}))
+    with pytest.raises(SdbError):
+        ids(path)
+    path.write_bytes(make({"a.zip": zipped({"b": b""})}))
+    with pytest.raises(UsageError, match=r"a\.zip: is an archive in another"):
+        ids(path)
+
+
+def test_damaged_archives_are_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for data in (zipped(FILES), tar(FILES), gzip.compress(tar(FILES))):
+        for cut in (len(data) // 3, len(data) // 2, len(data) - 30):
+            path.write_bytes(data[:cut])
+            try:
+                got = ids(path)
+            except SdbError as error:
+                assert "\n" not in str(error)  # noqa: PT017 - the rows may be whole
+            else:
+                assert got == FOUND
+
+
+def test_encrypted_zips_are_named(tmp_path: Path) -> None:
+    data = bytearray(zipped({"a.json": LINES}))
+    data[6] |= 1
+    data[data.rindex(b"PK\x01\x02") + 8] |= 1
+    path = tmp_path / "x.zip"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"x\.zip!a\.json: is encrypted") as caught:
+        ids(path)
+    assert "unzip -p" in str(caught.value.hint)
+
+
+def test_what_others_unpack_names_the_command(tmp_path: Path) -> None:
+    for magic, command in ((b"\x1f\x9d\x90", "zcat"), (b"7z\xbc\xaf\x27\x1c", "7z x -so")):
+        path = tmp_path / "x.bin"
+        path.write_bytes(magic + b"\1" * 100)
+        with pytest.raises(SdbError) as caught:
+            ids(path)
+        assert str(caught.value.hint).startswith(command)
+
+
+@pytest.mark.parametrize("kind", ["xz", "bz2"])
+def test_bombs_are_read_piece_by_piece(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"x.json.{kind}"
+    path.write_bytes(COMPRESSIONS[kind](bytes(60 << 20)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(SdbError):
+            ids(path)
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_headers_of_tars_are_bounded(tmp_path: Path) -> None:
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, 1 << 30
+    path = tmp_path / "x.tar"
+    path.write_bytes(info.tobuf() + bytes(1 << 20))
+    with pytest.raises(CorruptError, match="header"):
+        ids(path)
