@@ -185,6 +185,15 @@ InputFormat = Annotated[
         "default: by their content.",
     ),
 ]
+RecordsPath = Annotated[
+    str | None,
+    Option(
+        "--records",
+        metavar="PATH",
+        help="List of the records in JSON objects: Records, hits.hits, ...; none: the object is a"
+        " row; default: by its shape.",
+    ),
+]
 BlockSize = Annotated[
     str,
     Option(
@@ -508,6 +517,13 @@ def sql_params(assignments: list[str] | None) -> dict[str, object]:
     if twice := values.keys() & plain.keys():
         raise UsageError(f"the parameter {min(twice)!r} is given twice")
     return values | plain
+
+
+def recorded(fmt: str | None, records: str | None) -> str | None:
+    """Return the format of inputs whose records are in objects, as ``-f`` names it."""
+    if records is None:
+        return fmt
+    return f"{fmt or 'json'}{';' if ':' in (fmt or '') else ':'}records={records}"
 
 
 def packing(

@@ -270,3 +270,20 @@ def test_statistics_that_make_no_sense(run: Any, sample: Path) -> None:
     ]
     result = run("append", "--stats", "auto,acter.id", "x.zion", str(sample))
     assert b"no row of x.zion has acter.id" in result.stderr
+
+
+def test_records_of_objects_are_said_and_named(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"count":2,"records":[{"id":1},{"id":2}]}')
+    result = run("pack", "--force", "-o", "a.zion", "a.json")
+    assert result.returncode == 0
+    said = b"2 rows from records of a.json, without count beside them (--records none keeps"
+    assert said in result.stderr
+    for path, rows in (("none", 1), ("records", 2)):
+        assert (
+            run("pack", "-q", "--force", "--records", path, "-o", "a.zion", "a.json").returncode
+            == 0
+        )
+        assert run("unpack", "--fmt", "json", "a.zion").stdout.count(b"\n") == rows
+    result = run("pack", "--force", "--records", "items", "-o", "a.zion", "a.json")
+    assert (result.returncode, result.stdout) == (6, b"")
+    assert b"a member items" in result.stderr

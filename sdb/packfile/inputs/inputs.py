@@ -153,7 +153,7 @@ def recognise(
     first = next(inputs)
     if (second := next(inputs, None)) is not None:
         message = f"{source}: is an archive of several files, {first.name}, {second.name} ..."
-        raise UsageError(message, hint="sdb pack and sdb append take it")
+        raise UsageError(message, hint="sdb pack, append and query take it")
     return first
 
 

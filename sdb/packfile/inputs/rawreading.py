@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.packfile.inputs.inputs import recognise
+from sdb.packfile.inputs.inputs import recognise_each
 from sdb.records import record, replace
 from sdb.times import ALL, Times
 
@@ -19,10 +19,15 @@ class RawReading:
     format: str | None = None  # as ``-f`` names it; found out if not given
     times: Times = ALL
 
-    def recognised(self, location: Location) -> Input:
-        """Find out what an input is; see :func:`sdb.packfile.inputs.inputs.recognise`."""
-        source = recognise(location, self.format)
-        return source if source.is_packfile else replace(source, times=self.times)
+    def recognised(self, location: Location) -> list[Input]:
+        """Find out what an input is, or the files of an archive are.
+
+        See :func:`sdb.packfile.inputs.inputs.recognise_each`.
+        """
+        return [
+            source if source.is_packfile else replace(source, times=self.times)
+            for source in recognise_each(location, self.format)
+        ]
 
     def texts(self) -> list[str]:
         """Return what differs from the usual, as texts."""

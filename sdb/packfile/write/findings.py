@@ -112,7 +112,7 @@ class Findings:
             beside = ", ".join(entries[0].beside)
             without = f", without {beside} beside them" if beside else ""
             text = f"{count} from {path} of {entries[0].name}{others}{without}"
-            lines.append(f"{text} (-f json:records=none keeps the object as a row)")
+            lines.append(f"{text} (--records none keeps the object as a row)")
         return lines
 
     def _column_lines(self) -> list[str]:

@@ -108,7 +108,7 @@ def _opened(
         return _open_lake(lake, threads, progress)
     path = store_of(location).path_of(location)
     if path is not None and is_stream(path):
-        return _apart([_recognised(location, reading)], threads, progress, ""), 0
+        return _apart(_recognised(location, reading), threads, progress, ""), 0
     folder, obstacle = _folder()
     if folder is not None:
         is_one = len(run) == 1
@@ -118,7 +118,7 @@ def _opened(
             else _run(run, folder, reading)
         )
         return _kept(cached, threads, progress)
-    sources = [_recognised(each, reading) for each in run]
+    sources = [source for each in run for source in _recognised(each, reading)]
     if sources[0].is_packfile and len(run) == 1:
         return open_packfile(location), 0
     return _apart(sources, threads, progress, obstacle), 0
@@ -160,11 +160,13 @@ def _run(run: tuple[str, ...], folder: str, reading: RawReading) -> _CachedRun:
     return _CachedRun(smallinputs.name_of(run), state, folder, reading, run)
 
 
-def _recognised(location: Location, reading: RawReading) -> Input:
-    """Find out what an input is, and which fields its folders name."""
+def _recognised(location: Location, reading: RawReading) -> list[Input]:
+    """Find out what an input is, or what is in it, and which fields its folders name."""
     fields = _folder_fields(location)
-    source = reading.recognised(location)
-    return source if source.is_packfile or not fields else replace(source, defaults=fields[0])
+    return [
+        source if source.is_packfile or not fields else replace(source, defaults=fields[0])
+        for source in reading.recognised(location)
+    ]
 
 
 def _folder_fields(location: Location) -> tuple[bytes, ...]:
@@ -321,7 +323,7 @@ class _Cached:
 
     def sources(self) -> list[Input]:
         """Return the inputs whose rows the packfile has."""
-        return [_recognised(self._location, self._reading)]
+        return _recognised(self._location, self._reading)
 
     def _is_same(self) -> bool:
         """Return whether the input is still what it was."""
@@ -427,7 +429,7 @@ class _CachedRun(_CachedByFacts):
         self._run = run
 
     def sources(self) -> list[Input]:
-        return [_recognised(location, self._reading) for location in self._run]
+        return [source for location in self._run for source in _recognised(location, self._reading)]
 
     def _is_same(self) -> bool:
         return smallinputs.contents(self._run).digest == self._state.facts[0]

@@ -18,6 +18,7 @@ from sdb.cli.options import (
     OnError,
     ProgressMode,
     Quiet,
+    RecordsPath,
     Replace,
     Stats,
     Threads,
@@ -28,6 +29,7 @@ from sdb.cli.options import (
     beside,
     given,
     packing,
+    recorded,
     times,
 )
 from sdb.cli.output import binary, plain, prepare, say
@@ -56,6 +58,7 @@ def command(
         ),
     ] = None,
     fmt: InputFormat = None,
+    records: RecordsPath = None,
     algorithm: Algorithm = "zion+zstd",
     level: Level = None,
     threads: Threads = None,
@@ -90,7 +93,7 @@ def command(
         block_size,
         constant,
         hints,
-        fmt,
+        recorded(fmt, records),
         reading,
         verify=verify,
     )

@@ -21,6 +21,7 @@ from sdb.cli.options import (
     OnError,
     ProgressMode,
     Quiet,
+    RecordsPath,
     Root,
     TableStats,
     Threads,
@@ -31,6 +32,7 @@ from sdb.cli.options import (
     Verbose,
     given,
     packing,
+    recorded,
     table_root,
     times,
 )
@@ -76,6 +78,7 @@ def command(
     branch: Branch = "main",
     root: Root = None,
     fmt: InputFormat = None,
+    records: RecordsPath = None,
     algorithm: Algorithm = "zion+zstd",
     level: Level = None,
     threads: Threads = None,
@@ -116,7 +119,9 @@ def command(
         raise UsageError(f"{name} is not the branch {branch}")
     bounds.THREADS.check(threads)
     reading = times(mode, timezone, time_field)
-    options = packing(algorithm, level, block_size, None, hints, fmt, reading, verify=True)
+    options = packing(
+        algorithm, level, block_size, None, hints, recorded(fmt, records), reading, verify=True
+    )
     del options["constants"]
     options["hive"] = False if no_hive else None
     if stats is not None:
