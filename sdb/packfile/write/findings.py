@@ -92,8 +92,8 @@ class Findings:
     def _damage_lines(self) -> list[str]:
         lines = []
         if self.replaced_texts:
-            one = self.replaced_texts == 1
-            texts = "1 text is" if one else f"{self.replaced_texts:,} texts are"
+            count = self.replaced_texts
+            texts = "1 text is" if count == 1 else f"{count:,} texts are"
             lines.append(f"{texts} not UTF-8: the bytes that are none became U+FFFD")
         for name, damage in self.damages[:_MOST_NOTES]:
             lines.append(f"{name}: {damage}; the rows before that are packed")
