@@ -55,7 +55,7 @@ def with_join_keys(
 
     Returns: The same; what is wrong with it is an error when it is run.
     """
-    finder = _Finder(catalog, threads or 0, memory_bytes)
+    finder = _Finder(catalog, statement.dialect, threads or 0, memory_bytes)
     keys_by_source: dict[int, list[ast.Among]] = {}
     for key_filter in key_filters(statement):
         catalog.check_cancelled()
@@ -69,8 +69,11 @@ def with_join_keys(
 class _Finder:
     """Reads keys."""
 
-    def __init__(self, catalog: Catalog, threads: int, memory_bytes: int | None) -> None:
+    def __init__(
+        self, catalog: Catalog, dialect: str, threads: int, memory_bytes: int | None
+    ) -> None:
         self._catalog = catalog
+        self._dialect = dialect
         self._threads = threads
         self._memory_bytes = memory_bytes
 
@@ -108,7 +111,7 @@ class _Finder:
             names=("key",),
         )
         execution = engine.run(
-            ast.Statement(select),
+            ast.Statement(select, dialect=keys.dialect or self._dialect),
             datasets=self._catalog.look,
             threads=self._threads,
             memory_bytes=self._memory_bytes,

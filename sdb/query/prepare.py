@@ -98,5 +98,4 @@ def _written_out(statement: ast.Statement, catalog: Catalog, *, strict: bool) ->
 
         return holds(catalog.look(tables, None), (name,))
 
-    is_standard = whole.dialect != dialects.SNELLER
-    return resolved(whole, has, is_standard=is_standard, strict=strict)
+    return resolved(whole, has, strict=strict)

@@ -18,6 +18,7 @@ def listed(views: Iterable[View]) -> str:
     for view in views:
         newest = view.newest
         facts = [f"version {newest.version:,}", instants.text(newest.at_us), newest.author]
+        facts += [f"dialect {newest.dialect}"] if newest.dialect else []
         parts.append(f"{view.name}  {'  '.join(filter(None, facts))}\n{_indented(newest.text)}")
     return "\n".join(parts)
 
@@ -27,6 +28,7 @@ def versions(listed_versions: Sequence[ViewVersion]) -> str:
     parts = []
     for version in listed_versions:
         facts = [instants.text(version.at_us), version.operation, version.author, version.message]
+        facts += [f"dialect {version.dialect}"] if version.dialect else []
         text = _indented(version.text) if version.text else ""
         parts.append(f"{version.version:>4}  {'  '.join(filter(None, facts))}\n{text}")
     return "".join(parts)

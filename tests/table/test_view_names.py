@@ -27,7 +27,7 @@ from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.signature import Keyring
 from sdb.table.format.state import state_of
-from sdb.table.format.view import TABLE, NameClaim, ViewObject
+from sdb.table.format.view import TABLE, NameClaim, ViewObject, ViewQuery
 from tests.table.simulation.scheduler import LoggedStore, Schedule
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class World:
                         text = f"SELECT {len(self.store.log)} AS x"
                         is_new = self.schedule.random.random() < 0.5
                         done = create_view(
-                            self.root, KEYS, text, or_replace=is_new, env=actor.env()
+                            self.root, KEYS, ViewQuery(text), or_replace=is_new, env=actor.env()
                         )
                 if done.is_new:
                     self.made.append((done.commit, done.version))
@@ -210,7 +210,7 @@ def test_a_claim_of_a_program_that_died_counts_for_an_hour() -> None:
     root = TableRoot("s3://b", LoggedStore(schedule), LOCAL)
     naming.claim_name(root, KEYS)
     with pytest.raises(ExistsError, match="is being made"):
-        create_view(root, KEYS, "SELECT 1 AS x")
+        create_view(root, KEYS, ViewQuery("SELECT 1 AS x"))
     schedule.seconds += naming.STALE_SECONDS
-    assert create_view(root, KEYS, "SELECT 1 AS x").version == 1
+    assert create_view(root, KEYS, ViewQuery("SELECT 1 AS x")).version == 1
     assert find_view(root, "d", "t") is not None

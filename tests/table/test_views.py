@@ -30,7 +30,7 @@ from sdb.table.commit.views import create_view
 from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.signature import Keyring
-from sdb.table.format.view import MAX_BYTES, MOST_VERSIONS, ViewObject, ViewVersion
+from sdb.table.format.view import MAX_BYTES, MOST_VERSIONS, ViewObject, ViewQuery, ViewVersion
 from tests.table.roots import objects, recorded, unpacked
 
 if TYPE_CHECKING:
@@ -251,25 +251,26 @@ def test_what_no_view_can_be(db: Connection, text: str, error: type[Exception], 
 
 def test_a_circle_that_two_made_at_once_is_an_error(db: Connection) -> None:
     root = table_root(db.root.location)
-    create_view(root, TableKeys("web", "p"), "SELECT * FROM web.q")
-    create_view(root, TableKeys("web", "q"), "SELECT * FROM web.p")
+    create_view(root, TableKeys("web", "p"), ViewQuery("SELECT * FROM web.q"))
+    create_view(root, TableKeys("web", "q"), ViewQuery("SELECT * FROM web.p"))
     with pytest.raises(QueryError, match=r"circle: web\.p -> web\.q -> web\.p"):
         db.sql("SELECT * FROM web.p")
 
 
 def test_depth_and_number_are_bounded(db: Connection) -> None:
     root = table_root(db.root.location)
-    create_view(root, TableKeys("web", "v0"), "SELECT * FROM web.gha")
+    create_view(root, TableKeys("web", "v0"), ViewQuery("SELECT * FROM web.gha"))
     for level in range(1, expansion.MOST_LEVELS + 1):
-        create_view(root, TableKeys("web", f"v{level}"), f"SELECT * FROM web.v{level - 1}")
+        query = ViewQuery(f"SELECT * FROM web.v{level - 1}")
+        create_view(root, TableKeys("web", f"v{level}"), query)
     deepest = f"web.v{expansion.MOST_LEVELS - 1}"
     assert len(list(db.sql(f"SELECT * FROM {deepest}"))) == len(ROWS)
     with pytest.raises(QueryError, match="more than 16 deep"):
         db.sql(f"SELECT * FROM web.v{expansion.MOST_LEVELS}")
-    create_view(root, TableKeys("web", "w0"), "SELECT * FROM web.v0 ++ web.v0")
+    create_view(root, TableKeys("web", "w0"), ViewQuery("SELECT * FROM web.v0 ++ web.v0"))
     for level in range(1, 9):
         text = f"SELECT * FROM web.w{level - 1} ++ web.w{level - 1}"
-        create_view(root, TableKeys("web", f"w{level}"), text)
+        create_view(root, TableKeys("web", f"w{level}"), ViewQuery(text))
     with pytest.raises(QueryError, match="more than 256 views"):
         db.sql("SELECT * FROM web.w8")
 
@@ -342,13 +343,62 @@ def test_the_same_text_makes_no_version(db: Connection) -> None:
     assert [version.text for version in db.views()[0].versions] == ["SELECT a FROM web.gha"]
 
 
+IN_BOTH = (
+    "SELECT type, COUNT(*) AS n FROM web.gha GROUP BY type",
+    "SELECT a FROM web.gha ORDER BY type LIMIT 99",
+    "SELECT a, type IS NULL AS x, type = NULL AS y FROM web.gha",
+    "SELECT COUNT(type) AS n, COUNT(DISTINCT type) AS m FROM web.gha",
+    "SELECT STDDEV(a) AS s FROM web.gha",
+    "SELECT 1 AS a UNION ALL SELECT 2 AS b",
+    "WITH w AS (SELECT DISTINCT type FROM web.gha WHERE a > 70) SELECT COUNT(*) AS n FROM w",
+    "SELECT o.n FROM web.other AS o JOIN web.gha AS g ON g.type = o.a",
+    "SELECT n FROM web.other WHERE a IN (SELECT DISTINCT type FROM web.gha)",
+    "SELECT * FROM web.gha WHERE type = NULL",
+    "SELECT * FROM web.gha WHERE type IS NULL",
+)
+
+
+@pytest.mark.parametrize("text", IN_BOTH)
+@pytest.mark.parametrize("dialect", ["standard", "sneller"])
+def test_a_view_means_what_it_meant_when_it_was_made(
+    db: Connection, text: str, dialect: str
+) -> None:
+    db.append("web.gha", [{"a": 70, "type": None}, {"a": 71}])
+    db.append("web.other", [{"n": 70, "a": None}, {"n": 71, "a": "x"}, {"n": 72}])
+    db.execute(f"SET dialect = {dialect}; CREATE VIEW web.v AS {text}")
+    meant = answer(db, text, dialect=dialect)
+    assert answer(db, text, dialect="sneller") != answer(db, text, dialect="standard")
+    for around in ("standard", "sneller"):
+        assert answer(db, "SELECT * FROM web.v", dialect=around) == meant
+        assert answer(db, "SELECT * FROM (SELECT * FROM web.v)", dialect=around) == meant
+        grouped = "SELECT type, COUNT(*) AS n FROM web.gha {} GROUP BY type"
+        asked = grouped.format("WHERE 1 = 1 OR EXISTS(SELECT * FROM web.v)")
+        whole = answer(db, grouped.format(""), dialect=around)
+        assert answer(db, asked, dialect=around) == whole
+
+
+def test_a_view_tells_its_dialect(db: Connection) -> None:
+    text = "SELECT type FROM web.gha ORDER BY type"
+    db.execute(f"CREATE VIEW web.v AS {text}", dialect="sneller")
+    db.execute(f"SET dialect = sneller; CREATE OR REPLACE VIEW web.v AS {text}")
+    (view,) = db.views()
+    assert (view.newest.version, view.as_dict()["dialect"]) == (1, "sneller")
+    db.execute(f"CREATE OR REPLACE VIEW web.v AS {text}")
+    db.execute("DROP VIEW web.v; UNDROP VIEW web.v")
+    (view,) = db.views()
+    dialects = [version.as_dict()["dialect"] for version in view.versions]
+    assert dialects == ["sneller", "standard", None, "standard"]
+    with db.sql("EXPLAIN SELECT * FROM 'web.v@1'") as of_first:
+        first = str(list(of_first))
+    with db.sql("EXPLAIN SELECT * FROM 'web.v@2'") as of_second:
+        assert first != str(list(of_second))
+
+
 def test_a_view_is_its_own_transaction(db: Connection) -> None:
     with pytest.raises(UnsupportedError, match="transaction of its own"):
         db.execute("BEGIN; CREATE VIEW web.v AS SELECT 1 AS x; TRUNCATE web.gha; COMMIT")
     with pytest.raises(UnsupportedError, match="transaction of its own"):
         db.execute("CREATE VIEW web.v AS SELECT 1 AS x", txn_id="t")
-    with pytest.raises(UsageError, match="missing keys"):
-        db.execute("SET dialect = sneller; CREATE VIEW web.v AS SELECT 1 AS x")
     assert db.views() == []
     with db.transaction() as tx:
         tx.execute("INSERT INTO web.other SELECT 1000 AS n FROM web.gha WHERE a = 1")

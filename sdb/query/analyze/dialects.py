@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 
 from sdb.errors import UsageError
+from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.clauses.settings import DIALECTS
 from sdb.records import replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from sdb.query.syntax import ast
 
 VARIABLE = "SDB_DIALECT"
 STANDARD, SNELLER = DIALECTS
@@ -29,7 +26,32 @@ def settled(statement: ast.Statement, option: str | None = None) -> ast.Statemen
         The option or the variable is neither ``standard`` nor ``sneller``.
     """
     check(option)
-    return replace(statement, dialect=statement.dialect or option or _of_environment() or STANDARD)
+    return replace(statement, dialect=nearest(statement.dialect, option))
+
+
+def nearest(said: str, option: str | None = None) -> str:
+    """Return the dialect of a statement.
+
+    * ``said``: What SET says; empty without one.
+    """
+    return said or option or _of_environment() or STANDARD
+
+
+def is_standard(select: ast.Select, around: str) -> bool:
+    """Return whether a select is in `standard`.
+
+    * ``around``: The dialect of what it is part of.
+    """
+    return (select.dialect or around) != SNELLER
+
+
+def marked(statement: ast.Statement, dialect: str) -> ast.Statement:
+    """Return the query of a view, which keeps its dialect wherever it stands."""
+
+    def mark(node: ast.Node) -> ast.Node:
+        return replace(node, dialect=dialect) if isinstance(node, ast.Select) else node
+
+    return visitor.rewrite(statement, mark)
 
 
 def check(option: str | None) -> None:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from sdb import instants
 from sdb.errors import QueryError, UnsupportedError
+from sdb.query.analyze.dialects import STANDARD, marked
 from sdb.query.catalog.locations import database_and_table, version_in_quotes
 from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.syntax import ast, versions, visitor
@@ -78,9 +79,9 @@ def version_of(name: TableName) -> tuple[str, str | int] | None:
 
 
 @lru_cache(64)
-def _parsed(text: str) -> ast.Statement:
+def _parsed(text: str, dialect: str) -> ast.Statement:
     """Parse the text of a view; the query is the only table of the statement."""
-    return parse(in_parentheses(text))
+    return marked(parse(in_parentheses(text)), dialect or STANDARD)
 
 
 def in_parentheses(text: str) -> str:
@@ -104,6 +105,7 @@ class ViewExpansion:
         self._at, self._times = at, times
         self.entries: list[tuple[str, ast.Select]] = []
         self._recursive: list[str] = []
+        self.dialect = STANDARD
 
     def statement(self, statement: ast.Statement) -> ast.Statement:
         """Return a statement whose views are written out; the same where it names none.
@@ -117,6 +119,7 @@ class ViewExpansion:
         CorruptError
             A view is damaged.
         """
+        self.dialect = statement.dialect or STANDARD
         return self._whole(statement, _Level(self, (), None))
 
     def of_text(self, statement: ast.Statement, view: str) -> ast.Statement:
@@ -163,7 +166,9 @@ class ViewExpansion:
             raise refused(f"the query reads more than {MOST_VIEWS} views", name)
         version, moment_us = self._version(view, name, moment_us)
         self.used.append(UsedView(view, version))
-        entries, select = self._own_names(_parsed(version.text), f"{view.name} {len(self.used)}")
+        entries, select = self._own_names(
+            _parsed(version.text, version.dialect), f"{view.name} {len(self.used)}"
+        )
         withs = frozenset(entry for entry, _ in entries)
         level = _Level(self, around, moment_us, name.span, withs)
         for entry, entry_select in entries:
@@ -171,7 +176,7 @@ class ViewExpansion:
         written = level.select(select, _NOTHING, is_free=True)
         if self._times is None or chain:
             return written
-        return merged(self._times.chosen(written, view.name))
+        return merged(self._times.chosen(written, view.name), self.dialect)
 
     def _version(
         self, view: View, name: TableName, moment_us: int | None
@@ -218,11 +223,14 @@ def _used_name(table: ast.Table, select: ast.Select) -> str | None:
     return name if name in roots else None
 
 
-def merged(select: ast.Select) -> ast.Select:
+def merged(select: ast.Select, dialect: str) -> ast.Select:
     """Return a select that reads the table of a view itself, if the view is rows of one table.
 
     The rows of `SELECT * FROM t WHERE ...` are those of the table that its condition chooses: the
-    scan knows both conditions then, and answers without DuckDB what it can.
+    scan knows both conditions then, and answers without DuckDB what it can. Of a view in another
+    dialect its condition stays by itself.
+
+    * ``dialect``: That of the statement.
     """
     if len(select.sources) != 1 or select.sample is not None:  # a sample is of the view's rows
         return select
@@ -231,7 +239,7 @@ def merged(select: ast.Select) -> ast.Select:
         return select
     inner = outer.table.select
     if len(inner.sources) != 1 or inner != ast.Select(
-        (), star=True, sources=inner.sources, where=inner.where
+        (), star=True, sources=inner.sources, where=inner.where, dialect=inner.dialect
     ):
         return select
     (source,) = inner.sources
@@ -239,6 +247,8 @@ def merged(select: ast.Select) -> ast.Select:
     if not is_through or not _is_of_rows(inner.where, {outer.alias, source.alias}):
         return select
     own = inner.where if outer.alias is None else _of_alias(inner.where, outer.alias)
+    if own is not None and inner.dialect != (select.dialect or dialect):
+        return select
     conditions = [each for each in (own, select.where) if each is not None]
     where = conditions[0] if conditions else None
     for condition in conditions[1:]:
@@ -331,7 +341,10 @@ class _Level:
             replace(source, on=None if source.on is None else self._rewritten(source.on, names))
             for source in sources
         ]
-        return merged(replace(done, sources=tuple([self._moved(source) for source in joined])))
+        return merged(
+            replace(done, sources=tuple([self._moved(source) for source in joined])),
+            self._expansion.dialect,
+        )
 
     def _table(
         self, table: ast.Table, names: frozenset[str], outer: frozenset[str], *, is_free: bool

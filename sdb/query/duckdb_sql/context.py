@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
+from sdb.query.analyze.dialects import SNELLER, STANDARD
 from sdb.query.analyze.types import MISSING
 from sdb.query.duckdb_sql.functions.growth import Growth
 from sdb.query.duckdb_sql.levels import Level, Reference
@@ -12,7 +15,7 @@ from sdb.records import changing_record, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sdb.query.catalog.dataset import Dataset, OpenDataset, TableName, ValuePath
     from sdb.query.duckdb_sql.levels import FromItem, Level
@@ -53,7 +56,7 @@ class SqlContext:
     levels: list[FromItem] = field(default_factory=list)
     # The entries of WITH; those that are used once are translated where they are used
     queries: dict[str, Query | ast.Select] = field(default_factory=dict)
-    is_standard: bool = True  # else the dialect is that of the original
+    dialect: str = STANDARD  # that of the select at hand
     growth: Growth = Growth()  # what texts may grow to
     _names: int = 0
 
@@ -79,6 +82,21 @@ class SqlContext:
     def drop(self, scan: ScanNode) -> None:
         """Do not read what was opened after all."""
         self.scans.remove(scan)
+
+    @contextmanager
+    def inside(self, select: ast.Select) -> Iterator[None]:
+        """Have the dialect be that of a select."""
+        around = self.dialect
+        self.dialect = select.dialect or around
+        try:
+            yield
+        finally:
+            self.dialect = around
+
+    @property
+    def is_standard(self) -> bool:
+        """Return whether the dialect is not that of the original."""
+        return self.dialect != SNELLER
 
     def leaves_out(self, key: Value) -> bool:
         """Return whether rows without a key are left out."""

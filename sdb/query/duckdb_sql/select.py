@@ -44,7 +44,8 @@ _TRUTHS = {"true", "false"}
 
 def select(node: ast.Select, parent: Scope | None, context: SqlContext) -> Query:
     """Translate a SELECT; its SQL joins the common table expressions unless it is correlated."""
-    return _Select(node, parent, context).query()
+    with context.inside(node):
+        return _Select(node, parent, context).query()
 
 
 class _Select:

@@ -56,7 +56,7 @@ def translate(
     def plan(node: ast.Select, scope: Scope | None) -> Query:
         return select(node, scope, context)
 
-    context = SqlContext(datasets, holds, plan, is_standard=statement.dialect != "sneller")
+    context = SqlContext(datasets, holds, plan, dialect=statement.dialect)
     context.growth = growth_of(statement)
     uses = Counter(
         node.expr.name

@@ -8,6 +8,7 @@ says nothing about the others.
 from __future__ import annotations
 
 from sdb.query.analyze.binder import columns, has_windows, is_grouped
+from sdb.query.analyze.dialects import is_standard
 from sdb.query.analyze.namescope import SourcePath, SourceRows, scope_of
 from sdb.query.analyze.types import (
     BOOL,
@@ -95,11 +96,11 @@ def choose(
 def _chosen(
     statement: ast.Statement, datasets: OpenDataset, schema_of: SchemaOf, *, typed: bool
 ) -> Operation:
-    is_standard = statement.dialect != "sneller"
-    node = _distinct(statement.select) if is_standard else statement.select
+    keeps = is_standard(statement.select, statement.dialect)
+    node = _distinct(statement.select) if keeps else statement.select
     if statement.with_ or statement.unions or node.distinct or not node.sources:
         raise Unsuited
-    rows = _Rows(node, datasets, schema_of, is_standard=is_standard)
+    rows = _Rows(node, datasets, schema_of, is_standard=keeps)
     is_group = is_grouped(node)
     is_other = node.grouping_sets or node.fill is not None or node.ties
     if is_other or node.having is not None or (is_group and node.star) or has_windows(node):

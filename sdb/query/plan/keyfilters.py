@@ -41,6 +41,7 @@ class KeyTable:
     path: ast.Expr  # where the keys are
     # Names that mean its fields only if it has them; else they are those of a query around
     lent: tuple[str, ...] = ()
+    dialect: str = ""  # that of the condition; empty: that of the statement
 
 
 @record
@@ -165,8 +166,10 @@ class _Joins:
         if key_path is None:
             return None
         if not isinstance(source.table, ast.QueryTable):
-            is_read = self._is_read(source.table, source.alias)
-            return KeyTable(source.table, self._conditions(source), key_path) if is_read else None
+            if not self._is_read(source.table, source.alias):
+                return None
+            where, dialect = self._conditions(source), self._select.dialect
+            return KeyTable(source.table, where, key_path, dialect=dialect)
         inner = source.table.select
         if not isinstance(key_path, ast.Name) or inner.star:
             return None
@@ -201,7 +204,7 @@ class _Joins:
             lent = tuple(
                 dict.fromkeys(node.name for node in tree_nodes if isinstance(node, ast.Name))
             )
-        return KeyTable(source.table, where, path, lent)
+        return KeyTable(source.table, where, path, lent, inner.dialect or self._select.dialect)
 
     def _conditions(self, source: ast.Source) -> ast.Expr | None:
         """Return what is certain of the rows of a source alone."""

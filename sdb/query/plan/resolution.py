@@ -12,6 +12,7 @@ from collections import Counter
 from sdb import notes
 from sdb.errors import QueryError, UsageError
 from sdb.query.analyze.binder import has_aggregates, has_windows
+from sdb.query.analyze.dialects import SNELLER, STANDARD, is_standard
 from sdb.query.analyze.refusals import refuse
 from sdb.query.catalog.pseudo import PSEUDO
 from sdb.query.catalog.tables import last_name
@@ -28,13 +29,10 @@ if TYPE_CHECKING:
     from sdb.query.plan.sourcefields import HasField
 
 
-def resolved(
-    statement: ast.Statement, has: HasField, *, is_standard: bool, strict: bool = False
-) -> ast.Statement:
+def resolved(statement: ast.Statement, has: HasField, *, strict: bool = False) -> ast.Statement:
     """Return a statement whose names stand behind the sources that have them.
 
     * ``has``: Tells whether any row of tables has a field, or their schema such a column.
-    * ``is_standard``: Whether fields go before aliases of the select list, but in ORDER BY.
     * ``strict``: Whether a name that no source has is an error; else a warning.
 
     Raises
@@ -45,9 +43,10 @@ def resolved(
         No source has one, and `strict` is set.
     """
     selects = [node for node in visitor.nodes(statement) if isinstance(node, ast.Select)]
-    if not any(_is_asked(select, is_standard=is_standard) for select in selects):
+    around = statement.dialect
+    if not any(_is_asked(each, is_standard=is_standard(each, around)) for each in selects):
         return statement
-    resolver = _Resolver(statement, has, is_standard=is_standard)
+    resolver = _Resolver(statement, has)
     try:
         new = resolver.statement()
     except QueryError as error:
@@ -116,9 +115,10 @@ class _Seen:
 
 
 class _Resolver:
-    def __init__(self, statement: ast.Statement, has: HasField, *, is_standard: bool) -> None:
+    def __init__(self, statement: ast.Statement, has: HasField) -> None:
         self.whole = statement
-        self.is_standard = is_standard
+        # Whether fields go before aliases of the select list, but in ORDER BY
+        self.is_standard = statement.dialect != SNELLER
         self.fields = SourceFields(statement, has)
         self.labels: dict[int, str] = {}  # new names of sources that have none
         self._labelled: list[ast.Source] = []
@@ -148,6 +148,14 @@ class _Resolver:
                 return replace(whole, with_=with_, select=first, unions=tuple(others))
 
     def _select(self, node: ast.Select, outer: _Names | None) -> ast.Select:
+        around = self.is_standard
+        self.is_standard = is_standard(node, STANDARD if around else SNELLER)
+        try:
+            return self._resolved(node, outer)
+        finally:
+            self.is_standard = around
+
+    def _resolved(self, node: ast.Select, outer: _Names | None) -> ast.Select:
         names = _Names(outer, is_alone=len(node.sources) < 2 and outer is None)  # noqa: PLR2004 - no other
         sources = self._sources(node, names)
         keyed = {item.alias: item.expr for item in node.group_by or () if item.alias}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.analyze.dialects import SNELLER
+from sdb.query.analyze.dialects import is_standard
 from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.syntax import ast
 from sdb.query.syntax.clauses.joins import HIDDEN
@@ -39,7 +39,7 @@ class SourceFields:
     """Looks names up, each once."""
 
     def __init__(self, statement: ast.Statement, has: HasField) -> None:
-        self._is_standard = statement.dialect != SNELLER
+        self._dialect = statement.dialect
         self._queries = dict(statement.with_)
         self._recursive = frozenset(statement.recursive)
         self._has = has
@@ -112,7 +112,8 @@ class SourceFields:
         if isinstance(table, ast.ConcatTable):
             return any(self.has(part, name) for part in table.tables)
         if isinstance(table, ast.SetTable):
-            sides = naming_sides(table, is_standard=self._is_standard)
+            keeps = is_standard(table.left, self._dialect)
+            sides = naming_sides(table, is_standard=keeps)
             return any(self._gives(side, name) for side in sides)
         if isinstance(table, ast.QueryTable):
             return self._gives(table.select, name)

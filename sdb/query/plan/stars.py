@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb import notes
 from sdb.errors import QueryError
-from sdb.query.analyze.dialects import SNELLER
+from sdb.query.analyze.dialects import SNELLER, is_standard
 from sdb.query.analyze.refusals import refuse
 from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.plan.starcolumns import changed, matching, pattern_in
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 def _has_excluded(statement: ast.Statement) -> bool:
     """Return whether there is such a star, such a join, or a number of a column of a star."""
-    is_standard = statement.dialect != SNELLER
     return any(
-        (is_standard and any(part.select.star for part in _values(node)))
+        _has_compared_star(node, statement.dialect)
         or (isinstance(node, ast.Select) and (_is_listed(node) or any_in(node.items)))
         or (isinstance(node, ast.Source) and node.natural)
         or isinstance(node, ast.PivotTable)
@@ -56,7 +55,7 @@ def expanded(statement: ast.Statement, fields: TopFields) -> ast.Statement:
         # Its rows have the columns of the first ones.
         first = set_table(withs[name])
         withs[name] = withs[name] if first is None else first.left
-    stars = _Stars(withs, fields, is_standard=statement.dialect != SNELLER)
+    stars = _Stars(withs, fields, statement.dialect)
     try:
         return visitor.rewrite(stars.ordered(statement), stars.change)
     except QueryError as error:
@@ -72,7 +71,7 @@ def warn_hidden(statement: ast.Statement, fields: TopFields) -> None:
     sources = [source for source in select.sources if source.join not in HIDDEN]
     if not select.star or len(sources) < 2:  # noqa: PLR2004 - those of one are of different names
         return
-    stars = _Stars(dict(statement.with_), fields, is_standard=statement.dialect != SNELLER)
+    stars = _Stars(dict(statement.with_), fields, statement.dialect)
     seen: dict[str, str] = {}
     hidden: list[str] = []
     for source in sources:
@@ -127,18 +126,23 @@ def _values(node: ast.Node) -> list[ast.Subquery]:
     return [part for part in parts if isinstance(part, ast.Subquery)]
 
 
+def _has_compared_star(node: ast.Node, dialect: str) -> bool:
+    """Return whether `*` in a sub-query that is compared stands for its columns."""
+    return any(part.select.star and is_standard(part.select, dialect) for part in _values(node))
+
+
 class _Stars:
     """Writes stars out.
 
-    * ``is_standard``: Whether `*` in a sub-query that is compared stands for its columns.
+    * ``dialect``: That of the statement.
     """
 
     def __init__(
-        self, withs: Mapping[str, ast.Select], fields: TopFields, *, is_standard: bool = False
+        self, withs: Mapping[str, ast.Select], fields: TopFields, dialect: str = SNELLER
     ) -> None:
         self._withs = withs
         self._fields = fields
-        self._is_standard = is_standard
+        self._dialect = dialect
 
     def ordered(self, statement: ast.Statement) -> ast.Statement:
         """Return a statement whose rows of a UNION are sorted by columns of the first SELECT."""
@@ -150,7 +154,7 @@ class _Stars:
 
     def change(self, node: ast.Node) -> ast.Node:
         """Return what stands for a node."""
-        if self._is_standard and any(part.select.star for part in _values(node)):
+        if _has_compared_star(node, self._dialect):
             return visitor.rewrite(node, stop=self._compared)
         return self._written_out(node)
 
@@ -291,7 +295,8 @@ class _Stars:
 
     def _names(self, table: ast.Table) -> Sequence[str] | None:
         if isinstance(table, ast.SetTable):
-            sides = naming_sides(table, is_standard=self._is_standard)
+            keeps = is_standard(table.left, self._dialect)
+            sides = naming_sides(table, is_standard=keeps)
             return list(dict.fromkeys([name for side in sides for name in self._outputs(side)]))
         if isinstance(table, ast.PivotTable):
             table = self._grouped(table)

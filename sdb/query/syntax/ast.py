@@ -268,6 +268,8 @@ class Select(Node):
     excluded: tuple[str, ...] = ()  # the names of EXCLUDE behind it
     qualify: Expr | None = None  # the condition after window functions
     sample: Sample | None = None  # that of TABLESAMPLE, where nothing else is asked of a table
+    # ``standard`` or ``sneller`` where it is part of a view; else that of what is around it
+    dialect: str = ""
     # Names of the columns, the empty one for a whole row; the binder gives them
     names: tuple[str, ...] = field(default=(), compare=False, repr=False)
 

@@ -248,7 +248,7 @@ def _head(node: ast.Select) -> list[str]:
     if (both := set_table(node)) is not None:
         more = " ALL" * both.every + " BY NAME" * both.by_name
         return [f"({select(both.left)}) {both.op}{more} ({select(both.right)})"]
-    words = ["SELECT"]
+    words = [f"SELECT /* {node.dialect} */" if node.dialect else "SELECT"]
     if node.distinct:
         words.append("DISTINCT")
     if node.distinct_on:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb import notes
 from sdb.errors import NotFoundError, QueryError, UnsupportedError, UsageError
+from sdb.query.analyze import dialects
 from sdb.query.api import planned
 from sdb.query.catalog.namedtables import NamedTables
 from sdb.query.catalog.request import QueryRequest
@@ -15,6 +16,7 @@ from sdb.table.catalog.views import find_view
 from sdb.table.commit.commit import check_writable
 from sdb.table.commit.views import CREATE, ViewChange, create_view, drop_view, undrop_view
 from sdb.table.format.keys import TableKeys
+from sdb.table.format.view import ViewQuery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,13 +44,14 @@ def changed(transaction: Transaction, statement: writes.WriteStatement) -> Execu
     assert isinstance(write, writes.CreateView | writes.DropView | writes.UndropView)  # noqa: S101
     _check_alone(transaction, statement)
     root, keys = transaction.root, TableKeys(write.table.database, write.table.table)
+    dialect = dialects.nearest(statement.dialect, transaction.dialect)
     if isinstance(write, writes.CreateView):
-        check_text(root, keys, write.text, now_us=transaction.env.now_us())
+        check_text(root, keys, write.text, dialect, now_us=transaction.env.now_us())
     if transaction.is_dry:
         done = _tried(root, keys, write)
     else:
         check_writable(root)
-        done = _done(transaction, keys, write)
+        done = _done(transaction, keys, write, dialect)
     effect = Effect(f"{done.operation}_view", write.table.name)
     is_dry = transaction.is_dry
     return Executed(
@@ -67,15 +70,13 @@ def _check_alone(transaction: Transaction, statement: writes.WriteStatement) -> 
         raise UnsupportedError(f"{write.table.name}: a view has no branches")
     if write.table.database == versions.SYSTEM:
         raise UsageError(f"{write.table.name}: tables about tables have names like this")
-    if statement.dialect and isinstance(write, writes.CreateView):
-        hint = "SET it in front of the query that reads the view"
-        raise UsageError("a view says nothing of missing keys", hint=hint)
 
 
 def _done(
     transaction: Transaction,
     keys: TableKeys,
     write: writes.CreateView | writes.DropView | writes.UndropView,
+    dialect: str,
 ) -> ViewChange:
     root, env = transaction.root, transaction.env
     author, message = transaction.author, transaction.message
@@ -83,7 +84,7 @@ def _done(
         return create_view(
             root,
             keys,
-            write.text,
+            ViewQuery(write.text, "" if dialect == dialects.STANDARD else dialect),
             or_replace=write.or_replace,
             if_not_exists=write.if_not_exists,
             author=author,
@@ -109,7 +110,7 @@ def _tried(
     return ViewChange(number, "", is_new=False, operation=operation[type(write).__name__])
 
 
-def check_text(root: TableRoot, keys: TableKeys, text: str, *, now_us: int) -> None:
+def check_text(root: TableRoot, keys: TableKeys, text: str, dialect: str, *, now_us: int) -> None:
     """Check the text of a view as a query would read it: all but rows is looked at.
 
     Raises
@@ -130,7 +131,7 @@ def check_text(root: TableRoot, keys: TableKeys, text: str, *, now_us: int) -> N
     expansion = ViewExpansion(named.view, root.location, "")
     whole = expansion.of_text(statement, name)
     try:
-        plan = planned(QueryRequest(whole, root=root.location, now_us=now_us))
+        plan = planned(QueryRequest(whole, root=root.location, now_us=now_us, dialect=dialect))
     except QueryError as error:
         raise QueryError(f"the query of {name}: {error.message}", hint=error.hint) from None
     except NotFoundError as error:

@@ -17,7 +17,15 @@ from sdb.table.catalog.views import find_name
 from sdb.table.commit.environment import REAL, Environment
 from sdb.table.commit.naming import ClaimedName, check_new, is_fresh, is_table_there, swap_name
 from sdb.table.format.keys import TableKeys, flaw_of_name, new_uid
-from sdb.table.format.view import MOST_TEXT_BYTES, TABLE, VIEW, NameClaim, ViewObject, ViewVersion
+from sdb.table.format.view import (
+    MOST_TEXT_BYTES,
+    TABLE,
+    VIEW,
+    NameClaim,
+    ViewObject,
+    ViewQuery,
+    ViewVersion,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +52,7 @@ class ViewChange:
 def create_view(
     root: TableRoot,
     keys: TableKeys,
-    text: str,
+    query: ViewQuery,
     *,
     or_replace: bool = False,
     if_not_exists: bool = False,
@@ -54,7 +62,7 @@ def create_view(
 ) -> ViewChange:
     """Make a view, or a version of it with another text; the same text once more changes nothing.
 
-    * ``text``: Its query, which was checked.
+    * ``query``: What it says, which was checked.
     * ``or_replace``: Whether a view that is there gets the text.
     * ``if_not_exists``: Whether a view that is there stays as it is.
 
@@ -67,7 +75,7 @@ def create_view(
     ConflictError, UncertainError
         See :func:`sdb.table.commit.naming.swap_name`.
     """
-    _check(keys, text)
+    _check(keys, query.text)
     work = _NewText(root, keys, env, author, message)
     read = find_name(root, keys)
     if read is None:
@@ -77,7 +85,7 @@ def create_view(
         if if_not_exists:
             return ViewChange(newest.version, "", is_new=False, operation=CREATE)
         raise work.exists()
-    return work.put(text, or_replace=or_replace)
+    return work.put(query, or_replace=or_replace)
 
 
 def undrop_view(
@@ -98,12 +106,13 @@ def undrop_view(
         It was not dropped, or there is a table of that name now.
     """
     read = find_name(root, keys)
-    texts = [] if read is None else [each.text for each in read.view.versions if each.text]
-    if read is None or not texts:
+    versions = () if read is None else read.view.versions
+    queries = [each.query for each in versions if each.text]
+    if read is None or not queries:
         raise no_view(root, keys)
     if read.view.newest is not None:
         raise ExistsError(f"the view {keys.database}.{keys.table} was not dropped", path=keys.view)
-    return _NewText(root, keys, env, author, message, UNDROP).put(texts[-1], or_replace=False)
+    return _NewText(root, keys, env, author, message, UNDROP).put(queries[-1], or_replace=False)
 
 
 def drop_view(
@@ -142,7 +151,7 @@ def drop_view(
             if if_exists:
                 return None
             raise no_view(root, keys)
-        done.append(_next(view, uid, env, DROP, "", author, message))
+        done.append(_next(view, uid, env, DROP, ViewQuery(), author, message))
         return replace(view, versions=(*view.versions, done[0]))
 
     swap_name(root, keys, dropped, env)
@@ -171,7 +180,7 @@ def _next(
     uid: str,
     env: Environment,
     operation: str,
-    text: str,
+    query: ViewQuery,
     author: str,
     message: str,
 ) -> ViewVersion:
@@ -179,7 +188,8 @@ def _next(
     last = view.versions[-1] if view.versions else None
     number, last_us = (0, 0) if last is None else (last.version, last.at_us)
     at_us = max(env.now_us(), last_us)
-    return ViewVersion(number + 1, uid, at_us, operation, text, author, message)
+    text, dialect = query.text, query.dialect
+    return ViewVersion(number + 1, uid, at_us, operation, text, author, message, dialect)
 
 
 @record
@@ -200,7 +210,7 @@ class _NewText:
         where = f"below {self.root.location}"
         return ExistsError(f"the view {name} {where} is there already", hint=hint)
 
-    def put(self, text: str, *, or_replace: bool) -> ViewChange:
+    def put(self, query: ViewQuery, *, or_replace: bool) -> ViewChange:
         """Claim the name unless the view has it, and make the version."""
         uid = new_uid(self.env.random_bytes)
         done: list[ViewVersion] = []
@@ -219,10 +229,10 @@ class _NewText:
             self._check_free(view, or_replace=or_replace)
             if view.newest is None and not _holds(view, uid):
                 raise _LostClaimError
-            if view.newest is not None and view.newest.text == text:
+            if view.newest is not None and view.newest.query == query:
                 return None
             operation = self.operation if view.newest is None else REPLACE
-            done.append(_next(view, uid, self.env, operation, text, self.author, self.message))
+            done.append(_next(view, uid, self.env, operation, query, self.author, self.message))
             return ViewObject((*view.versions, done[0]))
 
         for _ in range(_CLAIMS):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from sdb import ion
-from sdb.errors import CorruptError
+from sdb.errors import CorruptError, UnsupportedError
 from sdb.records import record
 from sdb.table.format import ionstruct
 from sdb.table.format.codec import COUNT, INSTANT, TEXT, Stored, list_of, member, stored, struct_of
@@ -31,6 +31,15 @@ MOST_VERSIONS = 1000
 TABLE = "table"
 VIEW = "view"
 _KINDS = frozenset({TABLE, VIEW})
+_DIALECTS = frozenset({"", "sneller"})
+
+
+@record
+class ViewQuery:
+    """What a view says."""
+
+    text: str = ""
+    dialect: str = ""  # ``sneller``, or empty for standard SQL
 
 
 @stored("a version of a view")
@@ -53,6 +62,14 @@ class ViewVersion(Stored):
 
         return instants.from_us(self.at_us)
 
+    # What the query means: ``sneller``, or empty for standard SQL
+    dialect: str = member("dialect", TEXT, default="", sparse=True)
+
+    @property
+    def query(self) -> ViewQuery:
+        """The query with its dialect."""
+        return ViewQuery(self.text, self.dialect)
+
     @property
     def is_dropped(self) -> bool:
         """True if there is no view from here on."""
@@ -70,6 +87,7 @@ class ViewVersion(Stored):
             "message": self.message or None,
             "id": self.commit,
             "text": self.text or None,
+            "dialect": (self.dialect or "standard") if self.text else None,
         }
 
 
@@ -135,6 +153,9 @@ class ViewObject:
         for before, after in pairwise(read.versions):
             if before.version + 1 != after.version or before.at_us > after.at_us:
                 raise CorruptError("the versions of a view do not follow each other")
+        for version in read.versions:
+            if version.dialect not in _DIALECTS:
+                raise UnsupportedError(f"a view in the dialect {version.dialect!r:.40}")
         if read.claim is not None and read.claim.kind not in _KINDS:
             raise CorruptError(f"a claim for a {read.claim.kind!r:.40}")
         return cls(read.versions, read.claim)

@@ -74,6 +74,7 @@ def table_rows(root: TableRoot) -> Iterator[Row]:
             "version": view.newest.version,
             "changed_at": _time(view.newest.at_us),
             "query": view.newest.text,
+            "dialect": view.newest.dialect or "standard",
         }
 
 

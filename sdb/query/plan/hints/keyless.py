@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.dialects import is_standard
 from sdb.query.plan.hints.storedpaths import counted, path_of, stored_path, table_packs
 from sdb.query.plan.rewrite import conjuncts, own
 from sdb.query.syntax import ast, visitor
@@ -29,11 +30,16 @@ def left_out(statement: ast.Statement, packs: Packs, *, is_cut: bool) -> list[st
     Returns: One line if rows may lack a key, as far as metadata tells; with their number, where it
     is known.
     """
-    if statement.dialect != "sneller":
-        return []
     withs = {name for name, _ in statement.with_}
-    selects = [node for node in visitor.nodes(_sorted(statement)) if isinstance(node, ast.Select)]
-    lacking = [pair for select in selects for pair in _lacking(select, packs, withs)]
+    nodes = visitor.nodes(_sorted(statement))
+    selects = [node for node in nodes if isinstance(node, ast.Select)]
+    around = statement.dialect
+    lacking = [
+        pair
+        for select in selects
+        if not is_standard(select, around)
+        for pair in _lacking(select, packs, withs)
+    ]
     if not lacking:
         return []
     is_alone = len(selects) == len(lacking) == len(selects[0].sources) == 1
