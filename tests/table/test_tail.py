@@ -26,7 +26,7 @@ from sdb.table.commit.commit import commit
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.positions import SAMPLE_BYTES, LogPosition, is_position
 from sdb.table.insert.stream import Batch, Streamed
-from sdb.table.tail import lookout, tail
+from sdb.table.tail import followed, lookout, tail
 from sdb.table.tail.logtext import LogCursor, PlainText, open_text
 from sdb.table.tail.names import LogNames, is_kin, rotated_base
 
@@ -454,6 +454,32 @@ def test_a_copy_that_nobody_truncates_is_not_taken(
     for _ in range(2):
         follow("app.log*").take()
         assert len(numbers(root)) == 110
+
+
+@pytest.mark.parametrize("days", [-1, 1])
+def test_a_wrong_clock_cuts_no_line_that_is_being_written(
+    root: TableRoot,
+    tmp_path: Path,
+    follow: Callable[..., Follower],
+    monkeypatch: pytest.MonkeyPatch,
+    days: int,
+) -> None:
+    log, ahead = tmp_path / "app.log", 86_400.0 * days
+    moved, good = [0.0], time.monotonic
+    monkeypatch.setattr(followed.time, "time", lambda: time.time_ns() / 1e9 + ahead)
+    monkeypatch.setattr(followed.time, "monotonic", lambda: good() + moved[0])
+    write(log, 1)
+    follower = follow("app.log", settle=5.0)
+    follower.take()
+    write(log, 2, end="")
+    follower.take()
+    log.rename(tmp_path / "app.log.1")
+    write(log, 3)
+    follower.take()
+    assert numbers(root) == [1, 3], "the program may go on with the line"
+    moved[0] = 6.0
+    follower.take()
+    assert numbers(root) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("are_files_ahead", [True, False])

@@ -45,6 +45,9 @@ class FollowedFile:
     is_listed: bool = True  # whether the arguments mean it under the name that it has
     is_packed: bool = False
     form: str = ""  # the parser of its lines, once it is known
+    # By the clock of this program: since when it is followed, and when it was seen to change
+    met_at: float = field(default_factory=time.monotonic)
+    changed_at: float | None = None
 
     def opened(self) -> PlainText | PackedText | None:
         """Return its bytes; None: another file is at its path now."""
@@ -110,9 +113,22 @@ class FollowedFile:
         text = self.opened() if facts.size_bytes >= offset else None
         return text is None or text.read(offset - count, count) != self.cursor.last
 
+    def see(self, facts: FileFacts) -> None:
+        """Record what the system says of it now."""
+        before = self.facts.size_bytes, self.facts.written
+        if before != (facts.size_bytes, facts.written):
+            self.changed_at = time.monotonic()
+        self.facts = facts
+
     def is_quiet(self, seconds: float) -> bool:
-        """Return whether nobody has written to it for so long."""
-        return time.time() - self.facts.written >= seconds
+        """Return whether nobody has written to it for so long.
+
+        Its time may be of another clock: it counts only where no change was seen.
+        """
+        if self.changed_at is not None:
+            return time.monotonic() - self.changed_at >= seconds
+        is_old = time.time() - self.facts.written >= seconds
+        return is_old or time.monotonic() - self.met_at >= seconds
 
 
 class KnownPositions:

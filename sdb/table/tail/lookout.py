@@ -240,7 +240,7 @@ class Lookout:
         elif file.has_changed(facts):
             self.dropped(file)
         else:
-            file.facts = facts
+            file.see(facts)
 
     def _meet(self, path: str, facts: FileFacts, *, is_known: bool = False) -> None:
         """Follow a file from where it was taken to, or from its start.
