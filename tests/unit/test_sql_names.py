@@ -248,7 +248,16 @@ def test_nothing_is_said_of_names_and_values_that_are_there(folder: Path, query:
         assert result.notes == []
 
 
-def test_a_time_without_another_one_is_still_told_of(folder: Path) -> None:
-    with sdb.sql("SELECT ts - 5 AS d FROM T", root=str(folder)) as result:
-        list(result)
-        assert "MISSING in every row" in " ".join(result.notes)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ts + 5 AS x FROM T",
+        "SELECT ts FROM T WHERE ts > ts - 1",
+        "SELECT x.ts FROM T AS x JOIN T AS y ON x.ts > y.ts + 1",
+        "SELECT 1 + MAX(ts) AS x FROM T",
+    ],
+)
+def test_a_number_added_to_a_time_is_refused(folder: Path, query: str) -> None:
+    with pytest.raises(QueryError, match="a number is added to a time") as caught:
+        _rows(folder, query)
+    assert "INTERVAL" in str(caught.value.hint)

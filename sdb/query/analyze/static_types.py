@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _BITS = frozenset({"|", "^", "&", "<<", ">>", ">>>"})
 _EMPTY = NULL | MISSING
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
+TIMES_MOVE = "times move by intervals: t + INTERVAL '90 seconds', or DATE_ADD(SECOND, n, t)"
+"""How a time is moved."""
 
 
 def static_type(node: ast.Expr) -> int:
@@ -202,7 +204,7 @@ def _arithmetic(node: ast.Binary, left: int, right: int) -> int:
 def _unlike(node: ast.Binary, left: int, right: int) -> str | None:
     """Return how a number is added to a time, or a number read from a text."""
     if node.op in {"+", "-"} and TIME in {left, right}:
-        return "times move by intervals: t + INTERVAL '90 seconds', or DATE_ADD(SECOND, n, t)"
+        return TIMES_MOVE
     text = next((side for side in (node.left, node.right) if static_type(side) & STRING), None)
     return None if text is None else f"NUMBER({printer.text(text)}) is the number that a text says"
 

@@ -72,6 +72,17 @@ def is_null(mask: int) -> bool:
     return bool(mask & NULL) and not mask & ~(NULL | MISSING)
 
 
+def has_flags(mask: int) -> bool:
+    """Return whether booleans are known to be among the values, which sums count as 1 and 0.
+
+    Examples
+    --------
+    >>> has_flags(BOOL | NUMBER), has_flags(NUMBER), has_flags(ANY)
+    (True, False, False)
+    """
+    return bool(mask & BOOL) and mask & ANY != ANY
+
+
 def loose(mask: int) -> int:
     """Count integers as numbers, for comparing types.
 

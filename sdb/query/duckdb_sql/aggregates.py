@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
-from sdb.query.analyze.types import BOOL, LETTERS, MISSING, NULL, NUMBER, STRUCT, TIME
+from sdb.query.analyze.types import (
+    BOOL,
+    LETTERS,
+    MISSING,
+    NULL,
+    NUMBER,
+    STRUCT,
+    TIME,
+    has_flags,
+)
 from sdb.query.duckdb_sql import chosen_aggregates, list_aggregates
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.values import quoting, standard
@@ -78,6 +87,8 @@ def value_of(node: ast.Aggregate, scope: Scope, context: SqlContext, call: Aggre
     if node.star or not node.args:
         return Typed(NUMBER, call("count(*)"), absent=0, whole=True)
     arg = translate(node.args[0], scope, context)
+    if context.is_standard and node.name in {"SUM", "AVG"} and has_flags(arg.mask):
+        arg = _flags(arg)
     if node.name in {"ARRAY_AGG", "STRING_AGG", "FIRST", "LAST"}:
         return _collected(node, arg, scope, context, call)
     make = _DISTINCT if node.name == "COUNT" and node.distinct else _AGGREGATES.get(node.name)
@@ -92,6 +103,14 @@ def value_of(node: ast.Aggregate, scope: Scope, context: SqlContext, call: Aggre
     if node.name == "AVG" and arg.integer and not is_cut:
         arg = WholeDouble(arg.lane("x"), absent=arg.mask & MISSING, wide=arg.wide)
     return make(call, arg, *rest)
+
+
+def _flags(arg: Value) -> Value:
+    """Return booleans as 1 and 0, beside the numbers that there may be."""
+    flags = f"({arg.lane('b')})::BIGINT"
+    if not arg.mask & NUMBER:
+        return WholeDouble(flags, absent=arg.mask & MISSING)
+    return Typed(NUMBER, f"coalesce({arg.lane('n')}, {flags}::DOUBLE)")
 
 
 def _is_newer(arg: ast.Expr) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sdb.errors import QueryError
 from sdb.instants import SECOND_US
 from sdb.query.analyze.refusals import rejected
-from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, STRING
+from sdb.query.analyze.static_types import TIMES_MOVE
+from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, TIME
 from sdb.query.duckdb_sql.functions.arguments import Arguments
 from sdb.query.duckdb_sql.functions.conditional import choice
 from sdb.query.duckdb_sql.functions.lists import of_elements
@@ -84,9 +85,16 @@ def combine(op: str, left: Value, right: Value, *, is_standard: bool = False) ->
     return make(op, left, right)
 
 
+_EMPTY = NULL | MISSING
 _LOGICAL = {"AND", "OR"}
 _PASSED = (ast.Name, ast.Dot, ast.Index, ast.Missing, ast.Literal)
 """What gives values as rows have them, MISSING among them."""
+
+
+def _check_times(left: Value, right: Value) -> None:
+    """Refuse a sum of a time and a number, which no row has a value for."""
+    if {left.mask & ~_EMPTY, right.mask & ~_EMPTY} == {TIME, NUMBER}:
+        raise rejected("a number is added to a time, or taken from it", hint=TIMES_MOVE)
 
 
 class _Translator:
@@ -198,6 +206,8 @@ class _Translator:
         return logical(op, values, is_standard=self.context.is_standard)
 
     def _combined(self, op: str, left: Value, right: Value) -> Value:
+        if self.context.is_standard and op in {"+", "-"}:
+            _check_times(left, right)
         return combine(op, left, right, is_standard=self.context.is_standard)
 
     def _quantified(self, node: ast.Quantified) -> Value:

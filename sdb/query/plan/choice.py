@@ -20,6 +20,7 @@ from sdb.query.analyze.types import (
     STRING,
     STRUCT,
     TIME,
+    has_flags,
 )
 from sdb.query.catalog.dataset import MixedSchemasError
 from sdb.query.catalog.pseudo import is_pseudo
@@ -414,6 +415,9 @@ class _Grouping:
         elif expr.distinct or not expr.args:
             raise Unsuited
         if not name:
+            raise Unsuited
+        is_sum = self.rows.is_standard and name in {"sum", "average"}
+        if is_sum and has_flags(self.rows.field(expr.args[0]).types):
             raise Unsuited
         if expr.name in _OF_TIMES and (
             types := self.rows.field(expr.args[0]).types & (NUMBER | TIME | STRING | BOOL)

@@ -63,7 +63,9 @@ def losses(
     for select in (node for node in visitor.nodes(statement) if isinstance(node, ast.Select)):
         opened = table_packs(select, packs, withs)
         if opened and _is_of_interest(select):
-            lines |= dict.fromkeys(_Losses(select, whole(opened), opened).lines())
+            losses_of = _Losses(select, whole(opened), opened)
+            is_standard = statement.dialect != "sneller"
+            lines |= dict.fromkeys(losses_of.lines(is_standard=is_standard))
     return list(lines)[:_MOST]
 
 
@@ -116,7 +118,7 @@ class _Losses:
             else reduce(or_, (pack_types for pack_types in known if pack_types is not None), 0)
         )
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, *, is_standard: bool) -> Iterator[str]:
         """Yield a line for each loss."""
         for node in visitor.nodes(self._select, into_selects=False):
             if isinstance(node, ast.Cast) and not node.reads_texts:
@@ -124,7 +126,9 @@ class _Losses:
             yield from self._of_comparison(node)
             for operand, wanted in _operands(node):
                 held = self.types(operand)
-                if held and not held & loose(wanted) and not self._is_span(node):
+                is_sum = isinstance(node, ast.Aggregate) and node.name in {"SUM", "AVG"}
+                flags = BOOL if is_sum and is_standard else 0
+                if held and not held & (loose(wanted) | flags) and not self._is_span(node):
                     yield _useless(node, operand, held, wanted)
 
     def _of_comparison(self, node: ast.Node) -> Iterator[str]:
