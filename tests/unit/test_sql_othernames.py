@@ -52,6 +52,8 @@ DATE_PARSE('2022-01-02 03:04:05', '%Y-%m-%d %H:%i:%s') = "2022-01-02T03:04:05Z"
 PARSE_DATETIME('02.01.2022', 'dd.MM.yyyy') = "2022-01-02T00:00:00Z"
 TRY_STRPTIME('2022', '%Y') = "2022-01-01T00:00:00Z"
 AT_TIMEZONE(t, 'Europe/Berlin') = "2022-11-18T14:11:24Z"
+fromUnixTimestamp64Micro(1668777084000001) = "2022-11-18T13:11:24.000001Z"
+fromUnixTimestamp64Milli(1668777084000) = "2022-11-18T13:11:24Z"
 toString(k) = "1"
 toInt64('5') = 5
 toDateTime('2022-01-01 00:00:00') = "2022-01-01T00:00:00Z"
@@ -172,6 +174,9 @@ def test_lists_unfold_in_the_select_list(folder: Path) -> None:
         ("formatDateTime(t, '%Y')", "FORMATDATETIME", "STRFTIME(time, '%Y-%m-%d')"),
         ("DATE_FORMAT(t, v)", "DATE_FORMAT", "STRFTIME(time, '%Y-%m-%d')"),
         ("numbers(5)", "NUMBERS", "FROM RANGE(3) AS x"),
+        ("neighbor(v, 1)", "NEIGHBOR", "LEAD(x) OVER (ORDER BY time)"),
+        ("anyHeavy(v)", "ANYHEAVY", "did you mean MODE?"),
+        ("from_json(v)", "FROM_JSON", "did you mean PARSE_JSON?"),
         ("list_transform(l, x)", "LIST_TRANSFORM takes a list and a function", "x -> x + 1"),
         ("list_transform(l, x -> (SELECT 1))", "sub-queries and aggregates", "FROM t, t.list AS x"),
         ("FLOOR(t TO FORTNIGHT)", "FORTNIGHT is no part of a time", "FLOOR(time TO HOUR)"),

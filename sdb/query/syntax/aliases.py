@@ -267,6 +267,8 @@ _REWRITES: Mapping[str, Rewrite] = {
     "LOCATE": _swapped("STRPOS"),
     "MOD": _remainder,
     "MONTHNAME": _with("STRFTIME", "%B"),
+    "FROMUNIXTIMESTAMP64MICRO": _divided(1e6),
+    "FROMUNIXTIMESTAMP64MILLI": _divided(1e3),
     "NULLIFZERO": _with("NULLIF", 0),
     "NVL2": _choice,
     "PARSE_DATE": _swapped("STRPTIME"),
