@@ -9,8 +9,11 @@ import pytest
 
 import sdb
 from sdb.errors import QueryError, SdbWarning, UsageError
+from sdb.query.plan import resolution
+from sdb.query.plan.sourcefields import SourceFields
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ROWS: dict[str, list[dict[str, Any]]] = {
@@ -30,6 +33,67 @@ SELECT v, z FROM y, (SELECT * FROM A) AS a, C WHERE k = j AND m = k
 """
 
 
+CASES = [
+    ("SELECT v FROM A AS a CROSS JOIN C", [("a",), ("a",), ("b",), ("b",)]),
+    ("SELECT v FROM A CROSS JOIN C AS c WHERE z = 'q'", [("a",), ("b",)]),
+    ("SELECT v, z FROM A JOIN C ON k = m WHERE z = 'r'", [("b", "r")]),
+    ("SELECT v, w FROM A AS a JOIN (SELECT * FROM B) AS b ON a.k = b.j", [("a", "x")]),
+    ("SELECT w FROM A AS a JOIN (SELECT * FROM B) AS b ON k = j WHERE v = 'a'", [("x",)]),
+    ("SELECT w FROM A AS a JOIN (SELECT * FROM B) ON k = j WHERE v = 'a'", [("x",)]),
+    ("WITH x AS (SELECT * FROM B) SELECT v FROM A JOIN x ON k = j", [("a",)]),
+    (
+        _CHAIN,
+        [("a", "q")],
+    ),
+    ("SELECT a.v, t.w FROM A AS a, LATERAL (SELECT w FROM B WHERE j = k) AS t", [("a", "x")]),
+    ("SELECT v, u FROM A CROSS JOIN UNNEST([k]) AS e(u) JOIN B ON j = u", [("a", 1)]),
+    ("SELECT z, e.k FROM L AS x, x.items AS e, C WHERE m = l", [("q", 7), ("q", 8)]),
+    (
+        "SELECT v, w, z FROM A JOIN B ON k = j JOIN (SELECT * FROM C WHERE m < 5) ON m = j",
+        [("a", "x", "q")],
+    ),
+    ("SELECT v FROM A WHERE EXISTS (SELECT * FROM B WHERE j = k)", [("a",)]),
+    ("SELECT v FROM A WHERE k IN (SELECT m FROM C WHERE z = 'q' AND v = 'a')", [("a",)]),
+    ("SELECT v FROM A AS x WHERE k > (SELECT MIN(j) FROM B AS y WHERE w <> v)", [("b",)]),
+    ("SELECT z FROM A, C WHERE k = m AND EXISTS (SELECT * FROM B AS b WHERE j = k)", [("q",)]),
+    ("SELECT k, v, d FROM A JOIN D USING (k)", [(2, "b", "e")]),
+    ("SELECT k, v, z FROM A NATURAL JOIN D JOIN (SELECT * FROM C) ON m = k", [(2, "b", "r")]),
+    ("SELECT A.k, d FROM A JOIN D ON A.k = D.k", [(2, "e")]),
+    ("SELECT v FROM A AS a SEMI JOIN (SELECT * FROM B) AS b ON k = j WHERE v > ''", [("a",)]),
+    (
+        "SELECT v, u FROM A JOIN (SELECT j AS u FROM B UNION SELECT m AS u FROM C) ON k = u",
+        [("a", 1), ("b", 2)],
+    ),
+    ("SELECT v FROM A AS a WHERE EXISTS (SELECT * FROM D WHERE k = 1)", []),
+    ("SELECT MAX(v) AS v, z FROM A CROSS JOIN C GROUP BY z", [("b", "q"), ("b", "r")]),
+]
+ALIASES = [
+    # Later items: a field goes first.
+    ("SELECT 0 AS k, k + 1 AS k1 FROM A", [(0, 2), (0, 3)]),
+    ("SELECT 0 AS n, n + 1 AS k1 FROM A", [(0, 1), (0, 1)]),
+    ("SELECT 0 AS k, k + m AS s FROM A, C WHERE m = 1", [(0, 2), (0, 3)]),
+    ("SELECT 0 AS k, x.k + 1 AS k1 FROM A AS x", [(0, 2), (0, 3)]),
+    ("SELECT 0 AS u, u + 1 AS k1 FROM UNNEST([5]) AS e(u)", [(0, 6)]),
+    ("SELECT 0 AS k, (SELECT MAX(m) FROM C WHERE m = k) AS s FROM A", [(0, 1), (0, 2)]),
+    # A path behind an alias.
+    (
+        "SELECT repo.name AS repo, COUNT(DISTINCT repo.id) AS n FROM R GROUP BY repo.name",
+        [("x", 2)],
+    ),
+    ("SELECT {'id': 5} AS s, s.id AS i FROM A WHERE k = 1", [({"id": 5}, 5)]),
+    # GROUP BY, HAVING, QUALIFY and DISTINCT ON: a field goes first, then the name of a column.
+    ("SELECT 0 AS k, COUNT(*) AS n FROM A GROUP BY k", [(0, 1), (0, 1)]),
+    ("SELECT repo.name, COUNT(*) AS n FROM R GROUP BY name", [("x", 2)]),
+    ("SELECT k, MAX(-k) AS m FROM A GROUP BY k HAVING m < -1", [(2, -2)]),
+    ("SELECT v, COUNT(*) AS k FROM A GROUP BY v, k HAVING k > 1", [("b", 1)]),
+    ("SELECT DISTINCT ON (k) 0 AS k FROM A", [(0,), (0,)]),
+    # WHERE and ON: an alias only where no source has the name.
+    ("SELECT k + 1 AS v FROM A WHERE v = 'a'", [(2,)]),
+    ("SELECT k + 1 AS kk FROM A WHERE kk = 3", [(3,)]),
+    ("SELECT 5 AS j, k FROM A JOIN B ON k = j", [(5, 1)]),
+]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("names")
@@ -45,42 +109,7 @@ def _rows(folder: Path, query: str, **options: Any) -> list[Any]:
     return sorted((tuple(row.values()) for row in rows), key=repr)
 
 
-@pytest.mark.parametrize(
-    ("query", "answer"),
-    [
-        ("SELECT v FROM A AS a CROSS JOIN C", [("a",), ("a",), ("b",), ("b",)]),
-        ("SELECT v FROM A CROSS JOIN C AS c WHERE z = 'q'", [("a",), ("b",)]),
-        ("SELECT v, z FROM A JOIN C ON k = m WHERE z = 'r'", [("b", "r")]),
-        ("SELECT v, w FROM A AS a JOIN (SELECT * FROM B) AS b ON a.k = b.j", [("a", "x")]),
-        ("SELECT w FROM A AS a JOIN (SELECT * FROM B) AS b ON k = j WHERE v = 'a'", [("x",)]),
-        ("SELECT w FROM A AS a JOIN (SELECT * FROM B) ON k = j WHERE v = 'a'", [("x",)]),
-        ("WITH x AS (SELECT * FROM B) SELECT v FROM A JOIN x ON k = j", [("a",)]),
-        (
-            _CHAIN,
-            [("a", "q")],
-        ),
-        ("SELECT a.v, t.w FROM A AS a, LATERAL (SELECT w FROM B WHERE j = k) AS t", [("a", "x")]),
-        ("SELECT v, u FROM A CROSS JOIN UNNEST([k]) AS e(u) JOIN B ON j = u", [("a", 1)]),
-        ("SELECT z, e.k FROM L AS x, x.items AS e, C WHERE m = l", [("q", 7), ("q", 8)]),
-        (
-            "SELECT v, w, z FROM A JOIN B ON k = j JOIN (SELECT * FROM C WHERE m < 5) ON m = j",
-            [("a", "x", "q")],
-        ),
-        ("SELECT v FROM A WHERE EXISTS (SELECT * FROM B WHERE j = k)", [("a",)]),
-        ("SELECT v FROM A WHERE k IN (SELECT m FROM C WHERE z = 'q' AND v = 'a')", [("a",)]),
-        ("SELECT v FROM A AS x WHERE k > (SELECT MIN(j) FROM B AS y WHERE w <> v)", [("b",)]),
-        ("SELECT z FROM A, C WHERE k = m AND EXISTS (SELECT * FROM B AS b WHERE j = k)", [("q",)]),
-        ("SELECT k, v, d FROM A JOIN D USING (k)", [(2, "b", "e")]),
-        ("SELECT k, v, z FROM A NATURAL JOIN D JOIN (SELECT * FROM C) ON m = k", [(2, "b", "r")]),
-        ("SELECT A.k, d FROM A JOIN D ON A.k = D.k", [(2, "e")]),
-        ("SELECT v FROM A AS a SEMI JOIN (SELECT * FROM B) AS b ON k = j WHERE v > ''", [("a",)]),
-        (
-            "SELECT v, u FROM A JOIN (SELECT j AS u FROM B UNION SELECT m AS u FROM C) ON k = u",
-            [("a", 1), ("b", 2)],
-        ),
-        ("SELECT MAX(v) AS v, z FROM A CROSS JOIN C GROUP BY z", [("b", "q"), ("b", "r")]),
-    ],
-)
+@pytest.mark.parametrize(("query", "answer"), CASES)
 def test_a_source_never_answers_to_a_name_that_it_cannot_have(
     folder: Path, query: str, answer: list[Any]
 ) -> None:
@@ -138,34 +167,7 @@ def test_a_name_that_no_source_has_is_warned_of_and_an_error_under_strict(folder
         _rows(folder, "SELECT nope FROM B AS b, C AS c")
 
 
-@pytest.mark.parametrize(
-    ("query", "answer"),
-    [
-        # Later items: a field goes first.
-        ("SELECT 0 AS k, k + 1 AS k1 FROM A", [(0, 2), (0, 3)]),
-        ("SELECT 0 AS n, n + 1 AS k1 FROM A", [(0, 1), (0, 1)]),
-        ("SELECT 0 AS k, k + m AS s FROM A, C WHERE m = 1", [(0, 2), (0, 3)]),
-        ("SELECT 0 AS k, x.k + 1 AS k1 FROM A AS x", [(0, 2), (0, 3)]),
-        ("SELECT 0 AS u, u + 1 AS k1 FROM UNNEST([5]) AS e(u)", [(0, 6)]),
-        ("SELECT 0 AS k, (SELECT MAX(m) FROM C WHERE m = k) AS s FROM A", [(0, 1), (0, 2)]),
-        # A path behind an alias.
-        (
-            "SELECT repo.name AS repo, COUNT(DISTINCT repo.id) AS n FROM R GROUP BY repo.name",
-            [("x", 2)],
-        ),
-        ("SELECT {'id': 5} AS s, s.id AS i FROM A WHERE k = 1", [({"id": 5}, 5)]),
-        # GROUP BY, HAVING, QUALIFY and DISTINCT ON: a field goes first, then the name of a column.
-        ("SELECT 0 AS k, COUNT(*) AS n FROM A GROUP BY k", [(0, 1), (0, 1)]),
-        ("SELECT repo.name, COUNT(*) AS n FROM R GROUP BY name", [("x", 2)]),
-        ("SELECT k, MAX(-k) AS m FROM A GROUP BY k HAVING m < -1", [(2, -2)]),
-        ("SELECT v, COUNT(*) AS k FROM A GROUP BY v, k HAVING k > 1", [("b", 1)]),
-        ("SELECT DISTINCT ON (k) 0 AS k FROM A", [(0,), (0,)]),
-        # WHERE and ON: an alias only where no source has the name.
-        ("SELECT k + 1 AS v FROM A WHERE v = 'a'", [(2,)]),
-        ("SELECT k + 1 AS kk FROM A WHERE kk = 3", [(3,)]),
-        ("SELECT 5 AS j, k FROM A JOIN B ON k = j", [(5, 1)]),
-    ],
-)
+@pytest.mark.parametrize(("query", "answer"), ALIASES)
 def test_a_field_goes_before_an_alias(folder: Path, query: str, answer: list[Any]) -> None:
     assert _rows(folder, query, dialect="standard") == answer
 
@@ -261,3 +263,52 @@ def test_a_number_added_to_a_time_is_refused(folder: Path, query: str) -> None:
     with pytest.raises(QueryError, match="a number is added to a time") as caught:
         _rows(folder, query)
     assert "INTERVAL" in str(caught.value.hint)
+
+
+def _of_every_name(*_: object) -> bool:
+    return True
+
+
+def _of_every_star(gives: Callable[..., bool]) -> Callable[..., bool]:
+    return lambda fields, select, name: select.star or gives(fields, select, name)
+
+
+def _alias_first(method: Callable[..., Any]) -> Callable[..., Any]:
+    def name(resolver: Any, part: Any, seen: Any) -> Any:
+        is_late = part.name in seen.late and not part.certain
+        return resolver._late(part, seen) if is_late else method(resolver, part, seen)
+
+    return name
+
+
+def _far_first(method: Callable[..., Any]) -> Callable[..., Any]:
+    def outermost(resolver: Any, part: Any, names: Any) -> Any:
+        outside = names.outer and outermost(resolver, part, names.outer)
+        return outside or method(resolver, part, names)
+
+    return outermost
+
+
+@pytest.mark.parametrize(
+    ("owner", "method", "mutated"),
+    [
+        (SourceFields, "_of_table", lambda _: _of_every_name),
+        (SourceFields, "_gives", _of_every_star),
+        (resolution._Resolver, "_name", _alias_first),
+        (resolution._Resolver, "_found", _far_first),
+        (resolution._Resolver, "_key", lambda _: lambda _resolver, item, *_: item),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_resolver_that_finds_the_wrong_source_is_noticed(
+    folder: Path, owner: type, method: str, mutated: Callable[..., Any], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(owner, method, mutated(getattr(owner, method)))
+
+    def differs(query: str, answer: list[Any]) -> bool:
+        try:
+            return _rows(folder, query) != answer
+        except Exception:  # noqa: BLE001 - noticed as well
+            return True
+
+    assert any(differs(*case) for case in CASES + ALIASES)
