@@ -49,7 +49,7 @@ def _as_it_was(call: AggregateCall, template: str, arg: Value, also: str) -> Val
         return Null()
     text, key = arg.lane("v"), arg.lane("k")
     is_there = " AND ".join(part for part in (f"{key} IS NOT NULL", also) if part != "true")
-    chosen = call(template.format(text), is_there)
+    chosen = call(template.replace("{}", text, 1), is_there)  # keys may have braces, too
     return Keyed(f"coalesce({chosen}, 'z')", arg.mask & ~MISSING | NULL)
 
 

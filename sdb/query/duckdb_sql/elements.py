@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
-from sdb.query.analyze.types import ANY, LIST, MISSING, NUMBER, TIME
+from sdb.query.analyze.types import ANY, LIST, MISSING, NULL, NUMBER, TIME
 from sdb.query.duckdb_sql.lowering import translate
 from sdb.query.duckdb_sql.scope import Names, Scope
 from sdb.query.duckdb_sql.values.lanes import Constant, Keyed, Typed
@@ -63,6 +63,8 @@ def _is_constant(table: ast.ListTable) -> bool:
 def _list(arg: ast.Expr, scope: Scope, context: SqlContext) -> str:
     """Return SQL of the keys of the elements of a list."""
     items = translate(arg, scope, context)
+    if not items.mask & ~(MISSING | NULL):
+        return "[]::VARCHAR[]"  # perhaps of rows that are not read, since WHERE is never TRUE
     if not items.mask & LIST:
         raise rejected(f"{printer.text(arg)} is no list", arg)
     return items.lane("e")

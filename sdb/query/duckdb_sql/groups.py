@@ -53,9 +53,10 @@ class Groups:
         value = translate(expr, self.rows, self.context)
         if isinstance(value, Constant) and self.node.fill is None:
             return Keyed(value.lane("k"), value.mask)
+        if isinstance(value, Null | Nothing) and self.node.fill is None:
+            return Keyed("'z'", NULL)
         if isinstance(value, Constant | Null | Nothing):
-            clause = "FILL" if self.node.fill is not None else "GROUPING SETS"
-            raise rejected(f"the constant {printer.text(expr)} is no key beside {clause}", expr)
+            raise rejected(f"the constant {printer.text(expr)} is no key beside FILL", expr)
         return value
 
     def in_sets(self, outer: Level) -> Scope:

@@ -50,7 +50,9 @@ def condition(node: ast.Expr, scope: Scope, context: SqlContext) -> str:
 def logical(op: str, values: list[Value], *, is_standard: bool = False) -> Value:
     """Return the value of a chain of ANDs or ORs."""
     sql = f" {op} ".join(map((standard if is_standard else operators).truth, values))
-    return Typed(BOOL, f"({sql})", absent=MISSING if any(v.mask & MISSING for v in values) else 0)
+    undecided = ~BOOL if is_standard else MISSING
+    absent = MISSING if any(value.mask & undecided for value in values) else 0
+    return Typed(BOOL, f"({sql})", absent=absent)
 
 
 def _flattened(node: ast.Call) -> tuple[ast.Expr, ...]:
