@@ -33,21 +33,21 @@ def kind_of(value: Any) -> str:
     return "number" if isinstance(value, int | float) else "text"
 
 
-def equal(one: Any, other: Any) -> bool | None:
-    """Return ``one = other``: values of two types are different."""
-    if one is None or other is None:
+def equal(left: Any, right: Any) -> bool | None:
+    """Return ``left = right``: values of two types are different."""
+    if left is None or right is None:
         return None
-    return kind_of(one) == kind_of(other) and bool(one == other)
+    return kind_of(left) == kind_of(right) and bool(left == right)
 
 
-def compared(op: str, one: Any, other: Any) -> bool | None:
+def compared(op: str, left: Any, right: Any) -> bool | None:
     """Return a comparison; only values of one type have an order."""
-    same = equal(one, other)
+    same = equal(left, right)
     if op in {"=", "<>"}:
         return None if same is None else same is (op == "=")
-    if same is None or kind_of(one) != kind_of(other):
+    if same is None or kind_of(left) != kind_of(right):
         return None
-    return {"<": one < other, "<=": one <= other, ">": one > other, ">=": one >= other}[op]
+    return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[op]
 
 
 def joined(word: str, values: list[Any]) -> bool | None:

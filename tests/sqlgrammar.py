@@ -208,11 +208,11 @@ class Grammar:
             lambda: joined("COUNT({0})", any_),
             lambda: joined("COUNT(DISTINCT {0})", any_),
             lambda: joined("SUM({0})", number),
-            lambda: joined("AVG({0} + f)", number),
+            lambda: joined("AVG({0})", number),
             lambda: joined("MIN({0})", any_),
             lambda: joined("MAX({0})", any_),
-            lambda: renamed("STDDEV({0})", "stddev_pop({0})", number),
-            lambda: renamed("VARIANCE({0})", "var_pop({0})", number),
+            lambda: joined("STDDEV({0})", number),
+            lambda: joined("VARIANCE({0})", number),
             # Its median of decimals, which 0.5 is, has one digit.
             lambda: renamed("MEDIAN({0})", "median(({0})::DOUBLE)", number),
             lambda: renamed(

@@ -226,20 +226,20 @@ class Queries:
         return f" FROM {self._of('tuv')}", tuple(bare)
 
     def _using(self) -> tuple[str, Columns]:
-        """Return two tables that are joined by a field of both."""
-        one, other = self._name("q"), self._name("q")
+        """Return second tables that are joined by a field of both."""
+        first, other = self._name("q"), self._name("q")
         name = self._of(["id", "a", "s", "b", "d"])
         join = self._of(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
-        text = f"{self._of('tuv')} AS {one} {join} {self._of('tuv')} AS {other} USING ({name})"
-        columns = self._of_table(one) + self._of_table(other)
+        text = f"{self._of('tuv')} AS {first} {join} {self._of('tuv')} AS {other} USING ({name})"
+        columns = self._of_table(first) + self._of_table(other)
         return f" FROM {text}", (Column(name, _KINDS[name]), *columns)
 
     def _on(self, left: Columns, right: Columns, join: str) -> str:
         pairs = [
-            f"{one.text} = {other.text}"
-            for one in left
+            f"{first.text} = {other.text}"
+            for first in left
             for other in right
-            if one.kind == other.kind and one.kind in _SCALARS
+            if first.kind == other.kind and first.kind in _SCALARS
         ]
         text = self._of(pairs) if pairs else "TRUE"
         if self._odds(0.3) and join in {"JOIN", "LEFT JOIN"}:
@@ -257,8 +257,8 @@ class Queries:
             named = [Column(f"{alias}.{column.text}", column.kind) for column in self.queries[name]]
             return f"{name} AS {alias}", tuple(named)
         if depth and self._odds(0.15):
-            kept = self._where(self._of_table("x"), 0)
-            return f"(SELECT * FROM {self._of('tuv')} AS x{kept}) AS {alias}", self._of_table(alias)
+            test = self._where(self._of_table("x"), 0)
+            return f"(SELECT * FROM {self._of('tuv')} AS x{test}) AS {alias}", self._of_table(alias)
         return f"{self._of('tuv')} AS {alias}", self._of_table(alias)
 
     def _of_table(self, alias: str) -> Columns:
@@ -302,89 +302,90 @@ class Queries:
         return self._of(constants[kind])
 
     def _choice(self, kind: str, depth: int, columns: Columns) -> str:
-        one, two = self.expr(kind, depth, columns), self.expr(kind, depth, columns)
+        first, second = self.expr(kind, depth, columns), self.expr(kind, depth, columns)
         test = self.expr("b", depth, columns)
         forms = [
-            f"CASE WHEN {test} THEN {one} ELSE {two} END",
-            f"CASE WHEN {test} THEN {one} END",
-            f"COALESCE({one}, {two})",
-            f"NULLIF({one}, {two})",
+            f"CASE WHEN {test} THEN {first} ELSE {second} END",
+            f"CASE WHEN {test} THEN {first} END",
+            f"COALESCE({first}, {second})",
+            f"NULLIF({first}, {second})",
         ]
         if kind in "nsd":
-            forms += [f"LEAST({one}, {two})", f"GREATEST({one}, {two})"]
+            forms += [f"LEAST({first}, {second})", f"GREATEST({first}, {second})"]
         return self._of(forms) if kind != "l" else forms[self._of([0, 1])]
 
     def _number(self, depth: int, columns: Columns) -> str:
-        one, two = self.expr("n", depth, columns), self.expr("n", depth, columns)
+        first, second = self.expr("n", depth, columns), self.expr("n", depth, columns)
         text = self.expr("s", depth, columns)
         forms = [
-            f"({one} + {two})",
-            f"({one} - {two})",
-            f"({one} * 2)",
-            f"(- {one})",
-            f"ABS({one})",
+            f"({first} + {second})",
+            f"({first} - {second})",
+            f"({first} * 2)",
+            f"(- {first})",
+            f"ABS({first})",
             f"LENGTH({text})",
             f"STRPOS({text}, 'a')",
             f"EXTRACT(HOUR FROM {self.expr('d', depth, columns)})",
             f"ARRAY_LENGTH({self.expr('l', depth, columns)})",
             f"CAST({self.expr('b', depth, columns)} AS INTEGER)",
             f"TRY_CAST({text} AS INTEGER)",
-            f"CASE {one} WHEN 1 THEN {two} WHEN NULL THEN 9 ELSE 0 END",
+            f"CASE {first} WHEN 1 THEN {second} WHEN NULL THEN 9 ELSE 0 END",
         ]
         if depth:
             forms.append(self._scalar(columns))
         return self._of(forms)
 
     def _text(self, depth: int, columns: Columns) -> str:
-        one, two = self.expr("s", depth, columns), self.expr("s", depth, columns)
+        first, second = self.expr("s", depth, columns), self.expr("s", depth, columns)
         forms = [
-            f"UPPER({one})",
-            f"({one} || {two})",
-            f"CONCAT({one}, {two})",
-            f"REPLACE({one}, 'a', 'q')",
-            f"SUBSTRING({one}, 1, 1)",
-            f"TRIM({one})",
-            f"CASE {one} WHEN {two} THEN 'same' END",
+            f"UPPER({first})",
+            f"({first} || {second})",
+            f"CONCAT({first}, {second})",
+            f"REPLACE({first}, 'a', 'q')",
+            f"SUBSTRING({first}, 1, 1)",
+            f"TRIM({first})",
+            f"CASE {first} WHEN {second} THEN 'same' END",
         ]
         return self._of(forms)
 
     def _time(self, depth: int, columns: Columns) -> str:
-        one = self.expr("d", depth, columns)
-        return self._of([f"DATE_TRUNC('day', {one})", f"({one} + INTERVAL '1 hour')"])
+        first = self.expr("d", depth, columns)
+        return self._of([f"DATE_TRUNC('day', {first})", f"({first} + INTERVAL '1 hour')"])
 
     def _list(self, depth: int, columns: Columns) -> str:
-        one, item = self.expr("l", depth, columns), self.expr("n", 0, columns)
-        return self._of([one, f"[{item}, 1]", f"LIST_REVERSE({one})", self._lambda(one)])
+        first, item = self.expr("l", depth, columns), self.expr("n", 0, columns)
+        return self._of([first, f"[{item}, 1]", f"LIST_REVERSE({first})", self._lambda(first)])
 
     def _lambda(self, items: str) -> str:
         name = self._name("x")
         inside = (Column(name, "n"),)
         if self._odds(0.5):
-            return f"LIST_FILTER({items}, lambda {name}: {self.expr('b', 1, inside)})"
+            test = self._compared(name, "n", inside, depth=0)
+            return f"LIST_FILTER({items}, lambda {name}: {test})"
         return f"LIST_TRANSFORM({items}, lambda {name}: {self.expr('n', 1, inside)})"
 
-    def _compared(self, one: str, kind: str, columns: Columns, depth: int) -> str:
+    def _compared(self, first: str, kind: str, columns: Columns, depth: int) -> str:
         other = self.expr(kind, depth, columns)
         op = self._of(["=", "<>", "<", "<=", ">", ">="])
         if kind == "b":
             op = self._of(["=", "<>"])
-        return f"({one} {op} {other})"
+        return f"({first} {op} {other})"
 
     def _boolean(self, depth: int, columns: Columns) -> str:
         kind = self._of(_SCALARS)
-        one, two = self.expr(kind, depth, columns), self.expr(kind, depth, columns)
+        value, other = self.expr(kind, depth, columns), self.expr(kind, depth, columns)
         number = self.expr("n", depth, columns)
         first, second = self.expr("b", depth, columns), self.expr("b", depth, columns)
         negation = self._of(["", "NOT "])
         word = self._of(["AND", "OR"])
         listed = self.expr("l", depth, columns)
         forms = [
-            self._compared(one, kind, columns, depth),
-            self._compared(one, kind, columns, depth),
+            self._compared(value, kind, columns, depth),
+            self._compared(value, kind, columns, depth),
             f"({first} {word} {second})",
             f"(NOT {first})",
-            f"({one} IS {negation}NULL)",
-            f"({one} IS {negation}DISTINCT FROM {two})",
+            f"({value} IS {negation}NULL)",
+            f"({value} IS {negation}DISTINCT FROM {other})",
             f"({first} IS {negation}{self._of(['TRUE', 'FALSE'])})",
             f"({number} {negation}IN ({self._of(['1, 2', '1, NULL', '0, 3, 0.5'])}))",
             f"({number} {negation}BETWEEN {self.expr('n', 0, columns)} AND 2)",

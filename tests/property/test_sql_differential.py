@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     Engines = tuple[Path, duckdb.DuckDBPyConnection]
     Evaluate = Callable[[dict[str, Any]], Any]
 
-QUERIES = 300
-SPARSE = 150
-EXPRESSIONS = 100
+QUERIES = 120
+SPARSE = 60
+EXPRESSIONS = 60
 MISSING = ...
 KINDS = [1, 2.5, -3, "", "a", "b", True, False, None, MISSING]
 MIXED = [

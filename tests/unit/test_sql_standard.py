@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 import sdb
+from sdb.errors import QueryError
 from sdb.query.duckdb_sql.values import operators, standard
 
 if TYPE_CHECKING:
@@ -298,6 +299,37 @@ def test_rows_of_stars_that_are_equal_keep_the_form_of_the_first(tmp_path: Path)
         with sdb.sql(query, root=str(tmp_path)) as result:
             lines = b"".join(result.lines()).splitlines()
         assert sorted(lines) == [b'{"a": 1}', b'{"b": {}}'], query
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT i FROM t WHERE 5",
+        "SELECT i FROM t WHERE a + 1",
+        "SELECT COUNT(*) AS n FROM t HAVING COUNT(*)",
+        "SELECT i FROM t QUALIFY RANK() OVER (ORDER BY i)",
+        "SELECT t.i FROM t JOIN u ON 'x'",
+        "SELECT COUNT(*) FILTER (WHERE 1) AS n FROM t",
+    ],
+)
+def test_what_is_never_a_condition_is_refused(engines: Engines, query: str) -> None:
+    with pytest.raises(QueryError, match="takes a condition, not"):
+        sdb.sql(query, root=str(engines[0]))
+
+
+def test_values_that_are_no_condition_are_told_of(tmp_path: Path) -> None:
+    sdb.pack([{"b": True, "n": 1}, {"b": 5}, {"b": "x"}, {}], tmp_path / "v.zion")
+    for condition, count, note in (
+        ("b", 1, "b is no condition in some rows, and NULL as one"),
+        ("NOT b", 0, "b is no condition in some rows, and NULL as one"),
+        ("NOT (n OR b IS NULL)", 0, "n is no condition, and NULL as one: n has numbers and no"),
+        ("b IS NULL", 1, ""),
+    ):
+        query = f"SELECT COUNT(*) AS n FROM v WHERE {condition}"
+        with sdb.sql(query, root=str(tmp_path)) as result:
+            assert list(result) == [{"n": count}], condition
+            assert note in " ".join(result.notes), condition
+            assert bool(note) == bool(result.notes), condition
 
 
 def test_averages_are_not_cut(engines: Engines) -> None:

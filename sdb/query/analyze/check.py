@@ -10,10 +10,12 @@ import time
 
 from sdb.errors import QueryError
 from sdb.query.analyze import binder, windows
+from sdb.query.analyze.dialects import SNELLER
 from sdb.query.analyze.folding import fold
 from sdb.query.analyze.refusals import refuse
 from sdb.query.analyze.static_types import static_type
 from sdb.query.analyze.timetexts import timed
+from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMERIC
 from sdb.query.syntax import ast, printer, versions, visitor
 from sdb.query.syntax.clauses.windows import FUNCTIONS
 
@@ -51,6 +53,8 @@ def check(statement: ast.Statement, now_us: int | None = None) -> ast.Statement:
         now = time.time_ns() // 1000 if now_us is None else now_us
         statement = timed(statement, now)
         _types(statement)
+        if statement.dialect != SNELLER:
+            _conditions(statement)
         folded = timed(fold(statement, ast.Instant(now)), now)
         _types(folded)
         for select in _selects(folded):
@@ -77,6 +81,17 @@ def _types(statement: ast.Statement) -> None:
         raise QueryError(others, offset=first.offset, length=first.length, hint=first.hint)
     if errors:
         raise errors[0]
+
+
+def _conditions(statement: ast.Statement) -> None:
+    """Refuse what stands as a condition and is no truth in any row."""
+    for select in _selects(statement):
+        for word, expr in visitor.conditions(select):
+            kind = static_type(expr) & ~(NULL | MISSING)
+            if kind and not kind & BOOL:
+                text = printer.text(expr)
+                hint = f"compare it, as in {text} <> 0" if kind & NUMERIC else None
+                refuse(f"{word} takes a condition, not {text}", expr, hint)
 
 
 def _statement(statement: ast.Statement) -> None:

@@ -92,6 +92,21 @@ def root_name(path: ast.Node) -> ast.Name | None:
     return path if isinstance(path, ast.Name) else None
 
 
+def conditions(select: ast.Select) -> Iterator[tuple[str, ast.Expr]]:
+    """Yield what stands where a condition is wanted, with the words around it."""
+    for word in ("WHERE", "HAVING", "QUALIFY"):
+        expr = getattr(select, word.lower())
+        if expr is not None:
+            yield word, expr
+    yield from [("ON", source.on) for source in select.sources if source.on is not None]
+    for node in nodes(select, into_selects=False):
+        match node:
+            case ast.Case(operand=None, limbs=limbs):
+                yield from [("CASE WHEN", when) for when, _ in limbs]
+            case ast.Aggregate(where=ast.Node() as where):
+                yield "FILTER", where
+
+
 def rewrite(
     root: T,
     change: Callable[[ast.Node], ast.Node] | None = None,

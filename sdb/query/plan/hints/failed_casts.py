@@ -66,15 +66,17 @@ def losses(
             losses_of = _Losses(select, whole(opened), opened)
             is_standard = statement.dialect != "sneller"
             lines |= dict.fromkeys(losses_of.lines(is_standard=is_standard))
+            if is_standard:
+                lines |= dict.fromkeys(losses_of.conditions())
     return list(lines)[:_MOST]
 
 
 def _is_of_interest(select: ast.Select) -> bool:
     """Check whether types matter to any expression of a select."""
     nodes = list(visitor.nodes(select, into_selects=False))
-    return any(
-        isinstance(node, ast.Cast) or _compares(node) or any(_operands(node)) for node in nodes
-    )
+    if any(isinstance(node, ast.Cast) or _compares(node) or any(_operands(node)) for node in nodes):
+        return True
+    return any(any(True for _ in _leaves(test)) for _, test in visitor.conditions(select))
 
 
 def _compares(node: ast.Node) -> TypeGuard[ast.Binary]:
@@ -142,12 +144,37 @@ class _Losses:
                 why = f"{told(text, held, TIME)}; {_HOW}"
                 yield f"warning: {printer.text(node)} is TRUE in no row: {why}"
 
+    def conditions(self) -> Iterator[str]:
+        """Yield a line for each path that stands as a condition where rows have another type."""
+        for word, condition in visitor.conditions(self._select):
+            for path, negated in _leaves(condition):
+                held = kinds(self.of_path(path))
+                # Where it never is one, comparisons of different types tell of those in WHERE.
+                is_told = word == "WHERE" and not negated and not held & BOOL
+                if held & ~BOOL and not is_told:
+                    text = printer.text(path)
+                    rest = "" if held & BOOL else f": {told(text, held, BOOL)}"
+                    where = " in some rows" if held & BOOL else ""
+                    yield f"warning: {text} is no condition{where}, and NULL as one{rest}"
+
     def _is_span(self, node: ast.Node) -> bool:
         """Check whether this may be the time between two times."""
         if not isinstance(node, ast.Binary) or node.op != "-":
             return False
         sides = (node.left, node.right)
         return all((self.types(side) or static_type(side)) & TIME for side in sides)
+
+
+def _leaves(condition: ast.Expr, *, negated: bool = False) -> Iterator[tuple[ast.Expr, bool]]:
+    """Yield the paths that AND, OR and NOT join, and whether they are negated."""
+    match condition:
+        case ast.Binary("AND" | "OR", left, right):
+            for side in (left, right):
+                yield from _leaves(side, negated=negated)
+        case ast.Unary("NOT", operand):
+            yield from _leaves(operand, negated=True)
+        case ast.Name() | ast.Dot() | ast.Index():
+            yield condition, negated
 
 
 def _of_cast(cast: ast.Cast, held: int) -> Iterator[str]:
