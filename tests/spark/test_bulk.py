@@ -18,11 +18,12 @@ import zstandard
 from pyarrow import parquet
 
 import sdb
-from sdb import errors
+from sdb import errors, notes
 from sdb.packfile.read import manifest
 from sdb.packfile.read.manifest import NAME
 from sdb.spark.bulk.attempt import Options
 from sdb.spark.bulk.pack import pack_on_spark
+from sdb.times import Times
 from tests.folders import contents
 from tests.spark import accidents
 
@@ -117,6 +118,21 @@ def test_rows_are_those_of_sdb_pack(spark: SparkSession, tmp_path: Path, kind: s
     assert [outcome.task for outcome in result.outcomes] == list(range(len(result.outcomes)))
     assert len(result.outcomes) == {"ndjson": 3, "many": 3, "gzip": 2}.get(kind, len(inputs))
     check_clean(tmp_path / "out")
+
+
+def test_what_tasks_find_is_said_once(spark: SparkSession, tmp_path: Path) -> None:
+    sources = [tmp_path / f"{number}.json" for number in range(3)]
+    for number, source in enumerate(sources):
+        at = "04/03/2024" if number == 2 else f"2024-03-04T05:06:0{number}.1234567Z"
+        source.write_text(json.dumps({"at": at, "other": "x"}))
+    forms = ((("at",), "%d/%m/%Y"), (("other",), "%d/%m/%Y"))
+    options = Options(times=Times(forms=forms))
+    with notes.heard() as lines:
+        pack_on_spark(sources, tmp_path / "out", options, spark=spark, tasks=3)
+    assert lines == [
+        "2 times have digits beyond microseconds, which are cut off",
+        "no value of other has the form that was told for its times",
+    ]
 
 
 def test_options_carry_over(spark: SparkSession, tmp_path: Path) -> None:

@@ -190,5 +190,5 @@ def time_path(trailer: Trailer, field: str | Sequence[str] | None = None) -> Pat
         else "no field is indexed by time, and none was named",
         hint=f"name one with --time-field; indexed are: {names}"
         if names
-        else "name one with --time-field; no field of this file is indexed",
+        else "name one with --time-field; sdb fields says which ones look like times",
     )
