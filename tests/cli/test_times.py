@@ -263,3 +263,18 @@ def test_a_program_that_packs_is_not_told_of_likely_times(
     monkeypatch.setattr(notes, "_listeners", [(lines.append, True)])
     sdb.pack([{"ts": 1709528767.5}], tmp_path / "a.zion")
     assert lines == []
+
+
+def test_queries_take_options_of_times_for_files_that_are_no_packfiles(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "in.dat").write_text("at,n\n04/03/2024 06:06,1\n")
+    how = ["--input-format", "csv", "--timezone", "Europe/Berlin"]
+    query = "SELECT at FROM 'in.dat'"
+    read = run("query", *how, "--time-field", "at:%d/%m/%Y %H:%M", query)
+    assert json.loads(read.stdout) == {"at": "2024-03-04T05:06:00Z"}
+    within = ["--since", "2024-03-04T05:06:00Z", "--time-field", "at:%d/%m/%Y %H:%M"]
+    assert json.loads(run("query", *how, *within, query).stdout) == json.loads(read.stdout)
+    assert json.loads(run("query", *how, query).stdout) == {"at": "04/03/2024 06:06"}
+    refused = run("query", *how, "--time-field", "at", query)
+    assert (refused.returncode, b"only with since or until" in refused.stderr) == (2, True)
