@@ -22,7 +22,7 @@ from sdb.serve.log import write_line
 from sdb.serve.pipe import CODINGS, Output, Pipe
 from sdb.serve.problems import HttpError, of_system, problem_line
 from sdb.serve.running import GoneError, RunningQueries
-from sdb.serve.streams import CutError, pieces, sent
+from sdb.serve.streams import TOLD_BEHIND, CutError, pieces, sent, told_behind
 from sdb.serve.tags import Tag, TagCache, is_current, request_of, tag_of
 from sdb.serve.wholefiles import WholeFile, WholeFiles
 from sdb.store.url import store_of
@@ -148,22 +148,31 @@ class Engine:
         """Compute an answer in this thread, when there is a slot; return headers of its notes."""
         self.slots.take(running.rights, running.cancellation)
         try:
-            with notes.collected():
+            with notes.collected() as said:
+
+                def warnings() -> list[str]:
+                    return list(dict.fromkeys([*tag.warnings, *tag.hiding.texts(said)]))
+
                 result = self._opened(running, query, tag)
                 result.kept_memory_bytes = _KEPT_BYTES
                 result._tell_as(tag.hiding.text)  # noqa: SLF001 - for this
                 with result, running.cancellation.interrupting(result.interrupt):
                     rows = running.limits.rows or self.settings.rows
                     written = write(
-                        result, query.form, cast("BinaryIO", output), rows=rows, end=query.wants_end
+                        result,
+                        query.form,
+                        cast("BinaryIO", output),
+                        rows=rows,
+                        end=query.wants_end,
+                        warnings=warnings,
                     )
                     self.metrics.answered.inc(written)
                     self.metrics.blocks.inc(result.blocks_read)
-                    lines = result.notes
+                    remarks = {"sdb-notes": result.notes, "sdb-warnings": warnings()}
             output.finish()
         finally:
             self.slots.leave(running.rights)
-        more = {"sdb-notes": header_text("; ".join(lines))} if lines else {}
+        more = {name: header_text("; ".join(lines)) for name, lines in remarks.items() if lines}
         return {**output.headers, **more}
 
     def _opened(self, running: Running, query: AskedQuery, tag: Tag) -> Result:
@@ -338,8 +347,9 @@ class Answer:
                 return self._response(body, {**more, "sdb-query-id": running.id})
         finally:
             engine.ended(key)  # it is large, or has failed: the others make their own
-        head = self._head({**output.headers, "sdb-query-id": running.id})
-        error = await sent(pieces(running, pipe), head, send)
+        behind = ", ".join(TOLD_BEHIND)
+        head = self._head({**output.headers, "sdb-query-id": running.id, "trailer": behind})
+        error = await sent(told_behind(pieces(running, pipe), made, self._request), head, send)
         if error is not None:
             raise CutError(told(running, error))
         return None

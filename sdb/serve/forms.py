@@ -13,7 +13,7 @@ from sdb.serve.problems import HttpError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from sdb.query.result.result import Result
@@ -106,20 +106,29 @@ def _accepted(header: str) -> list[str]:
     return [media_type for _, _, media_type in sorted(wanted)]
 
 
-def write(result: Result, form: AnswerForm, output: Any, *, rows: int, end: bool) -> int:  # noqa: ANN401
+def write(
+    result: Result,
+    form: AnswerForm,
+    output: Any,  # noqa: ANN401
+    *,
+    rows: int,
+    end: bool,
+    warnings: Callable[[], list[str]],
+) -> int:
     """Write the rows of a result, and return how many there are; 0 where nothing counts them.
 
     * ``output``: A binary file.
     * ``rows``: So many rows at most, in formats that are bounded.
     * ``end``: Whether lines end with one that counts them.
+    * ``warnings``: Returns those on the answer; all are known once the rows were read.
     """
     match form.name:
         case "ndjson":
-            return _write_lines(result, output, end=end)
+            return _write_lines(result, output, warnings if end else None)
         case "json":
-            return _write_object(result, output, rows)
+            return _write_object(result, output, rows, warnings)
         case "html":
-            return _write_page(result, output, rows)
+            return _write_page(result, output, rows, warnings)
         case "seafowl":
             from sdb.serve.seafowl.queries import write_lines
 
@@ -132,20 +141,33 @@ def write(result: Result, form: AnswerForm, output: Any, *, rows: int, end: bool
             return 0
 
 
-def _write_lines(result: Result, output: Any, *, end: bool) -> int:  # noqa: ANN401
+def _write_lines(
+    result: Result,
+    output: Any,  # noqa: ANN401
+    warnings: Callable[[], list[str]] | None,
+) -> int:
     count = 0
     for piece in result.lines():
         count += piece.count(b"\n")
         output.write(piece)
-    if end:
+    if warnings is not None:
         members: dict[str, object] = {"rows": count}
-        if notes := result.notes:
-            members["notes"] = notes
+        members |= {name: lines for name, lines in _told(result, warnings).items() if lines}
         output.write(json.dumps({"$end": members}, ensure_ascii=False).encode() + b"\n")
     return count
 
 
-def _write_object(result: Result, output: Any, rows: int) -> int:  # noqa: ANN401
+def _told(result: Result, warnings: Callable[[], list[str]]) -> dict[str, list[str]]:
+    """Return what an answer says besides its rows, by the names of members."""
+    return {"notes": result.notes, "warnings": warnings()}
+
+
+def _write_object(
+    result: Result,
+    output: Any,  # noqa: ANN401
+    rows: int,
+    warnings: Callable[[], list[str]],
+) -> int:
     lines = _each(result)
     first = list(islice(lines, rows))
     is_cut = next(lines, None) is not None
@@ -155,8 +177,8 @@ def _write_object(result: Result, output: Any, rows: int) -> int:  # noqa: ANN40
     output.write(f"{head_text[:-1]}, ".encode() + b'"rows": [')
     for number, line in enumerate(first):
         output.write((b",\n" if number else b"\n") + valid(line))
-    notes = json.dumps(result.notes, ensure_ascii=False).encode()
-    output.write(b'\n], "notes": ' + notes + b"}\n")
+    members = json.dumps(_told(result, warnings), ensure_ascii=False).encode()
+    output.write(b"\n], " + members[1:] + b"\n")
     return len(first)
 
 
@@ -194,7 +216,12 @@ def _finite(value: Any) -> Any:  # noqa: ANN401
             return value
 
 
-def _write_page(result: Result, output: Any, rows: int) -> int:  # noqa: ANN401
+def _write_page(
+    result: Result,
+    output: Any,  # noqa: ANN401
+    rows: int,
+    warnings: Callable[[], list[str]],
+) -> int:
     from html import escape
 
     from sdb.query.result.lines import cells
@@ -215,6 +242,7 @@ def _write_page(result: Result, output: Any, rows: int) -> int:  # noqa: ANN401
         row = cells(line.decode())
         values = "".join(f"<td>{escape(row.get(name, ''))}</td>" for name in columns)
         output.write(f"<tr>{values}\n".encode())
-    said = [f"{len(first):,} rows" + (", and there are more" if is_cut else ""), *result.notes]
+    counted = f"{len(first):,} rows" + (", and there are more" if is_cut else "")
+    said = [counted, *result.notes, *warnings()]
     output.write(("</table>" + "".join(f"<p>{escape(line)}" for line in said) + "\n").encode())
     return len(first)

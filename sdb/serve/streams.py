@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _PIECE_BYTES = 64 << 10
 _END_SECONDS = 1.0
+TOLD_BEHIND = ("sdb-notes", "sdb-warnings")
+"""Headers that come behind an answer which is sent while it is made."""
 
 
 class CutError(Exception):
@@ -57,6 +59,23 @@ async def pieces(running: Running, pipe: Pipe) -> AsyncIterator[bytes]:
         reading.cancel()
     if pipe.error is not None:
         raise pipe.error
+
+
+async def told_behind(
+    data: AsyncIterator[bytes], made: asyncio.Future[dict[str, str]], request: Request
+) -> AsyncIterator[bytes]:
+    """Iterate over the bytes of an answer, and have what they have come to told behind them.
+
+    * ``made``: Brings the headers of the answer, when all of it was made.
+    """
+    async for piece in data:
+        yield piece
+    trailer: bytearray | None = request.scope.get("sdb.trailer")
+    if trailer is not None:
+        more = await made
+        for name in TOLD_BEHIND:
+            if name in more:
+                trailer += f"{name}: {more[name]}\r\n".encode()
 
 
 async def sent(data: AsyncIterator[bytes], head: Response, send: Send) -> BaseException | None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
 
 _LETTERS = 32
-_FORMAT = 3
+_FORMAT = 4
 """Another number when answers of the same rows become other bytes."""
 
 

@@ -10,6 +10,7 @@ from sdb.serve.process.repeats import key_of
 
 if TYPE_CHECKING:
     import asyncio
+    from typing import Any
 
     from sdb.serve.process.repeats import Repeats
 
@@ -17,6 +18,7 @@ MOST_URL_BYTES = 96 << 10
 _MOST_HEADER_BYTES = 64 << 10
 _MOST_HEADERS = 100
 _HEAD_SECONDS = 30.0
+_LAST_CHUNK = b"0\r\n\r\n"
 
 
 class _TooLargeError(Exception):
@@ -25,6 +27,25 @@ class _TooLargeError(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
+
+
+class _Trailing:
+    """A connection that sends fields behind the last chunk of an answer, if it has some.
+
+    * ``trailer``: These, as lines.
+    """
+
+    def __init__(self, transport: asyncio.Transport, trailer: bytearray) -> None:
+        self._transport, self._trailer = transport, trailer
+
+    def write(self, data: bytes) -> None:
+        """Write bytes."""
+        if data == _LAST_CHUNK and self._trailer:
+            data = _LAST_CHUNK[:-2] + bytes(self._trailer) + b"\r\n"
+        self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever it has
+        return getattr(self._transport, name)
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -94,7 +115,11 @@ class BoundedProtocol(HttpToolsProtocol):
         """Answer the request."""
         self._is_reading_head = False
         if not self._answer_again():
+            trailer = bytearray()
+            self.scope["sdb.trailer"] = trailer  # type: ignore[typeddict-unknown-key]
             super().on_headers_complete()
+            if self.cycle is not None:
+                self.cycle.transport = _Trailing(self.transport, trailer)  # type: ignore[assignment]
 
     def on_message_complete(self) -> None:
         """End the request."""
