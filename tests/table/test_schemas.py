@@ -253,6 +253,12 @@ def test_alter_table_is_alone_and_needs_a_schema(db: Connection) -> None:
     assert schema.columns[1].description == "what it was"
 
 
+def test_comments_on_tables_say_where_descriptions_are(db: Connection) -> None:
+    with pytest.raises(QueryError, match="a member of its definition") as caught:
+        db.execute("COMMENT ON TABLE web.t IS 'visits'")
+    assert "sdb create --force" in str(caught.value.hint)
+
+
 def test_show_and_diff_tell_what_became_of_columns(db: Connection) -> None:
     alter(db, "RENAME COLUMN x TO y, ADD COLUMN z DATE")
     shown = db.table("web.t").show()

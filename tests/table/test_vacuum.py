@@ -213,3 +213,19 @@ def test_a_database_comes_with_its_first_table_and_is_vacuumed_table_by_table(
     with pytest.raises(errors.UnsupportedError, match="transaction of its own"):
         db.execute("BEGIN; CREATE SCHEMA e; DELETE FROM d.t; COMMIT")
     assert numbers(db)
+
+
+def test_a_database_with_a_table_without_policy_is_vacuumed_all_the_same(db: Connection) -> None:
+    inputs = definition_of(["in/*.json"])
+    db.execute("CREATE TABLE d.a")
+    create_table(db.root, "d", "u", replace(inputs, versions=VersionPolicy(keep_last=2)))
+    for number in range(4):
+        db.append("d.a", [{"n": number}])
+        db.append("d.u", [{"n": number}])
+    with pytest.raises(errors.UsageError, match="no policy says"):
+        db.execute("VACUUM d.a")
+    with pytest.warns(errors.SdbWarning, match=r"d\.a has no policy of versions: all are kept"):
+        done = db.execute("VACUUM DATABASE d")
+    expired = {each.table: each.effects[0].as_dict()["versions_expired"] for each in done}
+    assert expired["d.a"] == 0
+    assert expired["d.u"] > 0

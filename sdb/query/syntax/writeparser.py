@@ -281,6 +281,9 @@ class WriteParser(Parser):
     def _comment(self, start: int) -> writes.AlterTable:
         """Parse ``COMMENT ON COLUMN db.table.path IS text``."""
         self.expect("ON")
+        if self.at_word("TABLE", "VIEW"):
+            hint = "sdb def DB.TABLE prints it, sdb create --force DB.TABLE FILE replaces it"
+            raise self.fault("the description of a table is a member of its definition", hint=hint)
         self.expect_word("COLUMN")
         table = self._written()
         begin = self.token.start

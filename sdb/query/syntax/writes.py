@@ -140,6 +140,7 @@ class Vacuum(Node):
 
     table: WrittenTable  # one of no name: each table of the database
     is_dry: bool
+    is_one_of_many: bool = False  # whether a table without a policy is passed over, not refused
 
 
 @record

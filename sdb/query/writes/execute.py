@@ -251,7 +251,8 @@ def _of_each_table(
             raise NotFoundError(f"there is no table in {database} below {root.location}", hint=hint)
         for name in names:
             table = replace(write.table, table=name)
-            out.append(replace(statement, write=replace(write, table=table)))
+            each = replace(write, table=table, is_one_of_many=True)
+            out.append(replace(statement, write=each))
     return out
 
 

@@ -219,7 +219,10 @@ def _alone(transaction: Transaction, write: _Alone) -> Executed:
 
         is_dry = write.is_dry or transaction.is_dry
         progress, env = transaction.progress, transaction.env
-        vacuumed = vacuum(root, keys, dry_run=is_dry, progress=progress, env=env, **labels)
+        lenient = write.is_one_of_many
+        vacuumed = vacuum(
+            root, keys, dry_run=is_dry, lenient=lenient, progress=progress, env=env, **labels
+        )
         is_new = vacuumed.version > 0
         return Executed((vacuumed,), name, vacuumed.version, "", is_new=is_new, is_dry=is_dry)
     from sdb.table.history.restore import undrop

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from sdb import notes
 from sdb.progress import silent
 from sdb.records import record
 from sdb.table.commit.environment import REAL
-from sdb.table.maintenance.expire import expire, policy_of
+from sdb.table.maintenance.expire import expire, policy_of, stored_policy
 from sdb.table.maintenance.gc import collect
 
 TYPE_CHECKING = False
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.commit.environment import Environment
     from sdb.table.format.keys import TableKeys
+
+
+_ALL = 2**62
+"""More versions than a table can have."""
 
 
 @record
@@ -67,6 +72,7 @@ def vacuum(
     keys: TableKeys,
     *,
     dry_run: bool = False,
+    lenient: bool = False,
     author: str = "",
     message: str = "",
     env: Environment = REAL,
@@ -76,19 +82,25 @@ def vacuum(
 
     What expires now could be read a moment ago: a later collection deletes it.
 
+    * ``lenient``: Whether a table without a policy keeps all its versions, which is warned of.
     * ``author, message``: Who does it, and why; the versions tell it.
 
     Raises
     ------
     UsageError
-        The definition of the table has no policy of versions.
+        The definition of the table has no policy of versions, and `lenient` is not set.
     NotFoundError, CorruptError, ConflictError, UncertainError
         See :func:`sdb.table.maintenance.expire.expire` and
         :func:`sdb.table.maintenance.gc.collect`.
     """
     names = (keys.database, keys.table)
     options: dict[str, Any] = {"dry_run": dry_run, "author": author, "message": message}
-    expired = expire(root, *names, policy_of(root, keys), env=env, **options)
+    if lenient and stored_policy(root, keys) is None:
+        notes.warn(f"{keys.name} has no policy of versions: all are kept")
+        policy = policy_of(root, keys, keep_last=_ALL)
+    else:
+        policy = policy_of(root, keys)
+    expired = expire(root, *names, policy, env=env, **options)
     collected = collect(root, *names, env=env, progress=progress, **options)
     return Vacuumed(
         f"{keys.database}.{keys.table}",
