@@ -284,6 +284,7 @@ def _executed(statement: ast.Statement, prepared: PreparedQuery) -> Execution:
         typed=request.typed,
     )
     execution.notes = notes_on(statement, catalog)
+    execution.readings = prepared.readings
     if dialects.is_by_setting(request.statement, request.dialect):
         execution.say(dialects.note())
     return execution

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from sdb.errors import UsageError
 from sdb.query.analyze import dialects
 from sdb.query.analyze.check import check
 from sdb.query.analyze.fills import between
 from sdb.query.catalog.catalog import Catalog
+from sdb.query.catalog.dataset import MixedSchemasError
+from sdb.query.plan.numbertexts import numbers_read
 from sdb.query.plan.resolution import resolved
 from sdb.query.plan.stars import expanded, warn_hidden
 from sdb.query.plan.tablenames import named
@@ -15,7 +19,7 @@ from sdb.records import changing_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.query.catalog.dataset import TableName
+    from sdb.query.catalog.dataset import TableName, ValuePath
     from sdb.query.catalog.request import QueryRequest
     from sdb.query.syntax import ast
 
@@ -32,6 +36,7 @@ class PreparedQuery:
     whole: ast.Statement  # with its views written out
     written: ast.Statement  # and with its stars and names
     statement: ast.Statement  # and checked, as of now: the one that runs
+    readings: list[str]  # parts of it that are taken for something else than is written
 
     @property
     def text(self) -> str:
@@ -62,9 +67,10 @@ def prepare(request: QueryRequest) -> PreparedQuery:
     try:
         whole = catalog.with_views(statement)
         if whole.described is not None:
-            return PreparedQuery(request, catalog, whole, whole, whole)
+            return PreparedQuery(request, catalog, whole, whole, whole, [])
         # Tables are opened after a look at the query, but for those whose fields matter to it.
         written = _written_out(_in_period(whole, request), catalog, strict=request.strict)
+        written, readings = _with_numbers(written, catalog)
         checked = check(written, request.now_us)
         if request.opened is None:
             catalog.open_together(checked)
@@ -72,7 +78,21 @@ def prepare(request: QueryRequest) -> PreparedQuery:
     except BaseException:
         catalog.close()
         raise
-    return PreparedQuery(request, catalog, whole, written, checked)
+    return PreparedQuery(request, catalog, whole, written, checked, readings)
+
+
+def _with_numbers(statement: ast.Statement, catalog: Catalog) -> tuple[ast.Statement, list[str]]:
+    """Return a statement whose texts are numbers beside fields that have nothing else."""
+    if statement.dialect == dialects.SNELLER:
+        return statement, []
+
+    def types(table: TableName, path: ValuePath) -> int | None:
+        with suppress(MixedSchemasError):
+            if catalog.schema((table,)) is None:
+                return catalog.look((table,), None).types(path)
+        return None
+
+    return numbers_read(statement, types)
 
 
 def _in_period(statement: ast.Statement, request: QueryRequest) -> ast.Statement:

@@ -332,6 +332,30 @@ def test_values_that_are_no_condition_are_told_of(tmp_path: Path) -> None:
             assert bool(note) == bool(result.notes), condition
 
 
+def test_texts_that_say_numbers_are_numbers_beside_nothing_else(tmp_path: Path) -> None:
+    rows = [{"n": 404, "m": "404", "o": {"k": 5}}, {"n": 200, "m": 404, "o": {"k": 7}}, {"n": None}]
+    sdb.pack(rows, tmp_path / "v.zion")
+    for condition, count, reading in (
+        ("n = '404'", 1, "n = 404"),
+        ("'2e2' < n", 1, "200.0 < n"),
+        ("n NOT IN ('404', '5')", 1, "404, 5"),
+        ("v.o.k BETWEEN '6' AND '8'", 1, "o.k BETWEEN 6 AND 8"),
+        ("CASE n WHEN '404' THEN TRUE END", 1, "404"),
+        ("n IS DISTINCT FROM '404'", 2, "n IS DISTINCT FROM 404"),
+        ("m = '404'", 1, ""),
+        ("m = 404", 1, ""),
+    ):
+        query = f"SELECT COUNT(*) AS n FROM v WHERE {condition}"
+        with sdb.sql(query, root=str(tmp_path)) as result:
+            assert list(result) == [{"n": count}], condition
+            assert (result.notes, bool(result.readings)) == ([], bool(reading)), condition
+            assert reading in " ".join(result.readings)
+    with sdb.sql(
+        "SELECT 1 FROM v WHERE n = '404'", root=str(tmp_path), dialect="sneller"
+    ) as result:
+        assert (list(result), result.readings) == ([], [])
+
+
 def test_averages_are_not_cut(engines: Engines) -> None:
     folder, _ = engines
     text = "CASE WHEN i = 1 THEN 'ab' ELSE 'abc' END"

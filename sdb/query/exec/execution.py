@@ -6,7 +6,7 @@ from sdb.records import changing_record, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from sdb.query.plan.columns import Column
@@ -31,6 +31,8 @@ class Execution:
     # Returns what readers of the rows should know of them, as far as it is known by then
     notes: Callable[[], list[str]] = list
     dialect: str = "standard"
+    # Parts of the statement that are taken for something else than is written, for those who ask
+    readings: Sequence[str] = ()
     # Finds out the rows themselves when they are first asked for; `reader` and `values` are
     # ``None`` until then
     count: Callable[[], tuple[tuple[Any, ...], ...]] | None = None

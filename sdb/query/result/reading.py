@@ -52,7 +52,7 @@ def facts(result: Result, root: str = "") -> dict[str, Any]:
         ],
         "order": result.note,
         "dialect": result.dialect,
-        "notes": [*result.notes, *advice(result.tables, root=root)],
+        "notes": [*result.readings, *result.notes, *advice(result.tables, root=root)],
         "files": reading.files,
         "all_files": reading.all_files,
         "blocks": reading.blocks,

@@ -139,6 +139,11 @@ class Result:
         return self._result.note
 
     @property
+    def readings(self) -> Sequence[str]:
+        """Parts of the query that are taken for something else than is written."""
+        return self._result.readings
+
+    @property
     def notes(self) -> list[str]:
         """Lines that report what the rows may not show.
 
