@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import os
 import shutil
 import signal
 import subprocess
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -445,3 +447,19 @@ def test_cache_command(run: Any, tmp_path: Path, cache: Path) -> None:
     assert run("cache", "clear").stdout.startswith(b"removed 1 packfile, ")
     assert list(cache.glob("*.zion")) == []
     assert run("cache", "empty").returncode == 2
+
+
+def test_archives_and_objects_are_asked(run: Any, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("a.json", LINES)
+        archive.writestr("b.json", json.dumps({"count": 3, "records": ROWS}))
+    (tmp_path / "x.json.xz").write_bytes(lzma.compress(LINES))
+    (tmp_path / "x.json").write_bytes(LINES.decode().encode("utf-16"))
+    for name, times in (("x.zip", 2), ("x.json.xz", 1), ("x.json", 1)):
+        statement = f"SELECT type, COUNT(*) AS n FROM '{name}' GROUP BY type"
+        result = run("query", "--fmt", "json", statement)
+        assert result.returncode == 0, result.stderr
+        expected = {kind: times * count for kind, count in COUNTED.items()}
+        assert {
+            row["type"]: row["n"] for row in map(json.loads, result.stdout.splitlines())
+        } == expected

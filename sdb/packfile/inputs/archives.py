@@ -34,7 +34,7 @@ _LEFT_OUT = ("__MACOSX/",)  # what systems add to archives
 
 
 @record
-class Member:
+class ArchiveFile:
     """A file of an archive."""
 
     name: str  # that of the archive, ``!`` and its own
@@ -57,7 +57,7 @@ def _inflated(head: bytes) -> bytes:
         return b""  # reading it says so
 
 
-def members(reader: Reader, name: str, head: bytes, head_bytes: int) -> Generator[Member]:
+def members(reader: Reader, name: str, head: bytes, head_bytes: int) -> Generator[ArchiveFile]:
     """Yield the files of an archive, in its order.
 
     * ``reader``: The archive; it is closed in the end.
@@ -74,7 +74,7 @@ def members(reader: Reader, name: str, head: bytes, head_bytes: int) -> Generato
     is_empty = True
     for inner, pieces in files(reader, name, head):
         is_empty = False
-        yield Member(f"{name}!{inner}", start(pieces(), head_bytes), pieces)
+        yield ArchiveFile(f"{name}!{inner}", start(pieces(), head_bytes), pieces)
     if is_empty:
         raise InputError(f"{name}: there are no files in this archive", path=name)
 

@@ -34,7 +34,7 @@ _LOGS = {
 
 @record
 class Sniffed:
-    """What the first bytes of an input say.
+    """Format, compression and encoding, by the first bytes of an input.
 
     * ``format``: The name of its format, with options that were found out: ``json:records=items``.
     * ``compression``: That of the whole input.
