@@ -137,6 +137,26 @@ def of_json(text: str | None) -> Times:
     return of(Times(mode, zone, forms))
 
 
+def as_json(times: Times) -> str | None:
+    """Return what :func:`of_json` reads, without white space; None: as usual.
+
+    Examples
+    --------
+    >>> as_json(Times(timezone="Europe/Berlin"))
+    '{"timezone":"Europe/Berlin"}'
+    """
+    if times == ALL:
+        return None
+    import json
+
+    members: dict[str, Any] = {} if times.mode == "all" else {"read": times.mode}
+    if times.timezone:
+        members["timezone"] = times.timezone
+    if times.forms:
+        members["fields"] = {".".join(path): form for path, form in times.forms}
+    return json.dumps(members, separators=(",", ":"), ensure_ascii=False)
+
+
 def of_fields(mode: str, timezone: str, fields: Iterable[str]) -> Times:
     """Return what options say, checked: fields are as :func:`field` reads them.
 

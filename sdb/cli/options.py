@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from sdb.packfile.inputs.rawreading import RawReading
     from sdb.table.catalog.root import TableRoot
 
 Packfile = Annotated[
@@ -425,6 +426,13 @@ def raw_options(
         return None, options
     path, form = field(time_field)
     return (".".join(path) if has_period or not form else None), options
+
+
+def raw_reading(fmt: str | None) -> RawReading:
+    """Return the way files are read that are no packfiles."""
+    from sdb.packfile.inputs.rawreading import RawReading
+
+    return RawReading(None if fmt is None else suffix(fmt))
 
 
 def period(since: str | None, until: str | None) -> tuple[str | None, str | None]:

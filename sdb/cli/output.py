@@ -83,7 +83,7 @@ def tell_likely_times(references: Sequence[PackfileReference]) -> None:
 
     notes.listen(lambda text: say(plain(f"sdb: {text}"), to=sys.stderr), details=False)
     for reference in references[:1]:
-        if "://" not in reference.location and not reference.is_of_table:
+        if "://" not in reference.location and reference.opener is None:
             tell_likely_times(reference.location)
 
 

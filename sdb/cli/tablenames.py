@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from sdb.cli.parameters import Context
+    from sdb.packfile.inputs.rawreading import RawReading
     from sdb.packfile.read.resolve import PackfileReference
     from sdb.query.catalog.tablefiles import NamedPackfiles
     from sdb.table.catalog.handle import TableHandle
@@ -237,8 +238,12 @@ class Sources:
     Tables are looked for only where a word may be one: what finds them takes long to load.
     """
 
-    def __init__(self, context: Context, root: str | None) -> None:
+    def __init__(
+        self, context: Context, root: str | None, *, reading: RawReading | None = None
+    ) -> None:
+        """Find words below a folder or URL; with `reading` also inputs that are no packfiles."""
         self.root = root or context.obj or ""
+        self._reading = reading
         self._named: NamedPackfiles | None = None
 
     def __enter__(self) -> Self:
@@ -256,10 +261,18 @@ class Sources:
             from sdb.query.catalog.tablefiles import NamedPackfiles
 
             self._named = NamedPackfiles(self.root)
-            return self._named.resolve(words)
+            return self._packed(self._named.resolve(words))
         from sdb.packfile.read.resolve import resolve
 
-        return resolve(words, root=self.root or None)
+        return self._packed(resolve(words, root=self.root or None))
+
+    def _packed(self, references: list[PackfileReference]) -> list[PackfileReference]:
+        """Have inputs that are no packfiles packed when their references are opened."""
+        if self._reading is None or all(each.name.endswith(_SUFFIX) for each in references):
+            return references
+        from sdb.query.catalog.ondemand import packed_reference
+
+        return [packed_reference(each, self._reading) for each in references]
 
     @property
     def schemas(self) -> dict[str, TableSchema]:

@@ -16,6 +16,7 @@ from sdb.query.analyze.params import bind
 from sdb.query.api import run
 from sdb.query.catalog.dataset import TableName
 from sdb.query.catalog.locations import database_and_table, may_be_stored
+from sdb.query.catalog.ondemand import packed_reference
 from sdb.query.catalog.period import period
 from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from sdb.packfile.inputs.rawreading import RawReading
     from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.read.resolve import PackfileReference
@@ -56,6 +58,7 @@ def selected(  # noqa: PLR0913 - the command's options, by name
     prune: bool = True,
     typed: bool = True,
     strict: bool = False,
+    reading: RawReading | None = None,
 ) -> Iterator[Result]:
     """Select rows of packfiles and tables.
 
@@ -66,6 +69,7 @@ def selected(  # noqa: PLR0913 - the command's options, by name
     * ``fields``: Names of the top-level fields; the others are left out.
     * ``since, until, time_field, threads, prune, typed``: See :func:`sdb.query.api.sql`.
     * ``strict``: Whether a field that no row has is an error; else a warning.
+    * ``reading``: How files are read that are no packfiles; None: they are refused.
 
     Yields: The rows, which can be read as long as the context lasts.
 
@@ -89,7 +93,7 @@ def selected(  # noqa: PLR0913 - the command's options, by name
         for name in dict.fromkeys(names):
             if not is_table(name, root):
                 files = resolve([name], root=root or None)
-                opened[name] = [stack.enter_context(open_packfile(file.location)) for file in files]
+                opened[name] = [stack.enter_context(_opened_file(file, reading)) for file in files]
         known: dict[tuple[str, ...], TableSource] = {
             (name,): OpenedSource(name, packs) for name, packs in opened.items()
         }
@@ -112,6 +116,12 @@ def selected(  # noqa: PLR0913 - the command's options, by name
             )
         )
         yield stack.enter_context(result)
+
+
+def _opened_file(file: PackfileReference, reading: RawReading | None) -> Packfile:
+    if reading is None:
+        return open_packfile(file.location)
+    return packed_reference(file, reading).open()
 
 
 def last_selected(

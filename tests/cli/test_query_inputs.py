@@ -368,7 +368,7 @@ def test_malformed_inputs(run: Any, tmp_path: Path, cache: Path) -> None:
     assert (result.returncode, result.stdout) == (6, b"")
     assert b"x.json" in result.stderr
     assert b"line 5" in result.stderr
-    assert b"hint: sdb pack --on-error skip" in result.stderr
+    assert b"hint: read_file('x.json', on_error => 'skip')" in result.stderr
     assert [path.name for path in cache.iterdir() if path.suffix == ".zion"] == []
     assert list(cache.glob(".making*")) == []
 

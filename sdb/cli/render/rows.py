@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
 
+    from sdb.packfile.inputs.rawreading import RawReading
+
 FORMATS = formats.written_by("rows")
 METAVAR = formats.metavar("rows")
 
@@ -72,7 +74,7 @@ def say(lines: Iterable[str]) -> None:
         output.say(line)
 
 
-def select(
+def select(  # noqa: PLR0913 - the command's options, by name
     location: str,
     where: str | None,
     rows: int,
@@ -82,12 +84,14 @@ def select(
     *,
     root: str,
     strict: bool,
+    reading: RawReading | None = None,
 ) -> None:
     """Show the first rows for which a condition is true; None: the first of all.
 
     * ``times``: What ``--since``, ``--until`` and ``--time-field`` say.
     * ``root``: Folder or URL where relative paths start; the current folder when empty.
     * ``strict``: Whether a field that no row has is an error.
+    * ``reading``: How a file is read that is no packfile.
     """
     from sdb.query.selected import selected
 
@@ -103,6 +107,7 @@ def select(
         since=since,
         until=until,
         time_field=time_field,
+        reading=reading,
     ) as result:
         from sdb.cli.render import query
 

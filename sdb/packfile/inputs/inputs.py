@@ -13,8 +13,8 @@ import time
 from functools import partial
 from itertools import groupby
 
-from sdb import formats
-from sdb.errors import ConflictError, CorruptError, UsageError
+from sdb import formats, notes
+from sdb.errors import ConflictError, CorruptError, InputError, UsageError
 from sdb.lake.names import LAKES
 from sdb.packfile.inputs.archives import is_archive, members, start
 from sdb.packfile.inputs.sniff import HEAD_BYTES, Sniffed, sniff, trailer_offset
@@ -196,6 +196,7 @@ def recognise_all(
     verify: bool = True,
     hive: bool | None = False,
     times: Times = ALL,
+    skips: bool = False,
 ) -> list[Input]:
     """Find out what inputs are, and which ones patterns of S3 stand for.
 
@@ -205,6 +206,7 @@ def recognise_all(
     * ``hive``: Whether folders like ``day=2026-11-01`` in their names are fields of their rows;
       None: they are, and a note says so.
     * ``times``: How their times are read.
+    * ``skips``: Whether inputs in no known format are left out, with a warning.
 
     Returns: In the order of `sources`; what a pattern matches is sorted by name.
 
@@ -212,6 +214,8 @@ def recognise_all(
     ------
     NotFoundError
         Nothing matches a pattern; others as :func:`recognise`.
+    InputError
+        Inputs are in no known format: the first; warnings name the others.
     """
     resolved: list[InputSource] = []
     expanded = _with_lakes(sources, format, hints)
@@ -225,12 +229,19 @@ def recognise_all(
     names = [source for source in resolved if isinstance(source, str | os.PathLike)]
     warn_repeated(source for source in names if source != "-")
     recognised: list[Input] = []
+    refused: list[InputError] = []
     named: set[int] = set()  # numbers of those that have names
     for source in resolved:
         before = len(recognised)
-        recognised += recognise_each(source, format, hints=hints, verify=verify)
+        try:
+            recognised += recognise_each(source, format, hints=hints, verify=verify)
+        except InputError as error:
+            if source != error.path:  # a file of an archive, whose others would go, too
+                raise
+            refused.append(error)
         if isinstance(source, str | os.PathLike):
             named.update(range(before, len(recognised)))
+    _tell_refused(refused, are_left_out=skips and bool(recognised))
     if times != ALL:
         recognised = [replace(source, times=times) for source in recognised]
     if hive is False or not any("=" in source.name for source in recognised):
@@ -242,6 +253,15 @@ def recognise_all(
         if hive is None and recognised[number].defaults:
             say_folder_fields([recognised[number].name])
     return recognised
+
+
+def _tell_refused(refused: list[InputError], *, are_left_out: bool) -> None:
+    """Name inputs in no known format, and raise the first of them unless they are left out."""
+    for error in refused if are_left_out else refused[1:]:
+        left_out = "; it is left out" if are_left_out else ""
+        notes.warn(f"{error.message}{left_out} ({error.hint})")
+    if refused and not are_left_out:
+        raise refused[0]
 
 
 def _with_lakes(

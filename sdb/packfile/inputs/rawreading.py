@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
+from sdb import formats
+from sdb.errors import InputError, UsageError
 from sdb.packfile.inputs.inputs import recognise_each
 from sdb.records import record, replace
-from sdb.times import ALL, Times
+from sdb.times import ALL, Times, of_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sdb.packfile.inputs.inputs import Input
     from sdb.store.base import Location
 
@@ -18,20 +24,61 @@ class RawReading:
 
     format: str | None = None  # as ``-f`` names it; found out if not given
     times: Times = ALL
+    skips: bool = False  # whether malformed records are left out
 
     def recognised(self, location: Location) -> list[Input]:
         """Find out what an input is, or the files of an archive are.
 
         See :func:`sdb.packfile.inputs.inputs.recognise_each`.
         """
+        try:
+            sources = list(recognise_each(location, self.format))
+        except InputError as error:
+            # Commands that take packfiles, too, have another name for the option.
+            error.hint = re.sub(r"(?<!\S)-f (?=['\w])", "--input-format ", error.hint or "")
+            raise
         return [
             source if source.is_packfile else replace(source, times=self.times)
-            for source in recognise_each(location, self.format)
+            for source in sources
         ]
 
     def texts(self) -> list[str]:
         """Return what differs from the usual, as texts."""
-        return [*([] if self.format is None else [self.format]), *self.times.texts()]
+        named = [] if self.format is None else [self.format]
+        return [*named, *self.times.texts(), *(["skip"] * self.skips)]
 
 
 USUAL = RawReading()
+OPTIONS = ("format", "on_error", "times", "timezone", "time_field")
+
+
+def of_options(options: Iterable[tuple[str, str]]) -> RawReading:
+    """Return what the options of ``read_file`` say.
+
+    Raises
+    ------
+    UsageError
+        One is unknown, given twice, or has a value that it cannot have.
+
+    Examples
+    --------
+    >>> of_options([("format", "combined"), ("on_error", "skip")])
+    RawReading(format='combined', times=Times(mode='all', timezone='', forms=()), skips=True)
+    """
+    values: dict[str, str] = {}
+    for name, value in options:
+        if name not in OPTIONS:
+            raise UsageError(
+                f"read_file() has no option {name!r}", hint=f"options: {', '.join(OPTIONS)}"
+            )
+        if name in values:
+            raise UsageError(f"read_file(): {name} is given twice")
+        values[name] = value
+    action, named = values.get("on_error", "fail"), values.get("format")
+    if action not in {"fail", "skip"}:
+        raise UsageError(f"read_file(): on_error is {action!r}", hint="it is fail or skip")
+    if named is not None:
+        formats.input_named(named)
+    fields = [values["time_field"]] if "time_field" in values else []
+    times = of_fields(values.get("times", "all"), values.get("timezone", ""), fields)
+    return RawReading(named, times, action == "skip")

@@ -152,10 +152,11 @@ def fields(
     places = [paths] if isinstance(paths, str | os.PathLike | PackfileReference) else paths
     trailers = []
     for reference in resolve(places, root=root):
-        if reference.is_of_table:
-            trailers.append((reference.location, reference.trailer()))
-            continue
         name = errors.text_of(reference.name)
+        if reference.opener is not None:
+            called = reference.location if reference.is_of_table else name
+            trailers.append((called, reference.trailer()))
+            continue
         reader = url.open_read(reference.location)
         try:
             trailers.append((name, read_trailer(reader, name)))

@@ -44,10 +44,12 @@ class PackfileReference:
     # What opens it if it is one of a table, whose index knows it; the argument is `verify`
     opener: Callable[[bool], Packfile] | None = field(default=None, repr=False, compare=False)
 
+    is_packed: bool = False  # whether it is an input that the opener packs
+
     @property
     def is_of_table(self) -> bool:
         """Return whether it is one of a table: no file is open before a block is read."""
-        return self.opener is not None
+        return self.opener is not None and not self.is_packed
 
     def open(self, *, verify: bool = True) -> Packfile:
         """Open it, see :func:`sdb.packfile.read.reader.open_packfile`."""

@@ -196,14 +196,20 @@ def append(  # noqa: PLR0913 - the command's options, by name
         check_apart(output, locations(named))
         formats.check_packfile(output)
     with ExitStack() as stack:
+        taker = taker_of(on_error, on_errors)
         recognised = recognise_all(
-            named, format, hints=hints, verify=verify, hive=hive, times=times_of(times)
+            named,
+            format,
+            hints=hints,
+            verify=verify,
+            hive=hive,
+            times=times_of(times),
+            skips=taker is not None,
         )
         sources = [
             stack.enter_context(closing(Spool(source))).input if source.once else source
             for source in recognised
         ]
-        taker = taker_of(on_error, on_errors)
         request = AppendRequest(
             packfile=packfile,
             output=output,

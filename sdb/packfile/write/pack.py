@@ -220,8 +220,15 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     if isinstance(output, str | os.PathLike):
         check_apart(output, locations(named))
         formats.check_packfile(output)
+    taker = taker_of(on_error, on_errors)
     sources = recognise_all(
-        named, format, hints=hints, verify=verify, hive=hive, times=times_of(times)
+        named,
+        format,
+        hints=hints,
+        verify=verify,
+        hive=hive,
+        times=times_of(times),
+        skips=taker is not None,
     )
     if not sources:
         raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
@@ -232,7 +239,6 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     if level is not None:
         levels.tell(number, algorithm)
     choice = StatisticsChoice.of(stats)
-    taker = taker_of(on_error, on_errors)
     packer = _packer(
         algorithm,
         align_bytes,

@@ -148,11 +148,13 @@ def _table(table: ast.CallTable | ast.UnpivotTable) -> None:
         return
     if table.name in {versions.AT, versions.OF, versions.THROUGH}:
         return
-    name = table.name.lower() if table.name == "READ_FILE" else table.name
-    if not table.args or (table.name != "READ_FILE" and len(table.args) > 1):
+    reads = table.name in {"READ_FILE", "READ_FILE_WITH"}
+    name = "read_file" if reads else table.name
+    is_odd = len(table.args) % 2 == 1  # a path, and pairs of a name and a value
+    if not table.args or not (is_odd if reads else len(table.args) == 1):
         refuse(f"planning query: {name}() should have 1 argument", table)
     for arg in table.args:
-        if table.name == "READ_FILE":
+        if reads:
             if not (isinstance(arg, ast.Literal) and isinstance(arg.value, str)):
                 refuse(f"planning query: {name}() should have a string argument", table)
         elif not isinstance(arg, ast.Name | ast.Dot):

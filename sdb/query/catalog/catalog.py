@@ -279,15 +279,19 @@ class Catalog:
         if name.at is not None:
             message = f"{name.text}: files have no versions"
             raise self._named.unknown(name) or UsageError(message, hint="tables do: FROM db.t@12")
-        runs = runs_of(candidates(name, self._root), apart=self._names_origins)
+        named = runs_of(candidates(name, self._root), apart=self._names_origins)
+        reading = name.reading or self._reading
+        # One file may be read in several ways.
+        keys = {run: (*run, *reading.texts()) for run in named}
         # What is packed for the query is so by all threads, one after the other, and in the thread
         # that Ctrl-C stops.
-        loose = [run for run in runs if run not in self._open and not run[0].endswith(_SUFFIX)]
+        loose = [run for run in named if not run[0].endswith(_SUFFIX)]
+        loose = [run for run in loose if keys[run] not in self._open]
         for run, packfile in open_runs(
-            loose, reading=self._reading, threads=self._threads, progress=self._progress
+            loose, reading=reading, threads=self._threads, progress=self._progress
         ):
-            self._open[run] = packfile
-        new = [run for run in runs if run not in self._open]
+            self._open[keys[run]] = packfile
+        new = [run for run in named if keys[run] not in self._open]
         if len(new) > 1:
             from concurrent.futures import ThreadPoolExecutor
 
@@ -295,12 +299,12 @@ class Catalog:
                 opened = [(run, pool.submit(open_packfile, run[0])) for run in new]
                 for run, future in opened:
                     if future.exception() is None:
-                        self._open[run] = future.result()
+                        self._open[keys[run]] = future.result()
                 for _, future in opened:
                     future.result()
         elif new:
-            self._open[new[0]] = open_packfile(*new[0])
-        return [self._open[run] for run in runs]
+            self._open[keys[new[0]]] = open_packfile(*new[0])
+        return [self._open[keys[run]] for run in named]
 
     def _trailers(self, name: TableName) -> list[tuple[str, Trailer]]:
         """Return names and whole trailers of the packfiles of a table."""

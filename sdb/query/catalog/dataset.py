@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeAlias
 
+    from sdb.packfile.inputs.rawreading import RawReading
     from sdb.query.catalog.blockfronts import Front
     from sdb.query.syntax import ast
     from sdb.table.schema.columns import TableSchema
@@ -33,6 +34,7 @@ class TableName:
     # The version: by what (``ANY``, ``VERSION``, ``TIMESTAMP``, ``TAG``, ``BRANCH``), and which;
     # None: that of the query
     at: tuple[str, str | int] | None = None
+    reading: RawReading | None = None  # how a file is read that is no packfile; None: as the others
     through: str = ""  # the view that names it; empty: the query does itself
 
     @property

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sdb.lake.names import LakeName
     from sdb.packfile.inputs.inputs import Input
     from sdb.packfile.inputs.rawreading import RawReading
+    from sdb.packfile.read.resolve import PackfileReference
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
     from sdb.store.local.cachefolder import CacheEntry
@@ -47,8 +48,22 @@ _LEAST_HUMAN = 1024
 _BETWEEN_LOOKS = 64  # the part of its bound that the cache may grow by in between
 
 
+def packed_reference(reference: PackfileReference, reading: RawReading) -> PackfileReference:
+    """Return a reference that packs what it means when it is opened, if that is no packfile."""
+    location = reference.location
+    if reference.is_of_table or location.endswith(".zion"):
+        return reference
+    return replace(
+        reference, is_packed=True, opener=lambda _: open_table(location, reading=reading)
+    )
+
+
 def open_table(
-    location: Location, *, threads: int | None = None, progress: Progress = silent
+    location: Location,
+    *,
+    reading: RawReading = USUAL,
+    threads: int | None = None,
+    progress: Progress = silent,
 ) -> Packfile:
     """Open a packfile, or an input as the packfile that it makes.
 
@@ -61,7 +76,8 @@ def open_table(
     CorruptError, InputError
         It is damaged or malformed.
     """
-    ((_, packfile),) = open_runs([(os.fspath(location),)], threads=threads, progress=progress)
+    runs = [(os.fspath(location),)]
+    ((_, packfile),) = open_runs(runs, reading=reading, threads=threads, progress=progress)
     return packfile
 
 
@@ -108,7 +124,7 @@ def _opened(
         return _open_lake(lake, threads, progress)
     path = store_of(location).path_of(location)
     if path is not None and is_stream(path):
-        return _apart(_recognised(location, reading), threads, progress, ""), 0
+        return _apart(_recognised(location, reading), reading, threads, progress, ""), 0
     folder, obstacle = _folder()
     if folder is not None:
         is_one = len(run) == 1
@@ -121,7 +137,7 @@ def _opened(
     sources = [source for each in run for source in _recognised(each, reading)]
     if sources[0].is_packfile and len(run) == 1:
         return open_packfile(location), 0
-    return _apart(sources, threads, progress, obstacle), 0
+    return _apart(sources, reading, threads, progress, obstacle), 0
 
 
 def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple[Packfile, int]:
@@ -133,7 +149,7 @@ def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple
     sources = inputs_of_version(pinned, table, version)
     folder, obstacle = _folder()
     if folder is None:
-        return _apart(sources, threads, progress, obstacle), 0
+        return _apart(sources, USUAL, threads, progress, obstacle), 0
     size = sum(file.size_bytes for file in version.files.values())
     # A version stays what it is; what is deleted of a file has a name of its own.
     identities = sorted((path, file.identity) for path, file in version.files.items())
@@ -149,7 +165,8 @@ def _kept(cached: _Cached, threads: int | None, progress: Progress) -> tuple[Pac
     except FileNotFoundError:
         if os.path.isdir(cached.folder):  # noqa: PTH112
             raise
-        return _apart(cached.sources(), threads, progress, f"{cached.folder} went meanwhile"), 0
+        why = f"{cached.folder} went meanwhile"
+        return _apart(cached.sources(), cached.reading, threads, progress, why), 0
 
 
 def _run(run: tuple[str, ...], folder: str, reading: RawReading) -> _CachedRun:
@@ -293,7 +310,7 @@ class _Cached:
         self, location: Location, state: _State, folder: str, reading: RawReading = USUAL
     ) -> None:
         self._location = location
-        self._reading = reading
+        self.reading = reading
         self._name = text_of(location)
         self._state = state
         self.folder = folder
@@ -323,7 +340,7 @@ class _Cached:
 
     def sources(self) -> list[Input]:
         """Return the inputs whose rows the packfile has."""
-        return _recognised(self._location, self._reading)
+        return _recognised(self._location, self.reading)
 
     def _is_same(self) -> bool:
         """Return whether the input is still what it was."""
@@ -333,7 +350,7 @@ class _Cached:
         """Open the packfile that is there, if there is one."""
         if self._state.is_settled and (packfile := self._opened(self._settled)) is not None:
             return packfile
-        # RawReading a large input to no purpose would take time.
+        # Reading a large input to no purpose would take time.
         is_large = self._state.size_bytes > smallinputs.SMALL_BYTES
         if is_large and not cachefolder.has("c", self._ending):
             return None
@@ -383,9 +400,11 @@ class _Cached:
         name = self._settled if self._state.is_settled else self._by_content()
         making = cachefolder.unfinished(self.folder)
         try:
-            text = _pack(sources, making, threads, progress, self._name)
+            text, is_whole = _pack(sources, making, self.reading, threads, progress, self._name)
             packfile = _named(making, self._name)
-            if self._is_same():
+            if not is_whole:  # the next query says so, too
+                notes.tell(f"{text}, and not kept", is_detail=False)
+            elif self._is_same():
                 os.replace(making, self._path(name))  # noqa: PTH105
                 self.made_bytes = packfile.size_bytes
                 notes.tell(f"{text}, and kept for the next query (sdb cache)", is_detail=False)
@@ -429,7 +448,7 @@ class _CachedRun(_CachedByFacts):
         self._run = run
 
     def sources(self) -> list[Input]:
-        return [source for location in self._run for source in _recognised(location, self._reading)]
+        return [source for location in self._run for source in _recognised(location, self.reading)]
 
     def _is_same(self) -> bool:
         return smallinputs.contents(self._run).digest == self._state.facts[0]
@@ -445,7 +464,11 @@ def _named(path: str, name: str) -> Packfile:
 
 
 def _apart(
-    sources: list[Input], threads: int | None, progress: Progress, obstacle: str
+    sources: list[Input],
+    reading: RawReading,
+    threads: int | None,
+    progress: Progress,
+    obstacle: str,
 ) -> Packfile:
     """Pack inputs into a file that vanishes when it is closed."""
     from sdb.store.local.scratch import Scratch
@@ -453,31 +476,47 @@ def _apart(
     with Scratch() as folder:
         path = f"{folder.path}/packed"
         name = sources[0].name
-        text = _pack(sources, path, threads, progress, name)
+        text, _ = _pack(sources, path, reading, threads, progress, name)
         why = f": {obstacle}" if obstacle else ""
         notes.tell(f"{text}, and not kept{why}", is_detail=False)
         return _named(path, name)
 
 
 def _pack(
-    sources: list[Input], path: str, threads: int | None, progress: Progress, name: str
-) -> str:
-    """Pack, and give what there is to tell of it."""
+    sources: list[Input],
+    path: str,
+    reading: RawReading,
+    threads: int | None,
+    progress: Progress,
+    name: str,
+) -> tuple[str, bool]:
+    """Pack, and give what there is to tell of it, and whether all records were taken."""
     from sdb.packfile.write.pack import pack
 
     began = time.monotonic()
     try:
-        result = pack(sources, path, level=_LEVEL, threads=threads, progress=progress)
+        result = pack(
+            sources,
+            path,
+            level=_LEVEL,
+            threads=threads,
+            progress=progress,
+            on_errors=(lambda _: None) if reading.skips else None,
+        )
     except InputError as error:
         if lake_name(name) is None:
-            error.hint = error.hint or "sdb pack --on-error skip leaves malformed records out"
+            how = f"read_file({str(error.path or name)!r}, on_error => 'skip')"
+            error.hint = error.hint or f"{how} leaves malformed records out"
         raise
+    if result.rejected:
+        what = "1 record is" if result.rejected == 1 else f"{result.rejected:,} records are"
+        notes.warn(f"{name}: {what} malformed and left out")
     seconds = time.monotonic() - began
     stored = [source.stored()[0] for source in sources if lake_name(name) and source.stored]
     known = sum(source.size_bytes or 0 for source in sources)
     size = sum(stored) or known or result.text_bytes
     shown_size = sizes.human(size) if size >= _LEAST_HUMAN else f"{size} bytes"
-    return f"packed {name} ({shown_size}) in {seconds:.1f} s"
+    return f"packed {name} ({shown_size}) in {seconds:.1f} s", not result.rejected
 
 
 def _digest(facts: tuple[object, ...]) -> str:

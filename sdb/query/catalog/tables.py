@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb.packfile.inputs.rawreading import of_options
 from sdb.query.analyze.refusals import rejected
 from sdb.query.catalog.dataset import TableName
 from sdb.query.syntax import ast, versions
@@ -24,6 +25,10 @@ def table_name(table: ast.Table) -> TableName | None:  # noqa: PLR0911 - a case 
         if len(table.args) != 1:
             raise rejected("read_file() should have 1 argument", table)
         return _file(table.args[0], table)
+    if table.name == "READ_FILE_WITH":
+        texts = [str(getattr(arg, "value", "")) for arg in table.args[1:]]
+        reading = of_options(zip(texts[::2], texts[1::2], strict=True))
+        return replace(_file(table.args[0], table), reading=reading)
     if table.name == versions.AT:
         path, word, value = table.args
         is_file = isinstance(path, ast.Literal)

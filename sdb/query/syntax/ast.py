@@ -120,7 +120,10 @@ class PathTable(Node):
 
 @record
 class CallTable(Node):
-    """A table function: ``READ_FILE``, ``TABLE_GLOB`` or ``TABLE_PATTERN`` (upper case)."""
+    """A table function: ``READ_FILE``, ``TABLE_GLOB`` or ``TABLE_PATTERN`` (upper case).
+
+    ``READ_FILE_WITH`` has names and values of options behind the path.
+    """
 
     name: str
     args: tuple[Expr, ...]

@@ -371,6 +371,10 @@ def _called(node: ast.CallTable) -> str:
         word = getattr(others[0], "value", "")
         behind = f"@{text(others[1])}" if word == "ANY" else f" AT ({word} => {text(others[1])})"
         return f"{text(first)}{behind}"
+    if node.name == "READ_FILE_WITH":
+        pairs = zip(others[::2], others[1::2], strict=True)
+        named = [f"{getattr(word, 'value', '')} => {text(value)}" for word, value in pairs]
+        return f"READ_FILE({', '.join([text(first), *named])})"
     return f"{node.name}({_commas(node.args)})"
 
 

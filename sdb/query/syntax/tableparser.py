@@ -117,6 +117,8 @@ class TableParser(ExpressionParser):
             span = (token.start, token.stop)
             file = ast.CallTable("READ_FILE", (ast.Literal(token.value, span=span),), span=span)
             return self._of_version(file)
+        if self.at_word("READ_FILE") and self.ahead() == "(":
+            return self._read_file()
         if not self.at("ID", "[", "{"):
             raise self.unexpected("TABLE")
         expr = self._steps(self._datum())
@@ -131,6 +133,31 @@ class TableParser(ExpressionParser):
             offset=expr.span[0],
             length=expr.span[1] - expr.span[0],
         )
+
+    def _read_file(self) -> ast.CallTable:
+        """Parse ``read_file('a.log', format => 'combined')``."""
+        start = self.advance().start
+        self.expect("(")
+        self.lexer.at_table = False
+        args: list[ast.Expr] = []
+        options: list[ast.Expr] = []
+        while not self.at(")"):
+            if args or options:
+                self.expect(",")
+            token = self.token
+            if token.kind == "ID" and self.ahead() == "EQ":
+                self.advance()
+                self.expect("EQ", saying=("=>",))
+                self.expect("GT", saying=("=>",))
+                name = ast.Literal(str(token.value).lower(), span=(token.start, token.stop))
+                options += [name, self.expression()]
+            else:
+                args.append(self.expression())
+        self.expect(")")
+        span = (start, self.last.stop)
+        if not options:
+            return ast.CallTable("READ_FILE", tuple(args), span=span)
+        return ast.CallTable("READ_FILE_WITH", (*args, *options), span=span)
 
     def _of_version(self, table: ast.PathTable | ast.CallTable) -> ast.Table:
         self.lexer.at_table = False

@@ -23,6 +23,7 @@ from sdb.table.format.state import state_of
 from sdb.table.inputs.listing import check_patterns
 from sdb.table.schema import adopt
 from sdb.table.schema.columns import TableSchema
+from sdb.times import ALL, Times, as_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,16 +148,27 @@ def _make_anew(root: TableRoot, keys: TableKeys, *, overwrite: bool) -> None:
     commit(root, keys, plan)
 
 
-def definition_of(patterns: Iterable[str], root: TableRoot | None = None) -> Definition:
+def definition_of(
+    patterns: Iterable[str],
+    root: TableRoot | None = None,
+    *,
+    format: str = "",  # noqa: A002 - the word users know
+    times: Times = ALL,
+) -> Definition:
     """Return the definition of a table that takes whatever patterns find.
 
     * ``patterns``: Patterns of inputs. Without a scheme they start at the root. If they have
       folders such as ``day=*`` these are fields of the rows.
     * ``root``: The root, if it may be on S3.
+    * ``format, times``: The format of all inputs, and the way their times are read.
     """
     is_remote = root is not None and root.store.is_remote
     above = child(root.location, "") if root is not None and is_remote else _LOCAL
-    rules = [InputRule(_pattern_of(pattern, above)) for pattern in patterns]
+    read = as_json(times)
+    rules = [
+        InputRule(_pattern_of(pattern, above), format.removeprefix("."), times=read)
+        for pattern in patterns
+    ]
     from sdb.packfile.inputs.folders import has_folder_fields
 
     is_hive = any(

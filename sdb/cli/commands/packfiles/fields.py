@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, PackfilesOrTables, ProgressMode, Root, Threads
+from sdb.cli.options import (
+    AsJson,
+    PackfilesOrTables,
+    ProgressMode,
+    RawFormat,
+    Root,
+    Threads,
+    raw_reading,
+)
 from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import Sources
 from sdb.typed import Annotated
@@ -41,6 +49,7 @@ def command(
             " compressed size of each field.",
         ),
     ] = False,
+    input_format: RawFormat = None,
     root: Root = None,
     as_json: AsJson = False,
     threads: Threads = None,
@@ -50,7 +59,7 @@ def command(
 
     Only the end of each file is read, unless --stats is given. Several files are taken together.
     """
-    with Sources(context, root) as sources:
+    with Sources(context, root, reading=raw_reading(input_format)) as sources:
         references = sources.resolve(packfiles)
         if stats:
             sources.tell_stored("--stats is of")

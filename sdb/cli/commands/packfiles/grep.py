@@ -12,6 +12,7 @@ from sdb.cli.options import (
     AsJson,
     ProgressMode,
     Quiet,
+    RawFormat,
     Root,
     Since,
     Strict,
@@ -19,6 +20,7 @@ from sdb.cli.options import (
     TimeField,
     Until,
     names,
+    raw_reading,
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.render import grep as printed
@@ -79,6 +81,7 @@ def command(
     since: Since = None,
     until: Until = None,
     time_field: TimeField = None,
+    input_format: RawFormat = None,
     root: Root = None,
     threads: Threads = None,
     strict: Strict = False,
@@ -120,7 +123,7 @@ def command(
     )
     shown = sys.stdout.isatty() and not (count or files or quiet)
     with (
-        Sources(context, root) as sources,
+        Sources(context, root, reading=raw_reading(input_format)) as sources,
         Meter("searching", progress, quiet=shown or quiet) as meter,
     ):
         resolved = sources.resolve(places)

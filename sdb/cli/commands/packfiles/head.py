@@ -10,6 +10,7 @@ from sdb.cli import output
 from sdb.cli.options import (
     Fields,
     PackfileOrTable,
+    RawFormat,
     Root,
     Since,
     Strict,
@@ -19,6 +20,7 @@ from sdb.cli.options import (
     Where,
     names,
     period,
+    raw_reading,
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render import rows as shown
@@ -46,6 +48,7 @@ def command(
     since: Since = None,
     until: Until = None,
     time_field: TimeField = None,
+    input_format: RawFormat = None,
     root: Root = None,
     strict: Strict = False,
     verbose: Verbose = False,
@@ -61,14 +64,24 @@ def command(
     times = (since, until, time_field)
     if where is not None:
         tables_root = root or context.obj or ""
-        shown.select(packfile, where, rows, form, chosen, times, root=tables_root, strict=strict)
+        shown.select(
+            packfile,
+            where,
+            rows,
+            form,
+            chosen,
+            times,
+            root=tables_root,
+            strict=strict,
+            reading=raw_reading(input_format),
+        )
         return
     from sdb.packfile.export.unpack import unpack
 
     terminal = sys.stdout.isatty()
     direct = form in {"csv", "tsv", "ion-text"} or (form == "json" and not terminal)
     target = io.BytesIO() if terminal or not direct else output.binary()
-    with Sources(context, root) as sources:
+    with Sources(context, root, reading=raw_reading(input_format)) as sources:
         references = sources.resolve([packfile])
         if sources.schemas:
             shown.select(

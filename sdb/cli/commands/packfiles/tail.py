@@ -9,6 +9,7 @@ from sdb.cli import output
 from sdb.cli.options import (
     Fields,
     PackfileOrTable,
+    RawFormat,
     Root,
     Since,
     Strict,
@@ -17,6 +18,7 @@ from sdb.cli.options import (
     Verbose,
     names,
     period,
+    raw_reading,
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render import rows as shown
@@ -46,6 +48,7 @@ def command(
     since: Since = None,
     until: Until = None,
     time_field: TimeField = None,
+    input_format: RawFormat = None,
     root: Root = None,
     strict: Strict = False,
     verbose: Verbose = False,
@@ -62,7 +65,7 @@ def command(
     chosen = names(fields)
     choice: dict[str, Any] = {"fields": chosen, "since": since, "until": until}
     choice |= {"time_field": time_field, "strict": strict}
-    with Sources(context, root) as sources:
+    with Sources(context, root, reading=raw_reading(input_format)) as sources:
         references = sources.resolve([packfile])
         if sources.schemas:
             from sdb.query.selected import last_selected

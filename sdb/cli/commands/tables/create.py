@@ -9,16 +9,21 @@ from sdb.cli import output
 from sdb.cli.options import (
     AllowInputs,
     AsJson,
+    InputFormat,
     NextWord,
     Quiet,
     Root,
     TableName,
+    TimeFields,
+    TimeMode,
+    Timezone,
     content,
     table_root,
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import table_of
 from sdb.errors import InputError, UsageError
+from sdb.times import ALL, Times, of_fields
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -42,6 +47,10 @@ def command(
             help="Take the inputs that match, without a definition file. Repeatable.",
         ),
     ] = None,
+    fmt: InputFormat = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
+    time_field: TimeFields = None,
     allow_inputs: AllowInputs = None,
     root: Root = None,
     force: Annotated[
@@ -76,8 +85,9 @@ def command(
             statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
+    read = _reading(mode, timezone, time_field, fmt, has_definition=definition is not None)
     if definition is None:
-        chosen = definition_of(patterns or [], location)
+        chosen = definition_of(patterns or [], location, format=fmt or "", times=read)
     else:
         try:
             chosen = Definition.parse((content(definition) or b"").decode())
@@ -101,3 +111,16 @@ def command(
             output.say(output.plain(f"{database}.{table}: {text}"), to=sys.stderr)
         named = f"--root {shlex.quote(root)} " if root else ""
         say_fitting(location, f"{database}.{table}", fitting(location, patterns), named)
+
+
+def _reading(
+    mode: str, timezone: str, time_field: list[str] | None, fmt: str | None, *, has_definition: bool
+) -> Times:
+    """Return the way times are read, by the options that go with patterns of inputs."""
+    read = of_fields(mode, timezone, time_field or ())
+    if has_definition and (fmt or time_field or read != ALL):
+        message = "a definition says the format and the times of its inputs by itself"
+        raise UsageError(message, hint="--format and --times go with --input PATTERN")
+    if len(read.forms) < len(time_field or ()):
+        raise UsageError("--time-field of a table needs a form", expected="PATH:FORM, as at:unix")
+    return read

@@ -1,0 +1,117 @@
+"""Files that are no packfiles: the same options of reading in all commands that take them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.errors import SdbError, SdbWarning
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+ACCESS = b"""192.0.2.7 - - [04/Mar/2026:05:06:07 +0000] "GET /a HTTP/1.1" 200 134 "-" "curl/8"
+192.0.2.8 - - [04/Mar/2026:05:06:08 +0000] "POST /b HTTP/1.1" 404 12 "-" "curl/8"
+"""
+
+
+def test_a_hint_works_when_it_is_followed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(ACCESS)
+    refused = run("pack", "-o", "a.zion", "a.log")
+    assert refused.returncode == 6
+    assert b": -f combined" in refused.stderr
+    assert run("pack", "-f", "combined", "-o", "a.zion", "a.log").returncode == 0
+    refused = run("query", "SELECT COUNT(*) AS n FROM 'a.log'")
+    assert refused.returncode == 6
+    assert b"--input-format combined" in refused.stderr
+    for words in (
+        ["query", "--input-format", "combined", "SELECT COUNT(*) AS n FROM 'a.log'"],
+        ["query", "SELECT COUNT(*) AS n FROM read_file('a.log', format => 'combined')"],
+    ):
+        assert json.loads(run(*words).stdout) == {"n": 2}, words
+
+
+def test_files_that_are_no_packfiles_are_shown_and_searched(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(ACCESS)
+    form = ["--input-format", "combined"]
+    for words, text in (
+        (["head", "-1", *form, "a.log"], b'"status"'),
+        (["head", "-1", "--where", "status = 404", *form, "a.log"], b"404"),
+        (["head", "-1", "--since", "2026-03-04T05:06:08", *form, "a.log"], b"404"),
+        (["tail", "-1", "--input-format", "text", "a.log"], b'"line"'),
+        (["grep", "-c", "GET", *form, "a.log"], b"1\n"),
+        (["fields", *form, "a.log"], b"agent"),
+        (["fields", "--stats", *form, "a.log"], b"agent"),
+    ):
+        result = run(*words)
+        assert (result.returncode, text in result.stdout) == (0, True), (words, result)
+
+
+def test_inputs_of_patterns_are_read_as_options_say(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lake/in").mkdir(parents=True)
+    (tmp_path / "lake/in/a.log").write_text('level=info at="04/03/2026 06:06" n=1\n')
+    words = ["create", "--root", "lake", "d.t", "--input", "in/*.log", "--format", "logfmt"]
+    times = ["--timezone", "Europe/Berlin", "--time-field", "at:%d/%m/%Y %H:%M"]
+    assert run(*words, *times).returncode == 0
+    assert run("sync", "--root", "lake", "d.t").returncode == 0
+    answer = run("query", "--root", "lake", "--fmt", "json", "SELECT * FROM d.t")
+    assert json.loads(answer.stdout) == {"level": "info", "at": "2026-03-04T05:06:00Z", "n": 1}
+    assert run(*words, "--time-field", "at").returncode == 2
+    (tmp_path / "d.json").write_text('{"input":[{"pattern":"file://in/*.json"}]}')
+    refused = run("create", "--root", "lake", "d.u", "d.json", "--format", "json")
+    assert refused.returncode == 2
+    assert b"go with --input PATTERN" in refused.stderr
+
+
+def test_inputs_in_no_known_format_are_named_together(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "day").mkdir()
+    (tmp_path / "day/a.json").write_text('{"n":1}\n')
+    for name in ("b.bin", "c.bin"):
+        (tmp_path / "day" / name).write_bytes(b"no format at all\n")
+    refused = run("pack", "-o", "a.zion", "day")
+    assert refused.returncode == 6
+    for name in ("b.bin", "c.bin"):
+        assert f"day/{name}: unknown format" in refused.stderr.decode()
+    packed = run("pack", "--on-error", "skip", "-o", "a.zion", "day")
+    assert packed.returncode == 0
+    assert packed.stderr.decode().count("; it is left out (") == 2
+    assert json.loads(run("unpack", "--fmt", "json", "a.zion").stdout) == {"n": 1}
+    assert run("pack", "--on-error", "skip", "-o", "b.zion", "day/b.bin").returncode == 6
+
+
+@pytest.mark.filterwarnings("ignore:.*malformed")
+def test_a_query_says_how_a_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"level=a n=1\nbad\nlevel=b n=2\n")
+    for options, expected in (
+        ("format => 'text'", 3),
+        ("format => 'logfmt', on_error => 'skip'", 2),
+        (r"format => 'regex:n=(?P<n>\d)', on_error => 'skip'", 2),
+    ):
+        with sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{path}', {options})") as result:
+            assert list(result) == [{"n": expected}], options
+    both = f"read_file('{path}', format => 'text') AS a, read_file('{path}', format => 'csv') AS b"
+    with sdb.sql(f"SELECT COUNT(*) AS n FROM {both}") as result:
+        assert list(result) == [{"n": 6}]
+    for options, message in (
+        ("form => 'text'", "no option 'form'"),
+        ("format => 'x'", "unknown format"),
+        ("format => 'text', format => 'text'", "given twice"),
+        ("on_error => 'keep'", "on_error is 'keep'"),
+    ):
+        with pytest.raises(SdbError, match=message):
+            sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{path}', {options})")
+
+
+def test_what_a_query_leaves_out_is_told_each_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"level=a n=1\nbad\n")
+    sql = f"SELECT * FROM read_file('{path}', format => 'logfmt', on_error => 'skip')"
+    for _ in range(2):
+        with pytest.warns(SdbWarning, match="1 record is malformed and left out"):
+            sdb.sql(sql).close()
