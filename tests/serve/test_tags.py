@@ -152,12 +152,13 @@ def _request(root: Path, query: AskedQuery, **more: Any) -> QueryRequest:
 
 def answer(root: Path, query: AskedQuery) -> Any:
     """Return what a client gets, rows without an order sorted."""
-    with notes.collected():
+    with notes.collected() as warnings:
         out = io.BytesIO()
         result = api.run(_request(root, query, typed=query.form.is_typed, threads=1))
         try:
             with result:
-                write(result, query.form, out, rows=10_000, end=query.wants_end)
+                end = query.wants_end
+                write(result, query.form, out, rows=10_000, end=end, warnings=lambda: warnings)
         except SdbError as error:
             return error.message
     data = out.getvalue()
