@@ -10,11 +10,12 @@ import pytest
 
 import sdb
 from sdb.errors import QueryError
-from sdb.query.duckdb_sql.values import operators, standard
+from sdb.query.duckdb_sql.values import equality, operators, standard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import ModuleType
 
     Engines = tuple[Path, duckdb.DuckDBPyConnection]
 
@@ -192,26 +193,31 @@ def _null_first(value: Any, sort: Any) -> list[str]:
     return operators.sort_keys(value, descending=sort.descending, nulls_last=last)
 
 
+def _where_null_is_a_value(function: Callable[..., str]) -> Callable[..., str]:
+    return lambda *values, **options: function(*values, **(options | {"nulls": True}))
+
+
 @pytest.mark.parametrize(
-    ("operator", "of_the_original"),
+    ("module", "operator", "of_the_original"),
     [
-        ("null", _by_null_alone),
-        ("equal", operators.equal),
-        ("among", operators.among),
-        ("truth", operators.truth),
-        ("key", lambda value: value.key()),
-        ("same", operators.equal),
-        ("sort_keys", _null_first),
-        ("computed", lambda value: value),
+        (standard, "null", _by_null_alone),
+        (equality, "equal", _where_null_is_a_value(equality.equal)),
+        (equality, "among", _where_null_is_a_value(equality.among)),
+        (standard, "truth", operators.truth),
+        (standard, "key", lambda value: value.key()),
+        (equality, "same", _where_null_is_a_value(equality.equal)),
+        (standard, "sort_keys", _null_first),
+        (standard, "computed", lambda value: value),
     ],
 )
 def test_an_operator_of_the_other_dialect_is_noticed(
     engines: Engines,
+    module: ModuleType,
     operator: str,
     of_the_original: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(standard, operator, of_the_original)
+    monkeypatch.setattr(module, operator, of_the_original)
 
     def differs(query: str) -> bool:
         try:

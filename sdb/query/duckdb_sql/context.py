@@ -8,7 +8,7 @@ from sdb.query.analyze.dialects import SNELLER, STANDARD
 from sdb.query.analyze.types import MISSING
 from sdb.query.duckdb_sql.functions.growth import Growth
 from sdb.query.duckdb_sql.levels import Level, Reference
-from sdb.query.duckdb_sql.values import operators, standard
+from sdb.query.duckdb_sql.values import equality, standard
 from sdb.query.duckdb_sql.values.case_values import passed
 from sdb.query.plan.scans import ScanNode
 from sdb.records import changing_record, field
@@ -107,9 +107,8 @@ class SqlContext:
         return standard.key(value) if self.is_standard else value.key()
 
     def equal(self, left: Value, right: Value, *, holds: bool = False) -> str:
-        """Return SQL of ``left = right``; see `operators.equal`."""
-        equal = standard.equal if self.is_standard else operators.equal
-        return equal(left, right, holds=holds)
+        """Return SQL of ``left = right``; see `equality.equal`."""
+        return equality.equal(left, right, nulls=not self.is_standard, holds=holds)
 
     def filled(self, value: Value) -> Value:
         """Return a value of rows that are compared, of which MISSING is NULL in `standard`."""

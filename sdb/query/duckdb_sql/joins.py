@@ -6,7 +6,7 @@ from sdb.query.analyze.refusals import refuse, rejected
 from sdb.query.analyze.types import BOOL, LETTERS, NUMBER, STRING, TIME
 from sdb.query.duckdb_sql.lowering import translate
 from sdb.query.duckdb_sql.scope import MergedNames, is_absent
-from sdb.query.duckdb_sql.values import standard
+from sdb.query.duckdb_sql.values import equality, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
 from sdb.query.duckdb_sql.values.lanes import Nothing
 from sdb.query.plan.rewrite import conjuncts
@@ -145,7 +145,7 @@ def _is_right(expr: ast.Expr, source: ast.Source) -> bool:
 def _same(left: Value, right: Value, context: SqlContext) -> str:
     """Return SQL that two keys are equal, of which the engine sees the sides."""
     if context.is_standard:
-        return standard.equal(left, right, holds=True)
+        return equality.equal(left, right, nulls=False, holds=True)
     letter = LETTERS.get(left.only, "k") if left.only == right.only else "k"
     letter = "k" if letter == "n" else letter
     return f"{left.lane(letter)} = {right.lane(letter)}"

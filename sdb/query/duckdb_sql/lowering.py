@@ -20,7 +20,7 @@ from sdb.query.duckdb_sql.subqueries import (
     scalar,
     settled,
 )
-from sdb.query.duckdb_sql.values import arithmetic, operators, standard
+from sdb.query.duckdb_sql.values import arithmetic, equality, operators, standard
 from sdb.query.duckdb_sql.values.casts import cast
 from sdb.query.duckdb_sql.values.constructors import MadeList, MadeStruct
 from sdb.query.duckdb_sql.values.lanes import Constant, Keyed, Nothing, Typed, Value
@@ -69,10 +69,10 @@ def _flattened(node: ast.Call) -> tuple[ast.Expr, ...]:
 def combine(op: str, left: Value, right: Value, *, is_standard: bool = False) -> Value:
     """Return the value of an infix operator."""
     if op in NULL_SAFE:
-        sql = standard.same(left, right)
+        sql = equality.same(left, right)
         return Typed(BOOL, f"(NOT {sql})" if op == "IS DISTINCT FROM" else sql, absent=0)
     if op in {"=", "<>"}:
-        sql = (standard if is_standard else operators).equal(left, right)
+        sql = equality.equal(left, right, nulls=not is_standard)
         nulls = NULL | MISSING if is_standard else MISSING
         absent = MISSING if (left.mask | right.mask) & nulls else 0
         return Typed(BOOL, sql if op == "=" else f"(NOT {sql})", absent=absent)
@@ -230,13 +230,10 @@ class _Translator:
         if isinstance(node.items, ast.Subquery):
             sql = contains(node.items.select, value, self.scope, self.context)
         else:
-            sql = self._logic.among(value, self.values(node.items))
+            items = self.values(node.items)
+            sql = equality.among(value, items, nulls=not self.context.is_standard)
         is_standard = self.context.is_standard
         return Typed(BOOL, sql, absent=MISSING if is_standard else value.mask & MISSING)
-
-    @property
-    def _logic(self) -> Any:  # noqa: ANN401 - a module
-        return standard if self.context.is_standard else operators
 
     def _is(self, node: ast.Is) -> Value:
         item = node.operand

@@ -6,7 +6,7 @@ from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LETTERS, LIST, MISSING, NULL
 from sdb.query.duckdb_sql.functions.growth import looked
 from sdb.query.duckdb_sql.levels import Level, Lookup
-from sdb.query.duckdb_sql.values import operators, standard
+from sdb.query.duckdb_sql.values import equality, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
 from sdb.query.duckdb_sql.values.constructors import whole_row
 from sdb.query.duckdb_sql.values.lanes import Keyed, Nothing, Value
@@ -92,7 +92,7 @@ def contains(select: ast.Select, value: Value, scope: Scope, context: SqlContext
     membership = f"({value.lane(letter)} IN ({rows}))"
     if not value.mask & MISSING:
         return f"coalesce({membership}, false)"
-    return operators.settled(membership, value)
+    return equality.settled(membership, value, nulls=True)
 
 
 def _check_known(name: str, select: ast.Select) -> None:
@@ -154,7 +154,7 @@ def _row_member(
     if holds:
         rows = level.text([(_row_key([standard.text(column) for column in columns]), "c0")])
         return f"({_row_key([standard.text(value) for value in values])} IN ({rows}))"
-    equal = [standard.equal(*pair) for pair in zip(values, columns, strict=True)]
+    equal = [equality.equal(*pair, nulls=False) for pair in zip(values, columns, strict=True)]
     test = f"{level.name}.{level.column(' AND '.join(equal))}"
     decided = f"bool_or({test}) THEN true WHEN bool_or({test} IS NULL) THEN NULL ELSE false"
     whole = Level(f"{level.name}w", (level,))

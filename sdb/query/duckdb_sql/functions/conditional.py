@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMBER, STRING, TIME
-from sdb.query.duckdb_sql.values import operators
+from sdb.query.duckdb_sql.values import equality, operators
 from sdb.query.duckdb_sql.values.case_values import Chosen, Filled, Narrowed
 from sdb.query.duckdb_sql.values.lanes import Constant, Nothing, Null, Typed, Value
 
@@ -55,4 +55,4 @@ def _present(value: Value) -> Value:
 def nullif(call: Arguments) -> Value:
     """NULLIF: NULL when both are equal, else the first."""
     left, right = call.values
-    return choice([(operators.equal(left, right), Null())], left)
+    return choice([(equality.equal(left, right, nulls=True), Null())], left)

@@ -5,6 +5,7 @@ module          holds
 ==============  =================================================
 `quoting`       constants as SQL text
 `lanes`         typed lanes: what a value of any type is made of
+`equality`      `=`, IN and IS NOT DISTINCT FROM
 `numeric`       numbers that are exact where they are whole
 `fields`        values at paths of rows
 `operators`     operators that compare and test as the original does

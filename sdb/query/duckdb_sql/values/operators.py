@@ -5,13 +5,10 @@ What is three-valued here follows the dialect: SQL's NULL is MISSING.
 
 from __future__ import annotations
 
-from itertools import chain
-
 from sdb.query.analyze.types import BOOL, LETTERS, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.duckdb_sql.values import quoting
 from sdb.query.duckdb_sql.values.lanes import (
     Constant,
-    Nothing,
     Null,
     Typed,
     Value,
@@ -68,14 +65,6 @@ def truth(value: Value) -> str:
     return f"CASE WHEN {value.missing()} THEN NULL ELSE {fallback} END"
 
 
-def settled(sql: str, *operands: Value) -> str:
-    """Turn NULL into FALSE unless an operand is MISSING."""
-    missing = [operand.missing() for operand in operands if operand.mask & MISSING]
-    if not missing:
-        return f"coalesce({sql}, false)"
-    return f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE coalesce({sql}, false) END"
-
-
 def compare_numbers(op: str, left: Value, right: Value) -> str:
     """Return SQL that compares the numbers of two values; NULL when one is no number.
 
@@ -126,45 +115,6 @@ def _calculated(value: Value) -> bool:
     return isinstance(value, Typed) and not value.whole
 
 
-def equal(left: Value, right: Value, *, holds: bool = False) -> str:
-    """Return SQL of ``left = right``, three-valued.
-
-    * ``holds``: Whether it only matters where it is TRUE: then joins can hash both sides.
-    """
-    if (left.has_timed and right.mask & TIME) or (right.has_timed and left.mask & TIME):
-        return _equal_timed(left, right, holds=holds)
-    if isinstance(left, (Constant, Null)) and not isinstance(right, (Constant, Null)):
-        left, right = right, left
-    common = left.mask & right.mask & ~MISSING
-    if not common:
-        return settled("false", left, right)
-    if common & (common - 1) or common in {LIST, STRUCT}:
-        return f"({left.lane('k')} = {right.lane('k')})"
-    if common == NULL:
-        same = f"({left.lane('t')} = 1 AND {right.lane('t')} = 1)"
-    elif common == NUMBER:
-        same = same_numbers(left, right) if holds else compare_numbers("=", left, right)
-    else:
-        letter = LETTERS[common]
-        same = f"({left.lane(letter)} = {right.lane(letter)})"
-    if holds or not (left.mask | right.mask) & ~(common | MISSING):
-        return same
-    if not right.mask & ~common or not left.mask & ~common:
-        return settled(same, left, right)
-    return f"({left.lane('k')} = {right.lane('k')})"
-
-
-def _equal_timed(left: Value, right: Value, *, holds: bool) -> str:
-    """Return SQL of ``left = right`` where one may be a text that is a time beside times."""
-    if isinstance(left, TimedText):
-        left, right = right, left
-    if isinstance(right, TimedText):
-        text, time = (equal(left, form, holds=holds) for form in (right.text, right.time))
-        return f"({text} OR {time})"
-    is_time = f"coalesce({left.lane('u')} = {right.lane('u')}, false)"
-    return f"({left.lane('k')} = {right.lane('k')} OR {is_time})"
-
-
 def ordered(op: str, left: Value, right: Value, *, nulls: bool = True) -> str:
     """Return SQL of ``< <= > >=``: NULL unless both are of one type that has an order.
 
@@ -184,35 +134,6 @@ def ordered(op: str, left: Value, right: Value, *, nulls: bool = True) -> str:
     if len(terms) > 1:
         return f"coalesce({', '.join(terms)})"
     return terms[0] if terms else "NULL::BOOLEAN"
-
-
-def among(value: Value, items: Sequence[Value]) -> str:
-    """Return SQL of ``value IN (items)``: FALSE, not MISSING, when nothing is equal."""
-    if isinstance(value, Nothing):
-        return "NULL::BOOLEAN"
-    lists: dict[str, list[str]] = {}
-    tests = []
-    forms = [[item.text, item.time] if isinstance(item, TimedText) else [item] for item in items]
-    for item in map(exact, chain.from_iterable(forms)):
-        if isinstance(item, Constant) and (item.kind != NUMBER or is_double(item)):
-            letter = LETTERS[item.kind]
-            if value.mask & item.kind:
-                lists.setdefault(letter, []).append(item.lane(letter))
-        elif not isinstance(item, Nothing):
-            tests.append(f"coalesce({equal(value, item)}, false)")
-    tests += [
-        f"coalesce({value.lane(letter)} IN ({', '.join(texts)}), false)"
-        for letter, texts in lists.items()
-    ]
-    if not tests:
-        return settled("false", value)
-    if not value.mask & MISSING:
-        return f"({' OR '.join(tests)})"
-    if len(lists) == 1 and len(tests) == 1 and value.only:
-        ((letter, texts),) = lists.items()
-        if LETTERS.get(value.only) == letter:
-            return f"({value.lane(letter)} IN ({', '.join(texts)}))"
-    return f"CASE WHEN {value.missing()} THEN NULL ELSE {' OR '.join(tests)} END"
 
 
 def is_test(value: Value, what: str, *, negated: bool) -> str:

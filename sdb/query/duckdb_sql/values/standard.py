@@ -6,25 +6,15 @@ Logic has three values. SQL's own NULL stands for both where a lane has one type
 from __future__ import annotations
 
 from copy import copy
-from itertools import chain
 
-from sdb.query.analyze.types import BOOL, LETTERS, LIST, MISSING, NULL, NUMBER, STRUCT, TIME
+from sdb.query.analyze.types import BOOL, LETTERS, MISSING, NULL, NUMBER, STRUCT
 from sdb.query.duckdb_sql.values.case_values import Chosen, Filled
-from sdb.query.duckdb_sql.values.lanes import Constant, Keyed, Nothing, Null, Typed, Value, Whole
+from sdb.query.duckdb_sql.values.lanes import Keyed, Nothing, Null, Typed, Value, Whole
 from sdb.query.duckdb_sql.values.numeric import Numeric
-from sdb.query.duckdb_sql.values.operators import (
-    TimedText,
-    compare_numbers,
-    exact,
-    is_double,
-    same_numbers,
-    value_keys,
-)
+from sdb.query.duckdb_sql.values.operators import value_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sdb.query.syntax import ast
 
 _EMPTY = NULL | MISSING
@@ -81,88 +71,10 @@ def of_key(value: Value, column: str, *, optional: bool = False) -> Value:
     return Typed(kind_of(value), column, absent=absent)
 
 
-def equal(left: Value, right: Value, *, holds: bool = False) -> str:
-    """Return SQL of ``left = right``: NULL where a side is.
-
-    * ``holds``: Whether it only matters where it is TRUE: then joins can hash both sides.
-    """
-    if (left.has_timed and right.mask & TIME) or (right.has_timed and left.mask & TIME):
-        return _equal_timed(left, right, holds=holds)
-    if isinstance(left, (Constant, Null)) and not isinstance(right, (Constant, Null)):
-        left, right = right, left
-    common = left.mask & right.mask & ~_EMPTY
-    if not common:
-        return _settled("false", left, right)
-    if common & (common - 1) or common in {LIST, STRUCT}:
-        return f"({text(left)} = {text(right)})"
-    if common == NUMBER:
-        same = same_numbers(left, right) if holds else compare_numbers("=", left, right)
-    else:
-        same = f"({left.lane(LETTERS[common])} = {right.lane(LETTERS[common])})"
-    if holds or not (left.mask | right.mask) & ~(common | _EMPTY):
-        return same
-    return _settled(same, left, right)
-
-
-def _equal_timed(left: Value, right: Value, *, holds: bool) -> str:
-    """Return SQL of ``left = right`` where one may be a text that is a time beside times."""
-    if isinstance(left, TimedText):
-        left, right = right, left
-    if isinstance(right, TimedText):
-        as_text, as_time = (equal(left, form, holds=holds) for form in (right.text, right.time))
-        return f"({as_text} OR {as_time})"
-    is_time = f"coalesce({left.lane('u')} = {right.lane('u')}, false)"
-    return f"({text(left)} = {text(right)} OR {is_time})"
-
-
 def text(value: Value) -> str:
     """Return SQL of a text that tells all values apart, NULL where it is."""
     key_text = value.lane("k")
     return f"nullif({key_text}, 'z')" if value.mask & NULL else key_text
-
-
-def _settled(sql: str, *operands: Value) -> str:
-    """Turn NULL into FALSE unless an operand is NULL."""
-    empty = [null(operand) for operand in operands if operand.mask & _EMPTY]
-    if not empty:
-        return f"coalesce({sql}, false)"
-    return f"CASE WHEN {' OR '.join(empty)} THEN NULL ELSE coalesce({sql}, false) END"
-
-
-def same(left: Value, right: Value) -> str:
-    """Return SQL of ``left IS NOT DISTINCT FROM right``, never NULL."""
-    if isinstance(left, TimedText) or isinstance(right, TimedText):
-        return f"coalesce({equal(left, right)}, false)"
-    kind = kind_of(left)
-    if kind in LETTERS and kind != NUMBER and kind == kind_of(right):
-        sides = [side.lane(LETTERS[kind]) for side in (left, right)]
-    else:
-        sides = [text(left), text(right)]
-    return f"({sides[0]} IS NOT DISTINCT FROM {sides[1]})"
-
-
-def among(value: Value, items: Sequence[Value]) -> str:
-    """Return SQL of ``value IN (items)``: NULL where nothing is equal, and something is NULL."""
-    if not value.mask & ~_EMPTY:
-        return "NULL::BOOLEAN"
-    lists: dict[str, list[str]] = {}
-    hits = []
-    forms = [[item.text, item.time] if isinstance(item, TimedText) else [item] for item in items]
-    for item in map(exact, chain.from_iterable(forms)):
-        if isinstance(item, Constant) and (item.kind != NUMBER or is_double(item)):
-            if value.mask & item.kind:
-                letter = LETTERS[item.kind]
-                lists.setdefault(letter, []).append(item.lane(letter))
-        elif item.mask & ~_EMPTY:
-            hits.append(f"coalesce({equal(value, item)}, false)")
-    members = [f"{value.lane(letter)} IN ({', '.join(texts)})" for letter, texts in lists.items()]
-    gaps = [null(item) for item in items if item.mask & _EMPTY]
-    if not hits and not gaps and len(members) == 1 and LETTERS.get(kind_of(value)) in lists:
-        return f"({members[0]})"
-    hits += [f"coalesce({member}, false)" for member in members]
-    hit = f"WHEN {' OR '.join(hits)} THEN true " if hits else ""
-    gap = f"WHEN {' OR '.join(gaps)} THEN NULL " if gaps else ""
-    return f"CASE WHEN {null(value)} THEN NULL {hit}{gap}ELSE false END"
 
 
 def truth(value: Value) -> str:
