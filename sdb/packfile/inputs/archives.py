@@ -6,8 +6,6 @@ Memory stays bounded, whatever an archive says: its files are read piece by piec
 
 from __future__ import annotations
 
-from functools import partial
-
 from sdb.errors import CorruptError, InputError, SdbError, UnsupportedError
 from sdb.packfile.inputs.unpacking import CutShortError, Forwards, compression_of, unpack
 from sdb.records import record
@@ -116,7 +114,7 @@ def _zipped(reader: Reader, name: str, _: bytes) -> Generator[_File]:
     finally:
         opened.close()
     for info in infos:
-        yield info.filename, partial(_of_zip, reader, name, info)
+        yield info.filename, lambda info=info: _of_zip(reader, name, info)  # type: ignore[misc]
 
 
 def _check_directory(reader: Reader, name: str) -> None:
@@ -156,7 +154,7 @@ def _tarred(reader: Reader, name: str, head: bytes) -> Generator[_File]:
     tar = _Tar(reader, name, None if _is_tar(head) else compression_of(head, all_of_them=True))
     number = 0
     while (inner := tar.name_at(number)) is not None:
-        yield inner, partial(tar.pieces, number)
+        yield inner, lambda number=number: tar.pieces(number)  # type: ignore[misc]
         number += 1
 
 

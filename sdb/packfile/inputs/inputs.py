@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import time
-from functools import partial
 from itertools import groupby
 
 from sdb import formats, notes
@@ -316,7 +315,7 @@ class _NamedInput:
         name = self.name
         while (kind := compression_of(head)) is not None:
             name = name[: -len(kind.suffix)] if name.lower().endswith(kind.suffix) else name
-            pieces = partial(_unpacked, kind, pieces, self.name)
+            pieces = _unpacked(kind, pieces, self.name)
             head = start(pieces(), HEAD_BYTES)
         if is_archive(head):
             raise UsageError(f"{self.name}: is an archive in another input; unpack it first")
@@ -446,8 +445,8 @@ class _NamedInput:
 
 def _unpacked(
     kind: Unpacking, pieces: Callable[[], Generator[bytes]], name: str
-) -> Generator[bytes]:
-    yield from unpack(kind, pieces(), name)
+) -> Callable[[], Generator[bytes]]:
+    return lambda: unpack(kind, pieces(), name)
 
 
 def _cut_short(head: bytes, error: CutShortError) -> Generator[bytes]:

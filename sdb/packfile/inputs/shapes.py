@@ -6,8 +6,6 @@ row, and ``-f json:records=PATH`` names the list of any other one (docs/inputs.m
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     # The texts and the first two bytes of other values, by path, of the first object of a text
     Members: TypeAlias = Mapping[str, bytes]
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+|"', re.DOTALL)
+_TOKEN = rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+|"'
 _MOST_BYTES = 64  # of a value
 _DEEPEST = 16  # so many objects and lists are followed
 
@@ -74,12 +72,14 @@ def records_path(head: bytes) -> str:
 
 def _members(head: bytes) -> dict[str, bytes]:
     """Return what the first object of a text has, as far as its head goes."""
+    import re
+
     values: dict[str, bytes] = {}
     around: list[tuple[str, bool]] = []  # paths of objects and lists, and whether it is an object
     path, is_name = "", False
     if head.lstrip()[:1] != b"{":
         return values
-    for token in _TOKEN.finditer(head):
+    for token in re.finditer(_TOKEN, head, re.DOTALL):
         text = token[0]
         prefix, is_object = around[-1] if around else ("", True)
         if text == b'"' or len(around) > _DEEPEST:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from sdb import formats
 from sdb.errors import InputError, UsageError
 from sdb.packfile.inputs.shapes import records_path
@@ -22,9 +20,6 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SPACE = b" \t\n\r\v\f"
 _UTF32_MARKS = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
-# Units of UTF-16 at the start of a text without a mark: every second byte is zero
-_UTF16_STARTS = {"utf-16-le": rb"[^\0]\0[^\0]\0", "utf-16-be": rb"\0[^\0]\0[^\0]"}
-_JSON = re.compile(rb"""\{\s*(["}]|$)|\[\s*([\[{\]]|$)""")
 _LOGS = {
     "combined": rb'^\S+ .*\[\d\d/[A-Z][a-z]{2}/\d{4}:[\d:]{8} [+-]\d{4}\] "',
     "syslog": rb"^(<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d [\d:]{8} |(1 )?\d{4}-\d\d-\d\dT\S+ \S+ \S+)",
@@ -108,7 +103,7 @@ def _by_content(head: bytes, suffix: str | None, name: str) -> str:
     start = head.lstrip(_SPACE)[:1]
     if start == b"{" and (path := records_path(head)):
         return f"json:records={path}"
-    if _JSON.match(head, len(head) - len(head.lstrip(_SPACE))):
+    if _is_json(head):
         return "json"
     if suffix is not None:
         return suffix
@@ -126,6 +121,8 @@ def _by_content(head: bytes, suffix: str | None, name: str) -> str:
 
 def _looks_like(head: bytes) -> str:
     """Return a hint with the form of log that the first line has; empty: it is no known one."""
+    import re
+
     line = head.split(b"\n", 1)[0]
     for kind, form in _LOGS.items():
         if re.search(form, line):
@@ -141,8 +138,20 @@ def _encoding(head: bytes) -> str:
         return "utf-32"
     if head.startswith(_UTF16_MARKS):
         return "utf-16"
-    fitting = (name for name, start in _UTF16_STARTS.items() if re.match(start, head, re.DOTALL))
-    return next(fitting, "")
+    # Without a mark every second byte is zero.
+    zeros = [byte == 0 for byte in head[:4]]
+    if zeros == [False, True, False, True]:
+        return "utf-16-le"
+    return "utf-16-be" if zeros == [True, False, True, False] else ""
+
+
+def _is_json(head: bytes) -> bool:
+    """Return whether a text begins as objects or lists of JSON do."""
+    text = head.lstrip(_SPACE)
+    second = text[1:].lstrip(_SPACE)[:1]
+    if text[:1] == b"{":
+        return second in {b'"', b"}", b""}
+    return text[:1] == b"[" and second in {b"[", b"{", b"]", b""}
 
 
 def _compression(head: bytes) -> str:
