@@ -99,7 +99,7 @@ def test_sources_with_names_have_their_own(root: Path) -> None:
         "LEFT JOIN 'b.zion' b ON a.id + 2 = b.id WHERE a._row BETWEEN 3997 AND 3998"
     )
     assert sorted(asked(joined, root), key=lambda row: row["r"]) == [
-        {"r": 3997},
+        {"r": 3997, "s": None, "f": None},
         {"r": 3998, "s": 0, "f": f"{root}/b.zion"},
     ]
     inner = "SELECT r FROM (SELECT _row AS r, id FROM 'a.zion' LIMIT 9) WHERE id = 5"
