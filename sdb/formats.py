@@ -32,6 +32,8 @@ class Format:
     takes_hints: bool = False
     is_cut_at_lines: bool = False  # whether a file can be packed in pieces that end with a line
     is_streamed: bool = False  # whether each line may be a record, so that a pipe can be followed
+    is_log: bool = False  # whether the first lines tell it, see `sdb._core.log_form`
+    lacks_year: bool = False  # whether its times may have none, so that one is guessed
     # Suffixes of compressions with which definitions of tables name it, as the original does
     in_definitions: tuple[str, ...] = ()
 
@@ -122,17 +124,56 @@ FORMATS = (
             title,
             parser=name,
             encoding=True,
-            is_streamed=True,
+            is_streamed=name != "journald",
+            is_log=name not in {"text", "regex"},
+            lacks_year=name in {"syslog", "klog", "cef", "leef"},
             in_definitions=_PLAIN_OR_COMPRESSED,
         )
         for name, title in (
             ("text", "lines of text"),
             ("logfmt", "logfmt"),
             ("combined", "access logs of Apache and nginx"),
+            ("apache-error", "error logs of Apache"),
+            ("nginx-error", "error logs of nginx"),
             ("syslog", "syslog"),
+            ("journald", "journalctl -o export"),
+            ("java", "logs of Java programs"),
+            ("python", "logs of Python programs"),
+            ("app", "lines of a time, a level and a message"),
+            ("klog", "logs of Kubernetes (klog)"),
+            ("postgres", "logs of PostgreSQL"),
+            ("alb", "access logs of an Application Load Balancer"),
+            ("elb", "access logs of a Classic Load Balancer"),
+            ("s3-access", "access logs of S3"),
+            ("vpc-flow", "flow logs of a VPC"),
+            ("cef", "CEF"),
+            ("leef", "LEEF"),
+            ("auditd", "logs of auditd"),
             ("regex", "lines that a pattern takes apart"),
         )
     ],
+    *[
+        Format(
+            name,
+            title,
+            parser="tsv",
+            encoding=True,
+            is_log=True,
+            in_definitions=_PLAIN_OR_COMPRESSED,
+        )
+        for name, title in (("w3c", "logs of IIS and CloudFront (W3C)"), ("zeek", "logs of Zeek"))
+    ],
+    Format(
+        "postgres-csv",
+        "csvlog of PostgreSQL",
+        parser="csv:names=log_time,user_name,database_name,process_id,connection_from,session_id,"
+        "session_line_num,command_tag,session_start_time,virtual_transaction_id,transaction_id,"
+        "error_severity,sql_state_code,message,detail,hint,internal_query,internal_query_pos,"
+        "context,query,query_pos,location,application_name,backend_type,leader_pid,query_id",
+        encoding=True,
+        is_log=True,
+        in_definitions=_PLAIN_OR_COMPRESSED,
+    ),
     Format(
         "markdown",
         "Markdown",
@@ -186,6 +227,23 @@ _MOST_LETTERS = 10
 def get(name: str) -> Format:
     """Return the format of a name, which may have a pattern behind it: ``regex:PATTERN``."""
     return _BY_NAME[name.partition(":")[0]]
+
+
+def parser_at(form: str, seconds: float, *, is_later: bool = False) -> str:
+    """Return the parser of a form of logs for lines that were written at an instant.
+
+    * ``form``: The parser, perhaps for another instant.
+    * ``is_later``: Whether they go on with others, so that the first one need not begin a record.
+
+    Examples
+    --------
+    >>> parser_at("syslog", 1.5), parser_at("java", 1, is_later=True), parser_at("csv:skip=1", 1)
+    ('syslog:1', 'java:1,later', 'csv:skip=1')
+    """
+    named = get(form)
+    if not (named.lacks_year or (named.is_log and is_later)):
+        return form
+    return f"{named.parser}:{int(seconds)}" + (",later" if is_later else "")
 
 
 def written_by(writer: str) -> tuple[str, ...]:

@@ -241,13 +241,42 @@ def test_a_pattern_takes_linear_time(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("data", "form"),
-    [(ACCESS, "combined"), (SYSLOG, "syslog"), (LOGFMT, "logfmt"), (b"hello\n", "")],
-    ids=["combined", "syslog", "logfmt", "none"],
+    [(ACCESS, "combined"), (SYSLOG, "syslog"), (LOGFMT, "logfmt")],
+    ids=["combined", "syslog", "logfmt"],
 )
-def test_what_a_log_looks_like_is_told(run: Run, data: bytes, form: str) -> None:
+def test_the_form_that_was_found_is_told(run: Run, data: bytes, form: str) -> None:
     result = run("pack", "-o", "a.zion", "-", data=data)
-    assert result.returncode == 6
-    assert (f": -f {form}\n" in result.stderr.decode()) is bool(form)
+    assert result.returncode == 0
+    assert f"(-f {form})\n" in result.stderr.decode()
+
+
+def test_a_hint_works_when_it_is_followed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(b"hello\nworld\n")
+    refused = run("pack", "-o", "a.zion", "a.log")
+    assert refused.returncode == 6
+    assert b"-f text makes a row of each line" in refused.stderr
+    assert run("pack", "-f", "text", "-o", "a.zion", "a.log").returncode == 0
+    refused = run("query", "SELECT COUNT(*) AS n FROM 'a.log'")
+    assert refused.returncode == 6
+    assert b"--input-format text makes a row of each line" in refused.stderr
+    for words in (
+        ["query", "--input-format", "text", "SELECT COUNT(*) AS n FROM 'a.log'"],
+        ["query", "SELECT COUNT(*) AS n FROM read_file('a.log', format => 'text')"],
+    ):
+        assert json.loads(run(*words).stdout) == {"n": 2}, words
+
+
+def test_files_that_are_no_packfiles_are_shown_and_searched(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(ACCESS)
+    for words, text in (
+        (["head", "-1", "a.log"], b'"status"'),
+        (["head", "-1", "--where", "status = 404", "a.log"], b"404"),
+        (["tail", "-1", "--input-format", "text", "a.log"], b'"line"'),
+        (["grep", "-c", "GET", "a.log"], b"1\n"),
+        (["fields", "a.log"], b"agent"),
+    ):
+        result = run(*words)
+        assert (result.returncode, text in result.stdout) == (0, True), (words, result)
 
 
 def test_rows_do_not_depend_on_threads_and_parts(run: Run, tmp_path: Path) -> None:
@@ -285,3 +314,19 @@ def test_tables_take_logs(run: Run, tmp_path: Path) -> None:
     refused = run("create", "--root", "lake", "d", "u", "bad.json")
     assert refused.returncode == 2
     assert b"the pattern of regex: unclosed group" in refused.stderr
+
+
+def test_inputs_of_patterns_are_read_as_options_say(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lake/in").mkdir(parents=True)
+    (tmp_path / "lake/in/a.log").write_text('level=info at="04/03/2026 06:06" n=1\n')
+    words = ["create", "--root", "lake", "d.t", "--input", "in/*.log", "--format", "logfmt"]
+    times = ["--timezone", "Europe/Berlin", "--time-field", "at:%d/%m/%Y %H:%M"]
+    assert run(*words, *times).returncode == 0
+    assert run("sync", "--root", "lake", "d.t").returncode == 0
+    answer = run("query", "--root", "lake", "--fmt", "json", "SELECT * FROM d.t")
+    assert json.loads(answer.stdout) == {"level": "info", "at": "2026-03-04T05:06:00Z", "n": 1}
+    assert run(*words, "--time-field", "at").returncode == 2
+    (tmp_path / "d.json").write_text('{"input":[{"pattern":"file://in/*.json"}]}')
+    refused = run("create", "--root", "lake", "d.u", "d.json", "--format", "json")
+    assert refused.returncode == 2
+    assert b"go with --input PATTERN" in refused.stderr

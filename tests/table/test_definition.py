@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdb import instants, ion
+from sdb import formats, instants, ion
 from sdb.errors import InputError, SdbError, UsageError
 from sdb.formats import of_name
 from sdb.table.catalog.root import table_root
@@ -270,13 +270,8 @@ def test_formats_by_the_longest_suffix() -> None:
     suffixes = [item for item in FORMATS if of_name(f".{item}")[0] is not None]
     assert [format_of(f"a.{item}") for item in suffixes] == suffixes
     # Forms of logs are no suffixes: sync would not recognise them.
-    assert {item.partition(".")[0] for item in set(FORMATS) - set(suffixes)} == {
-        "text",
-        "logfmt",
-        "combined",
-        "syslog",
-        "regex",
-    }
+    logs = {form.name for form in formats.FORMATS if form.is_log} | {"text", "regex"}
+    assert {item.partition(".")[0] for item in set(FORMATS) - set(suffixes)} == logs
 
 
 JSON: Any = st.recursive(

@@ -8,11 +8,18 @@ use zion::{Error, Result};
 
 use super::ingest;
 
-const FORMS: [&str; 5] = [
+const FORMS: [&str; 12] = [
     "text",
     "logfmt",
     "combined",
     "syslog:1764000000",
+    "klog:1764000000",
+    "cef:1764000000",
+    "leef:1764000000",
+    "auditd",
+    "journald",
+    "vpc-flow",
+    "postgres",
     r"regex:^(?P<time>\S+ \S+) (?P<level>[A-Z]+)?(?P<n>[0-9]*) (?P<rest>.*)$",
 ];
 
@@ -24,7 +31,7 @@ pub fn check(data: &[u8]) -> Result<()> {
     let parse = |part_size| {
         let logs = Logs::new(name)?.ok_or_else(|| Error::argument("no such form"))?;
         let mut parser = logs.parser(Arc::new(Constants::default()), on_error);
-        ingest::chunks(text, part_size, &mut Logs::splitter(), &mut parser)
+        ingest::chunks(text, part_size, &mut logs.splitter(), &mut parser)
     };
     match (parse(usize::MAX), parse(usize::from(*part_size))) {
         (Ok(whole), Ok(parts)) if on_error == OnError::Fail => ingest::assert_same_rows(&whole, &parts),

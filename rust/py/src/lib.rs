@@ -23,6 +23,7 @@ mod iguana;
 mod ion;
 mod known;
 mod lane_scan;
+mod logs;
 mod ngrams;
 mod pack;
 mod profile;
@@ -77,6 +78,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ion::ion_symbols, module)?)?;
     module.add_function(wrap_pyfunction!(ion::values, module)?)?;
     module.add_function(wrap_pyfunction!(known::known_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(logs::log_form, module)?)?;
+    module.add_function(wrap_pyfunction!(logs::log_forms, module)?)?;
     module.add_function(wrap_pyfunction!(ribbon::blocks_with, module)?)?;
     module.add_function(wrap_pyfunction!(ribbon::hash_integer, module)?)?;
     module.add_function(wrap_pyfunction!(ribbon::hash_section, module)?)?;

@@ -146,9 +146,9 @@ impl Packer {
             other => return Err(to_py(Error::argument(format!("unknown compression \"{other}\"")))),
         };
         // What tells of a guess is asked for in the end; a pattern has nothing to tell, and much memory.
-        let guesses = format.starts_with("syslog");
+        let is_kept = !format.starts_with("regex:");
         let format = Format::new(format, hints).map_err(to_py)?;
-        if guesses {
+        if is_kept && matches!(format, Format::Logs(_)) {
             self.logs.push(format.clone());
         }
         self.columns.extend(format.columns().map(|columns| (name.to_owned(), columns)));
@@ -215,6 +215,18 @@ impl Packer {
     #[getter]
     fn has_guessed_year(&self) -> bool {
         self.logs.iter().any(Format::has_guessed)
+    }
+
+    /// Whether times of an input had a zone whose name says no offset.
+    #[getter]
+    fn has_unknown_zone(&self) -> bool {
+        self.logs.iter().any(Format::has_unknown_zone)
+    }
+
+    /// The number of rows made of lines of logs that begin no record and have none before them.
+    #[getter]
+    fn strays(&self) -> u64 {
+        self.logs.iter().map(Format::strays).sum()
     }
 
     /// What is to be said of columns, once all was taken: `(input, column, type, departed, sample)`. Values that

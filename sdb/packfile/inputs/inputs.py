@@ -60,6 +60,7 @@ class Input:
     size_bytes: int | None = None
     is_direct: bool = True  # whether its bytes are its text, compressed at most
     once: bool = False  # whether it can be read only once, like a pipe
+    log: str = ""  # the form of logs that its first lines were found to have
     is_packfile: bool = False  # whether it is a packfile, whose rows are packed again
     defaults: bytes | None = None  # fields that its rows get where they lack them, a struct of Ion
     times: Times = ALL  # how times in it are read
@@ -380,15 +381,16 @@ class _NamedInput:
     ) -> Input:
         kind = sniffed.format
         form = formats.get(kind)
+        if self.hints is not None and form.name == "postgres-csv":
+            kind, form = "csv", formats.get("csv")  # hints name the columns
         if self.hints is not None and not form.takes_hints:
             *others, last = [other.title for other in formats.FORMATS if other.takes_hints]
             titles = f"{', '.join(others)} and {last}"
             raise UsageError(f"{self.name}: hints apply to {titles}, this is {form.title}")
-        if form.name == "syslog":
-            parser = f"{form.parser}:{self._written_at()}"
-        else:
-            has_text = form.name == formats.PATTERN or ":" in kind
-            parser = kind if has_text else form.parser
+        has_text = form.name == formats.PATTERN or ":" in kind
+        parser = kind if has_text else form.parser
+        if form.lacks_year:
+            parser = formats.parser_at(parser, self._written_at())
         return Input(
             self.name,
             parser,
@@ -396,6 +398,7 @@ class _NamedInput:
             self.hints,
             size_bytes,
             is_direct=sniffed.is_utf8,
+            log=form.name if form.is_log and self.forced is None else "",
             source=source,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb import formats
+from sdb import _core, formats
 from sdb.errors import InputError, UsageError
 from sdb.packfile.inputs.shapes import records_path
 from sdb.packfile.inputs.unpacking import foreign
@@ -20,11 +20,10 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SPACE = b" \t\n\r\v\f"
 _UTF32_MARKS = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
-_LOGS = {
-    "combined": rb'^\S+ .*\[\d\d/[A-Z][a-z]{2}/\d{4}:[\d:]{8} [+-]\d{4}\] "',
-    "syslog": rb"^(<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d [\d:]{8} |(1 )?\d{4}-\d\d-\d\dT\S+ \S+ \S+)",
-    "logfmt": rb'^\w+=("(\\.|[^"\\])*"|\S*)( +[\w.]+(=("(\\.|[^"\\])*"|\S*))?)+$',
-}
+_CSVLOG = (
+    rb"""\d{4}-\d\d-\d\d [\d:.]{12} [A-Z]{2,5},("[^"]*")?,("[^"]*")?,\d+,"""
+    rb"""[^,]*,[0-9a-f]+\.[0-9a-f]+,\d+,"""
+)
 
 
 @record
@@ -99,37 +98,37 @@ def _by_content(head: bytes, suffix: str | None, name: str) -> str:
         if form.magic and head.startswith(form.magic):
             return form.name
     if suffix is not None and formats.get(suffix).by_name:
-        return suffix
+        return "postgres-csv" if suffix == "csv" and _is_csvlog(head) else suffix
     start = head.lstrip(_SPACE)[:1]
     if start == b"{" and (path := records_path(head)):
         return f"json:records={path}"
     if _is_json(head):
         return "json"
-    if suffix is not None:
-        return suffix
-    if not start:
-        return "json"
+    kind = suffix if suffix not in {None, "json"} else _form_of_log(head) or suffix
+    if kind is not None or not start:
+        return kind or "json"
     if (error := foreign(head, name)) is not None:
         raise error
     raise InputError(
         f"{name}: unknown format: neither its content nor its name tells it",
-        hint=_looks_like(head) or f"name it with -f: {', '.join(formats.INPUTS)}",
+        hint=f"-f text makes a row of each line; other formats: {', '.join(formats.INPUTS)}",
         path=name,
         offset=0,
     )
 
 
-def _looks_like(head: bytes) -> str:
-    """Return a hint with the form of log that the first line has; empty: it is no known one."""
+def _form_of_log(head: bytes) -> str | None:
+    if head.startswith((b"#Software:", b"#Version:", b"#Fields:")):
+        return "w3c"
+    if head.startswith(b"#separator "):
+        return "zeek"
+    return "postgres-csv" if _is_csvlog(head) else _core.log_form(head)
+
+
+def _is_csvlog(head: bytes) -> bool:
     import re
 
-    line = head.split(b"\n", 1)[0]
-    for kind, form in _LOGS.items():
-        if re.search(form, line):
-            return f"its first line looks like {formats.get(kind).title}: -f {kind}"
-    if line.lstrip(_SPACE)[:1] in {b"[", b"{"}:
-        return "it is no JSON; lines of text: -f text, or -f 'regex:PATTERN' to take them apart"
-    return ""
+    return re.match(_CSVLOG, head) is not None
 
 
 def _encoding(head: bytes) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb import notes
+from sdb import formats, notes
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -55,6 +55,10 @@ class Findings:
         Inputs whose first row has values and no names.
     columns : tuple
         Columns whose values have several types, each with its input.
+    is_zone_unknown : bool
+        Whether times of logs have zones whose names say no offset.
+    strays : int
+        Rows made of lines of logs that begin no record and follow none.
     """
 
     cut_times: int = 0
@@ -66,6 +70,8 @@ class Findings:
     opened: tuple[Opened, ...] = ()
     headerless: tuple[str, ...] = ()
     columns: tuple[tuple[str, Column], ...] = ()
+    is_zone_unknown: bool = False
+    strays: int = 0
 
     def tell(self) -> None:
         """Warn of it."""
@@ -78,6 +84,17 @@ class Findings:
             notes.warn(f"no value of {'.'.join(path)} has the form that was told for its times")
         if self.is_year_guessed:
             notes.warn("times without a year are in the last year that fits, and in UTC")
+        if self.is_zone_unknown:
+            notes.warn(
+                "the names of time zones in `zone` say no offset, and times are taken for UTC"
+                " (--timezone Europe/Berlin says otherwise)"
+            )
+        if self.strays:
+            rows = "1 row has lines" if self.strays == 1 else f"{self.strays:,} rows have lines"
+            notes.warn(
+                f"{rows} that begin no record and follow none, as `message`"
+                " (--on-error skip leaves them out)"
+            )
         if self.headerless:
             others = f" and {len(self.headerless) - 1} others" if self.headerless[1:] else ""
             notes.warn(
@@ -134,6 +151,18 @@ class Findings:
         return lines
 
 
+def tell_forms(sources: Iterable[Input]) -> None:
+    """Say which inputs were found to be logs, and of which form."""
+    names: dict[str, list[str]] = {}
+    for source in sources:
+        if source.log:
+            names.setdefault(source.log, []).append(source.name)
+    for form, files in names.items():
+        others = f" and {len(files) - 1:,} more" if files[1:] else ""
+        text = f"{files[0]}{others}: read as {formats.get(form).title} (-f {form})"
+        notes.tell(text, is_detail=False)
+
+
 def findings_of(packer: Packer, sources: Sequence[Input]) -> Findings:
     """Return what a packer found in the inputs, once all rows were taken."""
     unfitted = set(packer.unfitted)
@@ -152,6 +181,8 @@ def findings_of(packer: Packer, sources: Sequence[Input]) -> Findings:
         _opened(packer, sources),
         tuple(packer.headerless),
         tuple((name, tuple(column)) for name, *column in packer.column_notes),  # type: ignore[misc]
+        packer.has_unknown_zone,
+        packer.strays,
     )
 
 
@@ -185,4 +216,6 @@ def together(parts: Iterable[Findings]) -> Findings:
         tuple(entry for part in every for entry in part.opened)[:_MOST_KEPT],
         tuple(dict.fromkeys(name for part in every for name in part.headerless))[:_MOST_KEPT],
         tuple(column for part in every for column in part.columns)[:_MOST_KEPT],
+        any(part.is_zone_unknown for part in every),
+        sum(part.strays for part in every),
     )

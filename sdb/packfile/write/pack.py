@@ -23,7 +23,7 @@ from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.provenance import Origin, Provenance, consecutive
 from sdb.packfile.trailer.trailer import Trailer
-from sdb.packfile.write.findings import Findings, findings_of
+from sdb.packfile.write.findings import Findings, findings_of, tell_forms
 from sdb.progress import silent
 from sdb.records import record, replace
 from sdb.store.aliasing import check_apart
@@ -410,6 +410,7 @@ class Feeder:
 
     def feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
         """Pack inputs one after the other."""
+        tell_forms(sources)
         sizes = [source.size_bytes for source in sources]
         total = None if None in sizes else sum(size for size in sizes if size is not None)
         before = 0

@@ -265,8 +265,7 @@ def text_input(name: str, form: str, data: bytes, hints: bytes | None = None) ->
     def pieces() -> Generator[bytes]:
         yield data
 
-    if form.startswith("syslog"):  # years are guessed by the clock
-        form = f"syslog:{int(time.time())}"
+    form = formats.parser_at(form, time.time(), is_later=True)
     return Input(name, form, hints=hints, size_bytes=len(data), source=pieces)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 
+from sdb import formats
 from sdb.errors import InputError
 from sdb.packfile.inputs.inputs import recognise
 from sdb.records import record, replace
@@ -41,9 +42,8 @@ class FileLines:
         begin = file.cursor.offset
         name = f"{file.path} behind byte {begin:,}" if begin else file.path
         lines = text_input(name, file.form, self.piece.data, hints)
-        if file.form.startswith("syslog"):  # years are guessed by the time of the file
-            return replace(lines, format=f"syslog:{int(min(time.time(), file.facts.written))}")
-        return lines
+        written = min(time.time(), file.facts.written)
+        return replace(lines, format=formats.parser_at(file.form, written, is_later=True))
 
 
 def unread_bytes(file: FollowedFile) -> int:

@@ -69,7 +69,8 @@ impl Format {
         match self {
             Self::Xsv(xsv) => Self::Xsv(xsv.anew()),
             Self::Ion(ion) => Self::Ion(ion.anew()),
-            Self::Json(_) | Self::Wrapped(..) | Self::Logs(_) => self.clone(),
+            Self::Logs(logs) => Self::Logs(logs.anew()),
+            Self::Json(_) | Self::Wrapped(..) => self.clone(),
         }
     }
 
@@ -86,6 +87,16 @@ impl Format {
     /// Whether a record that is cut off can look like a whole one.
     pub(super) fn has_open_ends(&self) -> bool {
         matches!(self, Self::Xsv(_) | Self::Logs(_))
+    }
+
+    /// Whether times of it had a zone whose name says no offset.
+    pub fn has_unknown_zone(&self) -> bool {
+        matches!(self, Self::Logs(logs) if logs.has_unknown_zone())
+    }
+
+    /// The number of rows of it made of lines that begin no record and have none before them.
+    pub fn strays(&self) -> u64 {
+        if let Self::Logs(logs) = self { logs.strays() } else { 0 }
     }
 
     /// What tells of its columns once all was parsed, where they have types that were found out.
@@ -197,7 +208,7 @@ impl Input {
             (Format::Json(_), OnError::Skip) => Box::<LineSplitter>::default(),
             (Format::Xsv(xsv), _) => Box::new(xsv.splitter()),
             (Format::Ion(ion), _) => Box::new(ion.splitter()),
-            (Format::Logs(_), _) => Box::new(Logs::splitter()),
+            (Format::Logs(logs), _) => Box::new(logs.splitter()),
         }
     }
 }

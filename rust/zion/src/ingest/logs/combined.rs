@@ -81,8 +81,9 @@ fn is_server(word: &[u8]) -> bool {
 }
 
 /// Writes the request: method, path and protocol, or all of it where it is no such thing.
-fn request(text: &[u8], writer: &mut Writer) {
-    if text == b"-" || text.is_empty() {
+pub(super) fn request(text: &[u8], writer: &mut Writer) {
+    // Load balancers write `- - -` of a connection without a request.
+    if text.iter().all(|byte| matches!(byte, b'-' | b' ')) {
         return;
     }
     let method = memchr(b' ', text).map(|end| &text[..end]).unwrap_or_default();

@@ -35,13 +35,28 @@ pub(super) fn bsd(text: &[u8], reference: i64) -> Option<Bsd<'_>> {
     let Clock { hour, minute, second, micros, .. } = scan.clock_with_seconds()?;
     let rest = scan.rest;
     let at = |year| Civil { year, month, day, hour, minute, second, micros }.to_micros();
+    let us = match year {
+        Some(year) => is_day(year, month, day).then(|| at(year))?,
+        None => last_year((month, day), reference, at)?,
+    };
+    Some(Bsd { us, is_guessed: year.is_none(), rest })
+}
+
+/// The instant `0304 05:06:07.123456` of klog, in UTC, in the last year in which it fits.
+pub(super) fn numbered(text: &[u8], reference: i64) -> Option<i64> {
+    let mut scan = Scan { rest: text };
+    let (month, day) = (scan.number(2, 2)?, scan.number(2, 2)?);
+    scan.byte(b' ')?;
+    let Clock { hour, minute, second, micros, .. } = scan.clock()?;
+    let at = |year| Civil { year, month, day, hour, minute, second, micros }.to_micros();
+    scan.is_empty().then(|| last_year((month, day), reference, at)).flatten()
+}
+
+/// The instant in the last year that has the day, and in which it is at most a day later than `reference`.
+fn last_year((month, day): (u32, u32), reference: i64, at: impl Fn(i64) -> i64) -> Option<i64> {
     let newest = Civil::from_micros(reference.saturating_add(DAY)).year;
     let fits = |&year: &i64| is_day(year, month, day) && at(year) <= reference.saturating_add(DAY);
-    let chosen = match year {
-        Some(year) => Some(year).filter(|&year| is_day(year, month, day)),
-        None => (0..=YEARS).map(|back| newest - back).filter(|&year| year >= 0).find(fits),
-    };
-    Some(Bsd { us: at(chosen?), is_guessed: year.is_none(), rest })
+    (0..=YEARS).map(|back| newest - back).filter(|&year| year >= 0).find(fits).map(at)
 }
 
 #[cfg(test)]

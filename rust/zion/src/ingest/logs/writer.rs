@@ -7,10 +7,10 @@ use crate::chunk::Row;
 use crate::chunk::paths::{Cursor, NodeId};
 use crate::ingest::Constants;
 use crate::ingest::typing::{ColumnTypes, Evidence, Value, infer};
-use crate::ingest::xsv::convert;
+use crate::ingest::xsv::convert::{self, Convert};
 use crate::ion::fields::{Fields, Keep};
 use crate::ion::{self, kind, nest, timestamp, varuint};
-use crate::times;
+use crate::times::{self, Form};
 
 /// Whether the types of fields are known, or to be found out.
 #[derive(Clone, Copy)]
@@ -80,6 +80,24 @@ impl<'w, 'r> Writer<'w, 'r> {
             ion::put_int(self.row.out, i128::from(value));
             let seen = self.row.out[start] >> 4;
             self.row.paths.saw(node, seen);
+        }
+    }
+
+    /// A field with a text that becomes what a column of its type has.
+    pub(super) fn converted(&mut self, name: &[u8], text: &[u8], convert: &Convert) {
+        if let Some(node) = self.field(name) {
+            convert.put(text, self.row, node, true);
+        }
+    }
+
+    /// A field with a text that is an instant in a form that is known, or else stays a text.
+    pub(super) fn told_time(&mut self, name: &[u8], text: &[u8], form: &Form) {
+        match form.read(text, self.row.paths.times().zone()) {
+            Some(found) => {
+                let us = self.row.paths.kept(found);
+                self.time(name, us);
+            }
+            None => self.text(name, text),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The lines before the first row: what names the columns, and what they have.
 
+use std::sync::Arc;
+
 use super::convert::Convert;
 use super::csv;
 use super::form::{BYTE_ORDER_MARK, Form, Kind};
@@ -7,8 +9,8 @@ use super::hints::{self, Column};
 use super::options::Header;
 use super::record::Record;
 use crate::error::Result;
-use crate::ingest::typing::{ColumnType, Evidence, SAMPLE_ROWS, Value, infer};
-use crate::times::Times;
+use crate::ingest::typing::{ColumnType, Evidence, SAMPLE_ROWS, Type, Value, infer};
+use crate::times::{self, Times, Unit};
 
 /// What the start of an input without hints says.
 #[derive(Debug, Clone)]
@@ -36,6 +38,8 @@ pub(super) struct Front<'a> {
     last: Option<(usize, &'a [u8])>,
     /// The names of fields in a line `#Fields:` of W3C or `#fields` of Zeek, with that line.
     fields: Option<(Vec<&'a [u8]>, &'a [u8])>,
+    /// What the line `#types` of Zeek says of them.
+    types: Vec<&'a [u8]>,
 }
 
 impl<'a> Front<'a> {
@@ -52,6 +56,8 @@ impl<'a> Front<'a> {
             if rest[0] == comment {
                 if let Some(names) = field_names(line) {
                     front.fields = Some((names, line));
+                } else if let Some(types) = line.strip_prefix(b"#types\t") {
+                    front.types = types.split(|&byte| byte == b'\t').collect();
                 }
                 front.has_comments = true;
                 front.last = Some((front.at, line));
@@ -69,6 +75,28 @@ fn field_names(line: &[u8]) -> Option<Vec<&[u8]>> {
     let rest = line.strip_prefix(b"#Fields:").or_else(|| line.strip_prefix(b"#fields\t"))?;
     let names: Vec<_> = rest.split(u8::is_ascii_whitespace).filter(|name| !name.is_empty()).collect();
     (!names.is_empty()).then_some(names)
+}
+
+/// What a type of Zeek holds.
+fn convert_of_zeek(kind: &[u8]) -> Convert {
+    match kind {
+        b"time" => Convert::Time(Arc::new(times::Form::Unix(Unit::Seconds))),
+        b"count" | b"int" | b"port" => Convert::Int,
+        b"double" | b"interval" => Convert::Number,
+        b"bool" => Convert::BoolTexts { yes: vec![b"T".as_slice().into()], no: vec![b"F".as_slice().into()] },
+        _ => Convert::Column(ColumnType::said(Type::Text)),
+    }
+}
+
+/// Makes one instant of the columns `date` and `time` of W3C, in `time`.
+fn join_times(columns: &mut [Column]) {
+    let is_named = |column: &Column, name: &[u8]| column.path.first().is_some_and(|first| **first == *name);
+    let pair = columns.windows(2).position(|pair| is_named(&pair[0], b"date") && is_named(&pair[1], b"time"));
+    if let Some(at) = pair {
+        columns[at].path.clear();
+        columns[at + 1].joins = true;
+        columns[at + 1].convert = Convert::Datetime;
+    }
 }
 
 fn unmarked(text: &[u8], at: usize) -> usize {
@@ -98,6 +126,12 @@ impl Head {
                     column.missing = vec![b"-".as_slice().into(), b"(empty)".as_slice().into()];
                 }
                 head.fields = Some((*line).into());
+                for (column, kind) in head.columns.iter_mut().zip(&front.types) {
+                    column.convert = convert_of_zeek(kind);
+                }
+                if form.options.columns.is_empty() {
+                    join_times(&mut head.columns);
+                }
                 head
             }
             None => match Self::of_record(form, text, &front, separator)? {
@@ -121,6 +155,11 @@ impl Head {
         let Some((next, read)) = form.read(text, front.at, separator, &mut record) else { return Ok(None) };
         form.check_line_ends(text, front.at, next)?;
         read.map_err(|error| error.at_line(1))?;
+        if !form.options.names.is_empty() {
+            let columns = hints::columns_of_header(form.options.names.iter().map(|name| &**name))?;
+            let behind = if form.options.header == Header::Yes { next } else { front.at };
+            return Ok(Some(Self::new(separator, columns, behind)));
+        }
         let count = record.len();
         if let Some((at, _)) = front.last.filter(|_| form.options.comment.is_none() && count > 1) {
             // A line such as `#,name,size` is the header where it has as many fields as the first row.
@@ -176,7 +215,9 @@ impl Head {
             }
         }
         for (column, evidence) in self.columns.iter_mut().zip(&evidence) {
-            column.convert = Convert::Column(evidence.decide());
+            if matches!(column.convert, Convert::String) {
+                column.convert = Convert::Column(evidence.decide());
+            }
         }
         for (name, kind) in &form.options.columns {
             let column = self.columns.iter_mut().find(|column| column.path.first() == Some(name));

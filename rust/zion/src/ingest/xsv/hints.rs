@@ -27,6 +27,8 @@ pub(super) struct Column {
     pub allow_empty: bool,
     /// Whether timestamps are indexed.
     pub indexed: bool,
+    /// Whether a value is the time of day to the date in the column before it.
+    pub joins: bool,
 }
 
 /// The hints of a CSV or TSV file.
@@ -159,6 +161,7 @@ fn typed_column(name: &str, object: &[(String, Json)], missing: &[Box<[u8]>]) ->
         missing: strings(object, "missing_values")?.unwrap_or_else(|| missing.to_vec()),
         allow_empty,
         indexed: !boolean(object, "no_index")?,
+        joins: false,
     })
 }
 

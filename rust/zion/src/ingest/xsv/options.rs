@@ -22,6 +22,8 @@ pub(super) struct Options {
     /// What a line that does not count begins with.
     pub comment: Option<u8>,
     pub separator: Option<u8>,
+    /// Names of the columns, for an input whose first record does not name them.
+    pub names: Vec<Box<[u8]>>,
     /// Types of columns.
     pub columns: Vec<(Box<[u8]>, Type)>,
 }
@@ -51,9 +53,12 @@ impl Options {
             "skip" => self.skip = value.parse().map_err(|_| bad(key, value, "a number of lines"))?,
             "comment" => self.comment = Some(byte(key, value)?),
             "separator" => self.separator = Some(byte(key, value)?),
+            "names" => {
+                self.names = value.split(',').map(|name| name.trim().as_bytes().into()).collect();
+            }
             "columns" => self.columns = typing::said(value)?,
             _ => {
-                let known = "header, skip, comment, separator, columns";
+                let known = "header, names, skip, comment, separator, columns";
                 return Err(Error::argument(format!("there is no option {key:?} of CSV and TSV: {known}")));
             }
         }

@@ -161,7 +161,14 @@ impl Writer {
                     return false;
                 };
                 varuint::put(row.out, symbol);
-                column.convert.put(text, row, entry.node, column.indexed);
+                let date = number.checked_sub(1).filter(|_| column.joins);
+                match date.and_then(|date| source.record.field(source.text, date)) {
+                    Some(date) => {
+                        let text = [date, text].join(&b' ');
+                        column.convert.put(&text, row, entry.node, column.indexed);
+                    }
+                    None => column.convert.put(text, row, entry.node, column.indexed),
+                }
             }
         }
         true

@@ -1,0 +1,72 @@
+"""The first day of somebody with a folder of logs: two commands, then answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+
+SAMPLES = Path(__file__).parents[2] / "testdata/field/logs"
+
+
+def fill(target: Path) -> None:
+    """Fill a folder with thirty files of many forms; two of them are broken."""
+    target.mkdir()
+    for path in SAMPLES.glob("*.log"):
+        shutil.copy(path, target)
+    for day in range(4, 8):
+        rows = [
+            {"time": f"2026-03-{day:02}T{hour:02}:00:00Z", "level": level, "ms": hour * 10}
+            for hour in range(20)
+            for level in ("INFO", "ERROR")[: 1 + hour % 2]
+        ]
+        (target / f"app-{day}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (target / f"items-{day}.csv").write_text("id,n\n007,1\n008,2\n")
+    (target / "blob.bin").write_bytes(b"\x00\x01\x02 no format at all\n")
+    (target / "cut.json").write_text('{"level":"INFO","ms":1}\n{"level":"INF')
+
+
+def test_thirty_files_are_packed_in_two_commands_and_answer(run: Run, tmp_path: Path) -> None:
+    fill(tmp_path / "day")
+    assert len(list((tmp_path / "day").iterdir())) == 30
+    refused = run("pack", "-o", "day.zion", "day")
+    assert refused.returncode == 6
+    said = refused.stderr.decode()
+    assert "day/blob.bin: unknown format" in said
+    assert "-f text makes a row of each line" in said
+    packed = run("pack", "--on-error", "skip", "-o", "day.zion", "day")
+    assert packed.returncode == 0, packed.stderr
+    said = packed.stderr.decode()
+    assert "day/blob.bin: unknown format" in said
+    assert "it is left out" in said
+    assert "skipped 1 malformed record" in said
+    assert (
+        "day/cut.json"
+        in run("pack", "--on-error", "fail", "-o", "x.zion", "day/cut.json").stderr.decode()
+    )
+
+    def rows(sql: str) -> list[dict[str, object]]:
+        result = run("query", "--fmt", "json", sql)
+        assert result.returncode == 0, result.stderr
+        return [json.loads(line) for line in result.stdout.splitlines()]
+
+    by_hour = rows(
+        "SELECT DATE_TRUNC(HOUR, time) AS hour, COUNT(*) AS n FROM 'day.zion'"
+        " WHERE UPPER(level) = 'ERROR' GROUP BY DATE_TRUNC(HOUR, time) ORDER BY hour"
+    )
+    assert sum(int(str(row["n"])) for row in by_hour) > 40
+    assert {"hour": "2026-03-04T01:00:00Z", "n": 1} in by_hour
+    top = rows(
+        "SELECT host, COUNT(*) AS n FROM 'day.zion' WHERE host IS NOT NULL"
+        " GROUP BY host ORDER BY n DESC, host LIMIT 3"
+    )
+    assert [row["n"] for row in top] == sorted((row["n"] for row in top), reverse=True)
+    assert {row["host"] for row in top} >= {"gw1", "host1"}
+    (p95,) = rows("SELECT APPROX_PERCENTILE(ms, 0.95) AS p95 FROM 'day.zion'")
+    assert 170 <= float(str(p95["p95"])) <= 190
+    counted = run("grep", "-c", "-F", "192.0.2.7", "day.zion")
+    assert int(counted.stdout) >= 10
