@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +17,7 @@ import sdb
 from sdb.errors import InputError, SdbError, SdbWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -26,9 +29,7 @@ def rows_of(data: bytes, format: str, folder: Path, **options: Any) -> list[Any]
 
 
 def column(*texts: str, folder: Path) -> list[Any]:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([["n", "x"], *([text, "."] for text in texts)])
-    return [row.get("n") for row in rows_of(out.getvalue().encode(), "csv", folder)]
+    return [row.get("n") for row in rows_of(csv_of(texts), "csv", folder)]
 
 
 @pytest.mark.parametrize(
@@ -55,23 +56,81 @@ def test_a_column_has_a_type_only_if_all_values_have_it(
 
 WORDS = st.one_of(
     st.from_regex(r"-?[0-9]{1,4}(\.[0-9]{1,3})?(e-?[0-9]{1,2})?", fullmatch=True),
-    st.sampled_from(["true", "false", "007", "NaN", "2024-03-04 05:06:07", "2024-03-04", "null"]),
+    st.sampled_from(["true", "False", "TRUE", "007", "NaN", "2024-03-04", "null", "1e999", "+1"]),
     st.text("abe10.-+: ", min_size=1, max_size=6).filter(lambda text: text.strip() == text),
 )
+SPELLINGS = (
+    "%Y-%m-%dT%H:%M:%SZ",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S.%f",
+    "%Y-%m-%d %H:%M:%S,%f+0000",
+    "%Y/%m/%d %H:%M:%S",
+    "%d/%b/%Y:%H:%M:%S +0000",
+    "%a, %d %b %Y %H:%M:%S GMT",
+    "%Y%m%dT%H%M%SZ",
+)
+INSTANTS = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(WORDS, min_size=1, max_size=8))
-def test_no_two_texts_become_one_value_unless_all_are_numbers_or_times(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+@st.composite
+def columns(draw: st.DrawFn) -> dict[str, datetime | None]:
+    """Draw texts of a column, with the instants of those that are times."""
+    texts: dict[str, datetime | None] = {}
+    kinds = draw(st.sampled_from([(0,), (1,), (0, 1)]))
+    for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=8)):
+        if kind == 0:
+            texts[draw(WORDS)] = None
+            continue
+        spelling = draw(st.sampled_from(SPELLINGS))
+        at = draw(INSTANTS)
+        texts[at.strftime(spelling)] = at if "%f" in spelling else at.replace(microsecond=0)
+    return texts
+
+
+def check_value(text: str, value: object, at: datetime | None) -> None:
+    """Check that a value is its text, or a number, a truth value or a time that is equal to it."""
+    if isinstance(value, bool):
+        assert text.lower() == str(value).lower()
+    elif isinstance(value, int):
+        assert Decimal(text) == value
+    elif isinstance(value, float):
+        assert float(text) == value
+    elif isinstance(value, str):
+        assert value == text
+    else:
+        assert value == at, text
+
+
+def csv_of(texts: Iterable[str]) -> bytes:
+    out = io.StringIO()
+    rows = ([text, "."] for text in texts)
+    csv.writer(out, lineterminator="\n").writerows([["n", "x"], *rows])
+    return out.getvalue().encode()
+
+
+LINES = {
+    "csv": csv_of,
+    "tsv": lambda texts: b"n\tx\n" + b"".join(b"%s\t.\n" % text.encode() for text in texts),
+    "logfmt": lambda texts: b"".join(
+        b"n=%s\n" % (json.dumps(text) if " " in text else text).encode() for text in texts
+    ),
+    "json": lambda texts: b"".join(json.dumps({"n": text}).encode() + b"\n" for text in texts),
+}
+
+
+@pytest.mark.parametrize("format_", LINES)
+@settings(max_examples=40, deadline=None)
+@given(columns())
+def test_values_are_their_texts_or_equal_to_them_and_no_two_texts_become_one(
+    tmp_path_factory: pytest.TempPathFactory, format_: str, texts: dict[str, datetime | None]
 ) -> None:
-    values = column(*texts, folder=tmp_path_factory.mktemp("columns"))
-    if any(isinstance(value, str) for value in values):
-        assert values == texts
-    elif all(isinstance(value, bool) for value in values):
-        assert [text.lower() == "true" for text in texts] == values
-    elif all(isinstance(value, int | float) for value in values):
-        assert [float(text) for text in texts] == [float(value) for value in values]
+    rows = rows_of(LINES[format_](texts), format_, tmp_path_factory.mktemp("columns"))
+    values = [row["n"] for row in rows]
+    for (text, at), value in zip(texts.items(), values, strict=True):
+        check_value(text, value, at)
+    # JSON has its own types, and each text is looked at alone.
+    if format_ != "json" and any(isinstance(value, str) for value in values):
+        assert values == list(texts)
 
 
 def test_types_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:

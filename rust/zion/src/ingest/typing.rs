@@ -15,6 +15,8 @@ use crate::times::Times;
 
 /// Rows at the start of an input that propose the types of its columns.
 pub(super) const SAMPLE_ROWS: usize = 20_000;
+/// Where no more than one in so many values differs, it is told that the others have a type.
+const NEARLY: u64 = 10;
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,16 +66,16 @@ pub(super) enum Value {
 /// Numbers as JSON writes them, so that `007` and `+49` stay text, and whole numbers only as far as they stay
 /// exact; `true` and `false`; instants as `times` reads them.
 pub(super) fn infer(text: &[u8], times: &Times) -> Value {
-    let number = || if is_bare_power(text) { None } else { json_number(text) };
     if let Some(value) = truth(text) {
         return Value::Bool(value);
     }
-    number()
+    json_number(text)
         .map(Value::Number)
         .or_else(|| times.read(text).map(|found| Value::Time(found.us)))
         .unwrap_or(Value::Text)
 }
 
+#[inline]
 fn truth(text: &[u8]) -> Option<bool> {
     match text {
         b"true" | b"True" | b"TRUE" => Some(true),
@@ -90,6 +92,7 @@ fn is_bare_power(text: &[u8]) -> bool {
     })
 }
 
+#[inline]
 fn json_number(text: &[u8]) -> Option<Number> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     if !matches!(digits, [b'0'..=b'9', ..]) || matches!(digits, [b'0', b'0'..=b'9', ..]) {
@@ -98,8 +101,10 @@ fn json_number(text: &[u8]) -> Option<Number> {
     if !text.last().is_some_and(u8::is_ascii_digit) {
         return None;
     }
-    if let Some(point) = memchr::memchr(b'.', digits)
-        && !digits.get(point + 1).is_some_and(u8::is_ascii_digit)
+    // With an exponent the digits before it are to be looked at: most numbers have none.
+    let has_power = digits.iter().any(|byte| byte | 0x20 == b'e');
+    if has_power
+        && (is_bare_power(text) || digits.windows(2).any(|pair| pair[0] == b'.' && !pair[1].is_ascii_digit()))
     {
         return None;
     }
@@ -129,6 +134,7 @@ impl ColumnType {
     }
 
     /// The value of a text; `time` reads it as an instant.
+    #[inline]
     pub(super) fn value(&self, text: &[u8], time: impl FnOnce() -> Option<i64>) -> Value {
         let found = match self.kind {
             Type::Text => return Value::Text,
@@ -141,6 +147,11 @@ impl ColumnType {
             self.departed.fetch_add(1, Ordering::Relaxed);
             Value::Text
         })
+    }
+
+    /// Whether its values are instants.
+    pub(super) fn is_time(&self) -> bool {
+        self.kind == Type::Time
     }
 
     fn note(&self, name: &[u8]) -> Option<ColumnNote> {
@@ -185,6 +196,14 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
+    /// Sees a text, unless what it looks like changes nothing: in a sample where so many others differ.
+    pub(super) fn see(&mut self, text: &[u8], times: &Times) {
+        let most = self.numbers.max(self.bools).max(self.times);
+        if (self.values - most) * NEARLY <= SAMPLE_ROWS as u64 {
+            self.see_as(text, infer(text, times));
+        }
+    }
+
     /// Sees a text and the value that it looks like.
     pub(super) fn see_as(&mut self, text: &[u8], value: Value) {
         self.values += 1;
@@ -218,7 +237,7 @@ impl Evidence {
         let counts = [(Type::Number, self.numbers), (Type::Bool, self.bools), (Type::Time, self.times)];
         let (kind, fitting) = counts.into_iter().max_by_key(|&(_, count)| count).unwrap_or((Type::Text, 0));
         let all = self.values > 0 && fitting == self.values && !(kind == Type::Number && self.are_versions());
-        let nearly = fitting < self.values && fitting * 10 >= self.values * 9;
+        let nearly = fitting < self.values && fitting * NEARLY >= self.values * (NEARLY - 1);
         Arc::new(ColumnType {
             kind: if all { kind } else { Type::Text },
             departed: AtomicU64::new(0),
@@ -323,6 +342,8 @@ mod tests {
         let column = ColumnType::said(Type::Int);
         assert_eq!(column.value(b"7", || None), Value::Number(Number::Int(7)));
         assert_eq!(column.value(b"x", || None), Value::Text);
+        let numbers = ColumnType::said(Type::Number);
+        assert_eq!(numbers.value(b"12345e7", || None), Value::Text);
         let notes = notes([(b"n".as_slice(), &column)]);
         assert_eq!(notes.iter().map(|note| (note.kind, note.departed)).collect::<Vec<_>>(), [(Type::Int, 1)]);
     }

@@ -8,6 +8,8 @@ pub const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400;
 /// The last year that the stored form can hold.
 pub const MAX_YEAR: i64 = 16_383;
+/// The first and the last instant of the years 0 to 16383, which it can hold.
+pub const INSTANTS: std::ops::RangeInclusive<i64> = -62_167_219_200_000_000..=454_861_871_999_999_999;
 
 /// A moment in the proleptic Gregorian calendar, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,7 +164,17 @@ pub fn recognise(text: &[u8]) -> Option<i64> {
         return None;
     }
     let text = if is_space(text[0]) { text.trim_ascii_start_vt() } else { text };
-    let (&head, rest) = text.split_first_chunk::<19>()?;
+    let (head, rest) = text.split_first_chunk::<19>()?;
+    let civil = read_head(head)?;
+    if rest == b"Z" {
+        return Some(civil.to_micros());
+    }
+    recognise_tail(civil, rest)
+}
+
+/// Reads `YYYY-MM-DD (T| )hh:mm:ss`: a month may have 31 days, and a minute 61 seconds.
+#[inline]
+pub fn read_head(head: &[u8; 19]) -> Option<Civil> {
     if head[4] != b'-' || head[7] != b'-' || head[13] != b':' || head[16] != b':' {
         return None;
     }
@@ -182,18 +194,12 @@ pub fn recognise(text: &[u8]) -> Option<i64> {
         second: two(17)?,
         micros: 0,
     };
-    if !(1..=12).contains(&civil.month)
-        || !(1..=31).contains(&civil.day)
-        || civil.hour > 23
-        || civil.minute > 59
-        || civil.second > 60
-    {
-        return None;
-    }
-    if rest == b"Z" {
-        return Some(civil.to_micros());
-    }
-    recognise_tail(civil, rest)
+    let fits = (1..=12).contains(&civil.month)
+        && (1..=31).contains(&civil.day)
+        && civil.hour <= 23
+        && civil.minute <= 59
+        && civil.second <= 60;
+    fits.then_some(civil)
 }
 
 fn recognise_tail(civil: Civil, mut rest: &[u8]) -> Option<i64> {
@@ -234,7 +240,7 @@ fn recognise_tail(civil: Civil, mut rest: &[u8]) -> Option<i64> {
         return None;
     }
     // What an offset moves out of the years that are stored stays text; four digits cannot go above 16383.
-    Some(civil.to_micros() - offset * SECOND + micros).filter(|&us| Civil::from_micros(us).year >= 0)
+    Some(civil.to_micros() - offset * SECOND + micros).filter(|us| INSTANTS.contains(us))
 }
 
 /// White space of the text formats: space, tab, LF, CR, VT, FF.

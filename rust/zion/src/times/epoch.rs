@@ -1,7 +1,7 @@
 //! Numbers that count time since 1970.
 
 use super::moment::Moment;
-use crate::ion::timestamp::{Civil, MAX_YEAR, SECOND};
+use crate::ion::timestamp::{Civil, INSTANTS, MAX_YEAR, SECOND};
 
 /// The unit of a number that counts time since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +94,7 @@ impl Unit {
         let per_micro = 10_i128.pow((places + 6) as u32);
         let us = i64::try_from(scaled.div_euclid(per_micro)).ok()?;
         let beyond = fraction.iter().skip(12).any(|&digit| digit != b'0');
-        let fits = (0..=MAX_YEAR).contains(&Civil::from_micros(us).year);
-        fits.then_some(Moment { us, is_cut: beyond || scaled.rem_euclid(per_micro) != 0 })
+        INSTANTS.contains(&us).then_some(Moment { us, is_cut: beyond || scaled.rem_euclid(per_micro) != 0 })
     }
 
     /// The instant of a double, of which the shortest text that reads back is meant.

@@ -1,9 +1,9 @@
 //! Texts that can be read in one way only.
 
 use super::moment::Moment;
-use super::parts::{Clock, Offset, Scan, weekday_of};
+use super::parts::{Clock, Offset, Scan, is_day, weekday_of};
 use super::zone::Zone;
-use crate::ion::timestamp::is_space;
+use crate::ion::timestamp::{Civil, is_space, read_head};
 
 /// No form is shorter.
 pub(super) const SHORTEST: usize = "20240304T050607".len();
@@ -26,6 +26,39 @@ type Date = (i64, u32, u32);
 
 /// The instant that a text is as a whole; it is no shorter than [`SHORTEST`].
 pub(super) fn read(text: &[u8], zone: &Zone) -> Option<Moment> {
+    usual(text, zone).or_else(|| read_form(text, zone))
+}
+
+/// The spelling that most times have, `2024-03-04T05:06:07.123456Z`, which is read at once: what is not quite so
+/// is left to the forms.
+fn usual(text: &[u8], zone: &Zone) -> Option<Moment> {
+    let (head, rest) = text.split_first_chunk::<19>()?;
+    let fraction = match rest {
+        [fraction @ .., b'Z'] => fraction,
+        fraction if zone.is_utc() => fraction,
+        _ => return None,
+    };
+    let micros = match fraction {
+        [] => 0,
+        [b'.', digits @ ..] if digits.len() <= 6 && !digits.is_empty() => {
+            let mut micros = 0;
+            for at in 0..6 {
+                let digit = digits.get(at).map_or(0, |digit| digit.wrapping_sub(b'0'));
+                if digit > 9 {
+                    return None;
+                }
+                micros = micros * 10 + u32::from(digit);
+            }
+            micros
+        }
+        _ => return None,
+    };
+    let civil = Civil { micros, ..read_head(head)? };
+    let is_usual = civil.second < 60 && is_day(civil.year, civil.month, civil.day);
+    is_usual.then(|| Moment::exact(civil.to_micros()))
+}
+
+fn read_form(text: &[u8], zone: &Zone) -> Option<Moment> {
     let text = if is_space(text[0]) || text.last().is_some_and(|&byte| is_space(byte)) {
         trimmed(text)
     } else {
@@ -191,4 +224,23 @@ fn month_first(mut scan: Scan, zone: &Zone) -> Option<Moment> {
 fn finish(mut scan: Scan, date: Date, clock: Clock, zone: &Zone) -> Option<Moment> {
     let Offset(offset) = scan.zone()?;
     scan.is_empty().then(|| clock.on(date, offset, zone)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_usual_spelling_is_read_as_its_form_reads_it(
+            text in "[0-9]{4}-[01][0-9]-[0-3][0-9][T ][0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,8})?(Z|z|\\+01:00)?"
+        ) {
+            for zone in [Zone::default(), Zone::new(vec![(0, 3600)]).unwrap_or_default()] {
+                if let Some(found) = usual(text.as_bytes(), &zone) {
+                    prop_assert_eq!(Some(found), read_form(text.as_bytes(), &zone));
+                }
+            }
+        }
+    }
 }

@@ -150,13 +150,13 @@ impl Times {
 
     /// A quick look at a text, which nearly all that are no times fail.
     #[inline]
-    pub fn may_be(&self, text: &[u8]) -> bool {
-        text.len() >= forms::SHORTEST && forms::STARTS[usize::from(text[0])] && self.mode != Mode::None
+    pub fn may_be(text: &[u8]) -> bool {
+        text.len() >= forms::SHORTEST && forms::STARTS[usize::from(text[0])]
     }
 
     /// The instant that a text is as a whole.
     pub fn read(&self, text: &[u8]) -> Option<Moment> {
-        if !self.may_be(text) {
+        if !Self::may_be(text) {
             return None;
         }
         match self.mode {

@@ -2,7 +2,7 @@
 
 use super::moment::Moment;
 use super::zone::Zone;
-use crate::ion::timestamp::{Civil, MAX_YEAR, SECOND, days_from_civil, is_space};
+use crate::ion::timestamp::{Civil, INSTANTS, SECOND, days_from_civil, is_space};
 
 pub(super) const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
 pub(super) const WEEKDAYS: &[u8; 21] = b"ThuFriSatSunMonTueWed";
@@ -253,7 +253,7 @@ impl Clock {
         }
         let local = Civil { year, month, day, hour, minute, second, micros }.to_micros();
         let us = offset.map_or_else(|| zone.to_utc(local), |offset| local - offset * SECOND);
-        (0..=MAX_YEAR).contains(&Civil::from_micros(us).year).then_some(Moment { us, is_cut })
+        INSTANTS.contains(&us).then_some(Moment { us, is_cut })
     }
 }
 

@@ -40,10 +40,22 @@ pub struct Paths {
     wanted: Arc<[Path]>,
     /// How texts that are times are read.
     times: Arc<Times>,
+    /// What may be a time, which is asked for each value.
+    may_be_times: MayBeTimes,
     /// Times that lost digits.
     cut: u64,
     /// Texts with bytes that are no UTF-8, which were replaced.
     replaced: u64,
+}
+
+/// What may be a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MayBeTimes {
+    Nothing,
+    /// Texts.
+    Texts,
+    /// Also values of fields of which a form was told.
+    Fields,
 }
 
 impl Default for Paths {
@@ -62,6 +74,7 @@ impl Default for Paths {
             lists_complete: true,
             wanted: Arc::default(),
             times: Arc::default(),
+            may_be_times: MayBeTimes::Texts,
             cut: 0,
             replaced: 0,
         }
@@ -95,6 +108,11 @@ impl Paths {
 
     /// Says how texts that are times are read: before there are any.
     pub fn read_times(&mut self, times: Arc<Times>) {
+        self.may_be_times = match times.mode() {
+            _ if !times.fields().is_empty() => MayBeTimes::Fields,
+            Mode::None => MayBeTimes::Nothing,
+            Mode::All | Mode::Rfc3339 => MayBeTimes::Texts,
+        };
         self.times = times;
     }
 
@@ -122,10 +140,11 @@ impl Paths {
     /// The instant that a text at `node` is, if it is one.
     #[inline]
     pub fn time_of_text(&mut self, node: NodeId, text: &[u8]) -> Option<i64> {
-        if self.times.fields().is_empty() && !self.times.may_be(text) {
-            return None;
+        match self.may_be_times {
+            MayBeTimes::Texts if Times::may_be(text) => self.time_of_any_text(node, text),
+            MayBeTimes::Fields => self.time_of_any_text(node, text),
+            _ => None,
         }
-        self.time_of_any_text(node, text)
     }
 
     /// The same of a text of which another format says that it is one: the original leaves it so.
@@ -142,7 +161,7 @@ impl Paths {
     /// The instant that a number at `node` is by its text, where it was told that there are such.
     #[inline]
     pub fn time_of_number(&mut self, node: NodeId, text: &[u8]) -> Option<i64> {
-        if self.times.fields().is_empty() {
+        if self.may_be_times != MayBeTimes::Fields {
             return None;
         }
         let found = self.told_time(node, text)?;
@@ -163,7 +182,7 @@ impl Paths {
     /// Whether it was told which form the times at `node` have.
     #[inline]
     pub fn is_told(&self, node: NodeId) -> bool {
-        !self.times.fields().is_empty()
+        self.may_be_times == MayBeTimes::Fields
             && self.nodes.get(node.index()).is_some_and(|node| node.form.is_some())
     }
 
@@ -252,7 +271,7 @@ impl Paths {
                 let wanted = self.wanted.contains(&self.path(node.index()));
                 self.nodes[node.index()].wanted = wanted;
             }
-            if !self.times.fields().is_empty() {
+            if self.may_be_times == MayBeTimes::Fields {
                 self.nodes[node.index()].form = self.form_of(&self.path(node.index()));
             }
         }

@@ -66,8 +66,8 @@ mod tests {
     };
     use arrow_schema::{DataType, Field, Fields};
 
-    use super::writer::INSTANTS;
     use super::*;
+    use crate::ion::timestamp::INSTANTS;
     use crate::ion::value::{Value, loads};
 
     fn rows(columns: Vec<(&str, ArrayRef)>) -> StructArray {
@@ -144,7 +144,7 @@ mod tests {
         let found = values(Arc::new(TimestampNanosecondArray::from(vec![-1, 1999])))?;
         assert_eq!(found, [Value::Time(-1), Value::Time(1)]);
         let micros = |us: Vec<i64>| values(Arc::new(TimestampMicrosecondArray::from(us)));
-        let (first, last) = INSTANTS;
+        let (first, last) = INSTANTS.into_inner();
         assert_eq!(micros(vec![first, last])?, [Value::Time(first), Value::Time(last)]);
         let text = |text: &str| Value::String(text.into());
         let outside = [text("-0001-12-31T23:59:59.999999Z"), text("+16384-01-01T00:00:00Z")];
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn columns_of_which_values_became_text_are_named() -> Result<()> {
-        let time: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![INSTANTS.1 + 1]));
+        let time: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![INSTANTS.end() + 1]));
         let number: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         let inner = rows(vec![("t", Arc::clone(&time)), ("n", Arc::clone(&number))]);
         let dumped = dumps(&rows(vec![("s", Arc::new(inner)), ("n", number), ("t", time)]), true)?;

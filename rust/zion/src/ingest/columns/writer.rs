@@ -7,15 +7,13 @@ use super::forms::{Changed, Column, DAY, Data, Field};
 use super::refused::{Refused, Result};
 use crate::ingest::json::number::{self, Number};
 use crate::ion::fields::{Fields, Keep};
-use crate::ion::timestamp::Civil;
+use crate::ion::timestamp::{Civil, INSTANTS};
 use crate::ion::{
     FALSE, NULL, SymbolTable, TRUE, header, kind, nest, put_float, put_header, put_string, timestamp, varuint,
 };
 use crate::json::print::Printer;
 use crate::json::sink::Sink;
 
-/// The first instant of the year 0, and the last one of the year 16383: what a row can hold.
-pub(super) const INSTANTS: (i64, i64) = (-62_167_219_200_000_000, 454_861_871_999_999_999);
 /// 400 years, in which the calendar comes again.
 const ERA: i128 = 146_097 * DAY as i128;
 /// So many digits of a decimal the nearest double shows again.
@@ -231,7 +229,7 @@ impl Writer {
     /// Appends a time as a timestamp, or as its text if it is in a year that no timestamp has.
     pub(super) fn put_time(&mut self, us: i128, out: &mut Vec<u8>) {
         if let Ok(us) = i64::try_from(us)
-            && (INSTANTS.0..=INSTANTS.1).contains(&us)
+            && INSTANTS.contains(&us)
         {
             timestamp::put(out, us);
             return;

@@ -138,8 +138,14 @@ impl<'w, 'r> Writer<'w, 'r> {
         if self.learns(name, text, true) {
             return;
         }
+        let is_other = match self.types {
+            Types::Known(types) => types.get(name).is_some_and(|column| !column.is_time()),
+            Types::Learnt(_) => false,
+        };
         if let Some(node) = self.field(name) {
-            match self.row.paths.time_of_text(node, text) {
+            let is_read = !is_other || self.row.paths.is_told(node);
+            let time = if is_read { self.row.paths.time_of_text(node, text) } else { None };
+            match time {
                 Some(us) => self.put_time(node, us),
                 None => convert::put_valid(self.row, text, node),
             }

@@ -67,6 +67,7 @@ pub(in crate::ingest) fn put_of_column(
     put_value(value, text, row, node, true);
 }
 
+#[inline]
 fn put_value(value: Value, text: &[u8], row: &mut Row, node: NodeId, indexed: bool) {
     let seen = match value {
         Value::Text => {
@@ -111,6 +112,7 @@ fn word(text: &[u8]) -> Option<bool> {
 }
 
 /// The value of a text in a column: without a type it is a text. Times whose form was told come first.
+#[inline]
 fn value_of_column(column: Option<&ColumnType>, text: &[u8], row: &mut Row, node: NodeId) -> Value {
     if row.paths.is_told(node)
         && let Some(us) = row.paths.time_of_text(node, text)

@@ -210,7 +210,7 @@ impl Head {
                 let value = record.field(text, index).unwrap_or_default();
                 if !value.is_empty() && !self.columns[index].missing.iter().any(|missing| **missing == *value)
                 {
-                    evidence[index].see_as(value, infer(value, form.times()));
+                    evidence[index].see(value, form.times());
                 }
             }
         }
