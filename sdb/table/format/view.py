@@ -36,7 +36,7 @@ _DIALECTS = frozenset({"", "sneller"})
 
 @record
 class ViewQuery:
-    """What a view says."""
+    """The query of a view, with its dialect."""
 
     text: str = ""
     dialect: str = ""  # ``sneller``, or empty for standard SQL
