@@ -21,15 +21,21 @@ ACCESS = b"""192.0.2.7 - - [04/Mar/2026:05:06:07 +0000] "GET /a HTTP/1.1" 200 13
 
 
 def test_a_hint_works_when_it_is_followed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(b"some words\nand others\n")
+    for words in (["pack", "-o", "a.zion", "a.log"], ["query", "SELECT * FROM 'a.log'"]):
+        refused = run(*words)
+        assert refused.returncode == 6
+        flag = b"-f text" if words[0] == "pack" else b"--input-format text"
+        assert flag in refused.stderr
+        assert run(*words, *flag.decode().split()).returncode == 0
+
+
+def test_logs_are_read_alike_by_name_and_by_content(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(ACCESS)
-    refused = run("pack", "-o", "a.zion", "a.log")
-    assert refused.returncode == 6
-    assert b": -f combined" in refused.stderr
-    assert run("pack", "-f", "combined", "-o", "a.zion", "a.log").returncode == 0
-    refused = run("query", "SELECT COUNT(*) AS n FROM 'a.log'")
-    assert refused.returncode == 6
-    assert b"--input-format combined" in refused.stderr
+    told = run("pack", "-o", "a.zion", "a.log")
+    assert told.stderr == b"sdb: a.log: read as access logs of Apache and nginx (-f combined)\n"
     for words in (
+        ["query", "SELECT COUNT(*) AS n FROM 'a.log'"],
         ["query", "--input-format", "combined", "SELECT COUNT(*) AS n FROM 'a.log'"],
         ["query", "SELECT COUNT(*) AS n FROM read_file('a.log', format => 'combined')"],
     ):

@@ -145,12 +145,10 @@ def _encoding(head: bytes) -> str:
 
 
 def _is_json(head: bytes) -> bool:
-    """Return whether a text begins as objects or lists of JSON do."""
+    """Return whether a text begins as objects or lists of JSON do; lines of logs begin with [."""
     text = head.lstrip(_SPACE)
     second = text[1:].lstrip(_SPACE)[:1]
-    if text[:1] == b"{":
-        return second in {b'"', b"}", b""}
-    return text[:1] == b"[" and second in {b"[", b"{", b"]", b""}
+    return text[:1] == b"{" or (text[:1] == b"[" and second in {b"[", b"{", b"]", b""})
 
 
 def _compression(head: bytes) -> str:

@@ -15,6 +15,7 @@ module               holds
 `tablenames`         names of tables in front of fields, as `t.id` where `t` has no alias
 `resolution`         bare names: which source has each
 `sourcefields`       what sources are known to have
+`numbertexts`        texts that say numbers, beside fields of numbers
 `operations`         what a scan does without an engine: count, take, aggregate, top-k
 `choice`             native or DuckDB, for a statement
 `explain`            the plan that EXPLAIN shows

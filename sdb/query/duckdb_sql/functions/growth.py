@@ -48,7 +48,7 @@ _LISTERS = frozenset({"ARRAY_AGG", "STRING_AGG", "HISTOGRAM", "APPROX_TOP_K"})
 
 @record
 class Growth:
-    """What texts of a statement may grow to."""
+    """Bounds of what texts of a statement may grow to."""
 
     is_wary: bool = False  # whether those that replace may make texts of any length together
     has_copies: bool = False  # whether a long text may stand beside many rows
