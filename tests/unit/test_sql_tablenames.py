@@ -76,7 +76,8 @@ def test_table_names_are_aliases(folder: Path, query: str) -> None:
             }
             for row in result.fetchall()
         ]
-    assert _rows(folder, query) == expected
+    rows = [{k: v for k, v in row.items() if v is not None} for row in _rows(folder, query)]
+    assert rows == expected
 
 
 def test_a_field_goes_before_the_table(folder: Path) -> None:

@@ -33,7 +33,7 @@ QUERIES: list[tuple[str, Any]] = [
     ("WITH q AS (SELECT * FROM 'x.zion') SELECT * FROM q WHERE id = 1", FIRST),
     ("SELECT b, c, l FROM 'x.zion' WHERE id = 1", {name: FIRST[name] for name in "bcl"}),
     ("SELECT a FROM 'x.zion' ORDER BY id LIMIT 1", {"a": TEXT}),
-    ("SELECT [a, t, NULL, missing] AS v FROM 'x.zion' WHERE id = 1", {"v": [TEXT, AT, None]}),
+    ("SELECT [a, t, NULL, missing] AS v FROM 'x.zion' WHERE id = 1", {"v": [TEXT, AT, None, None]}),
     (
         "SELECT {'s': a, 'n': NULL, 'c': c} AS v FROM 'x.zion' WHERE id = 1",
         {"v": {"s": TEXT, "n": None, "c": FIRST["c"]}},

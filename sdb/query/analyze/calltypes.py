@@ -7,6 +7,7 @@ from sdb.query.analyze.refusals import ill_typed, refuse
 from sdb.query.analyze.signatures import FUNCTIONS, TITLES, Signature, written
 from sdb.query.analyze.types import (
     INTEGER,
+    LIST,
     MISSING,
     NULL,
     NUMBER,
@@ -59,6 +60,8 @@ def call_type(node: ast.Call, signature: Signature, kinds: list[int]) -> int:
     for position, (kind, want) in enumerate(zip(kinds, wanted, strict=True)):
         if not kind & (want | NUMBER if want == INTEGER else want) and not is_null(kind):
             ill_typed(node, _mistyped(node, signature, position))
+    if node.name == "CONTAINS" and not kinds[0] & LIST and not kinds[1] & (STRING | NULL):
+        ill_typed(node, "not a string")
     if any(map(is_null, kinds)) and all(not want & NULL for want in wanted):
         return NULL | MISSING
     if node.name == "IS_SUBNET_OF":

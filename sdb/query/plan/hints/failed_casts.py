@@ -7,7 +7,7 @@ from operator import or_
 
 from sdb.query.analyze.signatures import FUNCTIONS
 from sdb.query.analyze.static_types import static_type
-from sdb.query.analyze.types import BOOL, NULL, NUMBER, STRING, TIME, loose
+from sdb.query.analyze.types import BOOL, LIST, NULL, NUMBER, STRING, TIME, loose
 from sdb.query.catalog.tablescan import PackfileScan
 from sdb.query.plan.hints.storedpaths import path_of, stored_path, table_packs
 from sdb.query.plan.hints.type_mismatch import kinds, told
@@ -199,6 +199,8 @@ def _operands(node: ast.Node) -> Iterator[tuple[ast.Expr, int]]:
             yield node.right, _OPERATORS[op]
         case ast.Aggregate() if node.name in _AGGREGATES and node.args:
             yield node.args[0], _AGGREGATES[node.name]
+        case ast.Call("CONTAINS", (whole, part)):
+            yield whole, STRING | LIST if static_type(part) & STRING else LIST
         case ast.Call() if node.name in FUNCTIONS and node.name not in _OF_ANY_TYPE:
             wanted = FUNCTIONS[node.name].args
             for number, arg in enumerate(node.args if wanted else ()):
