@@ -32,8 +32,8 @@ def test_a_hint_works_when_it_is_followed(run: Run, tmp_path: Path) -> None:
 
 def test_logs_are_read_alike_by_name_and_by_content(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(ACCESS)
-    told = run("pack", "-o", "a.zion", "a.log")
-    assert told.stderr == b"sdb: a.log: read as access logs of Apache and nginx (-f combined)\n"
+    packed = run("pack", "-o", "a.zion", "a.log")
+    assert packed.stderr == b"sdb: a.log: read as access logs of Apache and nginx (-f combined)\n"
     for words in (
         ["query", "SELECT COUNT(*) AS n FROM 'a.log'"],
         ["query", "--input-format", "combined", "SELECT COUNT(*) AS n FROM 'a.log'"],

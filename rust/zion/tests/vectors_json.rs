@@ -161,6 +161,13 @@ fn check_ranges(expected: &[Value], blocks: &[BlockInfo]) -> Option<String> {
     None
 }
 
+/// What the original refuses and people have all the same: marks of UTF-8, and numbers that are none.
+const TAKEN: [&str; 5] =
+    ["framing-bad-06", "framing-bad-07", "syntax-bad-19", "syntax-bad-20", "syntax-bad-21"];
+
+/// Bytes that are no UTF-8: they are replaced here, and counted.
+const REPLACED: &str = "utf8-bad-";
+
 #[test]
 fn json_ingest() -> Outcome<()> {
     let root = folder("packfile");
@@ -174,6 +181,12 @@ fn json_ingest() -> Outcome<()> {
         count += 1;
         // A negative integer beyond 64 bits becomes another one there; here it is the double beside that.
         if case["id"] == "int-big-10" {
+            continue;
+        }
+        let id = case["id"].as_str().unwrap_or_default();
+        if TAKEN.contains(&id) || id.starts_with(REPLACED) {
+            let accepted = check(&case)?.is_some_and(|failure| failure.starts_with("accepted"));
+            assert!(accepted, "{id} is read here");
             continue;
         }
         if let Some(failure) = check(&case)? {

@@ -15,7 +15,7 @@ use crate::times::Times;
 
 /// Rows at the start of an input that propose the types of its columns.
 pub(super) const SAMPLE_ROWS: usize = 20_000;
-/// Where no more than one in so many values differs, it is told that the others have a type.
+/// Where at most one value in this many differs, a warning says that the others have a type.
 const NEARLY: u64 = 10;
 
 /// The type of a column.
