@@ -239,6 +239,12 @@ def test_windows_give_what_duckdb_gives(
             "events QUALIFY ROW_NUMBER() OVER (ORDER BY n, id) = 1)"
         ),
         "SELECT id FROM events WHERE id > 5 QUALIFY COUNT(*) OVER () = 294 ORDER BY id LIMIT 3",
+        # Texts that may be long stand beside many rows
+        (
+            "SELECT a.id, RANK() OVER (ORDER BY b.s, a.id) AS r, COUNT(*) OVER (PARTITION BY b.s) "
+            "AS n FROM events AS a JOIN (SELECT g, STRING_AGG(n::VARCHAR, ',' ORDER BY id) AS s "
+            "FROM events GROUP BY g) AS b ON a.g = b.g"
+        ),
     ],
 )
 def test_queries_with_windows_give_what_duckdb_gives(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LIST, MISSING, NULL, NUMBER, STRUCT
 from sdb.query.duckdb_sql.aggregates import AggregateCall, value_of
+from sdb.query.duckdb_sql.functions.growth import counted_once
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.values import quoting, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
@@ -75,9 +76,9 @@ def _window(
             order += standard.sort_keys(value, sort)
         else:
             order += window_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
-    parts = [f"PARTITION BY {', '.join(partition)}"] if partition else []
+    parts = [f"PARTITION BY {counted_once(', '.join(partition))}"] if partition else []
     # With an order, an aggregate is about the rows up to this one and its peers.
-    parts += [f"ORDER BY {', '.join(order)}"] if order else []
+    parts += [f"ORDER BY {counted_once(', '.join(order))}"] if order else []
     if frame is not None:
         excluded = f" EXCLUDE {frame.excluded}" if frame.excluded else ""
         ends = f"{_end(frame, frame.start)} AND {_end(frame, frame.end)}"

@@ -147,6 +147,14 @@ def _held(sql: str) -> str:
     return f"CASE WHEN sdb_held(strlen({sql}) + {_OF_EACH_ROW}) THEN {sql} END"
 
 
+def counted_once(sql: str) -> str:
+    """Return SQL of the keys of a window, in which DuckDB takes nothing that changes by the row.
+
+    A text that stands beside many rows counts once in it.
+    """
+    return sql.replace(_OF_EACH_ROW, "0")
+
+
 def _bytes(node: ast.Expr) -> int | None:
     is_text = isinstance(node, ast.Literal) and isinstance(node.value, str)
     return len(node.value.encode("utf-8", "replace")) if is_text else None  # type: ignore[union-attr]
