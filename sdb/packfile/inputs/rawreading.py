@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from sdb import formats
 from sdb.errors import InputError, UsageError
 from sdb.packfile.inputs.inputs import recognise_each
@@ -34,6 +32,8 @@ class RawReading:
         try:
             sources = list(recognise_each(location, self.format))
         except InputError as error:
+            import re
+
             # Commands that take packfiles, too, have another name for the option.
             error.hint = re.sub(r"(?<!\S)-f (?=['\w])", "--input-format ", error.hint or "")
             raise
