@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sdb.table.history.log import LoggedVersion, ShownVersion
     from sdb.table.history.merge import MergedBranch
     from sdb.table.history.restore import Restored
+    from sdb.table.history.undo import Undone
     from sdb.table.insert.insert import Inserted
     from sdb.table.inspect.describe import TableDescription
     from sdb.table.inspect.timeline import Timeline
@@ -599,6 +600,16 @@ class Table(TableRows):
         restored = restore(*self._place, reference, **options)
         self._reopen()
         return restored
+
+    def undo(self, *, author: str = "", message: str = "", dry_run: bool = False) -> Undone:
+        """Undo the last change, in a new version; see :func:`sdb.table.history.undo.undo`."""
+        from sdb.table.history.undo import undo
+
+        undone = undo(
+            *self._place, branch=self._target, author=author, message=message, dry_run=dry_run
+        )
+        self._reopen()
+        return undone
 
     def tag(self, name: str, reference: Given = "main", *, overwrite: bool = False) -> NamedVersion:
         """Name a version, which keeps it; with `overwrite` a tag that is there is moved."""

@@ -95,6 +95,16 @@ def differences(difference: TableDifference, *, columns: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def change_line(logged: LoggedVersion) -> str:
+    """Describe the change of a version in a line: what made it, when, its author and its rows."""
+    when = instants.text(logged.at_us, fraction=False)
+    by = f" by {logged.author}" if logged.author else ""
+    rows = _changed_rows(logged.changes)
+    reason = logged.message.replace("\n", " ")
+    parts = [f"{logged.operation} at {when}{by}", f"{rows} rows" if rows else "", reason]
+    return ", ".join(filter(None, parts))
+
+
 def _cells(logged: LoggedVersion) -> list[str]:
     rows = _changed_rows(logged.changes)
     return [

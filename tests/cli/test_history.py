@@ -103,6 +103,47 @@ def test_restore(run: Run, lake: Path) -> None:
     assert json.loads(run("log", "--json", "d.t").stdout)["versions"][0]["message"] == "back"
 
 
+def test_undo_says_what_it_takes_back_and_undoes_itself(run: Run, lake: Path) -> None:
+    assert lake
+
+    def rows() -> int:
+        count = json.loads(run("query", "SELECT COUNT(*) AS n FROM d.t").stdout)["n"]
+        return int(count)
+
+    before = rows()
+    assert run("exec", "DELETE FROM d.t WHERE n = 0").returncode == 0
+    gone = before - rows()
+    assert gone
+    assert run("compact", "d.t").returncode == 0
+    tried = run("undo", "--dry-run", "d.t").stderr.decode()
+    assert tried.startswith("sdb: d.t: version 4 would be undone: delete at ")
+    assert rows() == before - gone
+    done = run("undo", "d.t").stderr.decode()
+    assert ": delete at " in done
+    assert f"-{gone} rows" in done
+    assert rows() == before
+    again = json.loads(run("undo", "--json", "d.t").stdout)
+    assert again["undone"]["operation"] == "restore"
+    assert rows() == before - gone
+
+
+def test_undo_knows_branches_and_tables_without_changes(run: Run, lake: Path) -> None:
+    assert lake
+    assert run("branch", "d.t", "audit").returncode == 0
+    assert run("exec", "DELETE FROM d.t@audit WHERE n = 0").returncode == 0
+    count = "SELECT COUNT(*) AS n FROM d.t@audit"
+    less = json.loads(run("query", count).stdout)["n"]
+    assert run("undo", "d.t@audit").returncode == 0
+    assert json.loads(run("query", count).stdout)["n"] > less
+    assert run("create", "d.empty", "--input", "in/*.json").returncode == 0
+    nothing = run("undo", "d.empty")
+    assert nothing.returncode == 3
+    assert run("insert", "d.empty", "-", data=b'{"n": 1}').returncode == 0
+    first = run("undo", "d.empty")
+    assert first.returncode == 2
+    assert b"nothing of d.empty comes before its last change" in first.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

@@ -137,6 +137,7 @@ VERSIONED = {
     "show",
     "diff",
     "restore",
+    "undo",
     "tag",
     "branch",
     "merge",
@@ -165,6 +166,7 @@ TOLD = {
     "branch": "sdb: audit begins|$",
     "merge": "sdb: (main|audit) has all of",
     "restore": r"sdb: version \d of web.gha has",
+    "undo": r"sdb: web.gha: version \d (is|would be) undone",
 }
 
 

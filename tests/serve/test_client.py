@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 # What has no meaning on a server, and says so.
 REFUSED = {
-    "compact": (), "gc": (), "expire": (), "purge": ("n = 1",), "sync": (), "fork": ("a.b",),
-    "push": ("elsewhere",), "splits": (), "maintain": (), "status": (),
+    "compact": (), "gc": (), "expire": (), "purge": ("n = 1",), "undo": (), "sync": (),
+    "fork": ("a.b",), "push": ("elsewhere",), "splits": (), "maintain": (), "status": (),
     "validate": (), "describe": (), "lazy": (), "infer_schema": (),
     "check_schema": (), "set_schema": ([],),
 }  # fmt: skip

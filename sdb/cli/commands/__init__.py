@@ -47,6 +47,7 @@ ROOMS = {
         "show",
         "diff",
         "restore",
+        "undo",
         "tag",
         "branch",
         "merge",

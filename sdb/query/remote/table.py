@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from sdb.table.history.log import LoggedVersion, ShownVersion
     from sdb.table.history.merge import MergedBranch
     from sdb.table.history.restore import Restored
+    from sdb.table.history.undo import Undone
     from sdb.table.insert.insert import Inserted
     from sdb.table.inspect.describe import TableDescription, TableFacts
     from sdb.table.inspect.timeline import Timeline
@@ -384,6 +385,11 @@ class RemoteTable(Table):
         """Refuse: packfiles are where the root is."""
         del where
         raise refused(f"purging {self._name}")
+
+    def undo(self, *, author: str = "", message: str = "", dry_run: bool = False) -> Undone:
+        """Refuse: the version before is restored by its number."""
+        del author, message, dry_run
+        raise refused(f"undoing changes of {self._name}", hint="log() and restore() work")
 
     def splits(self, *_: Any, **__: Any) -> Splits:  # noqa: ANN401 - as of the table of a folder
         """Refuse: packfiles are where the root is."""

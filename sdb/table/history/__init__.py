@@ -5,6 +5,7 @@
 ``diff``         differences between two versions
 ``rowdiff``      rows that differ, those that were changed as one
 ``restore``      old content as a new version
+``undo``         the content from before the last change
 ``branch``       the index that a branch begins with
 ``setrefs``      tags and branches, set and deleted
 ``lineage``      all versions that a version came from, merges included

@@ -1,0 +1,58 @@
+"""`sdb undo`."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb.cli import output
+from sdb.cli.options import (
+    AsJson,
+    DryRun,
+    Message,
+    NextWord,
+    Quiet,
+    Root,
+    TableVersion,
+    table_root,
+)
+from sdb.cli.parameters import Context
+from sdb.cli.tablenames import author, joined_table, named_table
+
+EXAMPLES = ("sdb undo --root lake web.gha", "sdb undo --dry-run --root lake web.gha@main")
+
+
+def command(
+    context: Context,
+    name: TableVersion,
+    table: NextWord = None,
+    message: Message = "",
+    dry_run: DryRun = False,
+    root: Root = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Undo the last change of a table, in a new version.
+
+    The version that is undone stays in the history, and undoing once more brings its change back.
+    """
+    from sdb.table.history.undo import undo
+
+    database, table_name, branch = named_table(joined_table(name, table)[0])
+    undone = undo(
+        table_root(context, root),
+        database,
+        table_name,
+        branch=branch or "main",
+        author=author(),
+        message=message,
+        dry_run=dry_run,
+    )
+    if as_json:
+        output.say_json(undone.as_dict())
+    elif not quiet:
+        from sdb.view.versionlist import change_line
+
+        done = undone.restored
+        outcome = "would be undone" if done is None else f"is undone in version {done.version}"
+        text = f"{database}.{table_name}: version {undone.change.version} {outcome}"
+        output.say(output.plain(f"sdb: {text}: {change_line(undone.change)}"), to=sys.stderr)
