@@ -88,7 +88,7 @@ def rows(db: Connection, text: str, **options: Any) -> list[dict[str, Any]]:
         # An outer join has no row to show a default of
         (
             "SELECT u.n, v.c FROM web.t u LEFT JOIN web.t v ON u.n = v.n AND v.n = 3 ORDER BY u.n",
-            [{"n": 1}, {"n": 2}, {"n": 3, "c": 7}],
+            [{"n": 1, "c": None}, {"n": 2, "c": None}, {"n": 3, "c": 7}],
         ),
         ("SELECT u.n, v.t FROM web.t u JOIN web.t v USING (n) WHERE n = 3", [{"n": 3, "t": "hi"}]),
         ("SELECT n FROM web.t WHERE n IN (SELECT ob.first FROM web.t)", [{"n": 1}]),

@@ -351,11 +351,15 @@ def test_texts_that_say_numbers_are_numbers_beside_nothing_else(tmp_path: Path) 
         ("m = '404'", 1, ""),
         ("m = 404", 1, ""),
     ):
-        query = f"SELECT COUNT(*) AS n FROM v WHERE {condition}"
-        with sdb.sql(query, root=str(tmp_path)) as result:
-            assert list(result) == [{"n": count}], condition
-            assert (result.notes, bool(result.readings)) == ([], bool(reading)), condition
-            assert reading in " ".join(result.readings)
+        for query in (
+            f"SELECT COUNT(*) AS n FROM v WHERE {condition}",
+            f"SELECT COUNT(*) AS n FROM (SELECT * FROM v) AS v WHERE {condition}",
+            f"WITH a AS (SELECT n, m, o FROM v) SELECT COUNT(*) AS n FROM a AS v WHERE {condition}",
+        ):
+            with sdb.sql(query, root=str(tmp_path)) as result:
+                assert list(result) == [{"n": count}], query
+                assert (result.notes, bool(result.readings)) == ([], bool(reading)), query
+                assert reading in " ".join(result.readings).replace("v.n", "n")
     with sdb.sql(
         "SELECT 1 FROM v WHERE n = '404'", root=str(tmp_path), dialect="sneller"
     ) as result:

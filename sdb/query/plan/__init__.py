@@ -14,7 +14,6 @@ module               holds
 `starcolumns`        columns of a star: left out, replaced, renamed, matched
 `tablenames`         names of tables in front of fields, as `t.id` where `t` has no alias
 `resolution`         bare names: which source has each
-`numbertexts`        texts of a query that are numbers beside fields of nothing else
 `sourcefields`       what sources are known to have
 `numbertexts`        texts that say numbers, beside fields of numbers
 `operations`         what a scan does without an engine: count, take, aggregate, top-k

@@ -7,6 +7,7 @@ is compared as it is written: its numbers equal no text.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from sdb.query.analyze.types import ANY, MISSING, NULL, NUMBER
 from sdb.query.catalog.tables import table_name
@@ -30,7 +31,7 @@ def numbers_read(statement: ast.Statement, types: Types) -> tuple[ast.Statement,
     * ``types``: Tells the types that rows of a table have at a path; None: they are not known.
     """
     lines: dict[str, None] = {}
-    withs = {name for name, _ in statement.with_}
+    withs = dict(statement.with_)
 
     def change(node: ast.Node) -> ast.Node:
         if not isinstance(node, ast.Select):
@@ -53,17 +54,21 @@ def numbers_read(statement: ast.Statement, types: Types) -> tuple[ast.Statement,
 
 
 class _Fields:
-    """The fields of the tables of a select."""
+    """The fields of the tables and sub-queries of a select."""
 
-    def __init__(self, select: ast.Select, withs: set[str], types: Types) -> None:
-        self._types = types
+    def __init__(self, select: ast.Select, withs: dict[str, ast.Select], types: Types) -> None:
+        self._withs, self._types = withs, types
         self._alone = len(select.sources) == 1
-        self._tables: dict[str, ast.Table] = {}
+        self._tables: dict[str, ast.Table | ast.Select] = {}
         for source in select.sources:
             table = source.table
             root = visitor.root_name(table.expr) if isinstance(table, ast.PathTable) else None
-            # Neither a query of WITH nor a list in rows is a table.
-            if root is None or root.name not in withs | self._tables.keys():
+            name = "" if root is None else root.name
+            if isinstance(table, ast.QueryTable):
+                self._tables[source.alias or ""] = table.select
+            elif name in withs:
+                self._tables[source.alias or name] = withs[name]
+            elif not name or name not in self._tables:  # else it is a list in rows
                 self._tables[source.alias or ""] = table
 
     def compared(self, node: ast.Node) -> ast.Node:
@@ -106,6 +111,7 @@ class _Fields:
             return ast.Literal(float(text), span=other.span)
 
     def _is_number(self, field: ast.Expr) -> bool:
+        """Return whether all values of a field are numbers, and it has some."""
         steps: list[str] = []
         while isinstance(field, ast.Dot):
             steps.insert(0, field.name)
@@ -115,6 +121,25 @@ class _Fields:
         table = self._tables.get(field.name) if steps else None
         if table is None and self._alone:
             table, steps = next(iter(self._tables.values()), None), [field.name, *steps]
+        if isinstance(table, ast.Select):
+            return self._is_number_of(table, *steps)
         name = None if table is None else table_name(table)
         types = None if name is None else self._types(name, tuple(steps))
         return types is not None and types & ANY & ~(NULL | MISSING) == NUMBER
+
+    def _is_number_of(self, query: ast.Select, name: str, *steps: str) -> bool:
+        """Return whether a column of a query is a field whose values are all numbers."""
+        columns = {item.alias or _last(item.expr): item.expr for item in query.items}
+        field = ast.Name(name) if query.star and not query.items else columns.get(name)
+        if field is None:
+            return False
+        for step in steps:
+            field = ast.Dot(field, step)
+        # A query of WITH sees those before it.
+        withs = dict(takewhile(lambda entry: entry[1] is not query, self._withs.items()))
+        return _Fields(query, withs, self._types)._is_number(field)  # noqa: SLF001
+
+
+def _last(expr: ast.Expr) -> str:
+    """Return the name of a field without those in front of it."""
+    return expr.name if isinstance(expr, ast.Name | ast.Dot) else ""
