@@ -200,6 +200,7 @@ MUTATIONS = [
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
+@pytest.mark.wide
 def test_each_precaution_is_needed(
     mutation: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

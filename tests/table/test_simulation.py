@@ -784,6 +784,7 @@ def usual(mutations: list[Any], *quick: Any) -> list[Any]:
         ]
     ),
 )
+@pytest.mark.wide
 def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     mutation(monkeypatch)
     first, step = (1, 5) if mutation.__name__.startswith("forks_") else (0, 1)
@@ -814,6 +815,7 @@ def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPa
         leases_are_of_what_is_pending,
     ),
 )
+@pytest.mark.wide
 def test_each_precaution_of_transactions_is_needed(
     mutation: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -834,6 +836,7 @@ def test_each_precaution_of_transactions_is_needed(
         ]
     ),
 )
+@pytest.mark.wide
 def test_each_precaution_of_purges_is_needed(
     mutation: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -877,6 +880,7 @@ def test_each_precaution_of_purges_is_needed(
         ("retire", rows_leave_packfiles_that_are_gone),
     ),
 )
+@pytest.mark.wide
 def test_each_precaution_of_moves_is_needed(
     move: str, mutation: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
