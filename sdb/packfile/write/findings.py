@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb import formats, notes
+from sdb import formats, notes, sizes
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -124,7 +124,7 @@ class Findings:
         for path in dict.fromkeys(entry.path for entry in self.opened):
             entries = [entry for entry in self.opened if entry.path == path]
             rows = sum(entry.rows for entry in entries)
-            count = "1 row" if rows == 1 else f"{rows:,} rows"
+            count = sizes.counted(rows, "row")
             others = f" and {len(entries) - 1:,} more" if entries[1:] else ""
             beside = ", ".join(entries[0].beside)
             without = f", without {beside} beside them" if beside else ""
@@ -136,7 +136,7 @@ class Findings:
         lines = []
         for name, (column, kind, departed, sample) in self.columns[:_MOST_NOTES]:
             if sample is None:
-                what = "1 value" if departed == 1 else f"{departed:,} values"
+                what = sizes.counted(departed, "value")
                 verb, stays = ("is", "stays text") if departed == 1 else ("are", "stay texts")
                 lines.append(f"{name}: {what} of {column} {verb} no {kind}, and {stays}")
             else:

@@ -361,11 +361,12 @@ class Catalog:
         return self._period is not None
 
     def told_of(self, name: TableName) -> Sequence[Packfile]:
-        """Return the packfiles that were looked at, of a table of which notes may tell."""
-        return [] if self._is_below_a_view(name) else self.looked_at(name)
+        """Return the packfiles of a table of which notes may tell.
 
-    def looked_at(self, name: TableName) -> Sequence[Packfile]:
-        """Return the packfiles of a table; none where some of them were not looked at."""
+        Empty where some of them were not looked at.
+        """
+        if self._is_below_a_view(name):
+            return []
         packs = self._found.get(name, []) if self._named.is_whole(name) else []
         schemas = [source.schema for source in self._named.find(name)]
         if len(schemas) == 1 and self._is_renamed(schemas[0]) and packs:

@@ -29,7 +29,7 @@ from sdb.serve.running import disconnected
 from sdb.serve.tables.conditions import condition, field, table_text
 from sdb.serve.tables.following import version_of, watched
 from sdb.serve.tables.opening import named, opened
-from sdb.table.commit.change import HOUSEKEEPING
+from sdb.table.commit.change import SAME_ROWS
 from sdb.table.format.index import TableIndex
 from sdb.table.history.diff import compare
 from sdb.table.history.log import log
@@ -57,7 +57,6 @@ _MOST_SECONDS = 600.0
 
 _MOST_VERSIONS = 1_000
 _ID = re.compile(r"(\d{1,18})(?::(\d{1,18}))?")
-_SAME_ROWS = HOUSEKEEPING | {"compact", "adopt"}
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
@@ -223,7 +222,7 @@ class Tail(Response):
         assert entry.version is not None  # noqa: S101 - others were left out
         done = self._row if entry.version == self._version and self._row is not None else -1
         self._version, self._row = entry.version, None
-        if entry.operation in _SAME_ROWS:
+        if entry.operation in SAME_ROWS:
             return
         added = await self._services.in_thread(_added, handle, entry)
         if added is None:

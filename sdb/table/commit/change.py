@@ -32,6 +32,8 @@ COLLECT = "gc"
 PURGE = "purge"
 HOUSEKEEPING = frozenset({EXPIRE, COLLECT, PURGE})
 """What makes versions that have the rows of those before them, and are of no interest later."""
+SAME_ROWS = HOUSEKEEPING | {"compact", "adopt"}
+"""What makes versions that have the rows of those before them."""
 
 
 class PackfileGoneError(ConflictError):

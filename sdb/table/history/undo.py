@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.errors import UsageError
 from sdb.records import record
 from sdb.table.catalog.handle import open_table
-from sdb.table.commit.change import HOUSEKEEPING
+from sdb.table.commit.change import SAME_ROWS
 from sdb.table.history.log import log
 from sdb.table.history.restore import restore
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.history.log import LoggedVersion
     from sdb.table.history.restore import Restored
-
-_SAME_ROWS = HOUSEKEEPING | {"compact", "adopt"}
 
 
 @record
@@ -65,7 +63,7 @@ def undo(
     """
     handle = open_table(root, database, table, at=branch)
     newest = None if handle.state is None else handle.state.version
-    change = next((each for each in log(handle) if each.operation not in _SAME_ROWS), None)
+    change = next((each for each in log(handle) if each.operation not in SAME_ROWS), None)
     if change is None or change.version is None or not change.parents:
         hint = f"sdb log {handle.name} shows its versions"
         raise UsageError(f"nothing of {handle.name} comes before its last change", hint=hint)
