@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sdb import formats
 from sdb.errors import InputError, UsageError
-from sdb.packfile.inputs.inputs import recognise_each
 from sdb.records import record, replace
 from sdb.times import ALL, Times, of_fields
 
@@ -29,6 +28,9 @@ class RawReading:
 
         See :func:`sdb.packfile.inputs.inputs.recognise_each`.
         """
+        # Loaded for inputs alone: commands that read packfiles make this record, too.
+        from sdb.packfile.inputs.inputs import recognise_each
+
         try:
             sources = list(recognise_each(location, self.format))
         except InputError as error:

@@ -62,6 +62,7 @@ def command(
     since, until = period(since, until)
     chosen = names(fields)
     times = (since, until, time_field)
+    reading = raw_reading(input_format)
     if where is not None:
         tables_root = root or context.obj or ""
         shown.select(
@@ -73,7 +74,7 @@ def command(
             times,
             root=tables_root,
             strict=strict,
-            reading=raw_reading(input_format),
+            reading=reading,
         )
         return
     from sdb.packfile.export.unpack import unpack
@@ -81,7 +82,7 @@ def command(
     terminal = sys.stdout.isatty()
     direct = form in {"csv", "tsv", "ion-text"} or (form == "json" and not terminal)
     target = io.BytesIO() if terminal or not direct else output.binary()
-    with Sources(context, root, reading=raw_reading(input_format)) as sources:
+    with Sources(context, root, reading=reading) as sources:
         references = sources.resolve([packfile])
         if sources.schemas:
             shown.select(
