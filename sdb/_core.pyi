@@ -287,7 +287,6 @@ class LaneScan:
         threads: int = 0,
         limit: int | None = None,
         batch_rows: int = 16384,
-        watched: Sequence[int] = ...,
         origins: Sequence[tuple[str, Sequence[int]]] | None = None,
     ) -> Self: ...
     def aggregate(
@@ -318,8 +317,6 @@ class LaneScan:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     @property
     def failure(self) -> Exception | None: ...
-    @property
-    def watched(self) -> tuple[int, list[int]]: ...
     @property
     def stats(self) -> tuple[int, int, int]: ...
 

@@ -11,7 +11,7 @@ use zion::aggregate::{Call, Function, Groups, Key, Summary};
 use zion::block::runs::{Block, Form, Next, Runs};
 use zion::scan::{
     Constant, First, Inside, Lane, Letter, Op, Path, Pattern, Picks, Plan, Predicate, Ranking, Request, Sort,
-    Step, Unnest, Watch, arranged,
+    Step, Unnest, arranged,
 };
 use zion::value::number::Number;
 
@@ -125,16 +125,7 @@ fn ranked(block: &Block, form: Form, lanes: &[Lane], predicate: Option<&Predicat
 
 fn request(plan: Plan) -> Request {
     let (plan, looked) = (Arc::new(plan), Arc::default());
-    Request {
-        plan,
-        picks: None,
-        limit: None,
-        threads: 1,
-        batch_rows: 7,
-        looked,
-        watch: Watch::default(),
-        origins: None,
-    }
+    Request { plan, picks: None, limit: None, threads: 1, batch_rows: 7, looked, origins: None }
 }
 
 /// The number of rows that come out, if the block is good.

@@ -11,7 +11,7 @@ use zion::aggregate::{Groups, Summary};
 use zion::block::runs::Form;
 use zion::codec::Algorithm;
 use zion::profile::Shaped;
-use zion::scan::{First, Origins, Plan, Ranking, Request, Watch};
+use zion::scan::{First, Origins, Plan, Ranking, Request};
 
 use crate::capsule;
 use crate::convert::{self, AnyCall, AnyKey, AnyPath, AnySort, front, lane, predicate, sorts, unnest};
@@ -61,7 +61,7 @@ impl LaneScan {
     #[new]
     #[allow(clippy::too_many_arguments)] // They are keywords in Python.
     #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
-    #[pyo3(signature = (sources, lanes, *, explode=Vec::new(), predicate=None, threads=0, limit=None, batch_rows=16384, watched=Vec::new(), origins=None))]
+    #[pyo3(signature = (sources, lanes, *, explode=Vec::new(), predicate=None, threads=0, limit=None, batch_rows=16384, origins=None))]
     fn new(
         sources: Vec<AnySource>,
         lanes: Vec<(usize, AnyPath, String)>,
@@ -70,7 +70,6 @@ impl LaneScan {
         threads: usize,
         limit: Option<u64>,
         batch_rows: usize,
-        watched: Vec<usize>,
         origins: Option<Vec<AnyOrigin>>,
     ) -> PyResult<Self> {
         let sources = sources.into_iter().map(source).collect::<Result<Vec<_>>>().map_err(to_py)?;
@@ -78,12 +77,11 @@ impl LaneScan {
         let unnests = explode.into_iter().map(unnest).collect::<Result<Vec<_>>>().map_err(to_py)?;
         let predicate = predicate.map(|tree| self::predicate(tree, 0)).transpose()?;
         let plan = Arc::new(Plan::new(&unnests, &lanes, predicate.as_ref()).map_err(to_py)?);
-        let watch = Watch::new(&plan, &watched).map_err(to_py)?;
         let looked = Arc::default();
         let origins = origins.map(|origins| Arc::new(self::origins(origins)));
         Ok(Self {
             sources: Arc::new(sources),
-            request: Request { plan, picks: None, limit, threads, batch_rows, looked, watch, origins },
+            request: Request { plan, picks: None, limit, threads, batch_rows, looked, origins },
             meter: Arc::default(),
             failure: Arc::default(),
             stopped: Arc::default(),
@@ -208,12 +206,6 @@ impl LaneScan {
     fn failure(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.as_ref().map(|failure| failure.clone_ref(py))
-    }
-
-    /// Rows that came out, and for each watched lane those of them without a value; over all streams.
-    #[getter]
-    fn watched(&self) -> (u64, Vec<u64>) {
-        self.request.watch.counts()
     }
 
     /// Blocks read, bytes read, rows looked at; over all streams and counts.

@@ -20,7 +20,6 @@ mod request;
 mod tally;
 pub mod typed;
 mod walk;
-mod watch;
 mod worker;
 
 use arrow_array::RecordBatch;
@@ -36,7 +35,6 @@ pub use predicate::{Constant, Op, Pattern, Predicate};
 pub use render::{Member, Page, Renderer};
 pub use request::Request;
 use walk::Walker;
-pub use watch::Watch;
 use worker::Worker;
 
 use crate::block::runs::{Cut, Job, Runs};

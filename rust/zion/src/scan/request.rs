@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicU64;
 use super::origin::Origins;
 use super::picks::Picks;
 use super::plan::Plan;
-use super::watch::Watch;
 
 /// Which rows, and how they are put into batches.
 #[derive(Clone)]
@@ -23,8 +22,6 @@ pub struct Request {
     pub batch_rows: usize,
     /// Counts the rows that were looked at.
     pub looked: Arc<AtomicU64>,
-    /// Counts those that came out without some of their values.
-    pub watch: Watch,
     /// Where the rows of each block come from, for lanes that tell it.
     pub origins: Option<Arc<Origins>>,
 }

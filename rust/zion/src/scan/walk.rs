@@ -16,7 +16,6 @@ use super::plan::{Inside, Letter, Plan};
 use super::predicate;
 use super::request::Request;
 use super::tally::{self, Tally};
-use super::watch::Share;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 use crate::value::{Fields, Items, Value, bits};
@@ -41,7 +40,6 @@ pub(super) struct Walker<A> {
     labels: Vec<u64>,
     columns: Vec<Column>,
     accumulator: Option<A>,
-    pub(super) watch: Share,
     /// Where the chunk at hand comes from, if a lane tells it.
     pub(super) origin: Option<Origin>,
     /// Whether [`Walker::tally`] does it all.
@@ -59,7 +57,6 @@ impl<A: Accumulator> Walker<A> {
         Self {
             is_tally,
             batch_rows: request.batch_rows.max(1),
-            watch: request.watch.share(),
             origin: None,
             targets: plan.nodes.iter().map(|_| Vec::new()).collect(),
             tops: Vec::new(),
@@ -146,7 +143,6 @@ impl<A: Accumulator> Walker<A> {
         number: i64,
         limit: u64,
     ) -> Result<u64> {
-        self.watch.add(&self.slots);
         let mut emit = Emit { walker: self, plan, data, table, number, left: limit };
         emit.level(1)?;
         Ok(limit - emit.left)

@@ -83,7 +83,6 @@ impl<A: Accumulator> Worker<A> {
         }
         self.codecs = Some(reader.into_codecs());
         self.request.looked.fetch_add(all.rows, Ordering::Relaxed);
-        self.walker.watch.tell();
         Ok(all.out)
     }
 
