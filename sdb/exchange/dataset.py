@@ -13,21 +13,20 @@ from contextlib import ExitStack
 
 from sdb import notes
 from sdb.errors import ExistsError, UnsupportedError, UsageError, from_os
-from sdb.exchange.columntypes import (
+from sdb.exchange.mirrorfiles import held, opened_packfile
+from sdb.exchange.packcolumns import columns_of, observed_columns
+from sdb.lake.columntypes import (
     BINARY,
     DOUBLE,
     JSON,
     TIMESTAMP,
     arrow_schema,
     bounded,
-    columns_of,
+    chosen_columns,
     joined_columns,
-    observed_columns,
     published,
     texts,
 )
-from sdb.exchange.deltaschema import chosen_columns
-from sdb.exchange.mirrorfiles import held, opened_packfile
 from sdb.packfile.read.arrow import FittedScan
 from sdb.records import record
 from sdb.store.url import check_scheme, store_of
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sdb.exchange.columntypes import Columns, ColumnType
+    from sdb.lake.columntypes import Columns, ColumnType
     from sdb.packfile.read.reader import Packfile
     from sdb.progress import Progress
     from sdb.table.catalog.handle import TableHandle

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from sdb.exchange.dataset import WrittenDataset
     from sdb.exchange.mirror import MirrorReport, ReadColumns
-    from sdb.exchange.mirrorlog import MirrorLog
+    from sdb.lake.mirrorlog import MirrorLog
     from sdb.table.catalog.handle import TableHandle
 
 FORMATS = ("delta", "iceberg", "parquet")
@@ -58,7 +58,7 @@ def export_table(  # noqa: PLR0913 - the options of a method, by name
 
     log: MirrorLog | None = None
     if fmt == "iceberg":
-        from sdb.exchange.iceberglog import named_iceberg
+        from sdb.iceberg.log import named_iceberg
 
         log = named_iceberg(to, dict(properties or {}))
     mirror = TableMirror(

@@ -14,19 +14,9 @@ from contextlib import contextmanager
 from itertools import groupby
 
 from sdb import notes
+from sdb.delta.log import DeltaLog
+from sdb.delta.schema import schema_text
 from sdb.errors import ConflictError, ExistsError, UncertainError, UnsupportedError
-from sdb.exchange.columntypes import (
-    bounded,
-    columns_of,
-    fits,
-    joined_columns,
-    layout_of,
-    observed_columns,
-    published,
-    texts,
-)
-from sdb.exchange.deltalog import DeltaLog
-from sdb.exchange.deltaschema import chosen_columns, schema_text
 from sdb.exchange.mirrorcommit import MirrorCommits
 from sdb.exchange.mirrorfiles import (
     columns_path,
@@ -39,9 +29,20 @@ from sdb.exchange.mirrorfiles import (
     opened_packfile,
 )
 from sdb.exchange.mirrorplan import MirrorPlan
-from sdb.exchange.parquetfile import read_layout, write_columns, write_packfile
+from sdb.exchange.packcolumns import columns_of, observed_columns
+from sdb.exchange.parquetfile import write_columns, write_packfile
 from sdb.exchange.pending import pending
 from sdb.exchange.schemacolumns import SchemaColumns
+from sdb.lake.columntypes import (
+    bounded,
+    chosen_columns,
+    fits,
+    joined_columns,
+    layout_of,
+    published,
+    texts,
+)
+from sdb.lake.footer import read_layout
 from sdb.log import Logger
 from sdb.records import changing_record, field, record
 from sdb.retry import Backoff
@@ -59,11 +60,12 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sdb.exchange.columntypes import Columns, ColumnType
-    from sdb.exchange.mirrorlog import LogAction, MirrorLog
     from sdb.exchange.mirrorplan import MirrorStep
-    from sdb.exchange.parquetfile import ParquetFile, RowsToWrite
+    from sdb.exchange.parquetfile import RowsToWrite
     from sdb.exchange.schemacolumns import Layout
+    from sdb.lake.columntypes import Columns, ColumnType
+    from sdb.lake.footer import ParquetFile
+    from sdb.lake.mirrorlog import LogAction, MirrorLog
     from sdb.progress import Progress
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot

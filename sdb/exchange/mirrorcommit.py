@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import uuid
 
-from sdb.exchange.deltalog import PROTOCOL
-from sdb.exchange.deltaschema import statistics_text
+from sdb.delta.log import PROTOCOL
+from sdb.delta.schema import statistics_text
 from sdb.exchange.mirrorfiles import is_ours, mark_in
 from sdb.records import record
 
@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sdb.exchange.columntypes import Columns
-    from sdb.exchange.mirrorlog import LogAction, MirrorLog
     from sdb.exchange.mirrorplan import MirrorStep
-    from sdb.exchange.parquetfile import ParquetFile
+    from sdb.lake.columntypes import Columns
+    from sdb.lake.footer import ParquetFile
+    from sdb.lake.mirrorlog import LogAction, MirrorLog
     from sdb.table.commit.environment import Environment
 
 

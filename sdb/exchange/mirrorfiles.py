@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sdb.exchange.columntypes import Columns
     from sdb.exchange.schemacolumns import Layout
+    from sdb.lake.columntypes import Columns
     from sdb.packfile.read.reader import Packfile
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.descriptor import Descriptor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from sdb.delta.log import DeltaLog
 from sdb.errors import NotFoundError, SdbError
-from sdb.exchange.deltalog import DeltaLog
 from sdb.exchange.mirror import TableMirror
 from sdb.exchange.pending import pending
 from sdb.records import record
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from sdb.exchange.mirror import ReadColumns
-    from sdb.exchange.mirrorlog import MirrorLog
+    from sdb.lake.mirrorlog import MirrorLog
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.exports import ExportPolicy
@@ -92,7 +92,7 @@ def _lag(handle: TableHandle, policy: ExportPolicy) -> MirrorLag:
 
 def _log(policy: ExportPolicy, location: str) -> MirrorLog:
     if policy.format == "iceberg":
-        from sdb.exchange.iceberglog import named_iceberg
+        from sdb.iceberg.log import named_iceberg
 
         return named_iceberg(location, {})
     return DeltaLog(location)

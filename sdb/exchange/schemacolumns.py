@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from functools import cached_property
 
-from sdb.exchange.columntypes import (
+from sdb.delta.schema import schema_of
+from sdb.lake.columntypes import (
     BINARY,
     BOOLEAN,
     DATE,
@@ -23,7 +24,6 @@ from sdb.exchange.columntypes import (
     published,
     texts,
 )
-from sdb.exchange.deltaschema import schema_of
 from sdb.table.schema import types
 from sdb.table.schema.eras import has_rows
 from sdb.table.schema.types import DecimalType, ListType, MapType, StructType
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sdb.exchange.columntypes import Columns, ColumnType, NestedPath
+    from sdb.lake.columntypes import Columns, ColumnType, NestedPath
     from sdb.table.schema.columns import TableColumn, TableSchema
     from sdb.table.schema.types import ColumnType as SchemaType
 

@@ -6,7 +6,7 @@ from contextlib import closing
 
 from sdb.errors import CorruptError, InputError, SdbError, UnsupportedError
 from sdb.lake.columns import reshaped
-from sdb.lake.deltaschema import partition_value
+from sdb.lake.partitions import partition_value
 from sdb.records import record
 from sdb.store.parquetpages import BoundedParquet
 

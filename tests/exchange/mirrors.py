@@ -15,8 +15,8 @@ import duckdb
 import polars as pl
 
 import sdb
-from sdb.exchange.deltaschema import chosen_columns
 from sdb.exchange.mirror import TableMirror
+from sdb.lake.columntypes import chosen_columns
 from sdb.table.catalog.root import table_root
 
 if TYPE_CHECKING:

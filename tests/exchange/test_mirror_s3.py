@@ -8,8 +8,8 @@ import deltalake
 import pytest
 
 import sdb
-from sdb.exchange import deltalog
-from sdb.exchange.checkpoints import store_options
+from sdb.delta import log as deltalog
+from sdb.delta.checkpoints import store_options
 from tests.exchange.mirrors import mirrored
 from tests.store.conftest import bucket, endpoint  # noqa: F401 - fixtures
 

@@ -12,6 +12,7 @@
 ``rowvalues``   Python objects as values of rows
 ``frames``      tables of Arrow and data frames as input
 ``parquet``     Parquet files as input
+``openlake``    tables of Delta and Iceberg, opened by their names
 ``lake``        data files of Delta and Iceberg tables as input
 ``duplicates``  inputs that a packfile took before
 ``folders``     fields that folders name, as ``day=2026-11-01``

@@ -5,10 +5,10 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import InputError, UsageError, text_of
 from sdb.lake.names import lake_name
-from sdb.lake.opening import open_named
 from sdb.lake.rows import LakeRows
 from sdb.packfile.inputs.arrowrows import encoded
 from sdb.packfile.inputs.inputs import Input
+from sdb.packfile.inputs.openlake import open_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.errors import UsageError
 from sdb.lake.access import LakeFolder
 from sdb.lake.names import lake_input
-from sdb.lake.opening import open_lake
+from sdb.packfile.inputs.openlake import open_lake
 from sdb.table.inputs.places import InputBounds, place_of_input
 
 TYPE_CHECKING = False

@@ -9,8 +9,8 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import ConflictError, CorruptError, InputError, NotFoundError, UnsupportedError
 from sdb.lake.names import DELTA, file_uri, position_uri
-from sdb.lake.opening import open_lake
 from sdb.lake.rows import LakeRows
+from sdb.packfile.inputs.openlake import open_lake
 from sdb.records import record, replace
 from sdb.store.url import store_of
 from sdb.table.definition.partition import partition_of

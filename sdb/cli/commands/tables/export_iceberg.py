@@ -54,8 +54,8 @@ def command(
     Each version becomes one snapshot, once, however often this is run. Packfiles become Parquet
     files; those that are there already are not written again.
     """
-    from sdb.exchange.iceberglog import named_iceberg
     from sdb.exchange.mirror import TableMirror
+    from sdb.iceberg.log import named_iceberg
 
     database, table, location = mirrored_table(name, target, last)
     properties = {}

@@ -6,15 +6,15 @@ import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from sdb.exchange.columntypes import BINARY, JSON, chosen, published
-from sdb.exchange.parquetfile import MOST_TEXT
+from sdb.lake.columntypes import BINARY, JSON, published
+from sdb.lake.footer import MOST_TEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sdb.exchange.columntypes import Columns, ColumnType
-    from sdb.exchange.parquetfile import ParquetFile
+    from sdb.lake.columntypes import Columns, ColumnType
+    from sdb.lake.footer import ParquetFile
 
 MOST_RANGES = 256
 """Number of columns, the first ones, of which an entry of the log has bounds."""
@@ -65,12 +65,6 @@ def _type(kind: ColumnType) -> Any:  # noqa: ANN401 - JSON
     if isinstance(kind, list):
         return {"type": "array", "elementType": _type(kind[0]), "containsNull": True}
     return "string" if kind == JSON else kind
-
-
-def chosen_columns(columns: Columns) -> Columns:
-    """Return the columns that a table gets: those that have a value in any row, typed."""
-    typed = {name: chosen(kind) for name, kind in columns.items() if "\0" not in name}
-    return {name: kind for name, kind in typed.items() if kind is not None}
 
 
 def statistics_text(file: ParquetFile, columns: Columns) -> str:

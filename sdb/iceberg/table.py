@@ -10,8 +10,9 @@ import re
 from contextlib import closing, contextmanager
 
 from sdb.errors import CorruptError, NotFoundError, SdbError, UnsupportedError
+from sdb.iceberg.columns import column_of, partition_text
 from sdb.lake.access import LakeFolder
-from sdb.lake.columns import LIST, MAP, STRUCT, LakeColumn, LakeColumns, LakeType, has_other_names
+from sdb.lake.columns import LakeColumns, has_other_names
 from sdb.lake.model import LakeChange, LakeFile, LakeVersion
 from sdb.records import record
 
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
-    from pyiceberg.types import IcebergType
 
-    from sdb.lake.icebergio import StoreIO
+    from sdb.iceberg.storedfiles import StoreIO
 
 _FOLDER = "metadata"
 _METADATA = re.compile(r"v?([0-9]+)(?:-[^/]*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
@@ -36,13 +36,6 @@ _HINT = "version-hint.text"
 _NOTHING = 0
 """The version of a table without snapshots."""
 
-_KINDS = {
-    "int": "integer",
-    "timestamp": "timestamp_ntz",
-    "timestamptz": "timestamp",
-    "timestamp_ns": "timestamp_ntz",
-    "timestamptz_ns": "timestamp",
-}
 _PATH, _POSITION = "file_path", "pos"
 
 
@@ -75,7 +68,7 @@ class IcebergTable:
 
     def __init__(self, folder: LakeFolder) -> None:
         try:
-            from sdb.lake.icebergio import StoreIO
+            from sdb.iceberg.storedfiles import StoreIO
         except ModuleNotFoundError as error:
             message = f"{folder.location}: Iceberg tables need the package {error.name}"
             hint = "pip install 'sdb-packfile[iceberg]'"
@@ -257,7 +250,7 @@ class IcebergTable:
         for field in () if mapping is None else mapping.root:
             if field.field_id is not None:
                 aliases[field.field_id] = field
-        return LakeColumns(tuple([_column(field, aliases) for field in schema.fields]))
+        return LakeColumns(tuple([column_of(field, aliases) for field in schema.fields]))
 
     def _files_of(self, number: int) -> dict[str, LakeFile]:
         """Return the data files of a snapshot."""
@@ -312,7 +305,7 @@ class IcebergTable:
         for number, field in enumerate(spec.fields):
             source = self._source(field.source_id)
             if isinstance(field.transform, IdentityTransform) and source is not None:
-                text = _text(str(source.field_type), partition[number])
+                text = partition_text(str(source.field_type), partition[number])
                 values.append((source.name, text))
         return tuple(values)
 
@@ -354,39 +347,6 @@ class IcebergTable:
         }
 
 
-def _column(field: Any, aliases: dict[int, Any]) -> LakeColumn:  # noqa: ANN401 - of pyiceberg
-    if getattr(field, "initial_default", None) is not None:
-        message = f"column {field.name}: defaults of Iceberg columns cannot be read yet"
-        raise UnsupportedError(message)
-    mapped = aliases.get(field.field_id)
-    names = () if mapped is None else tuple(mapped.names)
-    nested = {} if mapped is None else {part.field_id: part for part in mapped.fields}
-    return LakeColumn(
-        field.name, field.name, _type(field.field_type, nested), field.field_id, names
-    )
-
-
-def _type(kind: IcebergType, aliases: dict[int, Any]) -> LakeType:
-    from pyiceberg.types import ListType, MapType, StructType
-
-    if isinstance(kind, StructType):
-        return LakeType(STRUCT, tuple([_column(field, aliases) for field in kind.fields]))
-    if isinstance(kind, ListType):
-        element = _type(kind.element_type, _below(aliases, kind.element_id))
-        return LakeType(LIST, (LakeColumn("element", "element", element),))
-    if isinstance(kind, MapType):
-        key = LakeColumn("key", "key", _type(kind.key_type, _below(aliases, kind.key_id)))
-        value = LakeColumn("value", "value", _type(kind.value_type, _below(aliases, kind.value_id)))
-        return LakeType(MAP, (key, value))
-    name = str(kind)
-    return LakeType(_KINDS.get(name, name.replace(" ", "")))
-
-
-def _below(aliases: dict[int, Any], number: int) -> dict[int, Any]:
-    mapped = aliases.get(number)
-    return {} if mapped is None else {part.field_id: part for part in mapped.fields}
-
-
 def _check_parquet(kind: str, uri: str) -> None:
     if kind.upper() == "PUFFIN":
         message = f"{uri}: deletion vectors of Iceberg, version 3, cannot be read yet"
@@ -403,23 +363,6 @@ def _together(parts: list[np.ndarray]) -> DeletedPositions:
     positions = np.unique(np.concatenate(parts)).astype(np.int64)
     digest = hashlib.blake2b(positions.tobytes(), digest_size=16).hexdigest()
     return DeletedPositions(f"{len(positions)}-{digest}", positions)
-
-
-def _text(kind: str, value: object) -> str | None:
-    """Return the value of a partition as a text in the form that Delta has for its type."""
-    if value is None:
-        return None
-    from datetime import UTC, date, datetime, timedelta
-
-    if isinstance(value, bool):
-        return str(value).lower()
-    if kind == "date" and isinstance(value, int):
-        return (date(1970, 1, 1) + timedelta(days=value)).isoformat()
-    if kind.startswith("timestamp") and isinstance(value, int):
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)).isoformat()
-    if isinstance(value, bytes):
-        return value.decode("latin-1")
-    return str(value)
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from pyiceberg.catalog import load_catalog
 
 import sdb
 from sdb.errors import ExistsError, UnsupportedError
-from sdb.exchange.deltaschema import chosen_columns
-from sdb.exchange.iceberglog import named_iceberg
 from sdb.exchange.mirror import TableMirror
+from sdb.iceberg.log import named_iceberg
+from sdb.lake.columntypes import chosen_columns
 from sdb.table.catalog.root import table_root
 from sdb.table.maintenance.compact import compact_table
 from tests.exchange.mirrors import counted, decoded, table_rows

@@ -10,16 +10,16 @@ import json
 import re
 from contextlib import closing
 
-from sdb.errors import CorruptError, NotFoundError
-from sdb.lake.columns import has_other_names
-from sdb.lake.deltaactions import (
+from sdb.delta.actions import (
     DeltaActions,
     DeltaMetadata,
     DeltaProtocol,
     actions_of_json,
     actions_of_rows,
 )
-from sdb.lake.deltaschema import columns_of
+from sdb.delta.columns import columns_of
+from sdb.errors import CorruptError, NotFoundError
+from sdb.lake.columns import has_other_names
 from sdb.lake.model import LakeChange, LakeFile, LakeVersion
 from sdb.records import record
 

@@ -1,29 +1,22 @@
-"""Columns of a Delta table, and the values that its log has for partition columns."""
+"""Columns of a Delta table, as its log has them."""
 
 from __future__ import annotations
 
 import json
 
-from sdb.errors import CorruptError, InputError, UnsupportedError
+from sdb.errors import CorruptError, UnsupportedError
 from sdb.lake.columns import LIST, MAP, STRUCT, VARIANT, LakeColumn, LakeColumns, LakeType
+from sdb.lake.partitions import PRIMITIVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    import pyarrow as pa
-
-    from sdb.lake.deltaactions import DeltaMetadata
+    from sdb.delta.actions import DeltaMetadata
 
 _MODE = "delta.columnMapping.mode"
 _STORED = "delta.columnMapping.physicalName"
 _ID = "delta.columnMapping.id"
-_INTEGERS = {"byte": "int8", "short": "int16", "integer": "int32", "long": "int64"}
-_FLOATS = {"float": "float32", "double": "float64"}
-_TIMES = frozenset({"timestamp", "timestamp_ntz"})
-_OTHERS = frozenset({"string", "boolean", "binary", "date", "void"})
-_PRIMITIVE = frozenset({*_INTEGERS, *_FLOATS, *_TIMES, *_OTHERS})
-_TRUTH = {"true": True, "false": False}
 
 
 def columns_of(metadata: DeltaMetadata, where: str) -> LakeColumns:
@@ -77,7 +70,7 @@ def _type(kind: str | dict[str, Any], mode: str, name: str) -> LakeType:
         kind = str(kind["type"])
     if kind == VARIANT:
         return LakeType(VARIANT)
-    if kind not in _PRIMITIVE and not kind.startswith("decimal("):
+    if kind not in PRIMITIVE and not kind.startswith("decimal("):
         raise UnsupportedError(f"column {name}: unknown type {kind!r}")
     return LakeType(kind)
 
@@ -85,54 +78,3 @@ def _type(kind: str | dict[str, Any], mode: str, name: str) -> LakeType:
 def _part(part: str, kind: str | dict[str, Any], mode: str, name: str) -> LakeColumn:
     """Return a part of a list or a map, which has no name of its own in files."""
     return LakeColumn(part, part, _type(kind, mode, name))
-
-
-def partition_value(kind: str, text: str | None) -> pa.Scalar:
-    """Return the value that the log has for a partition column, in its type.
-
-    * ``kind``: Name of the type in Delta.
-
-    Raises
-    ------
-    InputError
-        The text is no value of the type.
-    """
-    import pyarrow as pa
-
-    if not text:  # the empty text is null, too
-        return pa.scalar(None, pa.null())
-    try:
-        return _value(kind, text)
-    except (ValueError, ArithmeticError, pa.ArrowException, KeyError):
-        raise InputError(f"the partition value {text!r} is no {kind}") from None
-
-
-def _value(kind: str, text: str) -> pa.Scalar:  # noqa: PLR0911 - one for each kind
-    import pyarrow as pa
-
-    if kind in _INTEGERS:
-        return pa.scalar(int(text), pa.type_for_alias(_INTEGERS[kind]))
-    if kind in _FLOATS:
-        return pa.scalar(float(text), pa.type_for_alias(_FLOATS[kind]))
-    if kind == "boolean":
-        return pa.scalar(_TRUTH[text.lower()])
-    if kind == "binary":
-        # Characters are bytes; where one cannot be, the writer took the bytes for UTF-8.
-        is_bytes = all(ord(letter) < 256 for letter in text)  # noqa: PLR2004
-        return pa.scalar(text.encode("latin-1" if is_bytes else "utf-8", "surrogateescape"))
-    if kind == "date":
-        from datetime import date
-
-        return pa.scalar(date.fromisoformat(text))
-    if kind in _TIMES:
-        from datetime import UTC, datetime
-
-        moment = datetime.fromisoformat(text)
-        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        return pa.scalar(moment.astimezone(UTC), pa.timestamp("us", "UTC"))
-    if kind.startswith("decimal("):
-        from decimal import Decimal
-
-        precision, scale = kind.removeprefix("decimal(").rstrip(")").split(",")
-        return pa.scalar(Decimal(text), pa.decimal128(int(precision), int(scale)))
-    return pa.scalar(text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from sdb.delta.deletionvectors import DeletionVector
 from sdb.errors import CorruptError, UnsupportedError
-from sdb.lake.deletionvectors import DeletionVector
 from sdb.lake.model import LakeFile
 from sdb.records import changing_record, field, record
 

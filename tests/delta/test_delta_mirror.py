@@ -12,8 +12,8 @@ import deltalake
 import pytest
 
 import sdb
+from sdb.delta.schema import schema_of
 from sdb.errors import ConflictError, ExistsError, SdbWarning
-from sdb.exchange.deltaschema import schema_of
 from sdb.table.catalog.root import table_root
 from tests.exchange.mirrors import (
     READERS,

@@ -464,7 +464,7 @@ def test_without_pyiceberg(
     catalog: SqlCatalog, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalog.create_table("n.t", people(0, 1).schema).append(people(0, 3))
-    monkeypatch.delitem(sys.modules, "sdb.lake.icebergio", raising=False)
+    monkeypatch.delitem(sys.modules, "sdb.iceberg.storedfiles", raising=False)
     monkeypatch.setitem(sys.modules, "pyiceberg.io", None)
     with pytest.raises(UnsupportedError, match="need the package pyiceberg") as raised:
         sync(lake)

@@ -25,10 +25,10 @@ def open_lake(kind: str, folder: LakeFolder, *, since: int | None = None) -> Lak
         Its metadata are damaged, or need what this program cannot do.
     """
     if kind == DELTA:
-        from sdb.lake.deltalog import DeltaVersions
+        from sdb.delta.versions import DeltaVersions
 
         return DeltaVersions(folder, since=since)
-    from sdb.lake.icebergtable import IcebergTable
+    from sdb.iceberg.table import IcebergTable
 
     return IcebergTable(folder)
 

@@ -12,11 +12,11 @@ import pytest
 from deltalake import DeltaTable
 
 import sdb
+from sdb.delta.versions import DeltaVersions
 from sdb.errors import CorruptError, NotFoundError, UnsupportedError
 from sdb.lake.access import LakeFolder, location_of
-from sdb.lake.deltalog import DeltaVersions
-from sdb.lake.deltaschema import partition_value
 from sdb.lake.names import lake_name
+from sdb.lake.partitions import partition_value
 from tests.lake.made import actions, commit, oracle, stored, write
 
 if TYPE_CHECKING:

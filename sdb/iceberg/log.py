@@ -15,8 +15,7 @@ from sdb.errors import (
     UnsupportedError,
     UsageError,
 )
-from sdb.exchange.columntypes import arrow_schema, published
-from sdb.exchange.deltaschema import chosen_columns
+from sdb.lake.columntypes import arrow_schema, chosen_columns, published
 from sdb.records import changing_record, field
 from sdb.store.base import child
 from sdb.store.url import store_of
@@ -25,8 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sdb.exchange.columntypes import Columns
-    from sdb.exchange.mirrorlog import LogAction
+    from sdb.lake.columntypes import Columns
+    from sdb.lake.mirrorlog import LogAction
 
 _APPLICATION, _VERSION, _COLUMNS = "sdb.application", "sdb.version", "sdb.columns"
 _CATALOG = "default"  # catalogs in databases keep tables by the name of the catalog, too

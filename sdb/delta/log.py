@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 
+from sdb.delta.checkpoints import checkpoint
 from sdb.errors import ConflictError, CorruptError, NotFoundError, UncertainError, UnsupportedError
-from sdb.exchange.checkpoints import checkpoint
 from sdb.records import changing_record, field
 from sdb.store.base import child
 from sdb.store.url import store_of
@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sdb.exchange.columntypes import Columns
-    from sdb.exchange.mirrorlog import LogAction
+    from sdb.lake.columntypes import Columns
+    from sdb.lake.mirrorlog import LogAction
 
 FOLDER = "_delta_log"
 PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}

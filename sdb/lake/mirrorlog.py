@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from sdb.exchange.columntypes import Columns
+    from sdb.lake.columntypes import Columns
 
     LogAction: TypeAlias = "dict[str, Any]"
 

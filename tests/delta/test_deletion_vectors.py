@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sdb.delta.deletionvectors import DeletionVector, decoded, z85_decoded
 from sdb.errors import CorruptError
 from sdb.lake.access import LakeFolder
-from sdb.lake.deletionvectors import DeletionVector, decoded, z85_decoded
 from tests.lake.made import bitmap, z85
 
 PLACES = st.one_of(

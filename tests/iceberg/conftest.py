@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tests.cli.conftest import forks, run
+
+__all__ = ["forks", "run"]
