@@ -7,8 +7,11 @@
 ``schemacolumns`` the columns that a version with a schema has in a mirror
 ``mirrorfiles``   names of the files of a mirror, and the packfiles that they are made of
 ``mirrorplan``    the commits of a mirror: versions, and packfiles that come and go
+``mirrorrun``     what those share that plan, write and count the files of a mirror
 ``mirrorcommit``  the actions of a commit
-``mirror``        a mirror of a table
+``fieldcommits``  commits of versions in the fields of their rows
+``schemacommits`` commits of versions in the columns of their schema
+``mirror``        a mirror of a table, brought up to date
 ``dataset``       a version as a plain folder of Parquet files
 ``exports``       exports by the name of a format, for Python
 ``policies``      mirrors that definitions declare: kept up, and how far behind

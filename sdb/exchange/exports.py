@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sdb.exchange.dataset import WrittenDataset
-    from sdb.exchange.mirror import MirrorReport, ReadColumns
+    from sdb.exchange.mirror import MirrorReport
+    from sdb.exchange.schemacommits import ReadColumns
     from sdb.lake.mirrorlog import MirrorLog
     from sdb.table.catalog.handle import TableHandle
 

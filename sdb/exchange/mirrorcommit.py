@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.exchange.mirrorplan import MirrorStep
+    from sdb.exchange.mirrorrun import MirrorRun
     from sdb.lake.columntypes import Columns
     from sdb.lake.footer import ParquetFile
-    from sdb.lake.mirrorlog import LogAction, MirrorLog
+    from sdb.lake.mirrorlog import LogAction
     from sdb.table.commit.environment import Environment
 
 
@@ -24,16 +25,12 @@ if TYPE_CHECKING:
 class MirrorCommits:
     """Makes the commits of a mirror.
 
-    * ``name``: The table.
-    * ``application``: Its id, by which commits are known.
-    * ``is_restart``: Whether what is there is replaced.
+    * ``application``: The id of the table, by which commits are known.
     """
 
-    name: str
+    run: MirrorRun
     application: str
-    log: MirrorLog
     env: Environment
-    is_restart: bool
 
     def actions(
         self,
@@ -47,15 +44,15 @@ class MirrorCommits:
 
         * ``replaced``: Files of packfiles that stay, instead of which there are others.
         """
-        removed = [path for path in self.log.files if mark_in(path) in step.removed]
-        if self.is_restart:
-            strange = [path for path in self.log.files if not is_ours(path)]
+        removed = [path for path in self.run.log.files if mark_in(path) in step.removed]
+        if self.run.is_restart:
+            strange = [path for path in self.run.log.files if not is_ours(path)]
             removed = list(dict.fromkeys(strange + removed))
         is_change = not step.has_same_rows or bool(replaced)
         now_ms = self.env.now_us() // 1000
         is_append = bool(files) and not (removed or replaced)
         actions: list[LogAction] = [self._commit_info(step, is_append=is_append)]
-        if self.log.version < 0:
+        if self.run.log.version < 0:
             actions.append({"protocol": PROTOCOL})
         if metadata is not None:
             actions.append({"metaData": metadata})
@@ -72,7 +69,7 @@ class MirrorCommits:
             if path not in paths
         ]
         for path, file in files:
-            if path in self.log.files:
+            if path in self.run.log.files:
                 continue
             actions.append(
                 {
@@ -98,7 +95,7 @@ class MirrorCommits:
             "engineInfo": "sdb",
             "userName": state.author,
             "userMetadata": state.message,
-            "sdb.table": self.name,
+            "sdb.table": self.run.name,
             "sdb.version": state.version,
             "sdb.id": state.commit,
             "sdb.operation": state.operation,
@@ -109,20 +106,24 @@ class MirrorCommits:
 
     def metadata(self, schema: str, configuration: dict[str, str]) -> LogAction:
         """Return the metadata of the mirror with a schema."""
-        before = self.log.metadata
+        before = self.run.log.metadata
         return {
             "id": before.get("id") or str(uuid.uuid4()),
-            "name": self.name,
-            "description": f"a mirror of {self.name} by sdb",
+            "name": self.run.name,
+            "description": f"a mirror of {self.run.name} by sdb",
             "format": {"provider": "parquet", "options": {}},
             "schemaString": schema,
             "partitionColumns": [],
-            "configuration": {"sdb.table": self.name, "sdb.id": self.application, **configuration},
+            "configuration": {
+                "sdb.table": self.run.name,
+                "sdb.id": self.application,
+                **configuration,
+            },
             "createdTime": before.get("createdTime") or self.env.now_us() // 1000,
         }
 
     def _removal(self, path: str, now_ms: int, *, is_change: bool) -> LogAction:
-        size = self.log.files[path].get("size")
+        size = self.run.log.files[path].get("size")
         return {
             "path": path,
             "deletionTimestamp": now_ms,

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from threading import Event
 
-    from sdb.exchange.mirror import ReadColumns
+    from sdb.exchange.schemacommits import ReadColumns
     from sdb.lake.mirrorlog import MirrorLog
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
