@@ -1,4 +1,4 @@
-"""One run of a mirror: what those share that plan, write and count its files."""
+"""One run of a mirror, shared by what plans, writes and counts its files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class MirrorRun:
 
     @property
     def properties(self) -> dict[str, Any]:
-        """What the mirror says of itself."""
+        """Properties of the mirror, which its metadata have."""
         properties: dict[str, Any] = self.log.metadata.get("configuration", {})
         return properties
 

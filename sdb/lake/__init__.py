@@ -1,4 +1,4 @@
-"""What tables of Delta and Iceberg have in common: rows in Parquet files, and versions of these.
+"""Rows in Parquet files, and versions of these: common to tables of Delta and Iceberg.
 
 Which files make up a version, metadata say: the rooms `sdb.delta` and `sdb.iceberg` read and write
 them.

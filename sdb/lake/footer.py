@@ -1,4 +1,4 @@
-"""What the footer of a Parquet file of ours says: its rows, bounds of values, its layout."""
+"""The footer of a Parquet file of ours: rows, bounds of values, and the layout that it keeps."""
 
 from __future__ import annotations
 
