@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from tests.serve.conftest import Server
 
 COUNT = "SELECT COUNT(*) AS n FROM web.pushes"
+ALL_VERSIONS = (
+    "SELECT table_name AS x FROM system.table_versions",
+    "SELECT table_name AS x FROM system.table_partitions",
+    'SELECT "table" AS x FROM sdb.table_packfiles()',
+)
 MAKE = "CREATE VIEW web.pushes AS SELECT actor.login AS login, id FROM web.gha"
 
 
@@ -109,9 +114,24 @@ def test_a_right_to_a_view_ends_at_the_view(
     assert "logs" not in explained.text
     assert server.query("EXPLAIN SELECT * FROM web.shown", everything).status_code == 200
     names = rows(server.query("SELECT * FROM sdb.tables", reader))
-    assert [(name["table"], name["kind"], "query" in name) for name in names] == [
-        ("shown", "view", False)
+    assert [(name["table"], name["kind"], name["query"]) for name in names] == [
+        ("shown", "view", None)
     ]
+    for table, column in (
+        ("tables", "table_name"),
+        ("views", "table_name"),
+        ("schemata", "schema_name"),
+        ("columns", "table_name"),
+    ):
+        text = f"SELECT DISTINCT {column} AS name FROM information_schema.{table}"
+        told = server.query(text, reader)
+        known = {"columns": [], "schemata": ["web"]}.get(table, ["shown"])
+        assert [row["name"] for row in rows(told)] == known
+        assert "logs" not in told.text + str(told.headers)
+    for text in ("SELECT view_definition AS x FROM information_schema.views", *ALL_VERSIONS):
+        told = server.query(text, reader)
+        assert {row["x"] for row in rows(told)} <= {None}
+        assert rows(server.query(text, everything))
     listed = server.get("/v1/views", headers=reader).json()["views"]
     assert [(view["name"], "text" in view) for view in listed] == [("web.shown", False)]
     assert server.get("/v1/views/web.shown", headers=reader).json()["version"] == 1

@@ -673,3 +673,51 @@ def test_a_time_to_the_second_is_all_of_that_second(db: Connection) -> None:
     with db.sql("SELECT at FROM sdb.versions('web.t') ORDER BY version DESC LIMIT 1") as result:
         (at,) = [row["at"] for row in result]
     assert rows(db, f"web.t('{at:%Y-%m-%d %H:%M:%S}')") == [{"id": 1}]
+
+
+def test_tables_about_tables_have_the_names_of_the_standard(db: Connection) -> None:
+    db.execute("CREATE TABLE web.t (id INT NOT NULL, name TEXT DEFAULT 'x')")
+    db.execute("COMMENT ON COLUMN web.t.id IS 'its number'")
+    make(db, "web.u", [{"x": 1, "y": {"z": "a"}}])
+    db.execute("CREATE TABLE web.gone; DROP TABLE web.gone; CREATE VIEW web.v AS SELECT 1 AS x")
+
+    def asked(query: str) -> list[tuple[Any, ...]]:
+        with db.sql(query) as result:
+            return [tuple(row.values()) for row in result]
+
+    tables = "table_catalog, table_schema, table_name, table_type"
+    assert asked(f"SELECT {tables} FROM information_schema.tables ORDER BY table_name") == [
+        ("sdb", "web", "t", "BASE TABLE"),
+        ("sdb", "web", "u", "BASE TABLE"),
+        ("sdb", "web", "v", "VIEW"),
+    ]
+    columns = "column_name, ordinal_position, data_type, is_nullable, column_default"
+    assert asked(
+        f"SELECT columns.table_name, {columns}, column_comment FROM information_schema.columns"
+        " WHERE table_name IN (SELECT table_name FROM information_schema.tables) ORDER BY 1, 3"
+    ) == [
+        ("t", "id", 1, "integer", "NO", None, "its number"),
+        ("t", "name", 2, "string", "YES", "x", None),
+        ("u", "x", 1, "int", "YES", None, None),
+        ("u", "y", 2, "struct", "YES", None, None),
+    ]
+    assert asked("SELECT * FROM information_schema.schemata") == [("sdb", "web")]
+    (view,) = asked("SELECT table_name, view_definition FROM information_schema.views")
+    assert view == ("v", "SELECT 1 AS x")
+    versions = "SELECT table_name, version FROM system.table_versions WHERE creation_time < NOW()"
+    assert asked(f"{versions} ORDER BY ALL") == [("t", 1), ("t", 2), ("u", 1), ("u", 2)]
+    (packfile,) = asked(
+        "SELECT p.table_name, p.version, p.row_count FROM system.table_partitions AS p"
+        " JOIN system.table_versions AS v ON p.table_version_id = v.table_version_id"
+    )
+    assert packfile == ("u", 2, 1)
+    with pytest.raises(errors.QueryError, match=r"no information_schema\.sequences") as refused:
+        asked("SELECT * FROM information_schema.sequences")
+    assert "information_schema.views" in str(refused.value.hint)
+
+
+def test_tables_about_tables_tell_nothing_where_there_are_none(tmp_path: Path) -> None:
+    db = sdb.connect(tmp_path)
+    for name in ("views", "tables", "columns", "schemata"):
+        with db.sql(f"SELECT COUNT(*) AS n FROM information_schema.{name}") as result:
+            assert list(result) == [{"n": 0}]

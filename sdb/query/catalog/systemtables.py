@@ -14,7 +14,7 @@ from sdb.store.url import open_read
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import table_root
 from sdb.table.format.versionref import split_reference
-from sdb.table.inspect.systemtables import system_rows, table_rows
+from sdb.table.inspect.systemtables import ABOUT_ALL, rows_of_all, system_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,18 +53,10 @@ def system_table(
     """
     kind, *names = parts
     text = f"sdb.{kind}({', '.join(map(repr, names))})"
-    if kind == "tables":
+    if kind in ABOUT_ALL:
         if names:
-            raise UsageError(f"{text}: it takes no name", expected="sdb.tables()")
-        rows = table_rows(table_root(root))
-        if visible is not None:
-            # The query of a view names tables that may be of no concern.
-            rows = (
-                {name: value for name, value in row.items() if name != "query"}
-                for row in rows
-                if visible(row["database"], row["table"])
-            )
-        return _packed(rows, text)
+            raise UsageError(f"{text}: it takes no name", expected=f"sdb.{kind}()")
+        return _packed(rows_of_all(kind, table_root(root), visible), text)
     if len(names) != 1:
         raise UsageError(f"{text}: it takes the name of a table", expected=f"sdb.{kind}('db.t')")
     table, reference = split_reference(names[0])

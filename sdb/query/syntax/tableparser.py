@@ -11,6 +11,7 @@ from sdb.query.syntax.clauses import (
     pivots,
     samples,
     setqueries,
+    standardtables,
     windows,
 )
 from sdb.query.syntax.expressions import ExpressionParser
@@ -65,7 +66,9 @@ class TableParser(ExpressionParser):
         if self.at("UNPIVOT"):
             table: ast.Table = self._unpivot()
             return ast.Source(table, None, join, span=(start, self.last.stop))
+        is_name = self.at("ID")
         table = self.tables()
+        own = str(self.last.value) if is_name and isinstance(table, ast.QueryTable) else None
         if isinstance(table, ast.QueryTable) and listtables.is_values(table):
             table, name = listtables.named(self, table)
             return ast.Source(table, name, join, span=(start, self.last.stop))
@@ -77,7 +80,7 @@ class TableParser(ExpressionParser):
             table = (samples if is_sample else pivots).behind(self, table, alias)
             label = None if joins.ends(self) else self.alias()
             alias = label or (alias if is_sample else None)
-        return ast.Source(table, alias, join, span=(start, self.last.stop))
+        return ast.Source(table, alias or own, join, span=(start, self.last.stop))
 
     def _unpivot(self) -> ast.UnpivotTable:
         start = self.advance().start
@@ -161,6 +164,8 @@ class TableParser(ExpressionParser):
 
     def _of_version(self, table: ast.PathTable | ast.CallTable) -> ast.Table:
         self.lexer.at_table = False
+        if isinstance(table, ast.PathTable) and standardtables.coming(self, table.expr):
+            return standardtables.table(table.expr)
         return versions.behind(self, table)
 
     def refuse_version(self, name: ast.Name) -> None:

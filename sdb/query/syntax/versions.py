@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from sdb.query.syntax.tableparser import TableParser
 
 SYSTEM = "sdb"
-SYSTEM_TABLES = ("versions", "packfiles", "blocks", "inputs", "refs", "garbage", "tables")
+SYSTEM_TABLES = (
+    *("versions", "packfiles", "blocks", "inputs", "refs", "garbage", "tables"),
+    *("columns", "table_versions", "table_packfiles"),
+)
 AT = "TABLE_AT"
 OF = "TABLE_OF"
 THROUGH = "TABLE_THROUGH"

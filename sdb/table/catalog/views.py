@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdb.store.base import Reader
-    from sdb.table.catalog.root import TableRoot
+    from sdb.table.catalog.root import TableRoot, Visible
     from sdb.table.format.versionref import Given
     from sdb.table.format.view import ViewVersion
 
@@ -162,12 +162,16 @@ def view_names(root: TableRoot, database: str | None = None) -> list[tuple[str, 
     )
 
 
-def views(root: TableRoot, database: str | None = None) -> Iterator[View]:
+def views(
+    root: TableRoot, database: str | None = None, *, visible: Visible | None = None
+) -> Iterator[View]:
     """Iterate over the views below a root, or those of one database; damaged ones are left out.
 
-    Each is read when it is its turn.
+    Each is read when it is its turn, and none that is not visible.
     """
     for names in view_names(root, database):
+        if visible is not None and not visible(*names):
+            continue
         try:
             view = find_view(root, *names)
         except SdbError as error:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from sdb import instants
 from sdb.errors import CorruptError, UnsupportedError
+from sdb.packfile.read.fields import inventory
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.catalog.refs import refs
 from sdb.table.catalog.views import views
 from sdb.table.history.log import log
 from sdb.table.inspect.describe import facts
+from sdb.table.inspect.labels import labels
 from sdb.table.sync.status import input_states
 
 TYPE_CHECKING = False
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.table.catalog.handle import TableHandle
-    from sdb.table.catalog.root import TableRoot
+    from sdb.table.catalog.root import TableRoot, Visible
 
     Row: TypeAlias = dict[str, Any]
 
@@ -35,38 +37,49 @@ def system_rows(kind: str, handle: TableHandle) -> Iterator[Row]:
     return _KINDS[kind](handle)
 
 
-def table_rows(root: TableRoot) -> Iterator[Row]:
-    """Yield a row for each table and view below a root; of a damaged one, what is wrong."""
+def rows_of_all(kind: str, root: TableRoot, visible: Visible | None = None) -> Iterator[Row]:
+    """Yield the rows of a system table about all tables; of a damaged one, what is wrong.
+
+    * ``visible``: The tables that it may tell of, no other is opened; all if not given.
+    """
+    make = ABOUT_ALL[kind]
     for database in root.databases():
         for table in root.tables(database):
+            if visible is not None and not visible(database, table):
+                continue
+            names: Row = {"database": database, "table": table}
+            if kind == TABLES:
+                names["kind"] = "table"
             try:
                 handle = find_table(root, database, table)
-                if handle is None or handle.is_dropped:
-                    continue
-                table_facts = facts(handle)
+                if handle is not None and not handle.is_dropped:
+                    yield from [names | row for row in make(handle)]
             except (CorruptError, UnsupportedError) as error:
-                yield {
-                    "database": database,
-                    "table": table,
-                    "kind": "table",
-                    "error": error.message,
-                }
-                continue
-            yield {
-                "database": database,
-                "table": table,
-                "kind": "table",
-                "version": table_facts.version,
-                "rows": table_facts.rows,
-                "bytes": table_facts.size_bytes,
-                "packfiles": table_facts.packfiles,
-                "newest_path": None
-                if table_facts.newest_path is None
-                else ".".join(table_facts.newest_path),
-                "newest_at": _time(table_facts.newest_us),
-                "changed_at": _time(table_facts.synced_us),
-            }
-    for view in views(root):
+                yield names | {"error": error.message}
+    if kind == TABLES:
+        # The query of a view names tables that may be of no concern.
+        for row in _views(root, visible):
+            yield row if visible is None else row | {"query": None}
+
+
+def _table(handle: TableHandle) -> Iterator[Row]:
+    table = facts(handle)
+    path = table.newest_path
+    yield {
+        "version": table.version,
+        "rows": table.rows,
+        "bytes": table.size_bytes,
+        "packfiles": table.packfiles,
+        "newest_path": None if path is None else ".".join(path),
+        "newest_at": _time(table.newest_us),
+        "changed_at": _time(table.synced_us),
+        "description": labels(handle.root, handle.keys).get("description"),
+        "query": None,
+    }
+
+
+def _views(root: TableRoot, visible: Visible | None) -> Iterator[Row]:
+    for view in views(root, visible=visible):
         yield {
             "database": view.database,
             "table": view.view,
@@ -76,6 +89,38 @@ def table_rows(root: TableRoot) -> Iterator[Row]:
             "query": view.newest.text,
             "dialect": view.newest.dialect or "standard",
         }
+
+
+def _columns(handle: TableHandle) -> Iterator[Row]:
+    """Yield a row for each column of the schema, or for each field at the top of rows."""
+    if handle.schema is None:
+        listed = [(descriptor.key, descriptor.trailer) for descriptor in handle.descriptors()]
+        fields = [field for field in inventory(listed).fields if len(field.path) == 1]
+        rows = [_column(str(field.path[0]), ", ".join(field.types)) for field in fields]
+    else:
+        rows = [
+            _column(column.name, str(column.type), default=column.default)
+            | {"required": column.required, "description": column.description or None}
+            for column in handle.schema.columns
+        ]
+    for number, row in enumerate(rows, 1):
+        yield {"position": number, **row}
+
+
+def _column(name: str, kind: str, *, default: object = None) -> Row:
+    return {
+        "column": name,
+        "type": kind,
+        "required": False,
+        "default": None if default is None else str(default),
+        "description": None,
+    }
+
+
+def _packfiles_of_version(handle: TableHandle) -> Iterator[Row]:
+    state = handle.state
+    version, commit = (None, None) if state is None else (state.version, state.commit)
+    return ({"version": version, "id": commit, **row} for row in _packfiles(handle))
 
 
 def _versions(handle: TableHandle) -> Iterator[Row]:
@@ -200,3 +245,11 @@ _KINDS: dict[str, Callable[[TableHandle], Iterator[Row]]] = {
     "refs": _refs,
     "garbage": _garbage,
 }
+TABLES = "tables"
+ABOUT_ALL: dict[str, Callable[[TableHandle], Iterator[Row]]] = {
+    TABLES: _table,
+    "columns": _columns,
+    "table_versions": _versions,
+    "table_packfiles": _packfiles_of_version,
+}
+"""System tables about all tables: what each tells of one."""

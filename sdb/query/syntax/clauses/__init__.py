@@ -19,6 +19,7 @@ module           holds
 `setqueries`     UNION, INTERSECT and EXCEPT
 `settings`       SET in front of a query
 `shows`          SHOW and DESCRIBE
+`standardtables` tables about tables by the names of others
 `stars`          stars, and what REPLACE and RENAME change in them
 `timebuckets`    TIME_BUCKET
 `timecalls`      calls about times in the order of other dialects
