@@ -133,11 +133,12 @@ def largest_cells(largest: LargestFields) -> list[list[str]]:
 
 
 def accuracy_of_largest(file: FileDescription, largest: LargestFields) -> str:
-    """Say how well the sizes of the largest fields are known."""
+    """Say what the sizes of the largest fields are: fields are not compressed one by one."""
+    shares = "shares by raw bytes"
     if largest.is_exact:
-        return "exact"
+        return shares
     blocks = sizes.counted(len(file.trailer.blocks), "block")
-    return f"estimated from the start of {largest.blocks_read:,} of {blocks}"
+    return f"{shares}, estimated from the start of {largest.blocks_read:,} of {blocks}"
 
 
 def _largest(file: FileDescription, largest: LargestFields, columns: int, ellipsis: str) -> str:

@@ -26,13 +26,14 @@ class LargestFields:
     Attributes
     ----------
     fields : tuple of (str, int)
-        The name of each as it is written, and its part of the compressed bytes.
+        The name of each as it is written, and its share of the compressed bytes, by its bytes
+        before compression: what is compressed together has no sizes of its own.
     compressed_bytes : int
         Size of all blocks.
     blocks_read : int
         Number of blocks of which the first chunk was read.
     is_exact : bool
-        Whether these chunks are the whole packfile; else the sizes are estimates.
+        Whether these chunks are the whole packfile; else the shares are estimates.
     """
 
     fields: tuple[tuple[str, int], ...]
