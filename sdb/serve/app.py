@@ -71,7 +71,10 @@ _ASKED = (
     b"last-event-id, sdb-message, range, x-seafowl-query"
 )
 _VARY = "accept, accept-encoding, authorization"
-_EXPOSED = "etag, sdb-query-id, sdb-versions, sdb-blocks, sdb-warnings, sdb-notes, sdb-no-tag"
+_EXPOSED = (
+    "etag, sdb-query-id, sdb-versions, sdb-blocks, sdb-warnings, sdb-notes, sdb-no-tag, "
+    "sdb-safe-csv"
+)
 
 
 def make_app(settings: ServerSettings, rights: TokenRights, repeats: Repeats) -> Gate:
@@ -188,7 +191,11 @@ class Service:
         * ``vary``: Headers of the request that count, if they are other ones.
         """
         rights = request.state.rights if rights is None else rights
-        key = _key(request, rights, about) if request.method in {"GET", "HEAD"} else ""
+        key = (
+            _key(request, rights, query.form.name, about)
+            if request.method in {"GET", "HEAD"}
+            else ""
+        )
 
         def headers(tag: Tag) -> dict[str, str]:
             headers = self._headers(query, tag, is_safe=request.method != "POST")
@@ -223,6 +230,8 @@ class Service:
         }
         if not tag.hiding.tables:  # which blocks can have a value tells of rows that a view hides
             headers["sdb-blocks"] = f"{tag.blocks}/{tag.all_blocks}"
+        if query.form.name == "safe-csv":
+            headers["sdb-safe-csv"] = "cells that a spreadsheet would execute begin with '"
         if tag.text and is_safe:
             headers["etag"] = tag.text
         if tag.why:
@@ -446,9 +455,8 @@ def _secret(header: str) -> str:
     return ""
 
 
-def _key(request: Request, rights: Rights, about: str) -> str:
+def _key(request: Request, rights: Rights, form: str, about: str) -> str:
     """Return the text that a request is known again by."""
-    form = request.query_params.get("format") or request.headers.get("accept", "")
     grants = (rights.asker or rights).grants
     asked = [request.url.path, str(request.url.query), form, rights.name, grants, about]
     text = json.dumps(asked)

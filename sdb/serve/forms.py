@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from itertools import islice
+from typing import cast
 
 from sdb.query.result.lines import parse
 from sdb.query.result.lines import text as printed
+from sdb.query.result.safecells import SafeCells
 from sdb.query.result.wire import MEDIA_TYPE
 from sdb.records import record
 from sdb.serve.problems import HttpError
@@ -14,7 +16,7 @@ from sdb.serve.problems import HttpError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from sdb.query.result.result import Result
 
@@ -40,6 +42,7 @@ FORMS = (
     AnswerForm("ndjson", "application/x-ndjson"),
     AnswerForm("json", "application/json", is_bounded=True, has_notes=True),
     AnswerForm("csv", "text/csv; charset=utf-8"),
+    AnswerForm("safe-csv", "text/csv; charset=utf-8"),  # which no spreadsheet executes
     AnswerForm("arrow", "application/vnd.apache.arrow.stream", is_typed=True),
     AnswerForm("parquet", "application/vnd.apache.parquet", is_typed=True, is_whole=True),
     AnswerForm("html", "text/html; charset=utf-8", is_bounded=True, has_notes=True),
@@ -47,6 +50,7 @@ FORMS = (
 )
 SEAFOWL = AnswerForm("seafowl", "application/json", is_typed=True)
 """Lines of JSON with all columns in each, and the types of columns in the header Content-Type."""
+_PAGE = "text/html"
 _BY_NAME = {form.name: form for form in FORMS}
 _ALIASES = {
     "application/jsonl": "ndjson",
@@ -68,6 +72,8 @@ _ALIASES = {
 def form_of(name: str, accept: str) -> AnswerForm:
     """Return the format that a request asks for: by its name, else by its header Accept.
 
+    A browser, which takes pages, gets CSV that spreadsheets can open: its user will do that.
+
     Raises
     ------
     HttpError
@@ -80,6 +86,8 @@ def form_of(name: str, accept: str) -> AnswerForm:
     """
     names = ", ".join(_BY_NAME)
     if name:
+        if name == "csv" and _PAGE in _accepted(accept):
+            return _BY_NAME["safe-csv"]
         if name not in _BY_NAME:
             raise HttpError(400, f"there is no format {name[:40]!r}", hint=f"there are {names}")
         return _BY_NAME[name]
@@ -135,10 +143,13 @@ def write(
             return write_lines(result, output)
         case "rows":
             output.writelines(result._wired())  # noqa: SLF001 - the client reads it
-            return 0
+        case "safe-csv":
+            cells = SafeCells(output)
+            result.write(cast("BinaryIO", cells), "csv")
+            cells.finish()
         case _:
             result.write(output, form.name)
-            return 0
+    return 0
 
 
 def _write_lines(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sdb.table.catalog.root import table_root
+from sdb.table.catalog.storedqueries import StoredQuery, put
 from tests.serve.conftest import Server, rows
 
 if TYPE_CHECKING:
@@ -117,3 +119,23 @@ def test_a_right_is_of_a_query_alone(
     (listed,) = server.get("/v1/queries", headers=asks).json()["queries"]
     assert "sql" not in listed
     assert "logs.app" not in json.dumps(listed)
+
+
+def test_browsers_get_csv_that_spreadsheets_do_not_execute(
+    serve: Callable[..., Server], lake: Path
+) -> None:
+    root = table_root(str(lake))
+    put(root, StoredQuery("cells", "SELECT '=1+1' AS a, -5 AS b, n FROM logs.app LIMIT 1"))
+    server = serve()
+    plain, safe = "a,b,n\n=1+1,-5,0\n", "a,b,n\n'=1+1,-5,0\n"
+    page = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    for _ in range(2):  # also where the same was asked for before
+        for path, headers, wanted in (
+            ("/v1/queries/cells.csv", {}, plain),
+            ("/v1/queries/cells.csv", page, safe),
+            ("/v1/queries/cells?format=safe-csv", {}, safe),
+            ("/v1/queries/cells", {"accept": "text/csv"}, plain),
+        ):
+            answer = server.get(path, headers=headers)
+            assert answer.text == wanted
+            assert ("sdb-safe-csv" in answer.headers) == (wanted == safe)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdb.cli.render.safecells import SafeCells
+from sdb.query.result.safecells import SafeCells
 
 
 def safe(text: str, *, piece_bytes: int = 1 << 30) -> str:

@@ -15,6 +15,6 @@
 ``schemas``     schemas, their differences, and rows that depart
 ``fitting``     inputs that the patterns of a new table find
 ``compressed``  files that are compressed while they are written
-``safecells``   CSV that no spreadsheet executes
+``safecells``   how many cells of CSV were quoted for spreadsheets
 ==============  =======================================================
 """

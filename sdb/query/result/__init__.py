@@ -6,6 +6,7 @@ module      holds
 `result`    the rows, and what was read for them
 `lines`     rows as lines of JSON
 `outputs`   rows as CSV, TSV, Markdown and Ion
+`safecells`  CSV that no spreadsheet executes
 `frames`    rows as Arrow data
 `replay`    rows kept for a second look, and as Python values
 `waiting`   Ctrl-C while an engine computes
