@@ -124,13 +124,13 @@ def test_a_right_to_a_view_ends_at_the_view(
         ("columns", "table_name"),
     ):
         text = f"SELECT DISTINCT {column} AS name FROM information_schema.{table}"
-        told = server.query(text, reader)
+        answer = server.query(text, reader)
         known = {"columns": [], "schemata": ["web"]}.get(table, ["shown"])
-        assert [row["name"] for row in rows(told)] == known
-        assert "logs" not in told.text + str(told.headers)
+        assert [row["name"] for row in rows(answer)] == known
+        assert "logs" not in answer.text + str(answer.headers)
     for text in ("SELECT view_definition AS x FROM information_schema.views", *ALL_VERSIONS):
-        told = server.query(text, reader)
-        assert {row["x"] for row in rows(told)} <= {None}
+        answer = server.query(text, reader)
+        assert {row["x"] for row in rows(answer)} <= {None}
         assert rows(server.query(text, everything))
     listed = server.get("/v1/views", headers=reader).json()["views"]
     assert [(view["name"], "text" in view) for view in listed] == [("web.shown", False)]
