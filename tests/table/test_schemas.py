@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,10 @@ import pytest
 import sdb
 from sdb.errors import ExistsError, NotFoundError, QueryError, UnsupportedError, UsageError
 from sdb.query.writes.schemasetting import set_schema
+from sdb.records import replace
+from sdb.store.local.disk import LocalStore
 from sdb.table.commit.schemas import change_schema
+from sdb.table.definition.cache import read_definition
 from sdb.table.format.keys import TableKeys, era_of
 from sdb.table.history.rename import rename
 from sdb.table.schema import evolve
@@ -19,8 +23,6 @@ from sdb.table.schema.merge import SchemaConflictError, merged
 from sdb.table.schema.types import type_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sdb.query.connected import Connection
 
 COLUMNS = [{"name": "id", "type": "integer"}, {"name": "x", "type": "variant"}]
@@ -253,10 +255,68 @@ def test_alter_table_is_alone_and_needs_a_schema(db: Connection) -> None:
     assert schema.columns[1].description == "what it was"
 
 
-def test_comments_on_tables_say_where_descriptions_are(db: Connection) -> None:
-    with pytest.raises(QueryError, match="a member of its definition") as caught:
-        db.execute("COMMENT ON TABLE web.t IS 'visits'")
-    assert "sdb create --force" in str(caught.value.hint)
+def test_comments_on_tables_change_the_description_alone(db: Connection) -> None:
+    db.create("web.defined", "in/*.json")
+    before = read_definition(db.root, TableKeys("web", "defined"))
+    version = db.table("web.t").version
+    for name in ("web.t", "web.defined"):  # that without a definition gets one
+        for text, value, is_new in (
+            ("'visits'", "visits", True),
+            ("'visits'", "visits", False),
+            ("NULL", "", True),
+            ("'again'", "again", True),
+        ):
+            (dry,) = db.execute(f"EXPLAIN COMMENT ON TABLE {name} IS {text}")
+            assert (dry.is_dry, dry.is_new) == (True, False)
+            (done,) = db.execute(f"COMMENT ON TABLE {name} IS {text}")
+            assert done.is_new is is_new
+            definition = read_definition(db.root, TableKeys(*name.split(".")))
+            assert definition.description == value
+    assert replace(definition, description="") == before
+    assert db.table("web.t").version == version
+    with db.sql("SELECT table_comment AS c FROM information_schema.tables") as result:
+        assert list(result) == [{"c": "again"}]
+    db.execute("COMMENT ON COLUMN web.t.id IS 'its number'")
+    with db.sql("DESCRIBE web.t") as result:
+        assert [row["description"] for row in result] == ["its number", ""]
+
+
+def test_comments_on_tables_lose_nothing_that_others_wrote(
+    db: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "COMMENT ON TABLE web.t IS 'visits'"
+    path = Path(db.root.location, "db", "web", "t", "definition.json")
+    path.write_text('{"steward": "ann", "colour": "red"}')
+    with pytest.raises(UnsupportedError, match="colour"):
+        db.execute(text)
+    path.write_text('{"steward": "ann"}')
+    put = LocalStore.put_if_match
+
+    def other_first(*args: Any, **options: Any) -> str:
+        monkeypatch.undo()
+        path.write_text('{"steward": "bob"}')
+        return put(*args, **options)
+
+    monkeypatch.setattr(LocalStore, "put_if_match", other_first)
+    db.execute(text)
+    definition = read_definition(db.root, TableKeys("web", "t"))
+    assert (definition.steward, definition.description) == ("bob", "visits")
+
+
+def test_comments_on_what_has_no_description_are_refused(db: Connection) -> None:
+    db.execute("CREATE VIEW web.v AS SELECT 1 AS x; CREATE TABLE web.gone; DROP TABLE web.gone")
+    for name, kind, match in (
+        ("web.v", UnsupportedError, "is a view"),
+        ("web.gone", NotFoundError, "was dropped"),
+        ("web.none", NotFoundError, "there is no table"),
+        ("web.t@other", UnsupportedError, "is a branch"),
+    ):
+        with pytest.raises(kind, match=match):
+            db.execute(f"COMMENT ON TABLE {name} IS 'x'")
+    with pytest.raises(QueryError, match="a view has no description"):
+        db.execute("COMMENT ON VIEW web.v IS 'x'")
+    with pytest.raises(UnsupportedError, match="a transaction of its own"):
+        db.execute("BEGIN; COMMENT ON TABLE web.t IS 'x'; DELETE FROM web.t; COMMIT")
 
 
 def test_show_and_diff_tell_what_became_of_columns(db: Connection) -> None:

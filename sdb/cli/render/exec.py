@@ -24,6 +24,7 @@ _DONE = {
     "truncate": ("rows_deleted", "deleted {}, all of {}"),
     "drop": ("rows_deleted", "dropped {1} with {0}"),
     "undrop": ("rows_inserted", "brought {1} back"),
+    "comment": ("rows_inserted", "described {1}"),
     "alter": ("rows_inserted", "changed the columns of {1}"),
     "create_view": ("rows_inserted", "made the view {1}"),
     "replace_view": ("rows_inserted", "replaced the view {1}"),
@@ -61,6 +62,8 @@ def lines_of(done: Executed, *, verbose: bool) -> list[str]:
         ]
     if not done.is_new:
         return [f"{text}: nothing changed" for text in texts]
+    if done.effects[0].operation == "comment":  # which makes no version
+        return texts
     if verbose:
         texts = [f"{text}{_more(two)}" for text, two in zip(texts, done.effects, strict=True)]
     texts[-1] += f": {_versions(done)}" if done.versions else f": version {done.version}"

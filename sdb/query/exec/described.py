@@ -29,6 +29,7 @@ _COLUMNS = (
     Column("types", {"s": 1}, STRING),
     Column("rows", {"x": 2}, INTEGER),
 )
+_DESCRIBED = (*_COLUMNS, Column("description", {"s": 3}, STRING))
 _MIXED = "tbnxsu"
 """The lanes of a value of any type that has an order, or NULL."""
 
@@ -71,7 +72,10 @@ def described(table: ast.Table, catalog: Catalog) -> Execution:
     inventory = catalog.fields((name,))
     schema = catalog.schema((name,))
     if schema is not None:
-        return Execution(_COLUMNS, None, _of_schema(schema, inventory))
+        listed = _of_schema(schema, inventory)
+        is_told = any(description for *_, description in listed)
+        columns = _DESCRIBED if is_told else _COLUMNS
+        return Execution(columns, None, tuple([row[: len(columns)] for row in listed]))
     rows = tuple((field.name, ", ".join(field.types), field.rows) for field in inventory.fields)
     result = Execution(_COLUMNS, None, rows)
     if inventory.silent:
@@ -100,7 +104,7 @@ def named_fields(inventory: Inventory, schema: TableSchema | None) -> tuple[Fiel
 
 
 def _of_schema(schema: TableSchema, inventory: Inventory) -> tuple[tuple[Any, ...], ...]:
-    """Return a row for each column: its name, its type, and how many rows have the field."""
+    """Return a row for each column: its name, type, number of rows that have it, description."""
     from sdb.table.schema.columns import ITEMS, shown, walk
 
     counts = {field.path: field.rows for field in inventory.fields}
@@ -109,6 +113,7 @@ def _of_schema(schema: TableSchema, inventory: Inventory) -> tuple[tuple[Any, ..
             shown(names),
             str(column.type),
             counts.get(tuple([None if step == ITEMS else step for step in path]), 0),
+            column.description,
         )
         for names, path, column in walk(schema.columns)
     )

@@ -278,21 +278,27 @@ class WriteParser(Parser):
         span = (start, self.last.stop)
         return writes.AlterTable(table, tuple(actions), is_lenient, span=span)
 
-    def _comment(self, start: int) -> writes.AlterTable:
-        """Parse ``COMMENT ON COLUMN db.table.path IS text``."""
+    def _comment(self, start: int) -> writes.AlterTable | writes.DescribedTable:
+        """Parse ``COMMENT ON TABLE db.table IS text``, and the same for a column."""
         self.expect("ON")
-        if self.at_word("TABLE", "VIEW"):
-            hint = "sdb def DB.TABLE prints it, sdb create --force DB.TABLE FILE replaces it"
-            raise self.fault("the description of a table is a member of its definition", hint=hint)
-        self.expect_word("COLUMN")
+        if self.at_word("VIEW"):
+            hint = "COMMENT ON TABLE and COMMENT ON COLUMN describe tables"
+            raise self.fault("a view has no description", hint=hint)
+        word = self.expect_word("TABLE", "COLUMN")
         table = self._written()
+        if word == "TABLE":
+            text = self._description()
+            return writes.DescribedTable(table, text, span=(start, self.last.stop))
         begin = self.token.start
         self.expect(".")
         path = self.written_field()
-        self.expect("IS")
-        text = "" if self.accept("NULL") else str(self.expect("STRING").value)
+        text = self._description()
         described = writes.DescribedColumn(path, text, span=(begin, self.last.stop))
         return writes.AlterTable(table, (described,), span=(start, self.last.stop))
+
+    def _description(self) -> str:
+        self.expect("IS")
+        return "" if self.accept("NULL") else str(self.expect("STRING").value)
 
     def _create(self, start: int) -> writes.CreateTable | writes.CreateView | writes.CreateDatabase:
         if self.at_word("DATABASE", "SCHEMA"):

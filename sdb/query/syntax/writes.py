@@ -220,6 +220,14 @@ class AlterTable(Node):
     if_exists: bool = False
 
 
+@record
+class DescribedTable(Node):
+    """``COMMENT ON TABLE table IS text``."""
+
+    table: WrittenTable
+    text: str
+
+
 ColumnAction = (
     AddedColumn
     | DroppedColumn
@@ -286,6 +294,7 @@ Write = (
     | UndropView
     | Vacuum
     | AlterTable
+    | DescribedTable
 )
 
 
@@ -310,6 +319,7 @@ __all__ = [
     "CreateView",
     "Delete",
     "DescribedColumn",
+    "DescribedTable",
     "DropTable",
     "DropView",
     "DroppedColumn",

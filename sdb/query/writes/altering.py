@@ -16,6 +16,7 @@ from sdb.query.writes.targettable import tables_of
 from sdb.records import replace
 from sdb.table.catalog.handle import open_table
 from sdb.table.commit.schemas import change_schema
+from sdb.table.format.versionref import MAIN
 from sdb.table.schema import evolve
 from sdb.table.schema.columns import (
     TableColumn,
@@ -102,6 +103,33 @@ def altered(transaction: Transaction, statement: writes.WriteStatement) -> Execu
         env=transaction.env,
     )
     return Executed((effect,), table.name, done.version, transaction.txn_id, is_new=done.is_new)
+
+
+def described(transaction: Transaction, write: writes.DescribedTable) -> Executed:
+    """Carry out ``COMMENT ON TABLE``, which makes no version: the definition has the text.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table.
+    UnsupportedError
+        It is a branch, or a later `sdb` has made the definition.
+    ConflictError
+        Others replace the definition all the time.
+    """
+    from sdb.query.writes.transaction import Executed
+    from sdb.table.definition.create import describe_table
+
+    (table,) = tables_of(transaction.root, transaction.statements)
+    if table.branch != MAIN:
+        hint = f"COMMENT ON TABLE {table.keys.name} describes all branches"
+        raise UnsupportedError(f"{table.name} is a branch, and no table", hint=hint)
+    is_dry = transaction.is_dry
+    is_new = describe_table(table.root, table.keys, write.text, is_dry=is_dry) and not is_dry
+    handle = table.open()
+    number = 0 if handle is None or handle.state is None else handle.state.version
+    effect = Effect("comment", table.keys.name)
+    return Executed((effect,), table.name, number, "", is_new, is_dry=is_dry)
 
 
 def _without_schema(table: TargetTable) -> UnsupportedError:

@@ -63,7 +63,12 @@ if TYPE_CHECKING:
 
 _log = Logger("sdb.query.writes")
 _LONGEST_PAUSE_SECONDS = 1.0
-_Alone = writes.CreateDatabase | writes.UndropTable | writes.Vacuum
+_Alone = writes.CreateDatabase | writes.UndropTable | writes.Vacuum | writes.DescribedTable
+_WORDS = {
+    writes.Vacuum: "VACUUM",
+    writes.UndropTable: "UNDROP TABLE",
+    writes.DescribedTable: "COMMENT ON TABLE",
+}
 _WHOLE = {writes.CreateTable, writes.DropTable}
 """Statements that make a version even where no packfile comes or goes."""
 
@@ -206,7 +211,13 @@ def _alone(transaction: Transaction, write: _Alone) -> Executed:
         return _database_made(transaction, write)
     if not write.table.table:
         raise UnsupportedError("VACUUM DATABASE goes over the tables one by one: vacuum each")
-    word = "VACUUM" if isinstance(write, writes.Vacuum) else "UNDROP TABLE"
+    word = _WORDS[type(write)]
+    if isinstance(write, writes.DescribedTable):
+        if len(transaction.statements) > 1:
+            raise UnsupportedError(f"{word} is a transaction of its own")
+        from sdb.query.writes.altering import described
+
+        return described(transaction, write)
     if len(transaction.statements) > 1 or transaction.txn_id:
         raise UnsupportedError(f"{word} is a transaction of its own, without an ID")
     (table,) = tables_of(transaction.root, transaction.statements)

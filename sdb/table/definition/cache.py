@@ -15,7 +15,7 @@ from sdb.table.definition.definition import MAX_BYTES, Definition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.store.base import Store
+    from sdb.store.base import Reader, Store
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.keys import TableKeys
 
@@ -35,6 +35,17 @@ def read_definition(root: TableRoot, keys: TableKeys) -> Definition:
     InputError
         It is malformed.
     """
+    return open_definition(root, keys)[0]
+
+
+def open_definition(root: TableRoot, keys: TableKeys) -> tuple[Definition, Reader]:
+    """Read the definition of a table, and the version of its object, which is closed.
+
+    Raises
+    ------
+    NotFoundError, InputError
+        See :func:`read_definition`.
+    """
     key = keys.definition
     try:
         reader = root.open(key)
@@ -49,7 +60,7 @@ def read_definition(root: TableRoot, keys: TableKeys) -> Definition:
     finally:
         reader.close()
     try:
-        return Definition.parse(data.decode(), is_stored=True)
+        return Definition.parse(data.decode(), is_stored=True), reader
     except UnicodeDecodeError as error:
         message = f"{key} is not UTF-8 at byte {error.start:,}"
         raise InputError(message, path=key) from None
