@@ -358,8 +358,8 @@ class Connection:
         Returns
         -------
         list of StoredQuery
-            Each has ``name``, ``text``, ``params`` and ``description``; damaged ones are left out
-            with a warning.
+            Each has ``name``, ``text``, ``params``, ``description`` and ``dialect``; damaged ones
+            are left out with a warning.
 
         Examples
         --------
@@ -380,6 +380,7 @@ class Connection:
         params: Sequence[str] = (),
         description: str = "",
         replace: bool = False,
+        dialect: str | None = None,
     ) -> StoredQuery:
         """Store a query under a name, by which :meth:`run_query` and `sdb serve` answer it.
 
@@ -396,6 +397,9 @@ class Connection:
             What it is for.
         replace : bool
             Whether it may replace a query of the same name.
+        dialect : str, optional
+            What it means, whoever asks: ``standard`` or ``sneller``; if not given the dialect of
+            the connection, see :func:`sdb.connect`.
 
         Returns
         -------
@@ -413,7 +417,8 @@ class Connection:
         from sdb.table.catalog.storedqueries import StoredQuery, param, put
 
         declared = tuple([param(each) for each in params])
-        query = checked(StoredQuery(name, text, declared, description))
+        nearest = dialect or self._defaults.get("dialect")
+        query = checked(StoredQuery(name, text, declared, description), nearest)
         put(self._root, query, replace=replace)
         return query
 
@@ -472,7 +477,7 @@ class Connection:
         if query is None:
             raise NotFoundError(f"there is no query {name!r}", hint="sdb query-store list")
         bound, _ = values(query, texts_of(params or {}), time.time_ns() // 1000)
-        return self.sql(query.text, params=bound, dialect="standard")
+        return self.sql(query.text, params=bound, dialect=query.dialect)
 
     def execute(
         self,

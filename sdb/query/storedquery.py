@@ -7,8 +7,10 @@ from datetime import datetime
 
 from sdb import instants
 from sdb.errors import UsageError
+from sdb.query.analyze import dialects
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.parser import parse
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +25,10 @@ RESERVED = frozenset(
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
-def checked(query: StoredQuery) -> StoredQuery:
-    """Return a query that is to be stored.
+def checked(query: StoredQuery, dialect: str | None = None) -> StoredQuery:
+    """Return a query that is to be stored, with its dialect.
+
+    * ``dialect``: That of the call or command, where it says one.
 
     Raises
     ------
@@ -34,6 +38,7 @@ def checked(query: StoredQuery) -> StoredQuery:
         It is no SELECT, its parameters are not those that are declared, or a default is of
         another type.
     """
+    dialects.check(dialect)
     statement = parse(query.text)
     if statement.into is not None:
         raise UsageError("INTO writes a file, which a stored query does not: leave it out")
@@ -51,7 +56,7 @@ def checked(query: StoredQuery) -> StoredQuery:
     for each in query.params:
         if each.default is not None:
             value(each, each.default, 0)
-    return query
+    return replace(query, dialect=dialects.nearest(statement.dialect, dialect))
 
 
 def values(

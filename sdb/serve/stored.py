@@ -113,10 +113,10 @@ def _asked(request: Request, query: StoredQuery, suffix: str) -> AskedQuery:
         into[name] = text
     if suffix and members.setdefault("format", suffix) != suffix:
         raise UsageError(f"the name ends in .{suffix[:20]}, and format is another one")
+    if members.setdefault("dialect", query.dialect) != query.dialect:
+        raise UsageError(f"the query is in the dialect {query.dialect}: leave out dialect")
     try:
-        body = msgspec.convert(
-            {"sql": query.text, "dialect": "standard", **members}, Body, strict=False
-        )
+        body = msgspec.convert({"sql": query.text, **members}, Body, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"the query: {error}") from None
     now_us = instants.parse(body.now) if body.now else time.time_ns() // 1000

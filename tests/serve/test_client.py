@@ -525,3 +525,40 @@ def test_an_answer_that_is_cut_is_no_answer() -> None:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def test_stored_queries_keep_their_dialect(
+    db: Connection, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "SELECT NULL = NULL AS same"
+    local, other = sdb.connect(lake), sdb.connect(lake, dialect="sneller")
+    local.store_query("plain", text)
+    local.store_query("said", text, dialect="sneller")
+    local.store_query("set", f"SET dialect = sneller; {text}", dialect="standard")
+    other.store_query("connected", text)
+    with pytest.raises(errors.UsageError, match="dialect is 'other'"):
+        local.store_query("wrong", text, dialect="other")
+    monkeypatch.setenv("SDB_DIALECT", "sneller")
+    local.store_query("setting", text)
+    dialects = {each.name: each.dialect for each in db.stored_queries()}
+    assert dialects.pop("plain") == "standard"
+    assert dialects == dict.fromkeys(["connected", "said", "set", "setting"], "sneller")
+    for name in dialects:
+        with db.run_query(name) as result:
+            assert (result.dialect, list(result)) == ("sneller", [{"same": True}])
+    with db.run_query("plain") as result:
+        assert (result.dialect, list(result)) == ("standard", [{"same": None}])
+
+
+@pytest.mark.parametrize(("said", "means"), [(None, "standard"), ("sneller", "sneller")])
+def test_stored_objects_tell_their_dialect(lake: Path, said: str | None, means: str) -> None:
+    local = sdb.connect(lake)
+    local.store_query("x", "SELECT 1 AS n")
+    path = lake / "queries" / "x.json"
+    members = json.loads(path.read_text())
+    assert members.pop("dialect") == "standard"
+    path.write_text(json.dumps(members | ({} if said is None else {"dialect": said})))
+    assert [each.dialect for each in local.stored_queries()] == [means]
+    path.write_text(json.dumps(members | {"dialect": "other"}))
+    with pytest.raises(errors.UnsupportedError, match="the dialect 'other'"):
+        local.run_query("x")

@@ -32,7 +32,8 @@ def test_a_stored_query_is_asked_by_its_name(serve: Callable[..., Server], lake:
     assert again.returncode == 4
     assert b"--replace" in again.stderr
     server = serve()
-    first = server.get("/v1/queries/types.ndjson")
+    assert server.get("/v1/queries/types.ndjson?dialect=sneller").status_code == 400
+    first = server.get("/v1/queries/types.ndjson?dialect=standard")
     assert rows(first) == [{"type": "PushEvent", "n": 596}]
     tag = {"if-none-match": first.headers["etag"]}
     assert server.get("/v1/queries/types.ndjson", headers=tag).status_code == 304

@@ -203,8 +203,8 @@ def stored_query(members: Members) -> StoredQuery:
     params = tuple(
         [QueryParam(each["name"], each["type"], each["default"]) for each in members["params"]]
     )
-    text = members.get("sql") or ""
-    return StoredQuery(members["name"], text, params, members["description"] or "")
+    text, description = members.get("sql") or "", members["description"] or ""
+    return StoredQuery(members["name"], text, params, description, members["dialect"])
 
 
 def _view_version(members: Members) -> ViewVersion:

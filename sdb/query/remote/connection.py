@@ -243,9 +243,10 @@ class RemoteConnection(Connection):
         params: Sequence[str] = (),
         description: str = "",
         replace: bool = False,
+        dialect: str | None = None,
     ) -> StoredQuery:
         """Refuse: queries are stored where the root is."""
-        del text, params, description, replace
+        del text, params, description, replace, dialect
         raise refused(f"storing the query {name}", hint="sdb query-store put, where the root is")
 
     def drop_query(self, name: str) -> None:

@@ -6,10 +6,18 @@ import json
 import re
 
 from sdb import notes
-from sdb.errors import CorruptError, ExistsError, NotFoundError, SdbError, UsageError
+from sdb.errors import (
+    CorruptError,
+    ExistsError,
+    NotFoundError,
+    SdbError,
+    UnsupportedError,
+    UsageError,
+)
 from sdb.records import field, record
 from sdb.store.url import atomic_write
 from sdb.table.format.keys import flaw_of_name
+from sdb.table.format.view import DIALECTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +57,7 @@ class StoredQuery:
     text: str
     params: tuple[QueryParam, ...] = ()
     description: str = ""
+    dialect: str = "standard"  # what its text means, whoever asks
     data: bytes = field(default=b"", repr=False, compare=False)  # the object that was read
 
     def as_dict(self) -> dict[str, object]:
@@ -61,6 +70,7 @@ class StoredQuery:
                 for each in self.params
             ],
             "description": self.description or None,
+            "dialect": self.dialect,
         }
 
 
@@ -119,6 +129,8 @@ def find(root: TableRoot, name: str) -> StoredQuery | None:
     ------
     CorruptError
         Its object is damaged, or of a later format.
+    UnsupportedError
+        Its dialect is unknown here.
     """
     if flaw_of_name(name) or "." in name:
         return None
@@ -181,8 +193,11 @@ def _query(name: str, data: bytes, location: str) -> StoredQuery:
             for p in members["params"]
         )
         text, description = members["sql"], members["description"] or ""
+        dialect = members.get("dialect", "standard")  # queries of before have none
         if not isinstance(text, str) or not isinstance(description, str):
             raise TypeError  # noqa: TRY301 - the same
     except (ValueError, TypeError, KeyError, AttributeError):
         raise CorruptError(f"{location} is no stored query", path=location) from None
-    return StoredQuery(name, text, params, description, data)
+    if dialect != "standard" and dialect not in DIALECTS:
+        raise UnsupportedError(f"{location}: a query in the dialect {dialect!r:.40}", path=location)
+    return StoredQuery(name, text, params, description, dialect or "standard", data)

@@ -31,7 +31,8 @@ MOST_VERSIONS = 1000
 TABLE = "table"
 VIEW = "view"
 _KINDS = frozenset({TABLE, VIEW})
-_DIALECTS = frozenset({"", "sneller"})
+DIALECTS = frozenset({"", "sneller"})
+"""Dialects of views and stored queries; the empty one is standard SQL."""
 
 
 @record
@@ -154,7 +155,7 @@ class ViewObject:
             if before.version + 1 != after.version or before.at_us > after.at_us:
                 raise CorruptError("the versions of a view do not follow each other")
         for version in read.versions:
-            if version.dialect not in _DIALECTS:
+            if version.dialect not in DIALECTS:
                 raise UnsupportedError(f"a view in the dialect {version.dialect!r:.40}")
         if read.claim is not None and read.claim.kind not in _KINDS:
             raise CorruptError(f"a claim for a {read.claim.kind!r:.40}")

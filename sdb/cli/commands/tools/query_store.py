@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Root, table_root
+from sdb.cli.options import AsJson, Dialect, Root, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -33,6 +33,7 @@ def command(
     ] = None,
     description: Annotated[str, Option(metavar="TEXT", help="What the query is for.")] = "",
     replace: Annotated[bool, Option("--replace", help="Replace a query of the same name.")] = False,
+    dialect: Dialect = None,
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -58,7 +59,7 @@ def command(
     if sql is None:
         raise UsageError("the query is missing: sdb query-store put NAME 'SELECT ...'")
     params = tuple([stored.param(text) for text in param or []])
-    query = checked(stored.StoredQuery(name, sql, params, description))
+    query = checked(stored.StoredQuery(name, sql, params, description), dialect)
     stored.put(location, query, replace=replace)
     if as_json:
         output.say_json(query.as_dict())
@@ -71,7 +72,13 @@ def _list(listed: list, *, as_json: bool) -> None:  # type: ignore[type-arg]
         output.say_json([query.as_dict() for query in listed])
     elif listed:
         rows = [
-            [query.name, " ".join(each.text for each in query.params), " ".join(query.text.split())]
+            [
+                query.name,
+                " ".join(each.text for each in query.params),
+                query.dialect,
+                " ".join(query.text.split()),
+            ]
             for query in listed
         ]
-        output.say(output.plain(table(["name", "parameters", "query"], rows, columns=1 << 16)))
+        heads = ["name", "parameters", "dialect", "query"]
+        output.say(output.plain(table(heads, rows, columns=1 << 16)))
