@@ -355,15 +355,15 @@ def test_that_rows_without_a_key_are_left_out_is_told(
     [
         (
             "CAST(readOnly AS STRING)",
-            ["CAST(readOnly AS STRING) is MISSING where readOnly is a boolean"],
+            ["CAST(readOnly AS STRING) is NULL where readOnly is a boolean"],
         ),
         (
             "CAST(eventTime AS STRING)",
-            ["CAST(eventTime AS STRING) is MISSING where eventTime is a time"],
+            ["CAST(eventTime AS STRING) is NULL where eventTime is a time"],
         ),
         (
             "CAST(eventName AS INTEGER)",
-            ["CAST(eventName AS INTEGER) is MISSING where eventName is a string"],
+            ["CAST(eventName AS INTEGER) is NULL where eventName is a string"],
         ),
         ("eventName::text", []),
         ("readOnly::text", []),
@@ -383,7 +383,7 @@ def test_values_that_a_cast_loses_are_told_of(
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert any(row["value"] is not None for row in rows) is not bool(notes)
     for line in reported:
-        if "(" in line.split(" MISSING ")[1]:
+        if "(" in line.split(" NULL ")[1]:
             better = re.split(" is its| reads it", line.split(" (")[1])[0]
             again = run("query", f"SELECT {better} AS value FROM '{places}/ct.zion'")
             assert again.stderr == b""

@@ -92,11 +92,11 @@ def test_what_may_be_true_is_not_warned_of(run: Run, folder: Path, where: str) -
 @pytest.mark.parametrize(
     ("expression", "warning"),
     [
-        ("UPPER(created_at)", "MISSING in every row: created_at has timestamps and no text"),
-        ("created_at LIKE '2015%'", "MISSING in every row: created_at has timestamps and no text"),
-        ("DATE_TRUNC(DAY, id)", "MISSING in every row: id has strings and no timestamp"),
-        ("id + 1", "MISSING in every row: id has strings and no number"),
-        ("type || actor.id", "MISSING in every row: actor.id has numbers and no text"),
+        ("UPPER(created_at)", "NULL in every row: created_at has timestamps and no text"),
+        ("created_at LIKE '2015%'", "NULL in every row: created_at has timestamps and no text"),
+        ("DATE_TRUNC(DAY, id)", "NULL in every row: id has strings and no timestamp"),
+        ("id + 1", "NULL in every row: id has strings and no number"),
+        ("type || actor.id", "NULL in every row: actor.id has numbers and no text"),
         ("EARLIEST(type)", "NULL: type has strings and no timestamp"),
         ("AVG(id)", "NULL: id has strings and no number"),
         ("LATEST(actor.id)", "NULL: actor.id has numbers and no timestamp"),
@@ -110,6 +110,17 @@ def test_an_operand_of_a_type_that_no_row_has(
     assert {row.get("value") for row in rows} == {None}
     assert done.stderr.decode().startswith("warning: ")
     assert done.stderr.decode().endswith(f" is {warning}\n")
+
+
+@pytest.mark.parametrize(
+    "loss", ["id + 1 is {} in every row", "CAST(id AS INTEGER) is {} where id is a string"]
+)
+def test_what_has_no_value_is_called_as_in_the_dialect(folder: Path, loss: str) -> None:
+    text = f"SELECT {loss.partition(' is ')[0]} AS v FROM '{folder}/gh.zion'"
+    for dialect, word in (("standard", "NULL"), ("sneller", "MISSING")):
+        with sdb.sql(text, dialect=dialect) as result:
+            (line,) = result.notes
+        assert loss.format(word) in line
 
 
 @pytest.mark.parametrize(

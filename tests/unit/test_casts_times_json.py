@@ -293,5 +293,5 @@ def test_a_cast_as_in_the_original_names_the_one_that_reads_texts(packed: Path) 
     query = "SELECT CAST(x AS INTEGER) AS v FROM 'texts.zion'"
     command = [sys.executable, "-m", "sdb", "query", "--root", str(packed), query]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    note = "note: CAST(x AS INTEGER) is MISSING where x is a string (x::INTEGER reads it)\n"
+    note = "note: CAST(x AS INTEGER) is NULL where x is a string (x::INTEGER reads it)\n"
     assert done.stderr == note

@@ -314,7 +314,7 @@ def _check_constant(node: ast.Cast) -> None:
             else:
                 what, is_good = "number", re.fullmatch(NUMBER_TEXT, text) is not None
             if not is_good:
-                hint = f"the text says no {what}; TRY_CAST of it is MISSING"
+                hint = f"the text says no {what}; TRY_CAST of it has no value"
                 ill_typed(node, "unsupported cast will never succeed", hint)
 
 

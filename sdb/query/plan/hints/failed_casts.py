@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
+from sdb.query.analyze.dialects import is_standard
 from sdb.query.analyze.signatures import FUNCTIONS
 from sdb.query.analyze.static_types import static_type
 from sdb.query.analyze.types import BOOL, LIST, NULL, NUMBER, STRING, TIME, loose
@@ -64,9 +65,9 @@ def losses(
         opened = table_packs(select, packs, withs)
         if opened and _is_of_interest(select):
             losses_of = _Losses(select, whole(opened), opened)
-            is_standard = statement.dialect != "sneller"
-            lines |= dict.fromkeys(losses_of.lines(is_standard=is_standard))
-            if is_standard:
+            keeps = is_standard(select, statement.dialect)
+            lines |= dict.fromkeys(losses_of.lines(is_standard=keeps))
+            if keeps:
                 lines |= dict.fromkeys(losses_of.conditions())
     return list(lines)[:_MOST]
 
@@ -122,16 +123,19 @@ class _Losses:
 
     def lines(self, *, is_standard: bool) -> Iterator[str]:
         """Yield a line for each loss."""
+        absent = "NULL" if is_standard else "MISSING"
         for node in visitor.nodes(self._select, into_selects=False):
             if isinstance(node, ast.Cast) and not node.reads_texts:
-                yield from _of_cast(node, self.of_path(node.operand))
+                yield from _of_cast(node, self.of_path(node.operand), absent)
             yield from self._of_comparison(node)
             for operand, wanted in _operands(node):
                 held = self.types(operand)
                 is_sum = isinstance(node, ast.Aggregate) and node.name in {"SUM", "AVG"}
                 flags = BOOL if is_sum and is_standard else 0
                 if held and not held & (loose(wanted) | flags) and not self._is_span(node):
-                    yield _useless(node, operand, held, wanted)
+                    yield _useless(
+                        node, told(printer.text(operand), held, loose(wanted) & ~NULL), absent
+                    )
 
     def _of_comparison(self, node: ast.Node) -> Iterator[str]:
         """Yield a line for a comparison with a time of what has none; conditions have their own."""
@@ -177,7 +181,7 @@ def _leaves(condition: ast.Expr, *, negated: bool = False) -> Iterator[tuple[ast
             yield condition, negated
 
 
-def _of_cast(cast: ast.Cast, held: int) -> Iterator[str]:
+def _of_cast(cast: ast.Cast, held: int, absent: str) -> Iterator[str]:
     text = printer.text(cast.operand)
     for kind in _ONE if cast.type in _CASTS else ():
         if held & kind & ~_CASTS[cast.type]:
@@ -186,7 +190,8 @@ def _of_cast(cast: ast.Cast, held: int) -> Iterator[str]:
                 hint = f" ({text}::{cast.type} reads it)"
             elif cast.type == "STRING":
                 hint = f" (CAST(CAST({text} AS {_FIRST[kind]}) AS STRING) is its text)"
-            yield f"note: CAST({text} AS {cast.type}) is MISSING where {text} is {_ONE[kind]}{hint}"
+            what = f"{absent} where {text} is {_ONE[kind]}"
+            yield f"note: CAST({text} AS {cast.type}) is {what}{hint}"
 
 
 def _operands(node: ast.Node) -> Iterator[tuple[ast.Expr, int]]:
@@ -207,8 +212,7 @@ def _operands(node: ast.Node) -> Iterator[tuple[ast.Expr, int]]:
                 yield arg, wanted[min(number, len(wanted) - 1)]
 
 
-def _useless(node: ast.Node, operand: ast.Expr, held: int, wanted: int) -> str:
-    is_null = isinstance(node, ast.Aggregate)
+def _useless(node: ast.Node, why: str, absent: str) -> str:
     text = printer.text(node)  # type: ignore[arg-type]  # what has operands is an expression
-    what = "NULL" if is_null else "MISSING in every row"
-    return f"warning: {text} is {what}: {told(printer.text(operand), held, loose(wanted) & ~NULL)}"
+    what = "NULL" if isinstance(node, ast.Aggregate) else f"{absent} in every row"
+    return f"warning: {text} is {what}: {why}"
