@@ -398,7 +398,7 @@ class Connection:
         replace : bool
             Whether it may replace a query of the same name.
         dialect : str, optional
-            What it means, whoever asks: ``standard`` or ``sneller``; if not given the dialect of
+            What it means in all requests: ``standard`` or ``sneller``; if not given the dialect of
             the connection, see :func:`sdb.connect`.
 
         Returns

@@ -57,7 +57,7 @@ class StoredQuery:
     text: str
     params: tuple[QueryParam, ...] = ()
     description: str = ""
-    dialect: str = "standard"  # what its text means, whoever asks
+    dialect: str = "standard"  # what its text means, in all requests
     data: bytes = field(default=b"", repr=False, compare=False)  # the object that was read
 
     def as_dict(self) -> dict[str, object]:
