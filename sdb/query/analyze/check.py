@@ -10,10 +10,10 @@ import time
 
 from sdb.errors import QueryError
 from sdb.query.analyze import binder, windows
-from sdb.query.analyze.dialects import SNELLER
+from sdb.query.analyze.dialects import SNELLER, is_standard
 from sdb.query.analyze.folding import fold
 from sdb.query.analyze.refusals import refuse
-from sdb.query.analyze.static_types import static_type
+from sdb.query.analyze.static_types import refuse_joined, static_type
 from sdb.query.analyze.timetexts import timed
 from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMERIC
 from sdb.query.syntax import ast, printer, versions, visitor
@@ -70,9 +70,12 @@ def _types(statement: ast.Statement) -> None:
     """Refuse expressions that could never give a value: the first, with a word about others."""
     errors: list[QueryError] = []
     for select in _selects(statement):
+        keeps = is_standard(select, statement.dialect)
         for expr in _expressions(select):
             try:
                 static_type(expr)
+                if not keeps:
+                    _texts_joined(expr)
             except QueryError as error:
                 errors.append(error)
     if len(errors) > 1:
@@ -81,6 +84,13 @@ def _types(statement: ast.Statement) -> None:
         raise QueryError(others, offset=first.offset, length=first.length, hint=first.hint)
     if errors:
         raise errors[0]
+
+
+def _texts_joined(expr: ast.Expr) -> None:
+    """Refuse ``||`` of anything but texts."""
+    for node in visitor.nodes(expr, into_selects=False):
+        if isinstance(node, ast.Binary) and node.op == "||":
+            refuse_joined(node)
 
 
 def _conditions(statement: ast.Statement) -> None:

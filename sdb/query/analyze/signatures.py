@@ -29,6 +29,7 @@ TITLES = {
     INTEGER: "not compatible with type uint|int",
     TIME: "not compatible with type timestamp",
     LIST: "not a list",
+    STRING | LIST: "not a text or a list",
     LIST | STRUCT: "not a structure or list",
 }
 
@@ -42,6 +43,7 @@ _WORDS = {
     TIME: "time",
     LIST: "list",
     LIST | STRUCT: "list or structure",
+    STRING | LIST: "text or list",
 }
 _SHOWN = 4
 """So many arguments are shown at most."""
@@ -112,7 +114,8 @@ FUNCTIONS: dict[str, Signature] = {
     "WIDTH_BUCKET": _fixed(NUMBER, _N, _N, _N, _N),
     "BIT_COUNT": _fixed(_I, _N),
     **dict.fromkeys(["UPPER", "LOWER"], _fixed(_S, _S)),
-    **dict.fromkeys(words("CHAR_LENGTH CHARACTER_LENGTH LENGTH OCTET_LENGTH"), _fixed(_I, _S)),
+    **dict.fromkeys(words("CHAR_LENGTH CHARACTER_LENGTH OCTET_LENGTH"), _fixed(_I, _S)),
+    "LENGTH": _fixed(_I, STRING | LIST),
     "SUBSTRING": Signature((_S, _N), 2, 3, _S, style="named"),
     **dict.fromkeys(["TRIM", "LTRIM", "RTRIM"], Signature((_S,), 1, 2, _S)),
     "SPLIT_PART": _fixed(_S, _S, _S, _N, style="named"),

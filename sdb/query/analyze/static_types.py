@@ -175,10 +175,24 @@ def _infix(node: ast.Binary, left: int, right: int) -> int:
             ill_typed(node, "arguments are not numeric")
         return INTEGER | _gaps(left, right)
     if node.op == "||":
-        if not left & STRING or not right & STRING:
-            ill_typed(node, TITLES[STRING], "CONCAT(a, b) takes values of any type")
-        return STRING | _gaps(left, right, wanted=STRING)
+        return _joined(node, left, right)
     return _comparison(node, node.op, left, right)
+
+
+def _joined(node: ast.Binary, left: int, right: int) -> int:
+    """Return the type of ``||``: of lists a list, else a text of any values."""
+    are_lists = [not kind & ~(LIST | _EMPTY) for kind in (left, right)]
+    if all(are_lists):
+        return LIST | _gaps(left, right, wanted=LIST)
+    if any(are_lists) and not (right if are_lists[0] else left) & LIST:
+        ill_typed(node, "a list is joined with another list", "[x] is a list of one value")
+    return STRING | (left & right & LIST) | _gaps(left, right, wanted=STRING)
+
+
+def refuse_joined(node: ast.Binary) -> None:
+    """Refuse ``||`` of what can be no text, as the original does."""
+    if not (static_type(node.left) & STRING and static_type(node.right) & STRING):
+        ill_typed(node, TITLES[STRING], "CONCAT(a, b) takes values of any type")
 
 
 def _arithmetic(node: ast.Binary, left: int, right: int) -> int:

@@ -92,3 +92,14 @@ def loose(mask: int) -> int:
     True
     """
     return mask & ~INTEGER | NUMBER if mask & INTEGER else mask
+
+
+def values_of(mask: int) -> int:
+    """Return the types of values, without NULL and MISSING.
+
+    Examples
+    --------
+    >>> values_of(INTEGER | NULL) == NUMBER
+    True
+    """
+    return loose(mask) & ANY & ~(NULL | MISSING)

@@ -370,13 +370,7 @@ class TableScan:
 
     def types(self, path: ValuePath) -> int | None:
         """Return the types that occur at a path, ``None`` when they are not known."""
-        types = MISSING if path else STRUCT
-        for part in self.read:
-            more = part.types(path)
-            if more is None:
-                return None
-            types |= more
-        return types
+        return types_in(self.read, path)
 
     def is_full(self, path: ValuePath) -> bool:
         """Return whether each row has a value at a path, as metadata of few packfiles proves it."""
@@ -474,3 +468,14 @@ def _pruned(test: Predicate, packs: Sequence[Packfile]) -> tuple[PackfileScan, .
             for pack, left in zip(packs, intervals, strict=True)
         ]
     )
+
+
+def types_in(parts: Iterable[PackfileScan], path: ValuePath) -> int | None:
+    """Return the types that rows of packfiles have at a path, ``None`` when one does not tell."""
+    types = MISSING if path else STRUCT
+    for part in parts:
+        more = part.types(path)
+        if more is None:
+            return None
+        types |= more
+    return types

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sdb.errors import QueryError
 from sdb.instants import SECOND_US
 from sdb.query.analyze.refusals import rejected
@@ -9,7 +11,7 @@ from sdb.query.analyze.static_types import TIMES_MOVE
 from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, TIME
 from sdb.query.duckdb_sql.functions.arguments import Arguments
 from sdb.query.duckdb_sql.functions.conditional import choice
-from sdb.query.duckdb_sql.functions.lists import of_elements
+from sdb.query.duckdb_sql.functions.lists import joined, of_elements
 from sdb.query.duckdb_sql.functions.patterns import matches
 from sdb.query.duckdb_sql.functions.registry import FUNCTIONS
 from sdb.query.duckdb_sql.subqueries import (
@@ -79,11 +81,11 @@ def combine(op: str, left: Value, right: Value, *, is_standard: bool = False) ->
     if op in {"<", "<=", ">", ">="}:
         return Typed(BOOL, operators.ordered(op, left, right, nulls=not is_standard))
     if op == "||":
-        return operators.string(f"({left.lane('s')} || {right.lane('s')})", left, right)
+        return joined(left, right) if is_standard else operators.joined(left, right)
     if (exact := decimal_arithmetic(op, left, right)) is not None:
         return exact
     is_number = op in {"+", "-", "*", "/", "%"}
-    make = arithmetic.arithmetic if is_number else arithmetic.bitwise
+    make = partial(arithmetic.arithmetic, cuts=not is_standard) if is_number else arithmetic.bitwise
     return make(op, left, right)
 
 

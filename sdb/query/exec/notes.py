@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from sdb.packfile.prune.predicate import path_tests
-from sdb.query.catalog.tablescan import PackfileScan
+from sdb.packfile.trailer.fieldcounts import field_name
+from sdb.query.analyze.dialects import SNELLER
+from sdb.query.analyze.types import ANY, STRING, values_of
+from sdb.query.catalog.tablescan import PackfileScan, types_in
 from sdb.query.plan.hints.failed_casts import losses
 from sdb.query.plan.hints.keyless import left_out
-from sdb.query.plan.hints.type_mismatch import mismatches
+from sdb.query.plan.hints.storedpaths import MOST_PACKFILES
+from sdb.query.plan.hints.type_mismatch import mismatches, texts_beside_times
+from sdb.query.plan.numbertexts import unlike
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sdb.query.catalog.catalog import Catalog
+    from sdb.query.catalog.dataset import TableName, ValuePath
+    from sdb.query.plan.scans import Predicate
     from sdb.query.syntax import ast
+
+_MOST_COUNTED_BYTES = 256 << 20
+"""Of larger packfiles texts beside times are not counted: that would read them again."""
 
 
 def notes_on(statement: ast.Statement, catalog: Catalog) -> Callable[[], list[str]]:
@@ -29,10 +39,19 @@ def notes_on(statement: ast.Statement, catalog: Catalog) -> Callable[[], list[st
 
         # Types of fields that an index does not have are read.
         complete = (lambda packs: packs) if catalog.is_closed else with_types
+
+        def types(table: TableName, path: ValuePath) -> int | None:
+            packs = catalog.told_of(table)
+            if hasattr(packs, "rows") or not 0 < len(packs) <= MOST_PACKFILES:
+                return None
+            return types_in([PackfileScan(pack, ()) for pack in complete(packs)], path)
+
         return [
             *compared,
             *_later_mismatches(catalog),
+            *_unread_times(catalog),
             *losses(statement, catalog.told_of, complete),
+            *(unlike(statement, types) if statement.dialect != SNELLER else ()),
             *left_out(statement, catalog.told_of, is_cut=catalog.is_cut),
         ]
 
@@ -51,3 +70,29 @@ def _later_mismatches(catalog: Catalog) -> list[str]:
         if are_cut(packs) and any(True for _ in path_tests(test)):
             lines += mismatches(test, [PackfileScan(pack, ()) for pack in with_types(packs)])
     return lines
+
+
+def _unread_times(catalog: Catalog) -> list[str]:
+    """Count the texts of fields that are compared with times."""
+    lines: list[str] = []
+    for test, parts in catalog.tested:
+        for path in texts_beside_times(test, parts):
+            name = field_name(path)
+            is_near = not catalog.is_closed and not any(part.pack.is_remote for part in parts)
+            if is_near and sum(part.pack.stored_bytes for part in parts) <= _MOST_COUNTED_BYTES:
+                texts, values = (_count(parts, path, kinds) for kinds in (STRING, values_of(ANY)))
+                some = f"{texts:,} of {values:,} values"
+            else:
+                some = "some values"
+            hint = f"{name}::TIMESTAMP reads those that say a time"
+            lines.append(f"warning: {some} of {name} are texts, and NULL beside a time: {hint}")
+    return lines
+
+
+def _count(parts: Sequence[PackfileScan], path: tuple[str, ...], kinds: int) -> int:
+    """Count the rows that have a value of some types at a path."""
+    from sdb import _core
+
+    steps: list[str | int] = [*path]
+    having: Predicate = ("is", steps, kinds)
+    return _core.LaneScan([part.source() for part in parts], [], predicate=having).count()

@@ -51,8 +51,7 @@ def resolved(statement: ast.Statement, has: HasField, *, strict: bool = False) -
         new = resolver.statement()
     except QueryError as error:
         raise error.inside(statement.text) from None
-    for name in resolver.unknown:
-        text = f'no source of FROM has "{name}"'
+    for text in resolver.unknown:
         if strict:
             raise UsageError(text)
         notes.warn(text)
@@ -122,7 +121,7 @@ class _Resolver:
         self.fields = SourceFields(statement, has)
         self.labels: dict[int, str] = {}  # new names of sources that have none
         self._labelled: list[ast.Source] = []
-        self.unknown: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}  # a line for each name that nothing has
         every = list(visitor.nodes(statement))
         self._uses = Counter(node.name for node in every if isinstance(node, ast.Name))
         self._taken = {name for name, _ in statement.with_}
@@ -231,11 +230,23 @@ class _Resolver:
             holder.lent_label = self.labels.get(id(source))
             names.holders.append(holder)
             on = self._maybe(source.on, _Seen(names))
-            names.merged |= set(source.using)
+            for name in source.using:
+                self._merge(name, names)
             if source.join in HIDDEN:
                 names.holders.remove(holder)
             sources.append(replace(source, table=table, on=on))
         return sources
+
+    def _merge(self, name: str, names: _Names) -> None:
+        """Take a name of USING, which both sides of the join have to have."""
+        *before, last = names.holders
+        sides = [[last], [] if name in names.merged else before]
+        for side in sides:
+            if side and not any(name in holder.words or holder.has(name) for holder in side):
+                titles = ", ".join([holder.title for holder in side if holder.title])
+                text = f'USING ({name}) joins nothing: "{name}" is no field of {titles or "a side"}'
+                self.unknown[text] = None
+        names.merged.add(name)
 
     def _key(self, item: ast.Item, node: ast.Select, seen: _Seen) -> ast.Item:
         """Resolve a key of GROUP BY, which may be the name of a column."""
@@ -411,7 +422,7 @@ class _Resolver:
                 label = ast.Name(self._label(holder), span=name.span)
                 return ast.Dot(label, name.name, span=name.span)
         if any(holder.is_open and not holder.is_table for holder in names.holders):
-            self.unknown[name.name] = None
+            self.unknown[f'no source of FROM has "{name.name}"'] = None
         return name
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sdb.query.analyze.types import BOOL, LIST, MISSING, NUMBER, STRUCT
-from sdb.query.duckdb_sql.values import standard
+from sdb.query.analyze.types import BOOL, LIST, MISSING, NULL, NUMBER, STRUCT
+from sdb.query.duckdb_sql.values import operators, standard
+from sdb.query.duckdb_sql.values.casts import cast
 from sdb.query.duckdb_sql.values.lanes import Keyed, Nothing, Typed, Value
 from sdb.query.duckdb_sql.values.operators import int64
 
@@ -132,6 +133,18 @@ def _of_keys(make: Callable[..., str]) -> Function:
     return function
 
 
+def _one_behind_another(*lists: str) -> str:
+    return f"flatten([{', '.join(lists)}])"
+
+
+def joined(left: Value, right: Value) -> Value:
+    """Return ``left || right`` of `standard`: of lists a list, else the texts of any values."""
+    if not (left.mask | right.mask) & ~(LIST | NULL | MISSING):
+        return listed(_one_behind_another(left.lane("e"), right.lane("e")))
+    texts = [cast(value, "STRING", reads_texts=True) for value in (left, right)]
+    return operators.joined(*texts)
+
+
 def _distinct(items: str) -> str:
     return f"list_filter({items}, lambda item, number: list_position({items}, item) = number)"
 
@@ -182,7 +195,7 @@ FUNCTIONS: dict[str, Function] = {
     "ARRAY_DISTINCT": _of_keys(_distinct),
     "ARRAY_SORT": _of_keys(_sorted),
     "ARRAY_REVERSE": _of_keys(lambda items: f"list_reverse({items})"),
-    "ARRAY_CONCAT": _of_keys(lambda *lists: f"flatten([{', '.join(lists)}])"),
+    "ARRAY_CONCAT": _of_keys(_one_behind_another),
     "ARRAY_INTERSECT": _of_keys(_both),
     "ARRAYS_OVERLAP": _overlap,
     "ARRAY_MAX": _extreme(-1),

@@ -31,6 +31,16 @@ def _length(template: str) -> Function:
     return function
 
 
+def _length_or_size(call: Arguments) -> Value:
+    """LENGTH: of a text its letters, of a list its elements."""
+    (arg,) = call.values
+    letters = _length("length({0})")(call)
+    if not arg.mask & LIST:
+        return letters
+    size = f"CASE WHEN {arg.lane('t')} = {LIST} THEN {arg.lane('z')} END"
+    return Typed(NUMBER, f"coalesce({letters.lane('x')}, {size})", integer=True)
+
+
 def position(value: Value) -> str:
     """Return SQL of a number that counts something: truncated."""
     if isinstance(value, Typed) and value.whole:
@@ -156,7 +166,7 @@ FUNCTIONS: dict[str, Function] = {
     "UPPER": _plain("CASE WHEN strlen({0}) <> length({0}) THEN sdb_upper({0}) ELSE upper({0}) END"),
     "LOWER": _plain("CASE WHEN strlen({0}) <> length({0}) THEN sdb_lower({0}) ELSE lower({0}) END"),
     "CHAR_LENGTH": _length("length({0})"),
-    "LENGTH": _length("length({0})"),
+    "LENGTH": _length_or_size,
     "CHARACTER_LENGTH": _length("length({0})"),
     "OCTET_LENGTH": _length("strlen({0})"),
     "SUBSTRING": _substring,

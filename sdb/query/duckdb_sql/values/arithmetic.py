@@ -24,15 +24,18 @@ _BY_ZERO = {"/": "division by zero", "%": "modulo by zero"}
 _TWO_64 = 2**64
 
 
-def arithmetic(op: str, left: Value, right: Value) -> Value:
-    """``+ - * / %``."""
+def arithmetic(op: str, left: Value, right: Value, *, cuts: bool = False) -> Value:
+    """``+ - * / %``.
+
+    * ``cuts``: Whether a quotient of static integers is one.
+    """
     if op in _BY_ZERO and isinstance(right, Constant) and right.kind == NUMBER and not right.value:
         raise rejected(_BY_ZERO[op])
     if op == "-" and left.mask & right.mask & TIME:
         return _between(left, right)
     if isinstance(left, Constant) and isinstance(right, Constant):
         return folded(op, left, right)
-    if left.integer and right.integer:
+    if left.integer and right.integer and (cuts or op != "/"):
         return _integer_arithmetic(op, left, right)
     if op in _EXACT and left.bounds and right.bounds:
         # As long as doubles are exact integers, they may be computed as such.

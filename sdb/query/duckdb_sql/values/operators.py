@@ -49,6 +49,11 @@ def instant(sql: str, *operands: Value, wants: int = TIME) -> Typed:
     return Typed(TIME, sql, absent=absent(wants, operands))
 
 
+def joined(left: Value, right: Value) -> Typed:
+    """Return SQL of ``left || right``: of texts."""
+    return string(f"({left.lane('s')} || {right.lane('s')})", left, right)
+
+
 def absent(wants: int, operands: Sequence[Value]) -> int:
     """Return what NULL of an operator means: 0 when no operand is of another type, else MISSING."""
     fits = operands and all(not operand.mask & ~wants for operand in operands)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-
 from sdb.query.analyze.dialects import is_standard
 from sdb.query.analyze.signatures import FUNCTIONS
 from sdb.query.analyze.static_types import static_type
-from sdb.query.analyze.types import BOOL, LIST, NULL, NUMBER, STRING, TIME, loose
-from sdb.query.catalog.tablescan import PackfileScan
+from sdb.query.analyze.types import ANY, BOOL, LIST, NULL, NUMBER, STRING, TIME, loose, values_of
+from sdb.query.catalog.tablescan import PackfileScan, types_in
 from sdb.query.plan.hints.storedpaths import path_of, stored_path, table_packs
-from sdb.query.plan.hints.type_mismatch import kinds, told
+from sdb.query.plan.hints.type_mismatch import told
 from sdb.query.syntax import ast, printer, visitor
 
 TYPE_CHECKING = False
@@ -75,18 +72,16 @@ def losses(
 def _is_of_interest(select: ast.Select) -> bool:
     """Check whether types matter to any expression of a select."""
     nodes = list(visitor.nodes(select, into_selects=False))
-    if any(isinstance(node, ast.Cast) or _compares(node) or any(_operands(node)) for node in nodes):
+    if any(
+        isinstance(node, ast.Cast) or _compares(node) or any(_operands(node, is_standard=False))
+        for node in nodes
+    ):
         return True
     return any(any(True for _ in _leaves(test)) for _, test in visitor.conditions(select))
 
 
 def _compares(node: ast.Node) -> TypeGuard[ast.Binary]:
     return isinstance(node, ast.Binary) and node.op in _COMPARISONS
-
-
-def _is_time(node: ast.Expr) -> bool:
-    """Return whether a value is a time if it is there."""
-    return kinds(static_type(node)) == TIME
 
 
 class _Losses:
@@ -108,18 +103,14 @@ class _Losses:
             return held & NUMBER or held & TIME or held & STRING or held & BOOL
         if isinstance(operand, ast.Aggregate) and operand.name in {"EARLIEST", "LATEST"}:
             return TIME
-        return kinds(self.of_path(operand))
+        return values_of(self.of_path(operand))
 
     def of_path(self, operand: ast.Expr) -> int:
         """Return the types of a path in all rows; 0 when they are not known."""
         path = path_of(operand, self._select)
         path = None if path is None else stored_path(self._named, path)
-        known = [] if path is None else [scan.types(path) for scan in self._scans]
-        return (
-            0
-            if None in known
-            else reduce(or_, (pack_types for pack_types in known if pack_types is not None), 0)
-        )
+        types = None if path is None else types_in(self._scans, path)
+        return 0 if types is None else types
 
     def lines(self, *, is_standard: bool) -> Iterator[str]:
         """Yield a line for each loss."""
@@ -127,8 +118,8 @@ class _Losses:
         for node in visitor.nodes(self._select, into_selects=False):
             if isinstance(node, ast.Cast) and not node.reads_texts:
                 yield from _of_cast(node, self.of_path(node.operand), absent)
-            yield from self._of_comparison(node)
-            for operand, wanted in _operands(node):
+            yield from self._of_comparison(node, is_standard=is_standard)
+            for operand, wanted in _operands(node, is_standard=is_standard):
                 held = self.types(operand)
                 is_sum = isinstance(node, ast.Aggregate) and node.name in {"SUM", "AVG"}
                 flags = BOOL if is_sum and is_standard else 0
@@ -137,22 +128,41 @@ class _Losses:
                         node, told(printer.text(operand), held, loose(wanted) & ~NULL), absent
                     )
 
-    def _of_comparison(self, node: ast.Node) -> Iterator[str]:
-        """Yield a line for a comparison with a time of what has none; conditions have their own."""
-        if not _compares(node) or node in self._tested:
+    def _of_comparison(self, node: ast.Node, *, is_standard: bool) -> Iterator[str]:
+        """Yield a line for a comparison of types that have no value in common.
+
+        Conditions have lines of their own about constants.
+        """
+        if not _compares(node):
             return
-        for operand, other in ((node.left, node.right), (node.right, node.left)):
-            held = self.types(operand)
-            if held and not held & TIME and _is_time(other):
-                text = printer.text(operand)
-                why = f"{told(text, held, TIME)}; {_HOW}"
-                yield f"warning: {printer.text(node)} is TRUE in no row: {why}"
+        left, right = self._of_any(node.left), self._of_any(node.right)
+        fields = [values_of(self.of_path(side)) for side in (node.left, node.right)]
+        is_told = node in self._tested and not all(fields)
+        for operand, held, other in ((node.left, fields[0], right), (node.right, fields[1], left)):
+            text = printer.text(operand)
+            if not is_told and other == TIME and held & (STRING | TIME) == STRING | TIME:
+                how = f"{text}::TIMESTAMP reads those that say a time"
+                yield f"warning: {printer.text(node)} is NULL where {text} is a text: {how}"
+        if is_told or not any(fields) or not left or not right or left & right:
+            return
+        if is_standard or TIME in {left, right}:
+            operand, held, other = node.left, left, right
+            if not fields[0]:
+                operand, held, other = node.right, right, left
+            how = f"; {_HOW}" if other == TIME else ""
+            why = f"{told(printer.text(operand), held, other)}{how}"
+            yield f"warning: {printer.text(node)} is TRUE in no row: {why}"
+
+    def _of_any(self, operand: ast.Expr) -> int:
+        """Return the types that a field or another expression has; 0: they are not known."""
+        known = self.types(operand) or values_of(static_type(operand))
+        return 0 if known == values_of(ANY) else known
 
     def conditions(self) -> Iterator[str]:
         """Yield a line for each path that stands as a condition where rows have another type."""
         for word, condition in visitor.conditions(self._select):
             for path, negated in _leaves(condition):
-                held = kinds(self.of_path(path))
+                held = values_of(self.of_path(path))
                 # Where it never is one, comparisons of different types tell of those in WHERE.
                 is_told = word == "WHERE" and not negated and not held & BOOL
                 if held & ~BOOL and not is_told:
@@ -194,11 +204,13 @@ def _of_cast(cast: ast.Cast, held: int, absent: str) -> Iterator[str]:
             yield f"note: CAST({text} AS {cast.type}) is {what}{hint}"
 
 
-def _operands(node: ast.Node) -> Iterator[tuple[ast.Expr, int]]:
+def _operands(node: ast.Node, *, is_standard: bool) -> Iterator[tuple[ast.Expr, int]]:
     """Yield what an expression works on, and the types that it takes."""
     match node:
         case ast.Match():
             yield node.operand, STRING
+        case ast.Binary("||") if is_standard:
+            return  # joins values of any type
         case ast.Binary(op) if op in _OPERATORS:
             yield node.left, _OPERATORS[op]
             yield node.right, _OPERATORS[op]

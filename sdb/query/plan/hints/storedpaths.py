@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Packs = Callable[[TableName], Sequence[Packfile]]
     Fields = tuple[str, ...]
 
-_MOST_PACKFILES = 64
+MOST_PACKFILES = 64
 """Of more than these, counts are not looked up."""
 
 
@@ -39,9 +39,9 @@ def table_packs(select: ast.Select, packs: Packs, withs: AbstractSet[str]) -> li
     for name in names:
         more = packs(name) if name is not None else []
         if hasattr(more, "rows"):  # packfiles of columns with other names
-            return list(more[:0]) if len(names) > 1 or len(more) > _MOST_PACKFILES else more  # type: ignore[return-value]
+            return list(more[:0]) if len(names) > 1 or len(more) > MOST_PACKFILES else more  # type: ignore[return-value]
         opened += more
-    return [] if None in names or len(opened) > _MOST_PACKFILES else opened
+    return [] if None in names or len(opened) > MOST_PACKFILES else opened
 
 
 def path_of(expr: ast.Expr, select: ast.Select) -> Fields | None:

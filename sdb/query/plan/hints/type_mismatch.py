@@ -5,12 +5,13 @@ from __future__ import annotations
 from sdb import instants
 from sdb.packfile.prune.predicate import Compare, Instant, path_tests
 from sdb.packfile.trailer.fieldcounts import field_name
-from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
+from sdb.query.analyze.types import BOOL, LIST, NUMBER, STRING, STRUCT, TIME, values_of
+from sdb.query.catalog.tablescan import types_in
 from sdb.query.syntax import literals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.trailer.fieldcounts import FieldPath
@@ -33,12 +34,7 @@ def mismatches(test: Predicate, parts: Sequence[PackfileScan]) -> list[str]:
     """Warn about constants that are compared with paths that hold no value of their type."""
     known: dict[FieldPath, int] = {}
     lines: dict[tuple[FieldPath, int], str] = {}
-    both = {
-        (comparison.path, instant.us)
-        for comparison in path_tests(test)
-        if isinstance(comparison, Compare) and isinstance(comparison.value, str)
-        if (instant := literals.moment(comparison.value)) is not None
-    }
+    both = _as_both(test)
     for comparison in path_tests(test):
         if not isinstance(comparison, Compare):
             continue
@@ -63,9 +59,28 @@ def mismatches(test: Predicate, parts: Sequence[PackfileScan]) -> list[str]:
     return list(lines.values())[:_MOST]
 
 
-def kinds(types: int) -> int:
-    """Leave NULL and MISSING out of types."""
-    return types & ANY & ~(NULL | MISSING)
+def _as_both(test: Predicate) -> set[tuple[FieldPath, int]]:
+    """Return the paths and times that are compared as times and as texts, each as its own test."""
+    return {
+        (comparison.path, instant.us)
+        for comparison in path_tests(test)
+        if isinstance(comparison, Compare) and isinstance(comparison.value, str)
+        if (instant := literals.moment(comparison.value)) is not None
+    }
+
+
+def texts_beside_times(test: Predicate, parts: Sequence[PackfileScan]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of rows with times and with texts, which are compared with times alone."""
+    both = _as_both(test)
+    paths = {
+        comparison.path: None
+        for comparison in path_tests(test)
+        if isinstance(comparison, Compare) and isinstance(comparison.value, Instant)
+        if (comparison.path, comparison.value.us) not in both
+    }
+    for path in paths:
+        if _held(path, parts) & (TIME | STRING) == TIME | STRING:
+            yield tuple([name for name in path if name is not None])
 
 
 def told(text: str, held: int, wanted: int) -> str:
@@ -123,13 +138,6 @@ def _instead(test: Compare, path: str, held: int) -> str:  # noqa: C901, PLR0911
 
 def _held(path: FieldPath, parts: Sequence[PackfileScan]) -> int:
     """Return the types that rows have at a path; none where a packfile does not tell."""
-    types = 0
     steps = tuple([name for name in path if name is not None])
-    if len(steps) < len(path):
-        return 0
-    for part in parts:
-        more = part.types(steps)
-        if more is None:
-            return 0
-        types |= more
-    return kinds(types)
+    types = types_in(parts, steps) if len(steps) == len(path) else None
+    return 0 if types is None else values_of(types)
