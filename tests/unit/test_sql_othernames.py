@@ -73,6 +73,7 @@ ELEMENT_AT(o[0], 'm') = "u"
 l[OFFSET(0)] = 1
 l[ORDINAL(1)] = 1
 l[k] = 2
+position(u, '?') = 16
 list_transform(l, e -> e + k) = [2, 3, 4]
 list_transform(l, lambda e: e * 2) = [2, 4, 6]
 [e * 10 FOR e IN l IF e > 1] = [20, 30]
@@ -167,6 +168,40 @@ def test_lists_unfold_in_the_select_list(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("WITH k + 1 AS n SELECT n, n * 2 AS m FROM t WHERE n > 2 ORDER BY n", [[3, 6], [4, 8]]),
+        ("WITH (v = 'a') AND (k = 1) AS is_a SELECT COUNT(*) FILTER (is_a) AS n FROM t", [[1]]),
+        (
+            "WITH v IN (SELECT v FROM t WHERE k = 2) AS old SELECT k, old FROM t WHERE k < 3",
+            [[1, False], [2, True]],
+        ),
+        ("WITH 2 AS n, n + 1 AS m, q AS (SELECT k FROM t) SELECT k FROM q WHERE k = m", [[3]]),
+        (
+            "WITH toYear(t) AS y SELECT y, COUNT(*) AS n FROM t WHERE y = '2022' GROUP BY y",
+            [[2022, 1]],
+        ),
+        ("WITH f(x) AS (SELECT k FROM t) SELECT x FROM f WHERE x = 2", [[2]]),
+        ("SELECT s FROM (WITH k * 3 AS s SELECT s FROM t) AS q ORDER BY s LIMIT 1", [[3]]),
+        ("SELECT k, k % 2 AS g FROM t ORDER BY k DESC LIMIT 1 BY g", [[2, 0], [3, 1]]),
+        (
+            "SELECT k % 2 AS g, COUNT(*) FROM t GROUP BY g, k ORDER BY k LIMIT 1 BY g LIMIT 1",
+            [[1, 1]],
+        ),
+        ("SELECT k FROM t ORDER BY k LIMIT 2 BY v IS NULL", [[1], [2], [3]]),
+    ],
+)
+def test_clauses_of_clickhouse(folder: Path, query: str, wanted: list[list[Any]]) -> None:
+    assert sorted([list(row.values()) for row in _rows(folder, query)]) == wanted
+
+
+def test_limit_by_does_not_go_with_qualify(folder: Path) -> None:
+    query = "SELECT DISTINCT k FROM t LIMIT 1 BY k"
+    with pytest.raises(QueryError, match="LIMIT BY does not go with DISTINCT"):
+        _rows(folder, query)
+
+
+@pytest.mark.parametrize(
     ("expr", "message", "hint"),
     [
         ("uper(v)", 'unrecognized builtin "UPER"', "did you mean UPPER?"),
@@ -175,7 +210,7 @@ def test_lists_unfold_in_the_select_list(folder: Path) -> None:
         ("DATE_FORMAT(t, v)", "DATE_FORMAT", "STRFTIME(time, '%Y-%m-%d')"),
         ("numbers(5)", "NUMBERS", "FROM RANGE(3) AS x"),
         ("neighbor(v, 1)", "NEIGHBOR", "LEAD(x) OVER (ORDER BY time)"),
-        ("anyHeavy(v)", "ANYHEAVY", "did you mean MODE?"),
+        ("bar(k, 0, 5)", "BAR", "did you mean REPEAT('#', n)?"),
         ("from_json(v)", "FROM_JSON", "did you mean PARSE_JSON?"),
         ("list_transform(l, x)", "LIST_TRANSFORM takes a list and a function", "x -> x + 1"),
         ("list_transform(l, x -> (SELECT 1))", "sub-queries and aggregates", "FROM t, t.list AS x"),

@@ -104,12 +104,15 @@ def plain(parser: ExpressionParser, token: Token) -> ast.Expr:
 
 
 def _position(parser: ExpressionParser, token: Token) -> ast.Expr:
-    """Parse ``POSITION(part IN text)``, whose parenthesis has been read."""
+    """Parse ``POSITION(part IN text)`` or ``POSITION(text, part)``; the parenthesis was read."""
     part = parser.expression(operators.BIT_OR)
-    if not parser.accept("IN"):
+    if not parser.at("IN", ","):
         hint = "it is written POSITION(part IN text), or STRPOS(text, part)"
         raise parser.fault("POSITION takes a text and IN", hint=hint)
+    has_names = parser.advance().kind == "IN"
     whole = parser.expression()
+    if not has_names:
+        part, whole = whole, part
     parser.expect(")")
     return ast.Call("STRPOS", (whole, part), span=(token.start, parser.last.stop))
 

@@ -185,7 +185,6 @@ CASTS = {
 INSTEAD = {
     "ADD_MONTHS": "DATE_ADD(MONTH, n, time)",
     "AGGREGATE": "ARRAY_SUM, or an aggregate over UNNEST",
-    "ANYHEAVY": "MODE",
     "ARRAY JOIN": "FROM t, UNNEST(t.list) AS x",
     "AVERAGE": "AVG",
     "BAR": "REPEAT('#', n)",

@@ -9,7 +9,9 @@ from __future__ import annotations
 from sdb.query.syntax import ast, places
 from sdb.query.syntax.clauses import (
     grouping,
+    limits,
     listtables,
+    namedvalues,
     samples,
     setqueries,
     settings,
@@ -89,9 +91,10 @@ class Parser(TableParser):
     def query(self, explain: str | None = None) -> ast.Statement:
         """Parse a query: WITH, one SELECT or more, and nothing behind them."""
         self.entries = []
-        withqueries.enter_all(self)
+        values = withqueries.enter_all(self)
         into: list[ast.Expr] = []
-        select, unions = setqueries.chain(setqueries.compound(self, into))
+        compound = namedvalues.put_in(setqueries.compound(self, into), values)
+        select, unions = setqueries.chain(compound)
         with_, self.entries = tuple(self.entries), None
         return ast.Statement(
             select,
@@ -151,7 +154,8 @@ class Parser(TableParser):
         named += windows.named(self)
         sources = samples.using(self, sources)
         order_by = self.sort_keys(numbered)
-        limit, offset, ties = self.cut(has_order=bool(order_by))
+        by: list[limits.LimitBy] = []
+        limit, offset, ties = self.cut(has_order=bool(order_by), by=by)
         self.leave()
         whole = ast.Select(
             items=items,
@@ -172,6 +176,7 @@ class Parser(TableParser):
             qualify=qualify,
             span=(start, self.last.stop),
         )
+        whole = limits.put_by(self, whole, by)
         return windows.put_in(self, unnests.put_in_from(self, whole), named)
 
     def _distinct(self) -> tuple[bool, tuple[ast.Expr, ...]]:
@@ -254,9 +259,17 @@ class Parser(TableParser):
         descending = order is not None and order.kind == "DESC"
         return ast.Sort(expr, descending, side == "LAST", side == "FIRST", span=self.since(expr))
 
-    def cut(self, *, has_order: bool) -> tuple[int | None, int | None, bool]:
-        """Parse LIMIT and OFFSET, in any order, or OFFSET and FETCH FIRST."""
+    def cut(
+        self, *, has_order: bool, by: list[limits.LimitBy] | None = None
+    ) -> tuple[int | None, int | None, bool]:
+        """Parse LIMIT and OFFSET, in any order, or OFFSET and FETCH FIRST.
+
+        * ``by``: Where a limit of the rows of each key goes, which may stand before it.
+        """
         limit = self._limit() if self.accept("LIMIT") else None
+        if by is not None and limit is not None and self.accept("BY"):
+            by.append(limits.LimitBy(limit, self.expressions()))
+            limit = self._limit() if self.accept("LIMIT") else None
         offset = None
         if self.accept("OFFSET"):
             offset = self.count()

@@ -9,8 +9,9 @@ module           holds
 `grouping`       GROUP BY, its sets, and FILL
 `joins`          joins and their conditions
 `lambdas`        functions of an element of a list
-`limits`         LIMIT and OFFSET by a query
+`limits`         LIMIT and OFFSET by a query, and LIMIT BY
 `listtables`     UNNEST, GENERATE_SERIES, RANGE and VALUES in FROM
+`namedvalues`    values of WITH
 `othercalls`     calls and indexes of others
 `patterns`       LIKE, GLOB and their patterns
 `pivots`         PIVOT and UNPIVOT behind a table

@@ -8,7 +8,7 @@ of the query around them.
 from __future__ import annotations
 
 from sdb.query.syntax import ast, printer, visitor
-from sdb.query.syntax.clauses import columnnames, setqueries
+from sdb.query.syntax.clauses import columnnames, namedvalues, setqueries
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
@@ -27,17 +27,26 @@ class WithQuery:
     recurses: bool  # whether it reads its own rows
 
 
-def entries(parser: Parser) -> list[WithQuery]:
-    """Parse WITH, if it comes; its names mean tables from then on."""
+def entries(parser: Parser) -> tuple[list[WithQuery], dict[str, ast.Expr]]:
+    """Parse WITH, if it comes; names of its queries mean tables from then on.
+
+    Returns: The queries, and values with their names.
+    """
+    made: list[WithQuery] = []
+    values: dict[str, ast.Expr] = {}
     if not parser.accept("WITH"):
-        return []
+        return made, values
     may_recurse = parser.at_word("RECURSIVE") and parser.ahead() == "ID"
     if may_recurse:
         parser.advance()
-    made = [_entry(parser, may_recurse=may_recurse)]
-    while parser.accept(","):
-        made.append(_entry(parser, may_recurse=may_recurse))
-    return made
+    while True:
+        if namedvalues.coming(parser):
+            name, value = namedvalues.named(parser, values)
+            values[name] = value
+        else:
+            made.append(_entry(parser, may_recurse=may_recurse))
+        if not parser.accept(","):
+            return made, values
 
 
 def _entry(parser: Parser, *, may_recurse: bool) -> WithQuery:
@@ -108,8 +117,9 @@ def inner(parser: Parser) -> ast.Select:
     """Parse the WITH of a sub-query and the query behind it."""
     names = parser.with_names
     parser.with_names = set(names)
-    parts = entries(parser)
-    selects = [*[part.select for part in parts], setqueries.compound(parser)]
+    parts, values = entries(parser)
+    last = namedvalues.put_in(setqueries.compound(parser), values)
+    selects = [*[part.select for part in parts], last]
     parser.with_names = names
     for number, part in enumerate(parts):
         later = range(number + 1, len(selects))
@@ -130,10 +140,15 @@ def inner(parser: Parser) -> ast.Select:
     return selects[-1]
 
 
-def enter_all(parser: Parser) -> None:
-    """Parse the WITH of a whole query; its entries are those of the statement."""
-    for entry in entries(parser):
+def enter_all(parser: Parser) -> dict[str, ast.Expr]:
+    """Parse the WITH of a whole query; its queries are entries of the statement.
+
+    Returns: Its values, by their names.
+    """
+    queries, values = entries(parser)
+    for entry in queries:
         _enter(parser, entry)
+    return values
 
 
 def _enter(parser: Parser, entry: WithQuery) -> None:
