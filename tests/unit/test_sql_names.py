@@ -68,6 +68,11 @@ CASES = [
     ("SELECT MAX(v) AS v, z FROM A CROSS JOIN C GROUP BY z", [("b", "q"), ("b", "r")]),
 ]
 ALIASES = [
+    # A source is called by its name in any case, where no field has that name.
+    ("SELECT X.k FROM A AS x WHERE X.v = 'a'", [(1,)]),
+    ("SELECT Q.n FROM (SELECT COUNT(*) AS n FROM A) AS q", [(2,)]),
+    ("SELECT x.k, Y.j FROM A AS X JOIN B AS y ON x.k = Y.j", [(1, 1)]),
+    ("SELECT REPO.name, COUNT(*) AS n FROM R AS repo GROUP BY REPO.name", [(None, 2)]),
     # Later items: a field goes first.
     ("SELECT 0 AS k, k + 1 AS k1 FROM A", [(0, 2), (0, 3)]),
     ("SELECT 0 AS n, n + 1 AS k1 FROM A", [(0, 1), (0, 1)]),

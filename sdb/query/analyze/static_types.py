@@ -191,7 +191,8 @@ def _joined(node: ast.Binary, left: int, right: int) -> int:
 
 def refuse_joined(node: ast.Binary) -> None:
     """Refuse ``||`` of what can be no text, as the original does."""
-    if not (static_type(node.left) & STRING and static_type(node.right) & STRING):
+    sides = [static_type(side) for side in (node.left, node.right)]
+    if not (all(side & STRING for side in sides) or any(map(is_null, sides))):
         ill_typed(node, TITLES[STRING], "CONCAT(a, b) takes values of any type")
 
 

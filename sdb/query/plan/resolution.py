@@ -64,8 +64,11 @@ def _is_asked(select: ast.Select, *, is_standard: bool) -> bool:
         return True
     if is_standard and any(isinstance(sort.expr, ast.Name) for sort in select.order_by):
         return True
+    labels = {source.alias for source in select.sources if source.alias}
+    folded = {label.lower() for label in labels}
     return any(
         isinstance(node, ast.Subquery | ast.Exists)
+        or (isinstance(node, ast.Name) and node.name not in labels and node.name.lower() in folded)
         for node in visitor.nodes(select, into_selects=False)
     )
 
@@ -87,6 +90,14 @@ class _Names:
     def labelled(self, name: str) -> bool:
         """Return whether a source here is called so."""
         return any(name in {holder.label, holder.lent_label} for holder in self.holders)
+
+    def label_like(self, name: str) -> str | None:
+        """Return the name of the only source that is called so in another case, if no field is."""
+        labels = [holder.label for holder in self.holders if holder.label]
+        alike = [label for label in labels if label.lower() == name.lower()]
+        if len(alike) != 1 or self.has_word(name):
+            return None
+        return None if any(holder.has(name) for holder in self.holders) else alike[0]
 
     def has_word(self, name: str) -> bool:
         """Return whether a value here is called so."""
@@ -306,7 +317,8 @@ class _Resolver:
             return path
         if self._is_label_outside(root.name, names) and not self._hides(root.name, names):
             return path
-        new = self._name(root, seen)
+        label = names.label_like(root.name)
+        new = self._name(root, seen) if label is None else ast.Name(label, span=root.span)
         if new is root:
             return path
         return visitor.rewrite(path, lambda node: new if node is root else node)

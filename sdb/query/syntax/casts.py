@@ -43,10 +43,15 @@ def cast(parser: ExpressionParser, operand: ast.Expr, start: int, *, reads_texts
 
 
 def _skip_length(parser: ExpressionParser, kind: str) -> None:
-    """Step over ``(n)`` and ``WITH TIME ZONE``: texts are of any length, times in UTC."""
+    """Step over ``(n)`` and ``WITH TIME ZONE``: texts are of any length."""
     if parser.accept("("):
         parser.expect("NUMBER")
         parser.expect(")")
+    skip_zone(parser, kind)
+
+
+def skip_zone(parser: ExpressionParser, kind: str) -> None:
+    """Step over ``WITH TIME ZONE`` behind TIMESTAMP: times are in UTC."""
     is_zone = parser.at("WITH") or parser.at_word("WITHOUT")
     if kind == "TIMESTAMP" and is_zone and parser.has_ahead("TIME"):
         for _ in range(3):

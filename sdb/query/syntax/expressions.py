@@ -302,6 +302,8 @@ class ExpressionParser(Cursor):
 
     def _named(self) -> ast.Expr:
         token = self.advance()
+        if self.at("WITH", "ID") and self.has_ahead("TIME") and not token.quoted:
+            casts.skip_zone(self, str(token.value).upper())
         if self.at("STRING") and not token.quoted and str(token.value).upper() in _TIME_WORDS:
             return self._time(token.start, str(token.value).upper())
         if self._is_interval(token):
@@ -325,7 +327,7 @@ class ExpressionParser(Cursor):
         """Parse the text behind TIMESTAMP or DATE: a constant, or a time that counts from now."""
         token = self.advance()
         text = str(token.value)
-        moment = literals.moment(text)
+        moment = ast.Instant(0) if text == "epoch" else literals.moment(text)
         if word == "TIMESTAMP" and moment is None and instants.relative(text) is not None:
             value = ast.Literal(text, span=(token.start, token.stop))
             return ast.Cast(value, "TIMESTAMP", span=(start, token.stop))
