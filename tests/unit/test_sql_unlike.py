@@ -99,21 +99,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _answer(query: str, folder: Path, **options: Any) -> tuple[list[Any], str]:
-    """Return the only column of an answer, and all that is told with it."""
+    """Return the only column of an answer, and all notes and warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with sdb.sql(query, root=str(folder), threads=1, **options) as result:
             values = [next(iter(row.values()), None) for row in result]
-            told = result.notes
-    return values, "\n".join([*told, *[str(warning.message) for warning in caught]])
+            said = result.notes
+    return values, "\n".join([*said, *[str(warning.message) for warning in caught]])
 
 
 @pytest.mark.parametrize("case", VALUES.strip().splitlines())
 def test_operators_of_different_types(case: str, folder: Path) -> None:
     expr, wanted = case.rsplit(" = ", 1)
-    values, told = _answer(f"SELECT {expr} AS x FROM t ORDER BY n", folder)
+    values, said = _answer(f"SELECT {expr} AS x FROM t ORDER BY n", folder)
     assert values == json.loads(wanted)
-    assert not told
+    assert not said
 
 
 @pytest.mark.parametrize(("query", "wanted"), SUBQUERIES.items())
