@@ -33,6 +33,9 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb import errors
+    from sdb.client.connection import Connection, connect
+    from sdb.client.registered import register
+    from sdb.client.table import Table
     from sdb.packfile.export.grep import grep
     from sdb.packfile.inspect.describe import describe, fields
     from sdb.packfile.inspect.fieldreport import field_stats
@@ -42,14 +45,11 @@ if TYPE_CHECKING:
     from sdb.packfile.rewrite.concat import concat
     from sdb.packfile.write.append import append
     from sdb.packfile.write.pack import pack
-    from sdb.query.api import sql
     from sdb.query.catalog.ondemand import cached, clear_cache
-    from sdb.query.connected import Connection, connect
-    from sdb.query.registered import register
     from sdb.query.result.result import Result
-    from sdb.query.splits import Split, Splits, splits
-    from sdb.query.storedview import Table
-    from sdb.query.unpacking import unpack
+    from sdb.query.rows.splits import Split, Splits, splits
+    from sdb.query.rows.unpacking import unpack
+    from sdb.query.run.api import sql
     from sdb.query.writes.execute import execute
     from sdb.store.url import diagnose
     from sdb.times import Times
@@ -84,18 +84,18 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Connection": ("sdb.query.connected", "Connection"),
+    "Connection": ("sdb.client.connection", "Connection"),
     "Packfile": ("sdb.packfile.read.reader", "Packfile"),
     "Result": ("sdb.query.result.result", "Result"),
-    "Split": ("sdb.query.splits", "Split"),
-    "Splits": ("sdb.query.splits", "Splits"),
-    "Table": ("sdb.query.storedview", "Table"),
+    "Split": ("sdb.query.rows.splits", "Split"),
+    "Splits": ("sdb.query.rows.splits", "Splits"),
+    "Table": ("sdb.client.table", "Table"),
     "Times": ("sdb.times", "Times"),
     "append": ("sdb.packfile.write.append", "append"),
     "cached": ("sdb.query.catalog.ondemand", "cached"),
     "clear_cache": ("sdb.query.catalog.ondemand", "clear_cache"),
     "concat": ("sdb.packfile.rewrite.concat", "concat"),
-    "connect": ("sdb.query.connected", "connect"),
+    "connect": ("sdb.client.connection", "connect"),
     "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.inspect.describe", "describe"),
     "execute": ("sdb.query.writes.execute", "execute"),
@@ -104,10 +104,10 @@ _PLACES = {
     "grep": ("sdb.packfile.export.grep", "grep"),
     "open": ("sdb.packfile.read.resolve", "open_one"),
     "pack": ("sdb.packfile.write.pack", "pack"),
-    "register": ("sdb.query.registered", "register"),
-    "splits": ("sdb.query.splits", "splits"),
-    "sql": ("sdb.query.api", "sql"),
-    "unpack": ("sdb.query.unpacking", "unpack"),
+    "register": ("sdb.client.registered", "register"),
+    "splits": ("sdb.query.rows.splits", "splits"),
+    "sql": ("sdb.query.run.api", "sql"),
+    "unpack": ("sdb.query.rows.unpacking", "unpack"),
     "validate": ("sdb.packfile.inspect.validate", "validate"),
 }
 

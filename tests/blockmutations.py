@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sdb.packfile.prune import inlist, ngrams, prune, rules, subnets
-from sdb.query import joinkeys
 from sdb.query.analyze import regexes
 from sdb.query.catalog import lettercase, prefixes, reduction
 from sdb.query.plan import keyfilters
+from sdb.query.run import joinkeys
 
 MUTATIONS = {
     "bounds are not values": (rules, "(least <= value)", "(least < value)"),

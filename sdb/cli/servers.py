@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.cli.parameters import Context
-    from sdb.query.remote.connection import RemoteConnection
-    from sdb.query.remote.table import RemoteTable
+    from sdb.client.remote.connection import RemoteConnection
+    from sdb.client.remote.table import RemoteTable
 
 
 def server_of(context: Context, root: str | None) -> RemoteConnection | None:
@@ -21,8 +21,8 @@ def server_of(context: Context, root: str | None) -> RemoteConnection | None:
     url = root or context.obj or ""
     if not is_server(url):
         return None
-    from sdb.query.remote.connection import RemoteConnection
-    from sdb.query.remote.transport import Transport
+    from sdb.client.remote.connection import RemoteConnection
+    from sdb.client.remote.transport import Transport
 
     return RemoteConnection(Transport(url))
 

@@ -13,7 +13,7 @@ from sdb import notes
 from sdb.cancellation import CancelledError
 from sdb.errors import SdbError
 from sdb.lru import LruCache
-from sdb.query.api import run
+from sdb.query.run.api import run
 from sdb.records import replace
 from sdb.serve.admission import Slots
 from sdb.serve.conditional import header_text, is_known

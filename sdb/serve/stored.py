@@ -8,7 +8,7 @@ import msgspec
 
 from sdb import instants
 from sdb.errors import UsageError
-from sdb.query.storedquery import RESERVED, values
+from sdb.query.run.storedquery import RESERVED, values
 from sdb.query.syntax import visitor
 from sdb.records import replace
 from sdb.serve.access import EVERY, Rights

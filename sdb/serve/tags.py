@@ -15,8 +15,8 @@ import time
 from base64 import b32encode
 
 from sdb.lru import LruCache
-from sdb.query.api import planned
 from sdb.query.catalog.request import QueryRequest
+from sdb.query.run.api import planned
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.versions import THROUGH
 from sdb.records import record, replace
@@ -31,9 +31,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sdb.query.api import QueryPlan
     from sdb.query.catalog.namedtables import OpenedTables
     from sdb.query.catalog.tablescan import PackfileScan
+    from sdb.query.run.api import QueryPlan
     from sdb.serve.access import Rights
     from sdb.serve.queries import AskedQuery
     from sdb.serve.running import Running

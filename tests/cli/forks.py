@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _HEADER = 8
 _COPIED = ("duckdb", "numpy", "pyarrow")
-_LEFT_OUT = ("sdb.cli.main", "sdb.query.options", "sdb.serve", "sdb.spark")
+_LEFT_OUT = ("sdb.cli.main", "sdb.client.options", "sdb.serve", "sdb.spark")
 
 
 class Forks:

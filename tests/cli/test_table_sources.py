@@ -20,7 +20,7 @@ LAKE = ("--root", "lake")
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> sdb.query.storedview.Table:
+def table(tmp_path: Path) -> sdb.client.table.Table:
     """Make `web.gha` of three versions: rows 0 to 3, without row 1, and with row 4."""
     db = sdb.connect(tmp_path / "lake")
     db.create("web.gha", "in/*.json")
@@ -40,7 +40,7 @@ def numbers(out: bytes) -> list[int]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_are_those_of_the_version(
-    run: Run, table: sdb.query.storedview.Table, version: str
+    run: Run, table: sdb.client.table.Table, version: str
 ) -> None:
     table.tag("first", 1)
     name, wanted = f"web.gha{version}", VERSIONS[version]
@@ -63,7 +63,7 @@ def test_rows_are_those_of_the_version(
 
 
 def test_patterns_mean_tables_and_counts_are_those_of_tables(
-    run: Run, table: sdb.query.storedview.Table, tmp_path: Path
+    run: Run, table: sdb.client.table.Table, tmp_path: Path
 ) -> None:
     sdb.connect(tmp_path / "lake").create("web.other", "in/*.json")
     sdb.connect(tmp_path / "lake").append("web.other", [{"n": 9, "text": "text9"}])
@@ -82,7 +82,7 @@ def test_patterns_mean_tables_and_counts_are_those_of_tables(
 
 
 def test_a_file_counts_before_a_table_and_says_so(
-    run: Run, table: sdb.query.storedview.Table, tmp_path: Path
+    run: Run, table: sdb.client.table.Table, tmp_path: Path
 ) -> None:
     (tmp_path / "row.json").write_text('{"n": 77}\n')
     sdb.pack([tmp_path / "row.json"], tmp_path / "lake/web.gha")
@@ -106,7 +106,7 @@ def test_a_file_counts_before_a_table_and_says_so(
     ],
 )
 def test_what_is_not_there_is_told_with_what_is_near(
-    run: Run, table: sdb.query.storedview.Table, word: str, message: str, hint: str
+    run: Run, table: sdb.client.table.Table, word: str, message: str, hint: str
 ) -> None:
     for command in (["head"], ["tail"], ["fields"], ["grep", "x"], ["unpack", "--fmt", "json"]):
         done = run(*command, *LAKE, word)
@@ -117,7 +117,7 @@ def test_what_is_not_there_is_told_with_what_is_near(
 
 
 def test_a_root_without_tables_names_the_one_that_is_near(
-    run: Run, table: sdb.query.storedview.Table
+    run: Run, table: sdb.client.table.Table
 ) -> None:
     for words in (["tables"], ["log", "web.gha"], ["head", "web.gha"], ["grep", "x", "web.gha"]):
         done = run(*words)
@@ -130,7 +130,7 @@ def test_a_root_without_tables_names_the_one_that_is_near(
 
 
 def test_damage_is_noticed_although_the_index_has_no_digests(
-    run: Run, table: sdb.query.storedview.Table, tmp_path: Path
+    run: Run, table: sdb.client.table.Table, tmp_path: Path
 ) -> None:
     (first, *_) = table.describe().packfiles.files
     path = tmp_path / "lake" / first.path
@@ -156,7 +156,7 @@ def test_more_packfiles_than_may_be_open_are_unpacked(run: Run, tmp_path: Path) 
     assert numbers(run("tail", "-n", "3", *LAKE, "web.many").stdout) == [207, 208, 209]
 
 
-def test_tables_without_rows_are_listed(run: Run, table: sdb.query.storedview.Table) -> None:
+def test_tables_without_rows_are_listed(run: Run, table: sdb.client.table.Table) -> None:
     assert run("create", "-q", *LAKE, "web.new", "--input", "in/*.json").returncode == 0
     listed = json.loads(run("tables", "--json", *LAKE).stdout)["tables"]
     assert [(item["table"], item["rows"], item["synced_at"] is None) for item in listed] == [

@@ -20,7 +20,7 @@ import pytest
 
 import sdb
 from sdb.errors import SdbError, SdbWarning
-from sdb.query.mirrorcolumns import packfile_columns
+from sdb.query.rows.mirrorcolumns import packfile_columns
 from sdb.table.catalog.root import table_root
 from sdb.table.maintenance.compact import compact_table
 from tests.exchange.mirrors import (

@@ -16,7 +16,7 @@ from tests.kill.moments import EachMoment
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 UPKEEP = {"sync": False, "compact": False}
 POLICY = {"field": "at", "valid_for": "10d"}

@@ -13,8 +13,8 @@ import pytest
 import sdb
 from sdb.errors import QueryError
 from sdb.packfile.prune import inlist, prune
-from sdb.query import joinkeys
 from sdb.query.plan import keyfilters
+from sdb.query.run import joinkeys
 from tests.blockmutations import JOIN_MUTATIONS
 from tests.blockoracle import add_statistics
 from tests.property.test_needles import NUMBERS, PLAIN, TEXTS, TIMES, mutant, value

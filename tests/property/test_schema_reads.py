@@ -19,7 +19,7 @@ from sdb.table.schema.conform import shown_row
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from sdb.table.schema.columns import TableSchema
 
 # A column that is stored in another field is a warning.

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb.packfile.prune.predicate import Anywhere, Both, Compare, Instant, OneOf
-from sdb.query.pushedfilters import of_arrow, of_polars
-from sdb.query.rowset import RowSet
+from sdb.query.rows.pushedfilters import of_arrow, of_polars
+from sdb.query.rows.rowset import RowSet
 from tests.examples import ROOT
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.query.connected import Connection
-from sdb.query.storedview import Table
+from sdb.client.connection import Connection
+from sdb.client.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from tests.serve.conftest import Server
 
 COUNT = "SELECT COUNT(*) AS n, MAX(n) AS m FROM logs.app"

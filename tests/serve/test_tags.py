@@ -16,8 +16,8 @@ from msgspec.structs import replace
 import sdb
 from sdb import notes, records
 from sdb.errors import SdbError
-from sdb.query import api
 from sdb.query.catalog.request import QueryRequest
+from sdb.query.run import api
 from sdb.serve import tags
 from sdb.serve.forms import FORMS, write
 from sdb.serve.hiding import Hiding
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sdb.query.api import QueryPlan
+    from sdb.query.run.api import QueryPlan
     from sdb.serve.queries import AskedQuery
 
 FIELDS = ("a", "b", "c")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 pytestmark = pytest.mark.spark
 

@@ -34,7 +34,7 @@ from tests.store.conftest import Backend
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from sdb.store.faults import StoreCall
 
 KEYS = TableKeys("web", "t")

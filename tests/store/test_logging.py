@@ -21,7 +21,7 @@ from sdb.table.format.keys import TableKeys
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from tests.store.conftest import Backend, S3Backend
 
 KEYS = TableKeys("d", "t")

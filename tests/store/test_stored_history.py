@@ -12,7 +12,7 @@ from sdb.store import url as stores
 from sdb.table.history.diff import compare, different_rows
 
 if TYPE_CHECKING:
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from tests.store.conftest import Backend, Requests, S3Backend
 
 KEY = base64.b64encode(bytes(range(32))).decode()

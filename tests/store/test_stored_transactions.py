@@ -23,7 +23,7 @@ from sdb.table.format.keys import TableKeys
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from tests.store.conftest import Backend, Requests, S3Backend
 
 GIVEN_UP_SECONDS = 0.5

@@ -34,7 +34,7 @@ from tests.table.simulation.actors import descriptor
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from sdb.store.faults import StoreCall
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.maintenance.collected import Collected

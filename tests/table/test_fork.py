@@ -18,7 +18,7 @@ from sdb.table.history import fork as tablefork
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from sdb.table.catalog.root import TableRoot
     from sdb.table.insert.insert import Inserted
 

@@ -30,7 +30,7 @@ from tests.table.roots import LOCAL
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 KEYS = TableKeys("d", "t")
 MEMBER = st.one_of(st.none(), st.integers(0, 2), st.sampled_from(["a", "2024-01-01T00:00:00Z"]))

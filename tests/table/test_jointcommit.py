@@ -27,7 +27,7 @@ from sdb.table.maintenance.expire import policy_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from sdb.query.writes.transaction import Executed
 
 T, U = TableKeys("a", "t"), TableKeys("b", "u")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 LATE = datetime(2033, 3, 3, tzinfo=UTC)
 LATE_US = int(LATE.timestamp() * 1e6)

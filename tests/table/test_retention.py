@@ -35,7 +35,7 @@ from tests.table.roots import LOCAL
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from sdb.table.format.descriptor import Descriptor
 
 AROUND = around(0)

@@ -15,7 +15,7 @@ from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from sdb.errors import QueryError, SdbWarning, UnsupportedError, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 AT = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
 ROWS: list[dict[str, Any]] = [

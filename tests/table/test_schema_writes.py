@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 COLUMNS: list[dict[str, object]] = [
     {"name": "id", "type": "integer", "required": True},

@@ -23,7 +23,7 @@ from sdb.table.schema.merge import SchemaConflictError, merged
 from sdb.table.schema.types import type_of
 
 if TYPE_CHECKING:
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 COLUMNS = [{"name": "id", "type": "integer"}, {"name": "x", "type": "variant"}]
 

@@ -18,7 +18,7 @@ from tests.table.made import craft
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 DAY_SECONDS = 86_400
 

@@ -24,13 +24,13 @@ from sdb.errors import (
     UnsupportedError,
     UsageError,
 )
-from sdb.query import splits as splitting
+from sdb.query.rows import splits as splitting
 from sdb.table.catalog.root import table_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 

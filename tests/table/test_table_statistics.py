@@ -24,7 +24,7 @@ from sdb.table.sync.follow import follow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 DICE = random.Random(1)
 ROWS = [

@@ -30,7 +30,7 @@ from tests.table.roots import unpacked
 from tests.table.test_collector import KEYS, Days
 
 if TYPE_CHECKING:
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
     from sdb.table.sync.follower import Trouble
 
 DAY = timedelta(days=1)

@@ -19,7 +19,7 @@ from sdb.table.definition.definition import VersionPolicy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 DAY_SECONDS = 86_400
 

@@ -17,7 +17,7 @@ from sdb.table.catalog.lookup import BeforeFirstError, UnknownReferenceError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 
 @pytest.fixture(scope="module")

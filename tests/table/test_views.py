@@ -36,7 +36,7 @@ from tests.table.roots import objects, recorded, unpacked
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 ROWS = [
     {"a": 1, "type": "x", "l": [{"q": 1}, {"q": 2}], "t": datetime(2026, 1, 1, tzinfo=UTC)},

@@ -13,14 +13,14 @@ from sdb.packfile.prune import inlist, prune
 from sdb.packfile.prune.inlist import SortedValues
 from sdb.packfile.prune.predicate import Compare, Instant, OneOf
 from sdb.packfile.trailer.zonemap import Zone
-from sdb.query import joinkeys
 from sdb.query.result.reading import facts
+from sdb.query.run import joinkeys
 from sdb.table.packfiles import lazy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.connected import Connection
+    from sdb.client.connection import Connection
 
 ROWS = 8000
 

@@ -93,7 +93,7 @@ def select(  # noqa: PLR0913 - the command's options, by name
     * ``strict``: Whether a field that no row has is an error.
     * ``reading``: How a file is read that is no packfile.
     """
-    from sdb.query.selected import selected
+    from sdb.query.rows.selected import selected
 
     since, until, time_field = times
     with selected(

@@ -74,7 +74,7 @@ class Session:
 
     def _query(self, text: str) -> None:
         from sdb.cli.failures import warn
-        from sdb.query.api import sql
+        from sdb.query.run.api import sql
 
         notes.hear(warn)  # what was said of an earlier query is said of this one, too
         settings = self._settings

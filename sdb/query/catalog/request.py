@@ -34,7 +34,7 @@ def now() -> int:
 class QueryRequest:
     """A query that was parsed, with its parameters, and where and how it is to be answered.
 
-    What is not said here has the meaning that :func:`sdb.query.api.sql` gives it.
+    What is not said here has the meaning that :func:`sdb.query.run.api.sql` gives it.
     """
 
     statement: ast.Statement = field(default=_NOTHING, repr=False)

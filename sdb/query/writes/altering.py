@@ -7,9 +7,9 @@ from contextlib import closing
 from sdb import instants
 from sdb.errors import ExistsError, QueryError, UnsupportedError, UsageError
 from sdb.query.analyze.folding import fold
-from sdb.query.api import run
 from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
+from sdb.query.run.api import run
 from sdb.query.syntax import ast, writes
 from sdb.query.writes.effects import Effect
 from sdb.query.writes.targettable import tables_of

@@ -8,9 +8,9 @@ from contextlib import contextmanager, nullcontext
 from sdb import notes
 from sdb.packfile.rewrite.rewrite import RowChanges
 from sdb.progress import silent
-from sdb.query.api import run
 from sdb.query.catalog.pseudo import Certain
 from sdb.query.catalog.request import QueryRequest
+from sdb.query.run.api import run
 from sdb.query.syntax import ast
 from sdb.query.writes.tableview import told_of
 from sdb.records import record

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TransactionContext:
-    """A transaction in the making. Use :meth:`sdb.query.connected.Connection.transaction`.
+    """A transaction in the making. Use :meth:`sdb.client.connection.Connection.transaction`.
 
     Nothing is done before the end of the block; after an exception in it nothing is.
 

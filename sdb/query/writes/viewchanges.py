@@ -5,10 +5,10 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import NotFoundError, QueryError, UnsupportedError, UsageError
 from sdb.query.analyze import dialects
-from sdb.query.api import planned
 from sdb.query.catalog.namedtables import NamedTables
 from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.views import ViewExpansion, in_parentheses
+from sdb.query.run.api import planned
 from sdb.query.syntax import versions, writes
 from sdb.query.syntax.parser import parse
 from sdb.query.writes.effects import Effect

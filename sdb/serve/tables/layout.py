@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice
 
 from sdb import instants
-from sdb.query.api import planned
 from sdb.query.catalog.period import period
 from sdb.query.catalog.request import QueryRequest
+from sdb.query.run.api import planned
 from sdb.query.syntax.parser import parse
 from sdb.serve.tables.catalog import of_table
 from sdb.serve.tables.conditions import condition, table_text

@@ -17,8 +17,8 @@ from starlette.responses import Response
 from sdb import notes
 from sdb.cancellation import Cancellation, CancelledError
 from sdb.errors import NotFoundError, SdbError, UsageError
-from sdb.query.api import run
 from sdb.query.catalog.request import QueryRequest
+from sdb.query.run.api import run
 from sdb.query.syntax.parser import parse
 from sdb.records import record, replace
 from sdb.serve.admission import BusyError

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from sdb.packfile.trailer.sparseindex import Path as FieldNames
-    from sdb.query.splits import Split
+    from sdb.query.rows.splits import Split
     from sdb.spark.options.namedtable import LoadedTable
     from sdb.spark.options.settings import ReadOptions
     from sdb.table.schema.columns import TableColumn, TableSchema
@@ -116,7 +116,7 @@ class ColumnReader(DataSourceReader):
     @hinted
     def partitions(self) -> Sequence[InputPartition]:
         """Split the table."""
-        from sdb.query.splits import table_splits
+        from sdb.query.rows.splits import table_splits
 
         splits = table_splits(self._loaded.handle(), size=self._options.partition_bytes)
         splits.release()

@@ -48,8 +48,8 @@ def view_rows(named: NamedTable) -> bytes | None:
     if find_view(named.root(), named.database, named.table) is None:
         return None
     from sdb.packfile.write.pack import pack
-    from sdb.query.api import sql
-    from sdb.query.tablerows import quoted
+    from sdb.query.rows.tablerows import quoted
+    from sdb.query.run.api import sql
 
     name = f"{quoted(named.database)}.{quoted(named.table)}" + (f"@{named.at}" if named.at else "")
     with TemporaryDirectory() as folder:

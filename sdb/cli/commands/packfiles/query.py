@@ -106,8 +106,8 @@ def command(
     Only blocks that can hold matching rows are read, and only the fields that the query names. The
     language: `sdb help sql`, and docs/sql.md for all of it.
     """
-    from sdb.query.api import sql as run_sql
     from sdb.query.result.reading import summary
+    from sdb.query.run.api import sql as run_sql
 
     started, location = time.perf_counter(), root or context.obj or ""
     server = server_of(context, root)

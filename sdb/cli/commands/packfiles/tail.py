@@ -68,7 +68,7 @@ def command(
     with Sources(context, root, reading=raw_reading(input_format)) as sources:
         references = sources.resolve([packfile])
         if sources.schemas:
-            from sdb.query.selected import last_selected
+            from sdb.query.rows.selected import last_selected
 
             choice.pop("strict")
             columns, last = last_selected(sources.schemas, references, rows, **choice)

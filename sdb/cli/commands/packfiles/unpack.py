@@ -173,7 +173,7 @@ def _write_selected(
     from sdb.cli.interrupts import Interruptible
     from sdb.cli.render import query
     from sdb.query.result.reading import summary
-    from sdb.query.selected import selected
+    from sdb.query.rows.selected import selected
 
     fmt, compression, target = form
     started = time.perf_counter()

@@ -55,7 +55,7 @@ def command(
     files; those that are there already are not written again.
     """
     from sdb.exchange.mirror import TableMirror
-    from sdb.query.mirrorcolumns import packfile_columns
+    from sdb.query.rows.mirrorcolumns import packfile_columns
 
     if variant != "text":
         raise UsageError(

@@ -42,7 +42,7 @@ def command(
     They are at /v1/queries/NAME.csv?type=..., for tokens with the right query:NAME, whatever
     tables they read.
     """
-    from sdb.query.storedquery import checked
+    from sdb.query.run.storedquery import checked
     from sdb.table.catalog import storedqueries as stored
 
     if action not in _ACTIONS:

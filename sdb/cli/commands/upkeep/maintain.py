@@ -85,7 +85,7 @@ def command(
     from sdb.cli.syncing import seconds_of
     from sdb.errors import UsageError
     from sdb.exchange.policies import Exporter
-    from sdb.query.mirrorcolumns import packfile_columns
+    from sdb.query.rows.mirrorcolumns import packfile_columns
     from sdb.table.upkeep.actions import Request
     from sdb.table.upkeep.budget import Budget
     from sdb.table.upkeep.maintain import INTERVAL_SECONDS, maintainer

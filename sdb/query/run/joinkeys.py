@@ -51,7 +51,7 @@ def with_join_keys(
     For that the keys of the small side are read before the statement runs, as far as what is known
     of the blocks of the large one can leave out any by them.
 
-    * ``threads, memory_bytes``: See :func:`sdb.query.api.sql`.
+    * ``threads, memory_bytes``: See :func:`sdb.query.run.api.sql`.
 
     Returns: The same; what is wrong with it is an error when it is run.
     """

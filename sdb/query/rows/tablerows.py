@@ -57,7 +57,7 @@ class TableRows:
         **choice: Any,  # noqa: ANN401 - of `sdb.sql`
     ) -> Result:
         """Begin to read rows."""
-        from sdb.query.api import sql
+        from sdb.query.run.api import sql
 
         bounds.ROWS.check(limit)
         keys = self._handle.keys
@@ -217,7 +217,7 @@ class TableRows:
             Polars is not installed.
         """
         from sdb.packfile.read.dataframes import polars_module
-        from sdb.query.rowset import RowSet
+        from sdb.query.rows.rowset import RowSet
 
         polars_module()  # before anything is read
         rows = RowSet(self.snapshot, fields=fields, since=since, until=until, time_field=time_field)

@@ -15,7 +15,7 @@ from sdb.packfile.read.arrow import Scan
 from sdb.query.catalog.catalog import Catalog
 from sdb.query.catalog.dataset import TableName
 from sdb.query.catalog.request import QueryRequest
-from sdb.query.pushedfilters import of_arrow, of_polars
+from sdb.query.rows.pushedfilters import of_arrow, of_polars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.read.reader import Packfile
-    from sdb.query.columnrows import ColumnRows
+    from sdb.query.rows.columnrows import ColumnRows
     from sdb.table.catalog.handle import TableHandle
 
 
@@ -62,7 +62,7 @@ class RowSet:
         self._scans: dict[tuple[str, ...], Scan] = {}
         self._of_columns: ColumnRows | None = None
         if not isinstance(source, str) and source.schema is not None:
-            from sdb.query.columnrows import ColumnRows
+            from sdb.query.rows.columnrows import ColumnRows
 
             self._of_columns = ColumnRows(source, source.schema, fields, self._times)
             self.schema: pa.Schema = self._of_columns.schema

@@ -6,13 +6,13 @@ from typing import cast
 from urllib.parse import quote
 
 from sdb import bounds
+from sdb.client.remote import answers
+from sdb.client.remote.connection import reference_text
+from sdb.client.remote.faults import refused
+from sdb.client.table import Table
+from sdb.client.tableinspection import TableInspection
 from sdb.errors import ConflictError, ExistsError, SdbError, UsageError
-from sdb.query.remote import answers
-from sdb.query.remote.connection import reference_text
-from sdb.query.remote.faults import refused
-from sdb.query.storedview import Table
-from sdb.query.tableinspection import TableInspection
-from sdb.query.tablerows import quoted
+from sdb.query.rows.tablerows import quoted
 from sdb.table.history.merge import MergeConflictError
 
 TYPE_CHECKING = False
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from sdb.packfile.inputs.arguments import Inputs
-    from sdb.packfile.read.fields import FieldDescription
-    from sdb.progress import Progress
-    from sdb.query.options import (
+    from sdb.client.options import (
         BranchAppendOptions,
         CompactOptions,
         ForkOptions,
@@ -39,9 +36,12 @@ if TYPE_CHECKING:
         SyncOptions,
         WriteOptions,
     )
-    from sdb.query.remote.connection import RemoteConnection
+    from sdb.client.remote.connection import RemoteConnection
+    from sdb.packfile.inputs.arguments import Inputs
+    from sdb.packfile.read.fields import FieldDescription
+    from sdb.progress import Progress
     from sdb.query.result.result import Result
-    from sdb.query.splits import Splits
+    from sdb.query.rows.splits import Splits
     from sdb.query.writes.purged import Purged
     from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import closing
 
 from sdb.packfile.prune.predicate import Anywhere, Both, Compare, Either, Instant, OneOf
-from sdb.query.api import run
 from sdb.query.catalog.period import period
 from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.plan.rewrite import conjunction
+from sdb.query.run.api import run
 from sdb.query.syntax import ast
 from sdb.query.syntax.operators import balanced
 from sdb.table.schema.arrowtypes import arrow_schema

@@ -10,9 +10,9 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection, Incomple
 from urllib.parse import quote, urlencode, urlsplit
 
 from sdb import notes
+from sdb.client.remote.faults import error_of
 from sdb.errors import SdbError, UncertainError, UsageError
 from sdb.log import Logger
-from sdb.query.remote.faults import error_of
 from sdb.retry import Backoff
 from sdb.version import VERSION
 
@@ -33,7 +33,7 @@ _MOST_PROBLEM_BYTES = 1 << 20
 _PIECE_BYTES = 1 << 16
 _SAFE = "/@:~"
 
-_log = Logger("sdb.query.remote")
+_log = Logger("sdb.client.remote")
 
 
 class Transport:

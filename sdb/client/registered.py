@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from sdb.query.rowset import RowSet
-from sdb.query.storedview import Table
+from sdb.client.table import Table
+from sdb.query.rows.rowset import RowSet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from sdb.errors import UsageError
-from sdb.query.tablerows import TableRows, quoted
+from sdb.query.rows.tablerows import TableRows, quoted
 from sdb.table.catalog.handle import open_table
 
 TYPE_CHECKING = False
@@ -14,11 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Unpack
 
-    from sdb.exchange.dataset import WrittenDataset
-    from sdb.exchange.mirror import MirrorReport
-    from sdb.packfile.inputs.arguments import Inputs
-    from sdb.progress import Progress
-    from sdb.query.options import (
+    from sdb.client.options import (
         BranchAppendOptions,
         CompactOptions,
         ForkOptions,
@@ -31,8 +27,12 @@ if TYPE_CHECKING:
         SyncOptions,
         WriteOptions,
     )
-    from sdb.query.splits import Splits
-    from sdb.query.tableinspection import TableInspection
+    from sdb.client.tableinspection import TableInspection
+    from sdb.exchange.dataset import WrittenDataset
+    from sdb.exchange.mirror import MirrorReport
+    from sdb.packfile.inputs.arguments import Inputs
+    from sdb.progress import Progress
+    from sdb.query.rows.splits import Splits
     from sdb.query.writes.purged import Purged
     from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
@@ -169,7 +169,7 @@ class Table(TableRows):
 
     async def aappend(self, inputs: Inputs, **options: Unpack[BranchAppendOptions]) -> Inserted:
         """Insert rows in a thread; see :meth:`sdb.Connection.aappend`."""
-        from sdb.query.awaited import finished
+        from sdb.client.awaited import finished
 
         return await finished(lambda: self.append(inputs, **options))
 
@@ -297,7 +297,7 @@ class Table(TableRows):
         1000
         """
         from sdb.exchange.exports import export_table
-        from sdb.query.mirrorcolumns import packfile_columns
+        from sdb.query.rows.mirrorcolumns import packfile_columns
 
         return export_table(
             self._handle,
@@ -315,7 +315,7 @@ class Table(TableRows):
     def maintain(self, **options: Unpack[MaintainOptions]) -> Maintained:
         """Keep the table small; options as in :meth:`sdb.Connection.maintain`."""
         from sdb.exchange.policies import Exporter
-        from sdb.query.mirrorcolumns import packfile_columns
+        from sdb.query.rows.mirrorcolumns import packfile_columns
         from sdb.table.upkeep.maintain import TableChoice, maintain_tables
 
         self._check_main()
@@ -401,7 +401,7 @@ class Table(TableRows):
         ...     sum(split.to_arrow(fields=["id"]).num_rows for split in splits)
         596
         """
-        from sdb.query.splits import table_splits
+        from sdb.query.rows.splits import table_splits
 
         return table_splits(self.snapshot, size=size, where=where, params=params)
 
@@ -478,7 +478,7 @@ class Table(TableRows):
     @property
     def inspect(self) -> TableInspection:
         """The system tables about the table, as Arrow tables."""
-        from sdb.query.tableinspection import TableInspection
+        from sdb.client.tableinspection import TableInspection
 
         return TableInspection(self._handle)
 

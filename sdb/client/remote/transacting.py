@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from sdb.query.remote.connection import RemoteConnection
+    from sdb.client.remote.connection import RemoteConnection
 
 
 class RemoteTransaction(TransactionContext):

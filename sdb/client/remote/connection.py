@@ -8,14 +8,14 @@ from tempfile import SpooledTemporaryFile
 from typing import cast
 from urllib.parse import parse_qsl, quote, unquote
 
+from sdb.client.connection import Connection
+from sdb.client.remote import answers
+from sdb.client.remote.faults import refused
 from sdb.errors import NotFoundError, UnsupportedError, UsageError
 from sdb.query.analyze.params import bind
-from sdb.query.connected import Connection
-from sdb.query.remote import answers
-from sdb.query.remote.faults import refused
 from sdb.query.result import wire
 from sdb.query.result.result import Result
-from sdb.query.storedquery import texts_of
+from sdb.query.run.storedquery import texts_of
 from sdb.query.syntax import ast, printer, visitor, writes
 from sdb.query.syntax.parser import parse
 from sdb.query.syntax.writeparser import parse_write
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, BinaryIO, Unpack
 
-    from sdb.packfile.inputs.arguments import Inputs
-    from sdb.query.options import (
+    from sdb.client.options import (
         AppendOptions,
         ExecuteOptions,
         Params,
@@ -40,8 +39,9 @@ if TYPE_CHECKING:
         SyncOptions,
         WriteOptions,
     )
-    from sdb.query.remote.table import RemoteTable
-    from sdb.query.remote.transport import Transport
+    from sdb.client.remote.table import RemoteTable
+    from sdb.client.remote.transport import Transport
+    from sdb.packfile.inputs.arguments import Inputs
     from sdb.query.writes.transacting import TransactionContext
     from sdb.query.writes.transaction import Executed
     from sdb.table.catalog.root import TableRoot
@@ -111,7 +111,7 @@ class RemoteConnection(Connection):
 
     def table(self, name: str) -> RemoteTable:
         """Return a table, or a version of it, ``db.table@12``."""
-        from sdb.query.remote.table import RemoteTable
+        from sdb.client.remote.table import RemoteTable
 
         plain, at = split_reference(name)
         if "." not in plain:
@@ -313,7 +313,7 @@ class RemoteConnection(Connection):
 
     def transaction(self, **options: Unpack[WriteOptions]) -> TransactionContext:
         """Begin a transaction; its statements are sent together at its end."""
-        from sdb.query.remote.transacting import RemoteTransaction
+        from sdb.client.remote.transacting import RemoteTransaction
 
         return RemoteTransaction(self, options)
 

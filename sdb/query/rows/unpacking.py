@@ -101,7 +101,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     if blocks is not None or not verify or progress is not None:
         raise UsageError("with a condition neither blocks nor progress, and no verify=False")
     formats.check("unpack", fmt)
-    from sdb.query.selected import selected
+    from sdb.query.rows.selected import selected
 
     with selected(paths, where, typed=fmt in formats.TYPED, **choice) as result:
         result.write(output, fmt, indent=indent)

@@ -36,8 +36,8 @@ from sdb.query.catalog.period import period
 from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.tables import table_name
 from sdb.query.plan.keyfilters import may_join
-from sdb.query.prepare import prepare
 from sdb.query.result.result import Result
+from sdb.query.run.prepare import prepare
 from sdb.query.syntax.parser import parse
 from sdb.records import field, record, replace
 from sdb.times import ALL
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from sdb.query.catalog.tablescan import TableScan
     from sdb.query.catalog.views import UsedView
     from sdb.query.exec.execution import Execution
-    from sdb.query.prepare import PreparedQuery
+    from sdb.query.run.prepare import PreparedQuery
     from sdb.query.syntax import ast
     from sdb.table.catalog.handle import TableHandle
     from sdb.times import Times
@@ -263,7 +263,7 @@ def _with_join_keys(prepared: PreparedQuery) -> ast.Statement:
     statement, request = prepared.statement, prepared.request
     if not request.prune or statement.explain is not None or not may_join(statement):
         return statement
-    from sdb.query.joinkeys import with_join_keys
+    from sdb.query.run.joinkeys import with_join_keys
 
     return with_join_keys(
         statement, prepared.catalog, threads=request.threads, memory_bytes=request.memory_bytes

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from sdb import notes
-from sdb.query.api import run
 from sdb.query.catalog.request import QueryRequest
-from sdb.query.selected import OpenedSource
+from sdb.query.rows.selected import OpenedSource
+from sdb.query.run.api import run
 from sdb.query.syntax import ast
 from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
 

@@ -45,7 +45,7 @@ class TableInspection:
         return self._rows("garbage")
 
     def _rows(self, kind: str) -> pa.Table:
-        from sdb.query.api import sql
+        from sdb.query.run.api import sql
 
         handle = self._handle
         name = handle.name.replace("\\", "\\\\").replace("'", "\\'")

@@ -12,12 +12,12 @@ from sdb import bounds, notes, sizes
 from sdb.errors import ConflictError, InputError, UnsupportedError
 from sdb.packfile.read.reader import open_packfile
 from sdb.query.analyze.params import bind
-from sdb.query.api import planned, run
 from sdb.query.catalog.request import QueryRequest
-from sdb.query.selected import OpenedSource, items_of, quoted_text
+from sdb.query.rows.selected import OpenedSource, items_of, quoted_text
+from sdb.query.rows.tablerows import quoted
+from sdb.query.run.api import planned, run
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.parser import parse
-from sdb.query.tablerows import quoted
 from sdb.records import field, record
 from sdb.store.url import store_of
 from sdb.table.catalog.leases import hold

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from sdb.client.table import Table
 from sdb.errors import NotFoundError, UsageError
-from sdb.query.storedview import Table
 from sdb.store.url import absolute, check_scheme, is_server
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.catalog.root import table_root
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Unpack
 
-    from sdb.packfile.inputs.arguments import Inputs
-    from sdb.query.options import (
+    from sdb.client.options import (
         AppendOptions,
         ExecuteOptions,
         MaintainOptions,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         SyncOptions,
         WriteOptions,
     )
+    from sdb.packfile.inputs.arguments import Inputs
     from sdb.query.result.result import Result
     from sdb.query.writes.transacting import TransactionContext
     from sdb.query.writes.transaction import Executed
@@ -294,7 +294,7 @@ class Connection:
         ...     print(action.table, action.action, action.text)
         """
         from sdb.exchange.policies import Exporter
-        from sdb.query.mirrorcolumns import packfile_columns
+        from sdb.query.rows.mirrorcolumns import packfile_columns
         from sdb.table.upkeep.maintain import TableChoice, maintain_tables
 
         database, _, pattern = (name or "").partition(".")
@@ -348,7 +348,7 @@ class Connection:
         Result
             The rows, which are computed when they are first read.
         """
-        from sdb.query.api import sql
+        from sdb.query.run.api import sql
 
         return sql(text, params, root=self._root.location, **self._chosen(options))
 
@@ -413,7 +413,7 @@ class Connection:
         ExistsError
             There is one of that name, and `replace` is off.
         """
-        from sdb.query.storedquery import checked
+        from sdb.query.run.storedquery import checked
         from sdb.table.catalog.storedqueries import StoredQuery, param, put
 
         declared = tuple([param(each) for each in params])
@@ -470,7 +470,7 @@ class Connection:
         """
         import time
 
-        from sdb.query.storedquery import texts_of, values
+        from sdb.query.run.storedquery import texts_of, values
         from sdb.table.catalog.storedqueries import find
 
         query = find(self._root, name)
@@ -523,7 +523,7 @@ class Connection:
         >>> asyncio.run(count())
         [{'n': 1000}]
         """
-        from sdb.query.awaited import queried
+        from sdb.client.awaited import queried
 
         return await queried(partial(self.sql, text, params, **options))
 
@@ -535,7 +535,7 @@ class Connection:
         Many tasks at once share commits. A task that is cancelled meanwhile ends when the rows are
         in: give a `txn_id` to be able to repeat it.
         """
-        from sdb.query.awaited import finished
+        from sdb.client.awaited import finished
 
         return await finished(partial(self.append, name, inputs, **options))
 
@@ -549,7 +549,7 @@ class Connection:
 
         A task that is cancelled meanwhile ends when the statements have run.
         """
-        from sdb.query.awaited import finished
+        from sdb.client.awaited import finished
 
         return await finished(partial(self.execute, text, params, **options))
 
@@ -629,8 +629,8 @@ def connect(
     1
     """
     if is_server(root):
-        from sdb.query.remote.connection import RemoteConnection
-        from sdb.query.remote.transport import Transport
+        from sdb.client.remote.connection import RemoteConnection
+        from sdb.client.remote.transport import Transport
 
         return RemoteConnection(Transport(str(root), token), dialect=dialect)
     if dialect is not None:

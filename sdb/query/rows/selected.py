@@ -13,7 +13,6 @@ from sdb.packfile.prune.unknownfields import is_absent, warn_unknown_fields
 from sdb.packfile.read.reader import open_packfile
 from sdb.packfile.read.resolve import resolve
 from sdb.query.analyze.params import bind
-from sdb.query.api import run
 from sdb.query.catalog.dataset import TableName
 from sdb.query.catalog.locations import database_and_table, may_be_stored
 from sdb.query.catalog.ondemand import packed_reference
@@ -22,6 +21,7 @@ from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.catalog.tablefiles import tables_fitting
 from sdb.query.catalog.tablescan import IndexSteps
+from sdb.query.run.api import run
 from sdb.query.syntax.parser import parse
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def selected(  # noqa: PLR0913 - the command's options, by name
     * ``where``: The condition; None: all rows.
     * ``root``: Folder or URL where relative paths start; the current folder when empty.
     * ``fields``: Names of the top-level fields; the others are left out.
-    * ``since, until, time_field, threads, prune, typed``: See :func:`sdb.query.api.sql`.
+    * ``since, until, time_field, threads, prune, typed``: See :func:`sdb.query.run.api.sql`.
     * ``strict``: Whether a field that no row has is an error; else a warning.
     * ``reading``: How files are read that are no packfiles; None: they are refused.
 
