@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
+from sdb.client.calls import ConnectionCalls
 from sdb.client.table import Table
 from sdb.errors import NotFoundError, UsageError
 from sdb.store.url import absolute, check_scheme, is_server
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from sdb.table.upkeep.status import TableStatus
 
 
-class Connection:
+class Connection(ConnectionCalls):
     """The tables below a root. Use :func:`connect` to get one.
 
     Nothing is kept open: each call reads the newest version.
@@ -509,50 +508,6 @@ class Connection:
         """Return options with those that the connection has for all statements."""
         return {**self._defaults, **options}
 
-    async def asql(self, text: str, params: Params = None, **options: Unpack[SqlOptions]) -> Result:
-        """Run a query in a thread, and return its result when all rows are computed.
-
-        Cancelling the task interrupts the query. Arguments are those of :meth:`sql`.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> async def count():
-        ...     with await db.asql("SELECT COUNT(*) AS n FROM web.gha@1") as result:
-        ...         return result.head()
-        >>> asyncio.run(count())
-        [{'n': 1000}]
-        """
-        from sdb.client.awaited import queried
-
-        return await queried(partial(self.sql, text, params, **options))
-
-    async def aappend(
-        self, name: str, inputs: Inputs, **options: Unpack[AppendOptions]
-    ) -> Inserted:
-        """Insert rows in a thread; arguments are those of :meth:`append`.
-
-        Many tasks at once share commits. A task that is cancelled meanwhile ends when the rows are
-        in: give a `txn_id` to be able to repeat it.
-        """
-        from sdb.client.awaited import finished
-
-        return await finished(partial(self.append, name, inputs, **options))
-
-    async def aexecute(
-        self,
-        text: str,
-        params: Mapping[str, object] | None = None,
-        **options: Unpack[ExecuteOptions],
-    ) -> list[Executed]:
-        """Run statements in a thread; arguments are those of :meth:`execute`.
-
-        A task that is cancelled meanwhile ends when the statements have run.
-        """
-        from sdb.client.awaited import finished
-
-        return await finished(partial(self.execute, text, params, **options))
-
     def transaction(self, **options: Unpack[WriteOptions]) -> TransactionContext:
         """Begin a transaction: statements that become one version of each table, all at once.
 
@@ -629,10 +584,13 @@ def connect(
     1
     """
     if is_server(root):
+        from typing import cast
+
         from sdb.client.remote.connection import RemoteConnection
         from sdb.client.remote.transport import Transport
 
-        return RemoteConnection(Transport(str(root), token), dialect=dialect)
+        remote = RemoteConnection(Transport(str(root), token), dialect=dialect)
+        return cast("Connection", remote)  # what a server does not have says so
     if dialect is not None:
         from sdb.query.analyze.dialects import check
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from sdb.client.table import Table
 from sdb.query.rows.rowset import RowSet
 
 TYPE_CHECKING = False
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from sdb.client.table import Table
     from sdb.store.base import Location
 
 
@@ -100,7 +100,7 @@ def register(
     >>> connection.close()
     >>> registered.close()
     """
-    source_rows = source.snapshot if isinstance(source, Table) else os.fspath(source)
+    source_rows = os.fspath(source) if isinstance(source, str | os.PathLike) else source.snapshot
     rows = RowSet(source_rows, fields=fields, since=since, until=until, time_field=time_field)
     con.register(name, rows.to_dataset())
     return Registered(rows)

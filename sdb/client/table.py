@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
+from sdb.client.calls import TableCalls
 from sdb.errors import UsageError
-from sdb.query.rows.tablerows import TableRows, quoted
+from sdb.query.rows.tablerows import StoredRows
 from sdb.table.catalog.handle import open_table
 
 TYPE_CHECKING = False
@@ -62,7 +64,7 @@ if TYPE_CHECKING:
     from sdb.table.upkeep.status import TableStatus
 
 
-class Table(TableRows):
+class Table(StoredRows, TableCalls):
     """A table, with the facts of its index when it was opened; queries read the newest rows.
 
     A table from :meth:`at` is one version: its facts and rows never change. Methods that change the
@@ -166,12 +168,6 @@ class Table(TableRows):
         inserted = groupcommit.append(*self._place, inputs, **options)
         self._reopen()
         return inserted
-
-    async def aappend(self, inputs: Inputs, **options: Unpack[BranchAppendOptions]) -> Inserted:
-        """Insert rows in a thread; see :meth:`sdb.Connection.aappend`."""
-        from sdb.client.awaited import finished
-
-        return await finished(lambda: self.append(inputs, **options))
 
     def sync(self, **options: Unpack[SyncOptions]) -> Synced:
         """Take new inputs, each one once; options as in :meth:`sdb.Connection.sync`."""
@@ -479,8 +475,11 @@ class Table(TableRows):
     def inspect(self) -> TableInspection:
         """The system tables about the table, as Arrow tables."""
         from sdb.client.tableinspection import TableInspection
+        from sdb.query.run.api import sql
 
-        return TableInspection(self._handle)
+        handle = self._handle
+        run = partial(sql, root=handle.root.location, tables={handle.name: handle})
+        return TableInspection(handle.name, run)
 
     def timeline(
         self,
@@ -532,50 +531,9 @@ class Table(TableRows):
         view = other if isinstance(other, Table) else self.at(other)
         return compare(self._handle, view.handle)
 
-    def update(
-        self,
-        assignments: Mapping[str, str],
-        where: str | None = None,
-        **options: Unpack[WriteOptions],
-    ) -> Executed:
-        """Set fields of rows, as the statement ``UPDATE``.
-
-        Parameters
-        ----------
-        assignments : mapping
-            For each path, as in ``"a.b"``, the expression of its value.
-        where : str, optional
-            The condition; all rows without it.
-        params, author, message, txn_id, dry_run, missing, threads, memory_bytes, progress
-            As in :func:`sdb.execute`.
-
-        Returns
-        -------
-        Executed
-            The result.
-
-        Examples
-        --------
-        >>> table.update({"actor.gravatar_id": "MISSING"}, "type = 'PushEvent'").version
-        4
-        """
-        setting = ", ".join(f"{path} = {value}" for path, value in assignments.items())
-        return self._execute(f"UPDATE {self._written} SET {setting}", where, options)  # noqa: S608
-
-    def delete(self, where: str | None = None, **options: Unpack[WriteOptions]) -> Executed:
-        """Delete rows for which a condition is TRUE, or all; see :meth:`update`."""
-        return self._execute(f"DELETE FROM {self._written}", where, options)  # noqa: S608
-
-    @property
-    def _written(self) -> str:
-        keys, branch = self._handle.keys, self._target
-        behind = "" if branch == "main" else f"@'{branch}'"
-        return f"{quoted(keys.database)}.{quoted(keys.table)}{behind}"
-
-    def _execute(self, text: str, where: str | None, options: WriteOptions) -> Executed:
+    def _execute(self, text: str, options: WriteOptions) -> Executed:
         from sdb.query.writes.execute import execute
 
-        text += "" if where is None else f" WHERE {where}"
         (executed,) = execute(text, root=self._handle.root, **options)
         self._reopen()
         return executed

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
 
-    from sdb.table.catalog.handle import TableHandle
+    from sdb.query.result.result import Result
 
 
 class TableInspection:
@@ -17,8 +19,8 @@ class TableInspection:
     >>> sdb.connect("lake").table("web.gha").inspect.versions()     # doctest: +SKIP
     """
 
-    def __init__(self, handle: TableHandle) -> None:
-        self._handle = handle
+    def __init__(self, name: str, run: Callable[[str], Result]) -> None:
+        self._name, self._run = name, run
 
     def versions(self) -> pa.Table:
         """Return the versions up to this one: `sdb log`."""
@@ -45,10 +47,6 @@ class TableInspection:
         return self._rows("garbage")
 
     def _rows(self, kind: str) -> pa.Table:
-        from sdb.query.run.api import sql
-
-        handle = self._handle
-        name = handle.name.replace("\\", "\\\\").replace("'", "\\'")
-        text = f"SELECT * FROM sdb.{kind}('{name}')"  # noqa: S608
-        with sql(text, root=handle.root.location, tables={handle.name: handle}) as result:
+        name = self._name.replace("\\", "\\\\").replace("'", "\\'")
+        with self._run(f"SELECT * FROM sdb.{kind}('{name}')") as result:  # noqa: S608 - quoted
             return result.to_arrow()

@@ -18,6 +18,9 @@ import pytest
 import sdb
 from sdb import errors
 from sdb.client.connection import Connection
+from sdb.client.remote.connection import RemoteConnection
+from sdb.client.remote.faults import Refused
+from sdb.client.remote.table import RemoteTable
 from sdb.client.table import Table
 
 if TYPE_CHECKING:
@@ -341,8 +344,7 @@ def test_frames_and_files_are_appended(db: Connection, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_every_method_is_there_or_says_why_not(remote: Connection) -> None:
-    """No method of a folder's objects is inherited that would look for a folder."""
+def test_what_a_server_does_not_have_says_why(remote: Connection) -> None:
     table: Any = remote.table("logs.app")
     for name, arguments in REFUSED.items():
         with pytest.raises(errors.UnsupportedError, match="through a server") as raised:
@@ -364,17 +366,36 @@ def test_every_method_is_there_or_says_why_not(remote: Connection) -> None:
     for name in ("handle", "snapshot", "schema"):
         with pytest.raises(errors.UnsupportedError):
             getattr(table, name)
-    # Those that are inherited use nothing but what is replaced.
-    inherited = {
-        name
-        for kind, own in ((Connection, type(remote)), (Table, type(table)))
-        for name, _ in inspect.getmembers(kind)
-        if not name.startswith("_") and getattr(kind, name) is getattr(own, name)
-    }
-    assert inherited == {
-        "aappend", "aexecute", "asql", "delete", "head", "rows", "to_arrow", "to_pandas",
-        "to_polars", "update",
-    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("local", "remote"), [(Connection, RemoteConnection), (Table, RemoteTable)]
+)
+def test_a_server_has_each_member_with_its_parameters_or_refuses_it(
+    local: type, remote: type
+) -> None:
+    for name, member in inspect.getmembers(local):
+        if name.startswith("_"):
+            continue
+        there = inspect.getattr_static(remote, name)
+        if isinstance(there, Refused) or not inspect.isfunction(member):
+            continue
+        assert list(inspect.signature(there).parameters) == list(
+            inspect.signature(member).parameters
+        ), name
+    assert all(hasattr(local, name) for name, value in vars(remote).items()
+               if isinstance(value, Refused))  # fmt: skip
+
+
+def test_what_a_server_refuses_is_refused_when_it_is_given(remote: Connection, lake: Path) -> None:
+    import duckdb
+
+    theirs, ours = remote.table("logs.app"), sdb.connect(lake).table("logs.app")
+    with pytest.raises(errors.UnsupportedError, match="through a server"):
+        sdb.register(duckdb.connect(), "t", theirs)
+    for first, second in ((theirs, ours), (ours, theirs)):
+        with pytest.raises(errors.UsageError, match="names no version"):
+            first.diff(second)
 
 
 def test_rights_go_as_far_as_the_token(

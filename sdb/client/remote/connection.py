@@ -8,9 +8,9 @@ from tempfile import SpooledTemporaryFile
 from typing import cast
 from urllib.parse import parse_qsl, quote, unquote
 
-from sdb.client.connection import Connection
+from sdb.client.calls import ConnectionCalls
 from sdb.client.remote import answers
-from sdb.client.remote.faults import refused
+from sdb.client.remote.faults import Refused, refused
 from sdb.errors import NotFoundError, UnsupportedError, UsageError
 from sdb.query.analyze.params import bind
 from sdb.query.result import wire
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         Params,
         RestoreOptions,
         SqlOptions,
-        SyncOptions,
         WriteOptions,
     )
     from sdb.client.remote.table import RemoteTable
@@ -44,16 +43,11 @@ if TYPE_CHECKING:
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.query.writes.transacting import TransactionContext
     from sdb.query.writes.transaction import Executed
-    from sdb.table.catalog.root import TableRoot
     from sdb.table.catalog.storedqueries import StoredQuery
     from sdb.table.catalog.views import View
-    from sdb.table.definition.definition import Definition
     from sdb.table.format.versionref import Given
     from sdb.table.history.restore import Restored
     from sdb.table.inspect.describe import TableFacts
-    from sdb.table.sync.result import Synced
-    from sdb.table.upkeep.maintain import Maintained
-    from sdb.table.upkeep.status import TableStatus
 
 _SPOOL_BYTES = 8 << 20
 _MOST_BODY_BYTES = 64 << 20
@@ -65,7 +59,7 @@ _WITHOUT_ID = (
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
-class RemoteConnection(Connection):
+class RemoteConnection(ConnectionCalls):
     """The tables of a server: what :class:`Connection` is for a folder, as far as rights go.
 
     * ``transport``: The connections to the server.
@@ -74,11 +68,6 @@ class RemoteConnection(Connection):
     def __init__(self, transport: Transport, *, dialect: str | None = None) -> None:
         self.transport = transport
         self._defaults = {} if dialect is None else {"dialect": dialect}
-
-    @property
-    def root(self) -> TableRoot:
-        """The root, which only the server has."""
-        raise refused("reading the root")
 
     def tables(self, database: str | None = None) -> list[TableFacts]:
         """Return the facts of the tables that the token may read."""
@@ -117,22 +106,6 @@ class RemoteConnection(Connection):
         if "." not in plain:
             raise UsageError(f"{name!r} is not the name of a table", expected="database.table")
         return RemoteTable(self, plain, at=at)
-
-    def create(
-        self,
-        name: str,
-        definition: Definition | str | Sequence[str],
-        *,
-        overwrite: bool = False,
-        allow_inputs: object = (),
-    ) -> Definition:
-        """Refuse: patterns of inputs are those of the place where the root is."""
-        del definition, overwrite, allow_inputs
-        raise refused(
-            f"creating {name} with a definition",
-            "its patterns are about files where the root is",
-            f'execute("CREATE TABLE {name}") makes one without inputs',
-        )
 
     def append(self, name: str, inputs: Inputs, **options: Unpack[AppendOptions]) -> Inserted:
         """Insert rows; see :meth:`Connection.append`.
@@ -187,23 +160,6 @@ class RemoteConnection(Connection):
         behind = "" if branch == "main" else f"@{branch}"
         return self.append(f"{database}.{table}{behind}", inputs, **options)
 
-    def sync(
-        self, name: str, *, allow_inputs: object = (), **options: Unpack[SyncOptions]
-    ) -> Synced:
-        """Refuse: inputs are where the root is."""
-        del allow_inputs, options
-        raise refused(f"syncing {name}", "its inputs are files where the root is")
-
-    def maintain(self, name: str | None = None, **options: Any) -> Maintained:  # noqa: ANN401
-        """Refuse: objects are where the root is."""
-        del options
-        raise refused(f"maintaining {name or 'tables'}")
-
-    def status(self, name: str | None = None, *, exact: bool = False) -> list[TableStatus]:
-        """Refuse: objects are where the root is."""
-        del exact
-        raise refused(f"the status of {name or 'tables'}")
-
     def restore(self, name: str, reference: Given, **options: Unpack[RestoreOptions]) -> Restored:
         """Make the content of an old version new; options as in :meth:`sdb.Table.restore`."""
         if options.get("only_dropped"):
@@ -234,24 +190,6 @@ class RemoteConnection(Connection):
         """Return the stored queries that the token may ask; their texts if it may do all."""
         listed = self.transport.request("GET", "/v1/queries").json()["queries"]
         return [answers.stored_query(each) for each in listed]
-
-    def store_query(
-        self,
-        name: str,
-        text: str,
-        *,
-        params: Sequence[str] = (),
-        description: str = "",
-        replace: bool = False,
-        dialect: str | None = None,
-    ) -> StoredQuery:
-        """Refuse: queries are stored where the root is."""
-        del text, params, description, replace, dialect
-        raise refused(f"storing the query {name}", hint="sdb query-store put, where the root is")
-
-    def drop_query(self, name: str) -> None:
-        """Refuse: queries are stored where the root is."""
-        raise refused(f"dropping the query {name}", hint="sdb query-store drop, where the root is")
 
     def run_query(self, name: str, params: Mapping[str, object] | None = None) -> Result:
         """Run a stored query of the server; see :meth:`Connection.run_query`."""
@@ -320,6 +258,20 @@ class RemoteConnection(Connection):
     def close(self) -> None:
         """Close the connections to the server that are idle."""
         self.transport.close()
+
+    # What works on the objects of tables, and not on their rows
+
+    root = Refused("reading the root")
+    create = Refused(
+        "creating a table with a definition",
+        "its patterns are about files where the root is",
+        'execute("CREATE TABLE db.table") makes one without inputs',
+    )
+    sync = Refused("syncing tables", "their inputs are files where the root is")
+    maintain = Refused("maintaining tables")
+    status = Refused("the status of tables")
+    store_query = Refused("storing a query", hint="sdb query-store put, where the root is")
+    drop_query = Refused("dropping a query", hint="sdb query-store drop, where the root is")
 
     def __repr__(self) -> str:
         """Show the server."""

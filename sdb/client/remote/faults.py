@@ -89,3 +89,20 @@ def refused(what: str, why: str = "", hint: str = "") -> errors.UnsupportedError
         f"{what} cannot be done through a server: {reason}",
         hint=hint or "run it where the folder or bucket is",
     )
+
+
+class Refused:
+    """A member that a server does not have: reading it says why, and what to do instead.
+
+    * ``what``: What cannot be done; ``{name}`` is the table.
+    """
+
+    def __init__(self, what: str, why: str = "", hint: str = "") -> None:
+        self._what, self._why, self._hint = what, why, hint
+
+    def __get__(self, holder: Any, kind: type | None = None) -> Any:  # noqa: ANN401 - any member
+        """Refuse."""
+        if holder is None:
+            return self
+        what = self._what.format(name=getattr(holder, "name", ""))
+        raise refused(what, self._why, self._hint)

@@ -5,74 +5,46 @@ from __future__ import annotations
 from typing import cast
 from urllib.parse import quote
 
-from sdb import bounds
+from sdb.client.calls import TableCalls
 from sdb.client.remote import answers
 from sdb.client.remote.connection import reference_text
-from sdb.client.remote.faults import refused
-from sdb.client.table import Table
+from sdb.client.remote.faults import Refused, refused
 from sdb.client.tableinspection import TableInspection
 from sdb.errors import ConflictError, ExistsError, SdbError, UsageError
-from sdb.query.rows.tablerows import quoted
 from sdb.table.history.merge import MergeConflictError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
-    from typing import Any, NoReturn, Unpack
-
-    import polars as pl
-    import pyarrow as pa
+    from typing import Any, Unpack
 
     from sdb.client.options import (
         BranchAppendOptions,
-        CompactOptions,
-        ForkOptions,
         MergeOptions,
-        PurgeOptions,
-        PushOptions,
         RestoreOptions,
-        SchemaOptions,
-        SyncOptions,
         WriteOptions,
     )
     from sdb.client.remote.connection import RemoteConnection
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.packfile.read.fields import FieldDescription
-    from sdb.progress import Progress
     from sdb.query.result.result import Result
-    from sdb.query.rows.splits import Splits
-    from sdb.query.writes.purged import Purged
     from sdb.query.writes.transaction import Executed
-    from sdb.store.base import Location
-    from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.refs import NamedVersion
-    from sdb.table.commit.schemas import ChangedSchema
     from sdb.table.format.versionref import Given
     from sdb.table.history.diff import TableDifference
-    from sdb.table.history.fork import SentTable
     from sdb.table.history.log import LoggedVersion, ShownVersion
     from sdb.table.history.merge import MergedBranch
     from sdb.table.history.restore import Restored
-    from sdb.table.history.undo import Undone
     from sdb.table.insert.insert import Inserted
-    from sdb.table.inspect.describe import TableDescription, TableFacts
+    from sdb.table.inspect.describe import TableFacts
     from sdb.table.inspect.timeline import Timeline
-    from sdb.table.maintenance.collected import Collected
-    from sdb.table.maintenance.compact import Compacted
-    from sdb.table.maintenance.expire import Expired
-    from sdb.table.maintenance.validate import TableReport
-    from sdb.table.packfiles.schemas import DepartureCount
-    from sdb.table.schema.columns import TableSchema
-    from sdb.table.sync.result import Synced
     from sdb.table.sync.status import InputStatus
-    from sdb.table.upkeep.maintain import Maintained
-    from sdb.table.upkeep.status import TableStatus
 
 _MAIN = "main"
 
 
-class RemoteTable(Table):
+class RemoteTable(TableCalls):
     """A table of a server: what :class:`sdb.Table` is for a folder, as far as rights go.
 
     * ``connection``: The connection to the server.
@@ -120,76 +92,18 @@ class RemoteTable(Table):
         return self._facts
 
     @property
-    def handle(self) -> TableHandle:
-        """The index, which only the server has."""
-        raise refused("reading the index")
-
-    @property
-    def snapshot(self) -> TableHandle:
-        """The index, which only the server has."""
-        raise refused("reading the index")
-
-    @property
-    def schema(self) -> TableSchema | None:
-        """The schema, which only the server has."""
-        raise refused("reading a schema")
-
-    def infer_schema(self) -> TableSchema:
-        """Refuse: all rows are read for it."""
-        raise refused("inferring a schema", "all rows are read for it")
-
-    def check_schema(self) -> list[DepartureCount]:
-        """Refuse: all rows are read for it."""
-        raise refused("checking a schema", "all rows are read for it")
-
-    def set_schema(
-        self,
-        schema: object,
-        **options: Unpack[SchemaOptions],
-    ) -> ChangedSchema:
-        """Refuse: `ALTER TABLE` changes columns."""
-        del schema, options
-        raise refused("setting a schema", "it is set where the root is", "ALTER TABLE works")
-
-    @property
     def fields(self) -> tuple[FieldDescription, ...]:
         """The fields with types and numbers of rows, as far as the packfiles have them."""
         listed = self._connection.paged(f"{self._path}/fields", "fields")
         return tuple([answers.field(each) for each in listed])
 
-    def _selected(
-        self,
-        columns: str,
-        limit: int | None = None,
-        **choice: Any,  # noqa: ANN401 - of `sdb.sql`
-    ) -> Result:
-        bounds.ROWS.check(limit)
-        database, _, table = self._name.partition(".")
-        text = f"SELECT {columns} FROM {quoted(database)}.{quoted(table)}"  # noqa: S608 - quoted
-        text += "" if limit is None else f" LIMIT {limit}"
+    def _read(self, text: str, **choice: Any) -> Result:  # noqa: ANN401 - of `sdb.sql`
         return self._connection.sql(text, at=self._at, **choice)
-
-    def lazy(self, **options: Any) -> pl.LazyFrame:  # noqa: ANN401 - as of the table of a folder
-        """Refuse: what a lazy frame leaves out is known to the packfiles only."""
-        del options
-        raise refused(
-            f"a lazy frame of {self._name}",
-            "it reads packfiles",
-            "sql() with WHERE, or to_polars(fields=..., since=...)",
-        )
-
-    def describe(self) -> TableDescription:
-        """Refuse: a description has the trailers of packfiles. :attr:`facts` has the rest."""
-        raise refused(
-            f"describing the packfiles of {self._name}",
-            "a description has the trailers of packfiles",
-            "facts, fields, log() and inspect.packfiles() are there",
-        )
 
     @property
     def inspect(self) -> TableInspection:
         """The system tables about the table, as Arrow tables."""
-        return _RemoteInspection(self)
+        return TableInspection(self.full_name, self._connection.sql)
 
     def inputs(self, *, seek: str = "", check: bool = False) -> Iterator[InputStatus]:
         """Iterate over the inputs."""
@@ -227,9 +141,9 @@ class RemoteTable(Table):
         """Report what a version in the log has changed."""
         return answers.shown(self._get(f"/versions/{logged.version}"))
 
-    def diff(self, other: Table | Given) -> TableDifference:
+    def diff(self, other: RemoteTable | Given) -> TableDifference:
         """Compare this version with a later one."""
-        to = other.version if isinstance(other, Table) else reference_text(other)
+        to = other.version if isinstance(other, RemoteTable) else reference_text(other)
         if self.version is None or to is None:
             raise refused("comparing", "another program has written the version")
         path, asked = f"/v1/tables/{self._name}/diff", {"from": self.version, "to": to}
@@ -244,17 +158,10 @@ class RemoteTable(Table):
         self._reload()
         return inserted
 
-    def _execute(self, text: str, where: str | None, options: WriteOptions) -> Executed:
-        text += "" if where is None else f" WHERE {where}"
+    def _execute(self, text: str, options: WriteOptions) -> Executed:
         (executed,) = self._connection.execute(text, **options)
         self._reload()
         return executed
-
-    @property
-    def _written(self) -> str:
-        database, _, table = self._name.partition(".")
-        behind = "" if self._target == _MAIN else f"@'{self._target}'"
-        return f"{quoted(database)}.{quoted(table)}{behind}"
 
     def restore(self, reference: Given, **options: Unpack[RestoreOptions]) -> Restored:
         """Make the content of an old version new, in a version of its own."""
@@ -352,77 +259,35 @@ class RemoteTable(Table):
 
     # What works on the objects of a table, and not on its rows
 
-    def sync(self, **_: Unpack[SyncOptions]) -> Synced:
-        """Refuse: inputs are where the root is."""
-        raise refused(f"syncing {self._name}", "its inputs are files where the root is")
-
-    def compact(self, **_: Unpack[CompactOptions]) -> Compacted:
-        """Refuse: packfiles are where the root is."""
-        raise refused(f"compacting {self._name}")
-
-    def export(self, fmt: str, to: Location, **_: Any) -> NoReturn:  # noqa: ANN401 - as of a folder
-        """Refuse: packfiles are where the root is."""
-        raise refused(f"exporting {self._name} as {fmt} to {to}")
-
-    def maintain(self, **_: Any) -> Maintained:  # noqa: ANN401 - as of the table of a folder
-        """Refuse: objects are where the root is."""
-        raise refused(f"maintaining {self._name}")
-
-    def status(self, *, exact: bool = False) -> TableStatus:
-        """Refuse: objects are where the root is."""
-        del exact
-        raise refused(f"the status of {self._name}")
-
-    def expire(self, **_: Any) -> Expired:  # noqa: ANN401 - as of the table of a folder
-        """Refuse: versions are where the root is."""
-        raise refused(f"expiring versions of {self._name}", hint="VACUUM by execute()")
-
-    def gc(self, **_: Any) -> Collected:  # noqa: ANN401 - as of the table of a folder
-        """Refuse: objects are where the root is."""
-        raise refused(f"collecting objects of {self._name}", hint="VACUUM by execute()")
-
-    def purge(self, where: str, **_: Unpack[PurgeOptions]) -> Purged:
-        """Refuse: packfiles are where the root is."""
-        del where
-        raise refused(f"purging {self._name}")
-
-    def undo(self, *, author: str = "", message: str = "", dry_run: bool = False) -> Undone:
-        """Refuse: the version before is restored by its number."""
-        del author, message, dry_run
-        raise refused(f"undoing changes of {self._name}", hint="log() and restore() work")
-
-    def splits(self, *_: Any, **__: Any) -> Splits:  # noqa: ANN401 - as of the table of a folder
-        """Refuse: packfiles are where the root is."""
-        raise refused(f"splitting {self._name}")
-
-    def fork(self, name: str, **_: Unpack[ForkOptions]) -> SentTable:
-        """Refuse: packfiles are where the root is."""
-        raise refused(f"forking {self._name} to {name}")
-
-    def push(self, root: Location, **_: Unpack[PushOptions]) -> SentTable:
-        """Refuse: packfiles are where the root is."""
-        raise refused(f"pushing {self._name} to {root}")
-
-    def validate(
-        self, *, threads: int | None = None, progress: Progress | None = None
-    ) -> TableReport:
-        """Refuse: objects are where the root is."""
-        del threads, progress
-        raise refused(f"validating {self._name}")
+    handle = snapshot = Refused("reading the index")
+    schema = Refused("reading a schema")
+    infer_schema = Refused("inferring a schema", "all rows are read for it")
+    check_schema = Refused("checking a schema", "all rows are read for it")
+    set_schema = Refused("setting a schema", "it is set where the root is", "ALTER TABLE works")
+    lazy = Refused(
+        "a lazy frame of {name}",
+        "it reads packfiles",
+        "sql() with WHERE, or to_polars(fields=..., since=...)",
+    )
+    describe = Refused(
+        "describing the packfiles of {name}",
+        "a description has the trailers of packfiles",
+        "facts, fields, log() and inspect.packfiles() are there",
+    )
+    sync = Refused("syncing {name}", "its inputs are files where the root is")
+    compact = Refused("compacting {name}")
+    export = Refused("exporting {name}")
+    maintain = Refused("maintaining {name}")
+    status = Refused("the status of {name}")
+    expire = Refused("expiring versions of {name}", hint="VACUUM by execute()")
+    gc = Refused("collecting objects of {name}", hint="VACUUM by execute()")
+    purge = Refused("purging {name}")
+    undo = Refused("undoing changes of {name}", hint="log() and restore() work")
+    splits = Refused("splitting {name}")
+    fork = Refused("forking {name}")
+    push = Refused("pushing {name} to another root")
+    validate = Refused("validating {name}")
 
     def __repr__(self) -> str:
         """Show the name and the server."""
         return f"<Table {self.full_name} of {self._connection.transport.url}>"
-
-
-class _RemoteInspection(TableInspection):
-    """The system tables of a table of a server."""
-
-    def __init__(self, table: RemoteTable) -> None:
-        self._table = table
-
-    def _rows(self, kind: str) -> pa.Table:
-        name = self._table.full_name.replace("\\", "\\\\").replace("'", "\\'")
-        text = f"SELECT * FROM sdb.{kind}('{name}')"  # noqa: S608 - quoted
-        with self._table._connection.sql(text) as result:  # noqa: SLF001 - of the same kind
-            return result.to_arrow()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb import bounds
 from sdb.table.catalog.handle import open_table
+from sdb.typed import Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,34 +22,15 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
 
 
-class TableRows:
-    """Rows of a table, or of a version of it."""
-
-    _handle: TableHandle
-    _at: str
+class TableRows(Protocol):
+    """Rows of a table, or of a version of it, whoever reads them."""
 
     @property
-    def snapshot(self) -> TableHandle:
-        """The version whose rows are read: that of :meth:`at`, or the newest."""
-        if self._at:
-            return self._handle
-        keys = self._handle.keys
-        return open_table(self._handle.root, keys.database, keys.table)
+    def name(self) -> str:
+        """The name, ``db.table``."""
 
-    @property
-    def fields(self) -> tuple[FieldDescription, ...]:
-        """The fields with types and numbers of rows, as far as the packfiles have them."""
-        from sdb.query.catalog.catalog import Catalog
-        from sdb.query.catalog.dataset import TableName
-        from sdb.query.catalog.request import QueryRequest
-
-        handle = self.snapshot
-        catalog = Catalog(QueryRequest(root=handle.root.location, tables={handle.name: handle}))
-        try:
-            name = TableName("path", (handle.keys.database, handle.keys.table), (0, 0))
-            return catalog.fields((name,)).fields
-        finally:
-            catalog.close()
+    def _read(self, text: str, **choice: Any) -> Result:  # noqa: ANN401 - of `sdb.sql`
+        """Begin to read the rows of a query on the table."""
 
     def _selected(
         self,
@@ -57,15 +39,9 @@ class TableRows:
         **choice: Any,  # noqa: ANN401 - of `sdb.sql`
     ) -> Result:
         """Begin to read rows."""
-        from sdb.query.run.api import sql
-
         bounds.ROWS.check(limit)
-        keys = self._handle.keys
-        text = f"SELECT {columns} FROM {quoted(keys.database)}.{quoted(keys.table)}"  # noqa: S608
-        text += "" if limit is None else f" LIMIT {limit}"
-        if self._at:
-            choice["tables"] = {keys.name: self._handle}
-        return sql(text, root=self._handle.root.location, **choice)
+        text = f"SELECT {columns} FROM {quoted_table(self.name)}"  # noqa: S608 - quoted
+        return self._read(text if limit is None else f"{text} LIMIT {limit}", **choice)
 
     def rows(
         self,
@@ -185,6 +161,55 @@ class TableRows:
             )
         )
 
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand all rows to any library that speaks the Arrow C stream interface."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _as_input(self) -> Input:
+        """Return the rows as an input of :func:`sdb.pack` and others."""
+        return self._selected("*")._as_input()  # noqa: SLF001 - of the same kind
+
+    def _repr_html_(self) -> str:
+        with self._selected("*", 11) as result:
+            return result._repr_html_()
+
+
+class StoredRows(TableRows):
+    """Rows of a table below a root, which its index leads to."""
+
+    _handle: TableHandle
+    _at: str
+
+    @property
+    def snapshot(self) -> TableHandle:
+        """The version whose rows are read: that of :meth:`at`, or the newest."""
+        if self._at:
+            return self._handle
+        keys = self._handle.keys
+        return open_table(self._handle.root, keys.database, keys.table)
+
+    @property
+    def fields(self) -> tuple[FieldDescription, ...]:
+        """The fields with types and numbers of rows, as far as the packfiles have them."""
+        from sdb.query.catalog.catalog import Catalog
+        from sdb.query.catalog.dataset import TableName
+        from sdb.query.catalog.request import QueryRequest
+
+        handle = self.snapshot
+        catalog = Catalog(QueryRequest(root=handle.root.location, tables={handle.name: handle}))
+        try:
+            name = TableName("path", (handle.keys.database, handle.keys.table), (0, 0))
+            return catalog.fields((name,)).fields
+        finally:
+            catalog.close()
+
+    def _read(self, text: str, **choice: Any) -> Result:  # noqa: ANN401 - of `sdb.sql`
+        from sdb.query.run.api import sql
+
+        if self._at:
+            choice["tables"] = {self._handle.name: self._handle}
+        return sql(text, root=self._handle.root.location, **choice)
+
     def lazy(
         self,
         *,
@@ -223,19 +248,12 @@ class TableRows:
         rows = RowSet(self.snapshot, fields=fields, since=since, until=until, time_field=time_field)
         return rows.to_lazy()
 
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand all rows to any library that speaks the Arrow C stream interface."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def _as_input(self) -> Input:
-        """Return the rows as an input of :func:`sdb.pack` and others."""
-        return self._selected("*")._as_input()  # noqa: SLF001 - of the same kind
-
-    def _repr_html_(self) -> str:
-        with self._selected("*", 11) as result:
-            return result._repr_html_()
-
 
 def quoted(name: str) -> str:
     """Write a name as queries have it."""
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def quoted_table(name: str) -> str:
+    """Write the name of a table, ``db.table``, as queries have it."""
+    return ".".join(map(quoted, name.split(".", 1)))

@@ -71,6 +71,8 @@ def parse_reference(reference: Given, now_us: int | None = None) -> VersionRefer
             "version" if reference >= 0 else "back", abs(reference), text=str(reference)
         )
     if not isinstance(reference, str):
+        if not hasattr(reference, "isoformat"):
+            raise UsageError(f"{reference!r} names no version", hint=_HINT)
         return VersionReference("time", instants.to_us(reference), text=reference.isoformat())
     text = reference.strip().removeprefix("@")
     branch, at, last = text.rpartition("@")
