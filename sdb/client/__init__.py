@@ -3,7 +3,7 @@
 ===================  ============================================================
 `options`            options that methods pass on, for type checkers
 `awaited`            calls in threads, for asyncio
-`calls`              what those of roots and of servers have alike
+`calls`              calls that those of roots and of servers have alike
 `tableinspection`    system tables of a table
 `table`              a table below a root, as it is or was
 `registered`         `sdb.register`: rows as tables of a DuckDB connection

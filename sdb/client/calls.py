@@ -1,4 +1,4 @@
-"""What connections and tables of roots and of servers have alike, by the calls that each has."""
+"""Calls of connections and tables, alike for roots and servers: in threads, and by statements."""
 
 from __future__ import annotations
 
