@@ -61,7 +61,7 @@ def imported(node: ast.AST) -> Iterator[str]:
 
 
 def circles() -> Iterator[str]:
-    """Iterate over the circles of imports; each is cut where it was found."""
+    """Iterate over the circles of imports; each is cut where it was loops."""
     graph = {name: {*imported(TREES[at])} & NAMES.keys() - {name} for name, at in NAMES.items()}
     while True:
         try:
@@ -117,5 +117,5 @@ def figures() -> Iterator[tuple[str, float]]:
 
 if __name__ == "__main__":
     shown = [f"{name:44}{value:>9,}" for name, value in figures()]
-    found = [*circles()]
-    sys.stdout.write("\n".join([*shown, f"circles of imports: {len(found)}", *found, ""]))
+    loops = [*circles()]
+    sys.stdout.write("\n".join([*shown, f"circles of imports: {len(loops)}", *loops, ""]))

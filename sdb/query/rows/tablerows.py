@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TableRows(Protocol):
-    """Rows of a table, or of a version of it, whoever reads them."""
+    """Rows of a table, or of a version of it."""
 
     @property
     def name(self) -> str:
