@@ -473,7 +473,9 @@ async def _problem(request: Request, error: Exception) -> Response:
             error = gone_error
     if status_of(error) >= 500 and not isinstance(error, HttpError):  # noqa: PLR2004
         write_line(f"sdb serve: {error.message}")
-    hiding: Hiding = request.scope.get("sdb.hiding") or Hiding(service.settings.root)
+    rights: Rights | None = getattr(request.state, "rights", None)
+    knows = None if rights is None else rights.knows
+    hiding: Hiding = request.scope.get("sdb.hiding") or Hiding(service.settings.root, knows=knows)
     hiding.error(error)
     if request.scope.get("sdb.plain"):
         return plain(error, status_of(error))

@@ -76,10 +76,10 @@ def check_match(request: Request, tag: str, *, needed: bool) -> bool:
     return "*" in listed
 
 
-def with_warnings(response: Response, warnings: list[str], root: str) -> Response:
+def with_warnings(request: Request, response: Response, warnings: list[str], root: str) -> Response:
     """Return an answer with the lines that the command line would write to standard error."""
     if warnings:
-        lines = Hiding(root).texts(warnings)
+        lines = Hiding(root, knows=request.state.rights.knows).texts(warnings)
         response.headers["sdb-warnings"] = header_text("; ".join(lines))
     return response
 

@@ -11,8 +11,10 @@ from sdb.records import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.errors import SdbError
+    from sdb.table.catalog.root import Visible
 
 _PLACE = "the root"
+_KEY = re.compile(r"(?<![\w./])(?:db|views)/([^/\s]+)/([^/\s,;:]+)(?:/[^\s,;:]*)?")
 
 
 @record
@@ -22,6 +24,8 @@ class Hiding:
     root: str  # folder or URL: it is no client's concern
     # Databases and names of tables and views that the reader may not read
     tables: tuple[tuple[str, str], ...] = ()
+    # Whether the reader may know of a table or view that an object belongs to; None: of all
+    knows: Visible | None = None
     instead: str = "what it reads"  # what is named in their place
     hides_query: bool = False  # whether the text of the query is not its reader's
 
@@ -32,11 +36,17 @@ class Hiding:
             text = text.replace(f" below {folder}", "").replace(f"{folder}/", "")
             if "/" in folder:
                 text = re.sub(rf"{re.escape(folder)}(?![\w.-])", _PLACE, text)
+        text = _KEY.sub(self._key, text)
         for database, table in self.tables:
-            key = rf"(?:db|views)/{re.escape(database)}/{re.escape(table)}(?:/[^\s,;:]*)?"
             name = rf'"?{re.escape(database)}"?\."?{re.escape(table)}"?(?:@\w+)?'
-            text = re.sub(rf"(?<![\w./]){key}(?![\w])|(?<![\w.]){name}(?!\w)", self.instead, text)
+            text = re.sub(rf"(?<![\w.]){name}(?!\w)", self.instead, text)
         return text
+
+    def _key(self, key: re.Match[str]) -> str:
+        """Return the key of an object, or what stands in its place."""
+        pair = key[1], key[2]
+        is_hidden = pair in self.tables or (self.knows is not None and not self.knows(*pair))
+        return self.instead if is_hidden else key[0]
 
     def texts(self, texts: list[str]) -> list[str]:
         """Return several texts without that, each once."""

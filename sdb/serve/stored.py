@@ -84,7 +84,9 @@ class StoredResources:
         named = (name.parts for name in named_tables(list(visitor.nodes(asked.statement))))
         hidden = {(parts[0], parts[1]) for parts in named if len(parts) > 1}
         tables = tuple(sorted(pair for pair in hidden if not rights.reads(*pair)))
-        return Hiding(self._root.location, tables, f"what {query.name} reads", hides_query=True)
+        instead = f"what {query.name} reads"
+        location = self._root.location
+        return Hiding(location, tables, rights.knows, instead, hides_query=True)
 
 
 def _may(rights: Rights, name: str) -> bool:

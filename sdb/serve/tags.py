@@ -129,7 +129,7 @@ def _hiding(plan: QueryPlan, root: str, rights: Rights) -> Hiding:
     known = [joined(database, view) for database, view in views if rights.knows(database, view)]
     is_stored = rights.asker is not None and not rights.asker.is_admin and bool(rights.asker.name)
     instead = known[0] if known else "what the query reads"
-    return Hiding(root, hidden, instead, hides_query=is_stored)
+    return Hiding(root, hidden, rights.knows, instead, hides_query=is_stored)
 
 
 def _check_explained(query: AskedQuery, plan: QueryPlan, rights: Rights) -> None:
@@ -182,6 +182,9 @@ def digest(query: AskedQuery, plan: QueryPlan, rows: int, hiding: Hiding) -> str
     engine = [_FORMAT, VERSION, duckdb.__version__]
     head = [*engine, *form, plan.text, query.at, plan.warnings, plan.notes, *hiding.tables]
     hasher.update(json.dumps(head).encode("utf-8", "surrogatepass"))
+    if hiding.tables:  # else who guesses which blocks are left could prove it by the tag
+        for handle in plan.opened.values():
+            hasher.update(b"" if handle is None else handle.data)
     for table in plan.tables:
         hasher.update(b"\0table\0" + repr((table.name, table.times)).encode("utf-8", "replace"))
         for part in table.parts:

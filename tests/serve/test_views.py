@@ -231,3 +231,130 @@ def test_headers_do_not_tell_where_the_root_is(serve: Callable[..., Server], lak
         server.query("SELECT * FROM web.linked"),
     ]
     assert not [each for each in answers if str(lake) in f"{each.text} {each.headers}"]
+
+
+SECRETS = (
+    *("hoard", "ledger", "salary", "carol", "branchy", "2,003", "2003", "1987", ".zion"),
+    "inner_view",
+)
+"""Names, values, counts, times and keys of what views read, and do not show."""
+ASKED = (
+    *("SELECT * FROM {} LIMIT 2", "SELECT nope FROM {}", "SELECT _file, _row FROM {}"),
+    *("SELECT v._file FROM {} AS v", "SELECT COUNT(*) AS c FROM {} WHERE salar = 1"),
+    *("SELECT ledger.n FROM {}", "SELECT COUNT(*) AS c FROM {} WHERE who < '2020-01-01'"),
+    *("SELECT CAST(who AS INTEGER) AS x FROM {}", "SELECT who + 1 AS x FROM {} WHERE 1 / n > 0"),
+    *("DESCRIBE {}", "SUMMARIZE {}", "EXPLAIN SELECT * FROM {}", "SHOW COLUMNS FROM {}"),
+    *(
+        "SELECT * FROM sdb.packfiles('{}')",
+        "SELECT * FROM sdb.versions('{}')",
+        "SELECT * FROM {}@9",
+    ),
+)
+MEMBERS: tuple[dict[str, str], ...] = (
+    *({"at": "99"}, {"at": "nope"}, {"at": "2020-01-01"}, {"since": "2000-01-01"}),
+    *({"since": "1980-01-01", "time_field": "t"}, {"since": "1980-01-01", "time_field": "salary"}),
+)
+RESOURCES = (
+    *("", "/versions", "/versions/1", "/diff?from=1", "/fields", "/inputs", "/packfiles?where=n>1"),
+    *("/timeline", "/hits", "/facets", "/facets?fields=salary", "/tail", "/changes", "/branches"),
+)
+VIEWS = {
+    "narrow": "SELECT who, n FROM hoard.ledger WHERE who = 'ann'",
+    "whole": "SELECT * EXCLUDE (salary, t) FROM hoard.ledger WHERE who = 'ann'",
+    "merged": "SELECT * FROM hoard.calm",
+    "above": "SELECT who, n FROM hoard.inner_view",
+    "empty": "SELECT n FROM hoard.ledger WHERE who = 'nobody'",
+}
+
+
+def told(answer: Any) -> list[str]:
+    """Return the secrets that an answer and its headers tell."""
+    answer.headers.pop("etag", None)
+    answer.headers.pop("sdb-query-id", None)
+    text = answer.text + str(answer.headers)
+    return [secret for secret in SECRETS if secret in text]
+
+
+def test_views_tell_nothing_of_what_they_hide(
+    serve: Callable[..., Server], lake: Path, run: Callable[..., Any]
+) -> None:
+    db = sdb.connect(lake)
+    db.execute("CREATE TABLE hoard.ledger; CREATE TABLE hoard.calm")
+    day = "1987-01-01T00:00:00Z"
+    hidden = [{"who": "carol", "n": "x", "salary": f"s{n}", "t": day} for n in range(2003)]
+    db.append("hoard.ledger", [*hidden, {"who": "ann", "n": 1, "salary": "low", "t": day}])
+    db.append("hoard.calm", [{"who": "ann", "n": 1}])
+    db.table("hoard.ledger").branch("branchy")
+    db.execute("CREATE VIEW hoard.inner_view AS SELECT who, n FROM hoard.ledger WHERE n = 1")
+    for name, text in VIEWS.items():
+        db.execute(f"CREATE VIEW web.{name} AS {text}")
+    some = tokens(lake, run, reader="read:web.*", writer="write:web.* write:hoard.ledg2*")
+    server = serve("--tokens", str(lake.parent / "tokens"))
+    reader, writer = some["reader"], some["writer"]
+    for view in (f"web.{name}" for name in VIEWS):
+        for text in ASKED:
+            said = told(server.query(text.format(view), reader, format="json"))
+            assert not [secret for secret in said if secret not in text], (view, text)
+        for members in MEMBERS:
+            said = told(server.query(f"SELECT COUNT(*) AS c FROM {view}", reader, **members))
+            assert not [secret for secret in said if secret not in str(members)], (view, members)
+        for path in RESOURCES:
+            said = told(server.get(f"/v1/tables/{view}{path}", headers=reader))
+            assert not [secret for secret in said if secret not in path], (view, path)
+        assert not told(server.get(f"/v1/views/{view}", headers=writer))  # not its text either
+    for text in (
+        *("DELETE FROM {} WHERE n = 1", "DROP TABLE {}", "ALTER TABLE {} ADD COLUMN x INT"),
+        *("COMMENT ON TABLE {} IS 'x'", "VACUUM {}", "UNDROP TABLE {}"),
+    ):  # a name near to that of a table which the writer may not read
+        sql = {"sql": text.format("hoard.ledg2er")}
+        refused = server.post("/v1/exec", json=sql, headers=writer)
+        assert (refused.status_code, "ledger" in refused.text) == (404, False), refused.text
+    sql = {"sql": "INSERT INTO web.gha SELECT salar FROM web.whole"}
+    assert not told(server.post("/v1/exec", json=sql, headers=writer))
+
+
+def test_damage_below_a_view_is_told_without_names(
+    serve: Callable[..., Server], lake: Path, run: Callable[..., Any]
+) -> None:
+    db = sdb.connect(lake)
+    db.execute("CREATE TABLE hoard.ledger")
+    db.append("hoard.ledger", [{"who": "ann", "n": 1, "salary": "low"}])
+    for name in ("narrow", "whole"):
+        db.execute(f"CREATE VIEW web.{name} AS {VIEWS[name].replace(', t', '')}")
+    some = tokens(lake, run, reader="read:web.*", all="read:*.*")
+    server = serve("--tokens", str(lake.parent / "tokens"))
+    below = lake / "db" / "hoard" / "ledger"
+    packfiles = list((below / "data").glob("*.zion"))
+    for damaged in (*packfiles, below / "index"):
+        damaged.chmod(0o644)
+        damaged.write_bytes(damaged.read_bytes()[:40] if damaged.name == "index" else b"nothing")
+        for name in ("narrow", "whole"):
+            # Parquet is made whole before an answer begins, so that the error is all of it.
+            answer = server.query(f"SELECT * FROM web.{name}", some["reader"], format="parquet")
+            assert answer.status_code >= 400
+            assert not told(answer), answer.text
+        answer = server.query("SELECT * FROM web.whole", some["all"], format="parquet")
+        assert "ledger" in answer.text
+
+
+def test_a_tag_does_not_tell_which_blocks_below_a_view_are_read(
+    serve: Callable[..., Server], lake: Path, run: Callable[..., Any]
+) -> None:
+    db = sdb.connect(lake)
+    db.execute("CREATE TABLE hoard.ledger")
+    day = "2026-01-01T00:00:00Z"
+    db.append("hoard.ledger", [{"who": "ann", "t": day}, {"who": "carol", "t": day}])
+    db.execute("CREATE VIEW web.narrow AS SELECT t FROM hoard.ledger WHERE who = 'ann'")
+    some = tokens(lake, run, reader="read:web.*", all="read:*.*")
+    server = serve("--tokens", str(lake.parent / "tokens"))
+
+    def tags(who: str) -> list[str]:
+        years = "2020-01-01", "2030-01-01"
+        texts = [f"SELECT t FROM web.narrow WHERE t > TIMESTAMP '{year}'" for year in years]
+        return [server.query(text, some[who]).headers["etag"] for text in texts]
+
+    before = {who: tags(who) for who in some}
+    db.append("hoard.ledger", [{"who": "dora", "t": day}])
+    # To the one the tag of what no block can have changes like the other, to all it stays.
+    assert not set(tags("reader")) & set(before["reader"])
+    assert tags("all")[1] == before["all"][1]

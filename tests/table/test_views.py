@@ -542,3 +542,14 @@ def test_a_view_behind_a_link_is_left_out_of_lists(tmp_path: Path) -> None:
     (tmp_path / "lake/views/alias").symlink_to(tmp_path / "lake/views/web")
     with pytest.warns(SdbWarning, match="left out: .*alias is a symbolic link"):
         assert [view.name for view in views(table_root(tmp_path / "lake"))] == ["web.v"]
+
+
+def test_views_have_no_columns_that_a_star_leaves_out(db: Connection) -> None:
+    db.execute("CREATE TABLE web.r; CREATE VIEW web.rows AS SELECT * FROM web.r WHERE n > 1")
+    db.append("web.r", [{"n": 1}, {"n": 2}])
+    for text in ("SELECT _row AS x FROM web.rows", "SELECT v._file AS x FROM web.rows AS v"):
+        with pytest.warns(SdbWarning, match="views have no _file"):
+            assert [row.get("x") for row in db.sql(text)] == [None]
+    db.append("web.r", [{"n": 3, "_row": "own"}])
+    with pytest.warns(SdbWarning):
+        assert list(db.sql("SELECT _row FROM web.rows WHERE n = 3")) == [{"_row": "own"}]

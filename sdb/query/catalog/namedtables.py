@@ -13,7 +13,7 @@ from sdb.query.catalog.locations import (
 from sdb.query.catalog.together import named_tables, read_tables, settle
 from sdb.records import replace
 from sdb.store.url import is_pattern
-from sdb.table.format.keys import joined
+from sdb.table.format.keys import joined, split_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,9 +120,11 @@ class NamedTables:
         if not name.through:
             return error
         if self._visible is not None and not self._visible(name.parts[0], name.parts[1]):
+            is_named = self._visible(*split_name(name.through))  # else another view names it
+            view = f"the view {name.through}" if is_named else "a view"
             if isinstance(error, NotFoundError):
-                return NotFoundError(f"the view {name.through} reads what is not there")
-            error.message = f"the view {name.through} cannot read its tables"
+                return NotFoundError(f"{view} reads what is not there")
+            error.message = f"{view} cannot read its tables"
             error.hint = error.path = error.expected = None
             return error
         return error.within(f"the view {name.through}")

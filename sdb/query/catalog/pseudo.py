@@ -29,10 +29,17 @@ def is_pseudo(path: Sequence[object]) -> bool:
 def names_origins(statement: ast.Statement) -> bool:
     """Check whether an answer may depend on which file a row is in; samples take rows by that."""
     return any(
-        isinstance(node, ast.Sample)
-        or any(_names_pseudo(getattr(node, name)) for name in field_names(type(node)))
-        for node in visitor.nodes(statement)
+        isinstance(node, ast.Sample) or _names_one(node) for node in visitor.nodes(statement)
     )
+
+
+def may_name_pseudo(select: ast.Select) -> bool:
+    """Check whether anything in a select has the name of a pseudo-column."""
+    return any(map(_names_one, visitor.nodes(select)))
+
+
+def _names_one(node: ast.Node) -> bool:
+    return any(_names_pseudo(getattr(node, name)) for name in field_names(type(node)))
 
 
 def _names_pseudo(value: object) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from sdb import instants
+from sdb import instants, notes
 from sdb.errors import QueryError, UnsupportedError
 from sdb.query.analyze.dialects import STANDARD, marked
 from sdb.query.catalog.locations import database_and_table, version_in_quotes
+from sdb.query.catalog.pseudo import may_name_pseudo
 from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.syntax import ast, versions, visitor
 from sdb.query.syntax.clauses import withqueries
@@ -244,8 +245,21 @@ def merged(select: ast.Select, dialect: str) -> ast.Select:
         return select
     (source,) = inner.sources
     is_through = isinstance(source.table, ast.CallTable) and source.table.name == versions.THROUGH
-    if not is_through or not _is_of_rows(inner.where, {outer.alias, source.alias}):
-        return select
+    if is_through and may_name_pseudo(select):
+        notes.warn("views have no _file and _row, but fields of these names alone")
+    elif is_through and _is_of_rows(inner.where, {outer.alias, source.alias}):
+        return _of_table(select, source, inner, dialect)
+    return select
+
+
+def _of_table(
+    select: ast.Select, source: ast.Source, inner: ast.Select, dialect: str
+) -> ast.Select:
+    """Return a select from a view as one from the table that the view takes rows of.
+
+    * ``inner``: That of the view, and `source` its one.
+    """
+    (outer,) = select.sources
     own = inner.where if outer.alias is None else _of_alias(inner.where, outer.alias)
     if own is not None and inner.dialect != (select.dialect or dialect):
         return select

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sdb.query.result.result import Result
     from sdb.query.syntax.writes import FieldPath
     from sdb.query.writes.tableview import OverlaySource
+    from sdb.table.catalog.root import Visible
     from sdb.table.format.descriptor import Descriptor
 
     Follow: TypeAlias = Callable[[Result], AbstractContextManager[object]]
@@ -53,6 +54,7 @@ class QueryContext:
     follow: Follow = nullcontext
     dialect: str | None = None
     is_strict: bool = False  # whether a field that no row has is an error
+    visible: Visible | None = None  # tables that it may name; all if not given
 
     @contextmanager
     def run(
@@ -72,6 +74,7 @@ class QueryContext:
                     strict=self.is_strict,
                     known={**self.known, **(more or {})},
                     now_us=self.now_us,
+                    visible=self.visible,
                 )
             ) as result,
             self.follow(result),

@@ -479,6 +479,7 @@ class _Attempts:
             self._all.progress,
             self._all.follow,
             statement.dialect or self._all.dialect,
+            visible=self._root.visible,
         )
         view = views[table.head]
         return StatementRunner(statement, view, context, self._id, self._all.is_dry, only)

@@ -131,7 +131,11 @@ def check_text(root: TableRoot, keys: TableKeys, text: str, dialect: str, *, now
     expansion = ViewExpansion(named.view, root.location, "")
     whole = expansion.of_text(statement, name)
     try:
-        plan = planned(QueryRequest(whole, root=root.location, now_us=now_us, dialect=dialect))
+        shown = root.visible
+        request = QueryRequest(
+            whole, root=root.location, now_us=now_us, dialect=dialect, visible=shown
+        )
+        plan = planned(request)
     except QueryError as error:
         raise QueryError(f"the query of {name}: {error.message}", hint=error.hint) from None
     except NotFoundError as error:

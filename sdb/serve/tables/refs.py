@@ -86,7 +86,7 @@ class RefResources:
             )  # fmt: skip
             return made, now is None
 
-        return await self._put(put)
+        return await self._put(request, put)
 
     async def put_branch(self, request: Request, _: NoMembers) -> Response:
         """Begin a branch; one that is there stays as it is."""
@@ -98,7 +98,7 @@ class RefResources:
             made = setrefs.branch(self._root, keys.database, keys.table, name, asked.at or MAIN)
             return made, True
 
-        return await self._put(put)
+        return await self._put(request, put)
 
     async def delete_tag(self, request: Request, _: NoMembers) -> Response:
         """Delete a tag that the client has seen."""
@@ -169,7 +169,9 @@ class RefResources:
         ref = await self._in_thread(shown)
         return answered(request, ref.as_dict(), _tag_of(ref))
 
-    async def _put(self, put: Callable[[], tuple[NamedVersion, bool]]) -> Response:
+    async def _put(
+        self, request: Request, put: Callable[[], tuple[NamedVersion, bool]]
+    ) -> Response:
         def noted() -> tuple[NamedVersion, bool, list[str]]:
             with notes.collected() as warnings:
                 return (*put(), warnings)
@@ -178,7 +180,7 @@ class RefResources:
         headers = {"cache-control": "no-store", "etag": _tag_of(made)}
         body = msgspec.json.encode(made.as_dict() | {"new": is_new})
         response = Response(body, 201 if is_new else 200, headers, "application/json")
-        return with_warnings(response, warnings, self._root.location)
+        return with_warnings(request, response, warnings, self._root.location)
 
     async def _deleted(self, request: Request, kind: str, delete: Callable[..., None]) -> Response:
         name = request.path_params["ref"]
@@ -223,7 +225,7 @@ class RefResources:
         headers = {"cache-control": "no-store", "etag": f'"{members["version"]}"'}
         body = msgspec.json.encode({"table": request.path_params["name"], **members})
         response = Response(body, 200, headers, "application/json")
-        return with_warnings(response, warnings, self._root.location)
+        return with_warnings(request, response, warnings, self._root.location)
 
     def _table(self, request: Request, verb: str = "write") -> tuple[TableHandle, TableKeys]:
         """Open the table whose names are meant: those of main."""

@@ -1,14 +1,17 @@
 """Views as resources: listed, and read with their versions.
 
 The query of a view names tables that its readers need not know: it is shown to those alone who may
-change the view.
+change the view, and read these tables.
 """
 
 from __future__ import annotations
 
-from sdb.errors import NotFoundError
+from sdb.errors import NotFoundError, QueryError
+from sdb.query.syntax import visitor
+from sdb.query.syntax.parser import parse
 from sdb.serve.conditional import answered
 from sdb.serve.tables.opening import named
+from sdb.serve.tables.writes import named_tables
 from sdb.table.catalog.views import find_view, views
 
 TYPE_CHECKING = False
@@ -73,6 +76,18 @@ class ViewResources:
 
 def _shown(view: View, version: ViewVersion, rights: Rights) -> dict[str, object]:
     facts = version.as_dict()
-    if not rights.may("write", view.database, view.view):
+    if not (rights.may("write", view.database, view.view) and _reads_all(version, rights)):
         del facts["text"]
     return facts
+
+
+def _reads_all(version: ViewVersion, rights: Rights) -> bool:
+    """Return whether all may be read that the text of a view names."""
+    if not version.text:  # of a version that drops the view
+        return True
+    try:
+        nodes = list(visitor.nodes(parse(version.text)))
+    except QueryError:
+        return rights.is_admin
+    named = (name.parts[:2] for name in named_tables(nodes) if len(name.parts) > 1)
+    return all(rights.reads(*parts) for parts in named)

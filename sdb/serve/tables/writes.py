@@ -147,7 +147,7 @@ class Writes:
             headers["etag"] = f'"{members["version"]}"'
         status = 201 if members["new"] else 200
         response = Response(msgspec.json.encode(members), status, headers, "application/json")
-        return with_warnings(response, warnings, self._root.location)
+        return with_warnings(request, response, warnings, self._root.location)
 
     async def statements(self, request: Request, _: NoMembers) -> Response:
         """Run statements that change tables: one, or one transaction."""
@@ -182,7 +182,7 @@ class Writes:
 
                 executed = execute(
                     asked.sql,
-                    root=self._root,
+                    root=replace(self._root, visible=rights.reads),
                     params=asked.params,
                     author=asked.author or rights.name,
                     message=asked.message,
@@ -210,7 +210,7 @@ class Writes:
             results = [each | {"new": True} for each in results]
         body = msgspec.json.encode({"transactions": results})
         response = Response(body, 200, headers, "application/json")
-        return with_warnings(response, warnings, self._root.location)
+        return with_warnings(request, response, warnings, self._root.location)
 
     async def executed(
         self, request: Request, sql: str, read: Callable[[str], writes.WriteStatement]
@@ -232,7 +232,7 @@ class Writes:
             transactions = [
                 execute_together(
                     group,
-                    self._root,
+                    replace(self._root, visible=rights.reads),
                     author=rights.name,
                     threads=self._settings.query_threads,
                     memory_bytes=self._settings.query_memory_bytes,

@@ -40,6 +40,8 @@ class TableRoot:
     keyring: Keyring = field(repr=False)  # the keys for its indexes
     # Where patterns of definitions may find inputs besides: see :mod:`sdb.table.inputs.places`
     allowed_inputs: tuple[str, ...] = ()
+    # Tables and views that errors may suggest; None: all
+    visible: Visible | None = field(default=None, repr=False)
 
     def allowing(self, places: Location | Iterable[Location]) -> TableRoot:
         """Return the same root with more places that inputs may be read from."""
@@ -165,7 +167,7 @@ class TableRoot:
     def _meant(self, keys: names.TableKeys) -> str:
         from difflib import get_close_matches
 
-        databases = self.databases()
+        databases = [name for name in self.databases() if self.visible is None or self._known(name)]
         if keys.database not in databases:
             near = get_close_matches(keys.database, databases, 1, _MEANT)
             if near and (tables := self._close(keys.table, near[0])):
@@ -177,10 +179,17 @@ class TableRoot:
     def _close(self, table: str, database: str) -> list[str]:
         from difflib import get_close_matches
 
+        return get_close_matches(table, self._known(database), 1, _MEANT)
+
+    def _known(self, database: str) -> list[str]:
+        """Return the names of tables and views of a database that errors may suggest."""
         from sdb.table.catalog.views import views
 
-        known = [*self.tables(database), *[view.view for view in views(self, database)]]
-        return get_close_matches(table, known, 1, _MEANT)
+        visible = self.visible
+        tables = [
+            name for name in self.tables(database) if visible is None or visible(database, name)
+        ]
+        return [*tables, *[view.view for view in views(self, database, visible=visible)]]
 
 
 _LIST = "sdb tables lists them"
