@@ -81,6 +81,17 @@ def of_kind(kind: str, function: Callable[..., Any], *values: Any) -> Any:
     return function(*values) if fits else None
 
 
+def text_of(value: Any) -> str:
+    """Return the text of a value."""
+    if kind_of(value) == "number":
+        return str(int(value)) if value == int(value) else repr(value)
+    return value if isinstance(value, str) else str(value).lower()
+
+
+def texts_joined(left: Any, right: Any) -> str | None:
+    return None if left is None or right is None else text_of(left) + text_of(right)
+
+
 class Mixed:
     """Random expressions, each with a function that evaluates it."""
 
@@ -105,9 +116,7 @@ class Mixed:
         (first, a), (second, b) = (self.value(depth, self._text) for _ in range(2))
         if self.random.random() < 0.5:
             return f"UPPER({first})", lambda row: of_kind("text", str.upper, a(row))
-        return f"({first} || {second})", lambda row: of_kind(
-            "text", lambda x, y: x + y, a(row), b(row)
-        )
+        return f"({first} || {second})", lambda row: texts_joined(a(row), b(row))
 
     def _chosen(self, depth: int) -> Expression:
         (test, c), (first, a), (second, b) = (

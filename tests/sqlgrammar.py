@@ -107,10 +107,10 @@ class Grammar:
             lambda: joined("STRPOS({0}, {1})", text(), text()),
             lambda: joined("LEVENSHTEIN({0}, {1})", text(), text()),
             lambda: joined(f"({{0}} {op} {{1}})", one(), one()),
-            # 1 / 3 is computed exactly, and a CASE may be a double.
+            # 1 / 3 is computed exactly.
             lambda: renamed(
-                "((CHAR_LENGTH({1}) + CAST({0} AS INTEGER)) / 3)",
-                "((length({1}) + {0}) // 3)",
+                "CAST((CHAR_LENGTH({1}) + {0}) / 3 AS INTEGER)",
+                "trunc((length({1}) + {0}) / 3)::BIGINT",
                 one(),
                 self.field("s"),
             ),

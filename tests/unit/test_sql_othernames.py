@@ -76,6 +76,14 @@ l[OFFSET(0)] = 1
 l[ORDINAL(1)] = 1
 l[k] = 2
 position(u, '?') = 16
+CAST(l AS ARRAY(VARCHAR)) = ["1", "2", "3"]
+CAST(PARSE_JSON('["1", "2"]') AS ARRAY<BIGINT>) = [1, 2]
+CAST(PARSE_JSON(j) AS MAP(VARCHAR, JSON)) = {"a": {"b": 7}}
+CAST(o AS ARRAY(JSON))[1].m = "z"
+(l || [4])[3] = 4
+JSON_EXTRACT_SCALAR(o[0], '$.m') = "u"
+FORMAT('%s is %d', v, k) = "a is 1"
+FORMAT('{} is {}', v, k) = "a is 1"
 list_transform(l, e -> e + k) = [2, 3, 4]
 list_transform(l, lambda e: e * 2) = [2, 4, 6]
 [e * 10 FOR e IN l IF e > 1] = [20, 30]
@@ -190,6 +198,8 @@ def test_lists_unfold_in_the_select_list(folder: Path) -> None:
             "SELECT k % 2 AS g, COUNT(*) FROM t GROUP BY g, k ORDER BY k LIMIT 1 BY g LIMIT 1",
             [[1, 1]],
         ),
+        ("SELECT ARRAY_AGG(k ORDER BY k)[1] AS x FROM t", [[2]]),
+        ("SELECT (SELECT ARRAY_AGG(k ORDER BY k) FROM t)[2] AS x", [[3]]),
         ("SELECT k FROM t ORDER BY k LIMIT 2 BY v IS NULL", [[1], [2], [3]]),
     ],
 )
@@ -212,6 +222,8 @@ def test_limit_by_does_not_go_with_qualify(folder: Path) -> None:
         ("DATE_FORMAT(t, v)", "DATE_FORMAT", "STRFTIME(time, '%Y-%m-%d')"),
         ("numbers(5)", "NUMBERS", "FROM RANGE(3) AS x"),
         ("neighbor(v, 1)", "NEIGHBOR", "LEAD(x) OVER (ORDER BY time)"),
+        ("CAST(v AS IPADDRESS)", "IPADDRESS", "IS_SUBNET_OF('10.0.0.0/8', address)"),
+        ("MAP(w, w)", "MAP", "did you mean {'key': value}?"),
         ("bar(k, 0, 5)", "BAR", "did you mean REPEAT('#', n)?"),
         ("from_json(v)", "FROM_JSON", "did you mean PARSE_JSON?"),
         ("list_transform(l, x)", "LIST_TRANSFORM takes a list and a function", "x -> x + 1"),

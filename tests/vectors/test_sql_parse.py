@@ -9,9 +9,11 @@ import pytest
 
 from sdb.errors import QueryError
 from sdb.query.analyze.check import check
+from sdb.query.analyze.dialects import SNELLER
 from sdb.query.syntax import printer
 from sdb.query.syntax.outputnames import output_names
 from sdb.query.syntax.parser import parse
+from sdb.records import replace
 from tests.conftest import VECTORS, json_lines
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ OTHER_PLACE = {"error-018", "error-083", "error-104"}
 
 def refusal(sql: str) -> QueryError:
     with pytest.raises(QueryError) as caught:
-        check(parse(sql))
+        check(replace(parse(sql), dialect=SNELLER))
     return caught.value
 
 

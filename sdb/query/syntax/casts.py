@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.syntax import aliases, ast, hints, intervals
+from sdb.query.syntax.clauses import lambdas
 from sdb.query.syntax.literals import words
 
 TYPE_CHECKING = False
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 CASTS = words("INTEGER FLOAT BOOLEAN STRING TIMESTAMP LIST STRUCT NULL MISSING")
 _DECIMALS = frozenset({"DECIMAL", "NUMERIC"})
 _MOST_DIGITS = 38
+_INSTEAD = {"IPADDRESS": "IS_SUBNET_OF('10.0.0.0/8', address) compares addresses"}
 
 
 def cast(parser: ExpressionParser, operand: ast.Expr, start: int, *, reads_texts: bool) -> ast.Expr:
@@ -29,6 +31,8 @@ def cast(parser: ExpressionParser, operand: ast.Expr, start: int, *, reads_texts
         return _decimal(parser, operand, start)
     if kind == "INTERVAL" and isinstance(operand, ast.Literal):
         return _interval(parser, operand, (start, parser.last.stop))
+    if kind in {"ARRAY", "MAP"} and parser.at("(", "LT"):
+        return _nested(parser, operand, start, kind)
     if kind in {"JSON", "JSONB"}:
         path = ast.Literal("$", span=operand.span)
         return ast.Call("JSON_EXTRACT", (operand, path), span=(start, parser.last.stop))
@@ -37,9 +41,28 @@ def cast(parser: ExpressionParser, operand: ast.Expr, start: int, *, reads_texts
     if kind in {"STRING", "TIMESTAMP"}:
         _skip_length(parser, kind)
     if kind not in CASTS:
-        known = sorted({*CASTS, "DATE", "DECIMAL", "JSON"})
-        raise parser.fault(f'bad CAST type "{name}"', type_token, hint=hints.cast(known))
+        known = sorted({*CASTS, "ARRAY(type)", "DATE", "DECIMAL", "JSON"})
+        hint = _INSTEAD.get(kind) or hints.cast(known)
+        raise parser.fault(f'bad CAST type "{name}"', type_token, hint=hint)
     return ast.Cast(operand, kind, reads_texts, span=(start, parser.last.stop))
+
+
+def _nested(parser: ExpressionParser, operand: ast.Expr, start: int, kind: str) -> ast.Expr:
+    """Parse the types in ``ARRAY(type)``, each element's, and in ``MAP(type, type)``."""
+    closing = ")" if parser.advance().kind == "(" else "GT"
+    if kind == "MAP":
+        parser.name()
+        parser.expect(",")
+        parser.name()
+    else:
+        element = ast.Element("element", span=operand.span)
+        made = cast(parser, element, start, reads_texts=True)
+    parser.expect(closing)
+    span = (start, parser.last.stop)
+    whole = ast.Cast(operand, "STRUCT" if kind == "MAP" else "LIST", reads_texts=True, span=span)
+    if kind == "MAP" or isinstance(made, ast.Call):  # of JSON they stay as they are
+        return whole
+    return ast.Call(lambdas.TRANSFORM, (whole, ast.Lambda("element", made, span=span)), span=span)
 
 
 def _skip_length(parser: ExpressionParser, kind: str) -> None:

@@ -227,7 +227,7 @@ class ExpressionParser(Cursor):
 
     def _primary(self) -> ast.Expr:
         start = self.token.start
-        value = self._value()
+        value = self._steps(self._value())
         while self.at("::", "->", "->>", "#>", "#>>") or self._at_zone():
             if self.at("AT"):
                 value = timecalls.in_zone(self, value, start)
@@ -263,7 +263,7 @@ class ExpressionParser(Cursor):
             return aggregatecalls.aggregate(self, token)
         if kind == "UNPIVOT":
             raise self.fault("UNPIVOT makes a table, not a value", token)
-        return self._steps(self._datum())
+        return self._datum()
 
     def _parenthesised(self) -> ast.Expr:
         start = self.advance().start
@@ -380,8 +380,6 @@ class ExpressionParser(Cursor):
 
     def _steps(self, base: ast.Expr) -> ast.Expr:
         """Parse the fields and indexes behind a value that may have them."""
-        if isinstance(base, ast.Call) and base.name not in jsonpaths.STEPPED:
-            return base
         while self.at(".", "["):
             if self.accept("."):
                 base = ast.Dot(base, self.name(), span=self.since(base))

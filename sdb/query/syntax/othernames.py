@@ -209,6 +209,7 @@ INSTEAD = {
     "INLINE": "FROM t, UNNEST(t.list) AS x",
     "ISIPV4STRING": "REGEXP_LIKE",
     "KURTPOP": "KURTOSIS",
+    "MAP": "{'key': value}",
     "MAP_AGG": "JSON_OBJECT",
     "NEIGHBOR": "LEAD(x) OVER (ORDER BY time)",
     "NUMBERS": "FROM RANGE(3) AS x",

@@ -235,6 +235,13 @@ def _empty(op: str) -> Rewrite:
     return _of(1, lambda args, span: ast.Binary(op, args[0], _literal("", span), span=span))
 
 
+def _as_printf(args: Args, span: Span) -> Expr | None:
+    """FORMAT of Athena and Spark, whose placeholders are those of PRINTF."""
+    form = args[0].value if len(args) > 1 and isinstance(args[0], ast.Literal) else None
+    is_printf = isinstance(form, str) and "%" in form and "{" not in form
+    return _call("PRINTF", *args, span=span) if is_printf else None
+
+
 _PARTS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 REWRITES: Mapping[str, Rewrite] = {
     **{f"ADD{part}S": _moved(part, 1) for part in _PARTS},
@@ -254,6 +261,7 @@ REWRITES: Mapping[str, Rewrite] = {
     "ELEMENT_AT": _element,
     "EMPTY": _empty("="),
     "FORMAT_DATETIME": _of_form("STRFTIME"),
+    "FORMAT": _as_printf,
     "HAS": _calls("ARRAY_CONTAINS", 0, 1),
     "INTDIV": _of(
         2, lambda args, span: _call("TRUNC", ast.Binary("/", *args, span=span), span=span)
