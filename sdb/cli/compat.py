@@ -10,6 +10,8 @@ from sdb.cli.parameters import Option, described
 _OF_ALL = frozenset({"help", "install-completion", "root", "show-completion", "trust", "version"})
 _SHORT = len("-o")
 _COUNTING = {"head", "tail"}
+_WITH_VALUES = (["--root"], ["--key"], ["--limit"], ["-n"])
+_VERSIONED = {"diff", "show", "log"}
 
 
 def long_flags() -> frozenset[str]:
@@ -36,11 +38,13 @@ def rewrite(arguments: list[str]) -> list[str]:
     ['--root=X', 'unpack', '--fmt', 'json', '-o', 'out.json', '-j4']
     """
     head = list(takewhile(lambda argument: argument != "--", arguments))
+    rest = arguments[len(head) :]
     if not _COUNTING.isdisjoint(head):
         head = [_counted(argument) for argument in head]
     if head[:1] == ["restore"] or "restore" in head[2:3]:
         head = [_referring(argument) for argument in head]
-    rest = arguments[len(head) :]
+    if not _VERSIONED.isdisjoint(head[:3]):
+        head = _joined_references(head)
     return _asked([*chain.from_iterable(map(_rewrite, head)), *rest])
 
 
@@ -63,6 +67,19 @@ def _referring(argument: str) -> str:
     """Take a version by its number from the end or its age, as in ``restore web.gha -1``."""
     number = argument[1:].rstrip("smhdw")
     return f"@{argument}" if argument[:1] == "-" and number.isdecimal() else argument
+
+
+def _joined_references(arguments: list[str]) -> list[str]:
+    """Take versions as in ``show web.gha -1`` and ``diff web.gha -2 -1``."""
+    joined: list[str] = []
+    for argument in map(_referring, arguments):
+        is_value = joined[-2:-1] in _WITH_VALUES
+        is_table = not is_value and "." in "".join(joined[-1:]) and "@" not in joined[-1]
+        if is_table and argument.startswith("@-"):
+            joined[-1] += argument
+        else:
+            joined.append(argument)
+    return joined
 
 
 def _is_word(flag: str) -> bool:

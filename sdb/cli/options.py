@@ -56,6 +56,9 @@ Branch = Annotated[str, Option("--branch", metavar="NAME", help="Branch that get
 TableName = Annotated[
     str, Argument(metavar="DB.TABLE", help="The table; DB TABLE, two words, works as well.")
 ]
+Reference = Annotated[
+    str | None, Argument(metavar="[REF]", help="The version, if not as @REF behind the table.")
+]
 NextWord = Annotated[str | None, Argument(metavar="", help="")]
 """One word more, where a table may be one word or two; the help does not show it."""
 DryRun = Annotated[

@@ -65,6 +65,20 @@ def joined_table(name: str, *words: str | None) -> tuple[str, list[str]]:
     return f"{name}.{others[0]}", others[1:]
 
 
+def referring(name: str, reference: str) -> str:
+    """Return ``DB.TABLE@REF`` of a table, and of the word behind it that names its version.
+
+    Raises
+    ------
+    UsageError
+        The table has one already.
+    """
+    if named_table(name)[2]:
+        what = f"two versions are named: {name} and {reference}"
+        raise UsageError(what, expected="one of them")
+    return f"{name}@{reference.removeprefix('@')}"
+
+
 def table_of(name: str, rest: str | None) -> tuple[str, str]:
     """Return the database and the table that ``DB.TABLE`` or ``DB TABLE`` name.
 

@@ -92,6 +92,23 @@ def test_show_and_diff(run: Run, lake: Path) -> None:
     assert {json.loads(line)["sign"] for line in back} == {"-"}
 
 
+def test_versions_stand_behind_their_table_or_in_it(run: Run, lake: Path) -> None:
+    assert lake
+    for command, whole in (("show", "d.t@2"), ("log", "d.t@2")):
+        wanted = run(command, "--json", whole).stdout
+        for words in (("d.t", "2"), ("d.t", "@2"), ("d", "t", "2"), ("d.t", "-1")):
+            assert run(command, "--json", *words).stdout == wanted
+    wanted = run("diff", "--json", "d.t@1", "d.t@2").stdout
+    for words in (("d.t", "1", "2"), ("d.t", "-2", "-1"), ("d", "t", "1", "2"), ("d.t@1", "2")):
+        assert run("diff", "--json", *words).stdout == wanted
+    wanted = run("diff", "--json", "d.t@2", "d.t").stdout
+    for words in (("d.t", "2"), ("d.t", "-1"), ("d", "t", "-1"), ("d.t@2",)):
+        assert run("diff", "--json", *words).stdout == wanted
+    twice = run("show", "d.t@1", "2")
+    assert (twice.returncode, "two versions are named" in twice.stderr.decode()) == (2, True)
+    assert run("diff", "d.t@1", "2", "3").returncode == 2
+
+
 def test_restore(run: Run, lake: Path) -> None:
     assert lake
     done = run("restore", "d.t", "1", "-m", "back")

@@ -7,13 +7,13 @@ from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import AsJson, NextWord, ProgressMode, Root, TableVersion
 from sdb.cli.parameters import Argument, Context, Option
-from sdb.cli.tablenames import joined_table, named_table, opened_table
+from sdb.cli.tablenames import joined_table, named_table, opened_table, referring
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb diff --root lake web.gha@1 web.gha@2",
-    "sdb diff --rows --root lake web.gha@-1",
+    "sdb diff --rows --root lake web.gha -1",
 )
 
 
@@ -23,10 +23,12 @@ def command(
     other: Annotated[
         str | None,
         Argument(
-            metavar="[DB.TABLE@REF]", help="The later version, or @REF alone; default: the newest."
+            metavar="[REF] [REF]",
+            help="Both versions; of one that is no number the later one. Default: the newest.",
         ),
     ] = None,
     last: NextWord = None,
+    end: NextWord = None,
     rows: Annotated[
         bool, Option("--rows", help="Print rows that differ as JSON, with +, - and ~.")
     ] = False,
@@ -51,8 +53,12 @@ def command(
     """
     from sdb.table.history.diff import compare
 
-    name, words = joined_table(name, other, last)
-    database, table, _ = named_table(name)
+    name, words = joined_table(name, other, last, end)
+    database, table, reference = named_table(name)
+    # Two words are the two versions; the number of one is that of the earlier version.
+    is_earlier = not reference and bool(words) and _is_number(words[0])
+    if is_earlier or len(words) > 1:
+        name = referring(name, words.pop(0))
     later = words[0] if words else ""
     if "." not in later.partition("@")[0]:  # a version of the same table
         later = f"{database}.{table}{later and '@'}{later.removeprefix('@')}"
@@ -80,3 +86,8 @@ def command(
 
     text = differences(difference, columns=output.columns())
     output.say(output.plain(text.removesuffix("\n")))
+
+
+def _is_number(word: str) -> bool:
+    """Return whether a word is the number of a version, or how many versions or days ago it was."""
+    return word.isdecimal() or word.startswith("@-")

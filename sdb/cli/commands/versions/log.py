@@ -6,10 +6,16 @@ from itertools import islice
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Root, TableVersion, table_root
+from sdb.cli.options import AsJson, NextWord, Reference, Root, TableVersion, table_root
 from sdb.cli.parameters import Context, Option
 from sdb.cli.servers import server_table
-from sdb.cli.tablenames import joined_table, named_table, opened_table, tell_pending
+from sdb.cli.tablenames import (
+    joined_table,
+    named_table,
+    opened_table,
+    referring,
+    tell_pending,
+)
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -22,7 +28,8 @@ EXAMPLES = ("sdb log --root lake web.gha", "sdb log -n 5 --stat --root lake web.
 def command(
     context: Context,
     name: TableVersion,
-    table: NextWord = None,
+    reference: Reference = None,
+    last: NextWord = None,
     count: Annotated[
         int,
         Option("-n", "--limit", metavar="N", bounds=bounds.ROWS, help="Show at most N versions."),
@@ -39,7 +46,8 @@ def command(
     """
     from sdb.table.history.log import log, shown
 
-    full_name = joined_table(name, table)[0]
+    full_name, words = joined_table(name, reference, last)
+    full_name = referring(full_name, *words) if words else full_name
     remote = server_table(context, root, full_name)
     if remote is not None:
         listed = list(islice(remote.log(), count))

@@ -5,11 +5,19 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Message, NextWord, Quiet, Root, TableVersion, table_root
-from sdb.cli.parameters import Argument, Context
+from sdb.cli.options import (
+    AsJson,
+    Message,
+    NextWord,
+    Quiet,
+    Reference,
+    Root,
+    TableVersion,
+    table_root,
+)
+from sdb.cli.parameters import Context
 from sdb.cli.tablenames import author, joined_table, named_table
 from sdb.errors import UsageError
-from sdb.typed import Annotated
 
 EXAMPLES = ("sdb restore --root lake web.gha 2", "sdb restore --root lake web.gha@-1 -m 'bad day'")
 
@@ -17,9 +25,7 @@ EXAMPLES = ("sdb restore --root lake web.gha 2", "sdb restore --root lake web.gh
 def command(
     context: Context,
     name: TableVersion,
-    reference: Annotated[
-        str | None, Argument(metavar="[REF]", help="The version, if not as @REF behind the table.")
-    ] = None,
+    reference: Reference = None,
     last: NextWord = None,
     message: Message = "",
     root: Root = None,

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Root, TableVersion
+from sdb.cli.options import AsJson, NextWord, Reference, Root, TableVersion
 from sdb.cli.parameters import Context
 from sdb.cli.servers import server_table
-from sdb.cli.tablenames import joined_table, opened_table, tell_pending
+from sdb.cli.tablenames import joined_table, opened_table, referring, tell_pending
 
-EXAMPLES = ("sdb show --root lake web.gha@2", "sdb show --json --root lake web.gha@-1")
+EXAMPLES = ("sdb show --root lake web.gha 2", "sdb show --json --root lake web.gha@-1")
 
 
 def command(
     context: Context,
     name: TableVersion,
-    table: NextWord = None,
+    reference: Reference = None,
+    last: NextWord = None,
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a version of a table: what it added and removed."""
     from sdb.table.history.log import show
 
-    full_name = joined_table(name, table)[0]
+    full_name, words = joined_table(name, reference, last)
+    full_name = referring(full_name, *words) if words else full_name
     remote = server_table(context, root, full_name)
     if remote is not None:
         description = remote.show()
