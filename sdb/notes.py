@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MOST_SEEN = 10_000
+_OURS = frozenset({"sdb", "contextlib"})  # the latter calls what is ours behind a `with`
 _listeners: list[tuple[Callable[[str], None], bool]] = []
 _hearers: list[Callable[[str], None]] = []
 _own: ContextVar[list[str] | None] = ContextVar("own", default=None)
@@ -128,6 +129,6 @@ def _outside() -> int:
 
     level = 1
     frame = sys._getframe(1)  # noqa: SLF001 - what `warnings` counts
-    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == "sdb":
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in _OURS:
         frame, level = frame.f_back, level + 1
     return level

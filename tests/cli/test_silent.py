@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import warnings
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 import sdb
+from sdb.errors import SdbWarning
 from tests.cli.conftest import SAMPLE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from sdb.query.result.result import Result
     from tests.cli.conftest import Run
 
 ZEEK = [
@@ -356,6 +362,35 @@ def test_rows_without_a_key_are_told_of_wherever_they_vanish(
 def test_nothing_is_told_where_no_row_vanishes(run: Run, gaps: Path, query: str) -> None:
     done = run("query", "--root", gaps, query)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+_READERS: dict[str, Callable[[Result], object]] = {
+    "rows": list,
+    "head": lambda result: result.head(1),
+    "lines": lambda result: list(result.lines()),
+    "table": lambda result: result.to_arrow(),
+    "batches": lambda result: list(result.arrow_batches()[1]),
+    "stream": lambda result: pa.RecordBatchReader.from_stream(result).read_all(),
+    "file": lambda result: result.write(io.BytesIO(), "csv"),
+    "some, and closes": lambda result: (next(iter(result)), result.close()),
+}
+
+
+@pytest.mark.parametrize("reader", _READERS)
+@pytest.mark.parametrize("text", ["SELECT k + 1 AS v, n FROM g", "SELECT COUNT(k + 1) AS v FROM g"])
+def test_who_reads_rows_is_warned_of_what_the_notes_say(gaps: Path, reader: str, text: str) -> None:
+    with sdb.sql(text, root=str(gaps)) as result:
+        (note,) = result.notes
+        with pytest.warns(SdbWarning) as heard:
+            _READERS[reader](result)
+        assert [f"warning: {each.message}" for each in heard] == [note]
+        assert {each.filename for each in heard} == {__file__}
+
+
+def test_nobody_is_warned_of_rows_that_were_not_read(gaps: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sdb.sql("SELECT k + 1 AS v FROM g", root=str(gaps)).close()
 
 
 def test_python_and_writers_hear_of_rows_that_vanish(run: Run, gaps: Path) -> None:

@@ -76,6 +76,7 @@ def write(
     * ``follow``: Shows how far a result is, as long as its rows do not come to a terminal.
     * ``safety``: See :func:`sdb.cli.output.csv_safety`.
     """
+    result.warns = False  # what there is to tell comes behind rows and progress
     is_shown = target == "-" and sys.stdout.isatty()
     with output.opened(
         target, force=force, is_text=form in formats.TEXTS, compression=compression

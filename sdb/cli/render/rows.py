@@ -33,6 +33,7 @@ class Lines:
     """
 
     is_plan = False
+    warns = False
     notes: Sequence[str] = ()
 
     def __init__(self, lines: Sequence[bytes], columns: Sequence[str] | None) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sdb.client.remote.table import RemoteTable
     from sdb.client.remote.transport import Transport
     from sdb.packfile.inputs.arguments import Inputs
+    from sdb.query.exec.execution import Execution
     from sdb.query.writes.transacting import TransactionContext
     from sdb.query.writes.transaction import Executed
     from sdb.table.catalog.storedqueries import StoredQuery
@@ -184,7 +185,7 @@ class RemoteConnection(ConnectionCalls):
         members = _query_members(text, params or {}, options)
         reply = self.transport.request("POST", "/v1/query", members=members, query=text)
         execution = wire.execution_of(cast("BinaryIO", reply), reply.close)
-        return Result(text, execution, [])
+        return _result(text, execution)
 
     def stored_queries(self) -> list[StoredQuery]:
         """Return the stored queries that the token may ask; their texts if it may do all."""
@@ -199,7 +200,7 @@ class RemoteConnection(ConnectionCalls):
         asked = {**texts_of(params or {}), "format": "rows"}
         reply = self.transport.request("GET", path, params=asked)
         execution = wire.execution_of(cast("BinaryIO", reply), reply.close)
-        return Result("", execution, [])
+        return _result("", execution)
 
     def execute(
         self,
@@ -309,6 +310,13 @@ def _params_of(texts: Sequence[str], params: Mapping[str, object]) -> dict[str, 
                 "write it into the statement, as in TIMESTAMP '2026-11-01T00:00:00Z'",
             )
     return wanted
+
+
+def _result(text: str, execution: Execution) -> Result:
+    """Return the rows that a server sends; who reads them is warned of what it tells."""
+    result = Result(text, execution, [])
+    result.warns = True
+    return result
 
 
 def _query_members(

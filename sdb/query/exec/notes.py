@@ -30,11 +30,17 @@ def notes_on(statement: ast.Statement, catalog: Catalog) -> Callable[[], list[st
     """Return what makes the notes on the answer to a statement.
 
     Comparisons of different types are looked for at once, as long as packfiles are open; the rest
-    when the notes are asked for.
+    when the notes are first asked for.
     """
     compared = [line for test, parts in catalog.tested for line in mismatches(test, parts)]
+    known: list[list[str]] = []
 
     def lines() -> list[str]:
+        if not known:
+            known.append(found())
+        return known[0]
+
+    def found() -> list[str]:
         from sdb.table.packfiles.knownfields import with_types
 
         # Types of fields that an index does not have are read.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from copy import copy
 from itertools import islice
 
-from sdb import formats
+from sdb import formats, notes
 from sdb.errors import SdbError
 from sdb.query.exec.exhausted import exhausted
 from sdb.query.result.lines import effective, lines
@@ -95,6 +95,8 @@ class Result:
         self._tables = tables
         # Rows that are kept go to a file beyond this size; None: beyond the usual one
         self.kept_memory_bytes: int | None = None
+        self.warns = False  # whether who has read rows is warned of what the notes say
+        self._told: set[str] = set()
         self._replay: Replay | None = None
         self._frame: Frame | None = None
         # It knows nothing of this object, which goes when nobody has it any more.
@@ -148,9 +150,16 @@ class Result:
         """Lines that report what the rows may not show.
 
         Comparisons that no row satisfies, values that a cast loses, and that the dialect
-        ``sneller`` leaves out rows without a key.
+        ``sneller`` leaves out rows without a key. Who reads the rows is warned of the same.
         """
         return list(dict.fromkeys(self._result.notes()))
+
+    def _tell(self) -> None:
+        """Warn of what the notes say, of each once."""
+        for line in self.notes:
+            if line not in self._told:
+                self._told.add(line)
+                notes.warn(line.partition(": ")[2])
 
     def _tell_as(self, change: Callable[[str], str]) -> None:
         """Change the lines of the notes before anybody reads them."""
@@ -212,7 +221,10 @@ class Result:
 
     def head(self, rows: int = 10) -> list[dict[str, Any]]:
         """Return the first rows, as dicts; not all others are computed for it."""
-        return list(islice(self, rows))
+        first = list(islice(self, rows))
+        if self.warns:
+            self._tell()
+        return first
 
     def lines(self) -> Iterator[bytes]:
         """Iterate over the rows as lines of JSON, many in each piece.
@@ -224,11 +236,11 @@ class Result:
         bytes
             Whole lines.
         """
-        if (known := self._result.known) is not None:
-            rows = _known_rows(known, self._shown)
-            yield from (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
-            return
         with self._explained():
+            if (known := self._result.known) is not None:
+                rows = _known_rows(known, self._shown)
+                yield from (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+                return
             yield from self._waited(lines)
 
     def _waited(
@@ -243,10 +255,10 @@ class Result:
 
     def _structs(self) -> Iterator[bytes]:
         """Iterate over the rows as a stream of Ion, as :meth:`lines` does."""
-        if (known := self._result.known) is not None:
-            yield from known_structs(_known_rows(known, self._shown))
-            return
         with self._explained():
+            if (known := self._result.known) is not None:
+                yield from known_structs(_known_rows(known, self._shown))
+                return
             yield from self._waited(structs)
 
     def _as_input(self) -> Input:
@@ -328,7 +340,7 @@ class Result:
             with self._explained():
                 yield from frame.batches()
 
-        with self._explained():
+        with self._explained(is_end=False):
             frame = self._framed()
         return frame.schema, batches()
 
@@ -374,7 +386,7 @@ class Result:
 
         from sdb.query.result.notebook import page
 
-        with self._explained():
+        with self._explained(is_end=False):
             replay = self._kept()
             drawn = page(self._names, lines(replay, self._result.columns), replay.count)
         return drawn + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
@@ -398,14 +410,19 @@ class Result:
         return self._frame
 
     @contextmanager
-    def _explained(self) -> Generator[None]:
-        """Raise what went wrong in the first place, not what consumers of Arrow made of it."""
+    def _explained(self, *, is_end: bool = True) -> Generator[None]:
+        """Raise what went wrong in the first place, not what consumers of Arrow made of it.
+
+        * ``is_end``: Whether rows were read behind it, of which there may be something to tell.
+        """
         try:
             yield
         except (SdbError, BrokenPipeError, KeyboardInterrupt, GeneratorExit):
             raise
         except Exception as error:
             raise self._cause(error) from error
+        if is_end and self.warns:
+            self._tell()
 
     def _cause(self, error: Exception) -> BaseException:
         for scan in self._result.scans:
@@ -424,6 +441,14 @@ class Result:
 
     def close(self) -> None:
         """Release the engine, the packfiles and the rows; idempotent."""
+        try:
+            if self.warns and self._replay is not None:  # who has read some of the rows
+                self._tell()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        self.warns = False
         if self._frame is not None:
             self._frame.close()
         if self._replay is not None:
@@ -444,6 +469,8 @@ class Result:
         traceback: TracebackType | None,
     ) -> None:
         """Close it."""
+        if kind is not None:
+            self.warns = False
         self.close()
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ Only with a condition is what answers queries loaded.
 
 from __future__ import annotations
 
-from sdb import formats, notes
+from sdb import formats
 from sdb.errors import UsageError
 from sdb.packfile.export.unpack import unpack as unpack_all
 
@@ -105,5 +105,4 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
 
     with selected(paths, where, typed=fmt in formats.TYPED, **choice) as result:
         result.write(output, fmt, indent=indent)
-        for note in result.notes:
-            notes.warn(note)
+        result._tell()  # noqa: SLF001 - a result of ours

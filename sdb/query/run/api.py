@@ -141,6 +141,12 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     InputError
         An input that is packed for the query is malformed.
 
+    Warns
+    -----
+    SdbWarning
+        What the query may not mean; and, once rows were read, what they may not show
+        (``Result.notes``).
+
     Examples
     --------
     >>> query = "SELECT type FROM 'events.zion' WHERE actor.login = $login"
@@ -150,7 +156,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     """
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)
-    return run(
+    result = run(
         QueryRequest(
             bind(parse(text), params or {}),
             root=root,
@@ -167,6 +173,8 @@ def sql(  # noqa: PLR0913 - the command's options, by name
             progress=progress,
         )
     )
+    result.warns = True
+    return result
 
 
 def run(request: QueryRequest) -> Result:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from contextlib import contextmanager, nullcontext
 
-from sdb import notes
 from sdb.packfile.rewrite.rewrite import RowChanges
 from sdb.progress import silent
 from sdb.query.catalog.pseudo import Certain
@@ -203,8 +202,7 @@ def _by_file(result: Result) -> Iterator[tuple[str, NDArray[np.int64]]]:
 
 def tell(result: Result) -> None:
     """Warn of what a query leaves out, or may not mean."""
-    for line in result.notes:
-        notes.warn(line.removeprefix("warning: "))
+    result._tell()  # noqa: SLF001 - a result of ours
 
 
 def dropping(rows: NDArray[np.int64]) -> RowChanges:
