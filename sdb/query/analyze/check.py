@@ -12,6 +12,7 @@ from sdb.errors import QueryError
 from sdb.query.analyze import binder, windows
 from sdb.query.analyze.dialects import SNELLER, is_standard
 from sdb.query.analyze.folding import fold
+from sdb.query.analyze.originals import with_originals
 from sdb.query.analyze.refusals import refuse
 from sdb.query.analyze.static_types import refuse_joined, static_type
 from sdb.query.analyze.timetexts import timed
@@ -59,7 +60,7 @@ def check(statement: ast.Statement, now_us: int | None = None) -> ast.Statement:
         _types(folded)
         for select in _selects(folded):
             _aggregates(select)
-        return binder.resolve(folded)
+        return with_originals(binder.resolve(folded))
     except QueryError as error:
         raise error.inside(statement.text) from None
     except RecursionError:

@@ -87,19 +87,19 @@ def value_of(node: ast.Aggregate, scope: Scope, context: SqlContext, call: Aggre
     if node.star or not node.args:
         return Typed(NUMBER, call("count(*)"), absent=0, whole=True)
     arg = translate(node.args[0], scope, context)
-    if context.is_standard and node.name in {"SUM", "AVG"} and has_flags(arg.mask):
+    if not node.original and node.name in {"SUM", "AVG"} and has_flags(arg.mask):
         arg = _flags(arg)
     if node.name in {"ARRAY_AGG", "STRING_AGG", "FIRST", "LAST"}:
         return _collected(node, arg, scope, context, call)
     make = _DISTINCT if node.name == "COUNT" and node.distinct else _AGGREGATES.get(node.name)
-    if context.is_standard:
+    if not node.original:
         make = _STANDARD.get((node.name, node.distinct), make)
     if node.distinct and node.name in {"SUM", "AVG"}:
         return _of_distinct(node.name, call, arg)
     if make is None:
         raise rejected(f"{node.name} is not supported here", node)
     rest = [translate(other, scope, context) for other in node.args[1:]]
-    is_cut = not context.is_standard and not _is_newer(node.args[0])
+    is_cut = node.original and not _is_newer(node.args[0])
     if node.name == "AVG" and arg.integer and not is_cut:
         arg = WholeDouble(arg.lane("x"), absent=arg.mask & MISSING, wide=arg.wide)
     return make(call, arg, *rest)
@@ -128,10 +128,11 @@ def _collected(
     sorts = [(translate(sort.expr, scope, context), sort) for sort in node.order]
     if node.name in {"FIRST", "LAST"}:
         return chosen_aggregates.at_end(
-            call, arg, sorts, is_last=node.name == "LAST", keeps=context.is_standard
+            call, arg, sorts, is_last=node.name == "LAST", keeps=not node.original
         )
-    arg = context.filled(arg) if node.name == "ARRAY_AGG" else arg
-    order = tuple(list_aggregates.terms(sorts, keeps=context.is_standard))
+    if node.name == "ARRAY_AGG" and not node.original:
+        arg = standard.computed(arg)
+    order = tuple(list_aggregates.terms(sorts))
     descending = bool(sorts) and sorts[0][1].descending
     collected = list_aggregates.ListedValues(arg, order, node.distinct, descending, node.most)
     if node.name == "ARRAY_AGG":

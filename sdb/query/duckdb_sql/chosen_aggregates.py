@@ -85,7 +85,7 @@ def at_end(
     * ``keeps``: Whether rows that lack the value or a key count, too.
     """
     keys = "true" if keeps else " AND ".join(_present(value) for value, _ in sorts)
-    order = _sort_key(terms(sorts, keeps=keeps))
+    order = _sort_key(terms(sorts))
     template = f"{'arg_max' if is_last else 'arg_min'}({{}}, {order})"
     return _as_it_was(call, template, Filled(arg) if keeps else arg, keys)
 

@@ -6,7 +6,6 @@ from sdb.query.analyze.types import LIST, MISSING, NULL, STRING
 from sdb.query.duckdb_sql.values import standard
 from sdb.query.duckdb_sql.values.casts import cast
 from sdb.query.duckdb_sql.values.lanes import Keyed, Null, Typed, Value
-from sdb.query.duckdb_sql.values.operators import sort_keys
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -17,19 +16,13 @@ if TYPE_CHECKING:
     from sdb.query.syntax import ast
 
 
-def terms(sorts: Sequence[tuple[Value, ast.Sort]], *, keeps: bool = False) -> list[str]:
-    """Return terms of ORDER BY inside of an aggregate: what has no key comes last.
-
-    * ``keeps``: Whether it comes first where NULLS FIRST says so.
-    """
+def terms(sorts: Sequence[tuple[Value, ast.Sort]]) -> list[str]:
+    """Return terms of ORDER BY inside of an aggregate."""
     order = []
     for value, sort in sorts:
-        if keeps:
-            order += standard.sort_keys(value, sort)
-            continue
-        if value.mask & MISSING:
+        if sort.original and value.mask & MISSING:
             order.append(f"{value.missing()} ASC")
-        order += sort_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
+        order += standard.sort_keys(value, sort)
     return order
 
 

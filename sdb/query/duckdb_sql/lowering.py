@@ -16,6 +16,8 @@ from sdb.query.duckdb_sql.functions.patterns import matches
 from sdb.query.duckdb_sql.functions.registry import FUNCTIONS
 from sdb.query.duckdb_sql.subqueries import (
     contains,
+    contains_original,
+    contains_original_row,
     contains_row,
     exists,
     quantified,
@@ -49,10 +51,10 @@ def condition(node: ast.Expr, scope: Scope, context: SqlContext) -> str:
     return _Translator(scope, context).condition(node)
 
 
-def logical(op: str, values: list[Value], *, is_standard: bool = False) -> Value:
+def logical(op: str, values: list[Value], *, original: bool) -> Value:
     """Return the value of a chain of ANDs or ORs."""
-    sql = f" {op} ".join(map((standard if is_standard else operators).truth, values))
-    undecided = ~BOOL if is_standard else MISSING
+    sql = f" {op} ".join(map((operators if original else standard).truth, values))
+    undecided = MISSING if original else ~BOOL
     absent = MISSING if any(value.mask & undecided for value in values) else 0
     return Typed(BOOL, f"({sql})", absent=absent)
 
@@ -68,18 +70,18 @@ def _flattened(node: ast.Call) -> tuple[ast.Expr, ...]:
     return tuple(args)
 
 
-def combine(op: str, left: Value, right: Value, *, is_standard: bool = False) -> Value:
+def combine(op: str, left: Value, right: Value, *, original: bool) -> Value:
     """Return the value of an infix operator."""
     if op in NULL_SAFE:
         sql = equality.same(left, right)
         return Typed(BOOL, f"(NOT {sql})" if op == "IS DISTINCT FROM" else sql, absent=0)
     if op in {"=", "<>"}:
-        sql = equality.equal(left, right, nulls=not is_standard)
-        nulls = NULL | MISSING if is_standard else MISSING
+        sql = equality.equal(left, right, nulls=original)
+        nulls = MISSING if original else NULL | MISSING
         absent = MISSING if (left.mask | right.mask) & nulls else 0
         return Typed(BOOL, sql if op == "=" else f"(NOT {sql})", absent=absent)
     if op in {"<", "<=", ">", ">="}:
-        return Typed(BOOL, operators.ordered(op, left, right, nulls=not is_standard))
+        return Typed(BOOL, operators.ordered(op, left, right, nulls=original))
     if op == "||":
         return joined(left, right) if is_standard else operators.joined(left, right)
     if (exact := decimal_arithmetic(op, left, right)) is not None:
@@ -99,6 +101,12 @@ def _check_times(left: Value, right: Value) -> None:
     """Refuse a sum of a time and a number, which no row has a value for."""
     if {left.mask & ~_EMPTY, right.mask & ~_EMPTY} == {TIME, NUMBER}:
         raise rejected("a number is added to a time, or taken from it", hint=TIMES_MOVE)
+
+
+def _combined(op: str, left: Value, right: Value, *, original: bool) -> Value:
+    if op in {"+", "-"} and not original:
+        _check_times(left, right)
+    return combine(op, left, right, original=original)
 
 
 class _Translator:
@@ -134,7 +142,8 @@ class _Translator:
             parts = [self.condition(part) for part in operands(node, node.op)]
             return f"({f' {node.op} '.join(parts)})"
         if isinstance(node, ast.Binary) and node.op == "=" and not self._is_known(node):
-            return self.context.equal(self.operand(node.left), self.operand(node.right), holds=True)
+            left, right = self.operand(node.left), self.operand(node.right)
+            return equality.equal(left, right, nulls=node.original, holds=True)
         if isinstance(node, ast.In) and isinstance(node.operand, ast.Row):
             return self._of_row(node, holds=True)
         return self.value(node).lane("b")
@@ -144,8 +153,11 @@ class _Translator:
         assert isinstance(node.operand, ast.Row)  # noqa: S101
         assert isinstance(node.items, ast.Subquery)  # noqa: S101 - others are written out
         values = [self.operand(value) for value in node.operand.values]
-        sql = contains_row(node.items.select, values, self.scope, self.context, holds=holds)
-        return sql if self.context.is_standard else settled(sql, values)
+        if node.original:
+            return settled(
+                contains_original_row(node.items.select, values, self.scope, self.context), values
+            )
+        return contains_row(node.items.select, values, self.scope, self.context, holds=holds)
 
     def _literal(self, node: ast.Literal) -> Value:
         return operators.literal(node)
@@ -190,52 +202,43 @@ class _Translator:
             chain.append(node)
         value = self.operand(node.left)
         while chain:
-            op = chain[-1].op
+            op, original = chain[-1].op, chain[-1].original
             rest = [self.operand(chain.pop().right)]
             while op in _LOGICAL and chain and chain[-1].op == op:
                 rest.append(self.operand(chain.pop().right))
             value = (
-                self._logical(op, [value, *rest])
+                logical(op, [value, *rest], original=original)
                 if op in _LOGICAL
-                else self._combined(op, value, *rest)
+                else _combined(op, value, *rest, original=original)
             )
         return value
 
     def _between(self, node: ast.Between) -> Value:
         value = self.operand(node.operand)
-        low = self._combined(">=", value, self.operand(node.low))
-        return self._logical("AND", [low, self._combined("<=", value, self.operand(node.high))])
-
-    def _logical(self, op: str, values: list[Value]) -> Value:
-        return logical(op, values, is_standard=self.context.is_standard)
-
-    def _combined(self, op: str, left: Value, right: Value) -> Value:
-        if self.context.is_standard and op in {"+", "-"}:
-            _check_times(left, right)
-        return combine(op, left, right, is_standard=self.context.is_standard)
+        sides = [
+            combine(op, value, self.operand(end), original=node.original)
+            for op, end in ((">=", node.low), ("<=", node.high))
+        ]
+        return logical("AND", sides, original=node.original)
 
     def _quantified(self, node: ast.Quantified) -> Value:
-        assert isinstance(node.items, ast.Subquery)  # noqa: S101 - others are written out
-
         def compared(item: Value) -> str:
-            return self._combined(node.op, value, item).lane("b")
+            return combine(node.op, value, item, original=node.original).lane("b")
 
         value = self.operand(node.operand)
-        select = node.items.select
-        sql = quantified(select, compared, self.scope, self.context, every=node.every)
-        return Typed(BOOL, sql if self.context.is_standard else settled(sql, [value]))
+        sql = quantified(node, compared, self.scope, self.context)
+        return Typed(BOOL, settled(sql, [value]) if node.original else sql)
 
     def _in(self, node: ast.In) -> Value:
         if isinstance(node.operand, ast.Row):
             return Typed(BOOL, self._of_row(node))
         value = self.operand(node.operand)
         if isinstance(node.items, ast.Subquery):
-            sql = contains(node.items.select, value, self.scope, self.context)
+            made = contains_original if node.original else contains
+            sql = made(node.items.select, value, self.scope, self.context)
         else:
-            items = self.values(node.items)
-            sql = equality.among(value, items, nulls=not self.context.is_standard)
-        is_standard = self.context.is_standard
-        return Typed(BOOL, sql, absent=MISSING if is_standard else value.mask & MISSING)
+            sql = equality.among(value, self.values(node.items), nulls=node.original)
+        return Typed(BOOL, sql, absent=value.mask & MISSING if node.original else MISSING)
 
     def _is(self, node: ast.Is) -> Value:
         item = node.operand
@@ -245,7 +248,7 @@ class _Translator:
             value = self._BY_TYPE[type(item)](self, item)
         else:
             value = self.value(item)
-        if node.what == "NULL" and self.context.is_standard:
+        if node.what == "NULL" and not node.original:
             test = standard.null(value)
             return Typed(BOOL, f"(NOT {test})" if node.negated else test, absent=0)
         sql = operators.is_test(value, node.what, negated=node.negated)
@@ -260,9 +263,7 @@ class _Translator:
         if node.args and isinstance(node.args[-1], ast.Lambda):
             return self._of_elements(node)
         args = _flattened(node) if node.name == "COALESCE" else node.args
-        context = self.context
-        call = Arguments(node, self.values(args), context.growth, context.is_standard)
-        return FUNCTIONS[node.name](call)
+        return FUNCTIONS[node.name](Arguments(node, self.values(args), self.context.growth))
 
     def _of_elements(self, node: ast.Call) -> Value:
         """Return the value of a function that calls another one with each element of a list."""
@@ -285,7 +286,7 @@ class _Translator:
             self.value(node.operand),
             node.type,
             reads_texts=node.reads_texts,
-            is_standard=self.context.is_standard,
+            original=node.original,
         )
 
     def _case(self, node: ast.Case) -> Value:
@@ -295,7 +296,7 @@ class _Translator:
             if operand is None:
                 test = self.condition(when)
             else:
-                test = self.context.equal(operand, self.value(when))
+                test = equality.equal(operand, self.value(when), nulls=node.original)
             limbs.append((test, self.value(then)))
         otherwise = Nothing() if node.otherwise is None else self.value(node.otherwise)
         return choice(limbs, otherwise)

@@ -27,7 +27,6 @@ from sdb.query.duckdb_sql.values.lanes import (
     Value,
     Whole,
 )
-from sdb.query.duckdb_sql.values.operators import sort_keys
 from sdb.query.plan.pushdown import pushed
 from sdb.query.syntax import visitor
 
@@ -91,7 +90,7 @@ class _Select:
     def _filter(self) -> bool:
         """Apply WHERE; whether the scans do all of it."""
         scans = [] if self.source.outer else self.source.scans
-        rest = pushed(self.node.where, scans, self._place, is_standard=self.context.is_standard)
+        rest = pushed(self.node.where, scans, self._place)
         for scan in self.source.scans:
             scan.is_decisive = not rest and scan in scans
         self.level.conditions += [condition(part, self.rows, self.context) for part in rest]
@@ -195,11 +194,8 @@ class _Select:
         """Write ORDER BY, and drop rows without a sort key."""
         terms: list[str] = []
         for value, sort in keys:
-            if self.context.is_standard:
-                terms += standard.sort_keys(value, sort)
-            else:
-                terms += sort_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
-            if self.context.leaves_out(value):
+            terms += standard.sort_keys(value, sort)
+            if sort.original and value.mask & MISSING:
                 self._after.append(f"NOT {value.missing()}")
         if terms:
             self.level.order = f"ORDER BY {', '.join(terms)}"
@@ -232,8 +228,7 @@ class _Select:
         keys = ", ".join(sorted(row_keys - _TRUTHS)) or "1::BIGINT"
         if self.node.distinct_on and sorts:
             # The first row as a whole: DISTINCT ON would take any, or parts of several.
-            keeps = self.context.is_standard
-            order = ", ".join(list_aggregates.terms(sorts, keeps=keeps))
+            order = ", ".join(list_aggregates.terms(sorts))
             inner.qualified.append(f"row_number() OVER (PARTITION BY {keys} ORDER BY {order}) = 1")
         else:
             inner.prefix = f"DISTINCT ON ({keys}) "

@@ -10,6 +10,7 @@ from sdb.query.duckdb_sql.values import equality, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
 from sdb.query.duckdb_sql.values.constructors import whole_row
 from sdb.query.duckdb_sql.values.lanes import Keyed, Nothing, Value
+from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from sdb.query.duckdb_sql.context import Query, SqlContext
     from sdb.query.duckdb_sql.scope import Scope
-    from sdb.query.syntax import ast
 
 
 def scalar(
@@ -71,14 +71,17 @@ def exists(select: ast.Select, scope: Scope, context: SqlContext) -> str:
 
 
 def contains(select: ast.Select, value: Value, scope: Scope, context: SqlContext) -> str:
-    """Return SQL of ``value IN (SELECT ...)``: MISSING when the value is, else TRUE or FALSE."""
-    query = context.plan(select, scope)
-    if len(query.columns) != 1:
-        raise rejected(f"IN sub-query should have 1 column; have {len(query.columns)}", select)
+    """Return SQL of ``value IN (SELECT ...)``, three-valued."""
+    query = _of_columns(select, 1, "IN", scope, context)
     name, item = query.columns[0]
-    if context.is_standard:
-        _check_known(name, select)
-        return _member(query, item, value)
+    _check_known(name, select)
+    return _member(query, item, value)
+
+
+def contains_original(select: ast.Select, value: Value, scope: Scope, context: SqlContext) -> str:
+    """Return SQL of the original's IN: MISSING when the value is, else TRUE or FALSE."""
+    query = _of_columns(select, 1, "IN", scope, context)
+    _, item = query.columns[0]
     letter = LETTERS.get(item.only, "k")
     if letter == "n" or value.only != item.only or (item.mask | value.mask) & NULL:
         letter = "k"
@@ -93,6 +96,18 @@ def contains(select: ast.Select, value: Value, scope: Scope, context: SqlContext
     if not value.mask & MISSING:
         return f"coalesce({membership}, false)"
     return equality.settled(membership, value, nulls=True)
+
+
+def _of_columns(
+    select: ast.Select, count: int, word: str, scope: Scope, context: SqlContext
+) -> Query:
+    """Translate a query that a word takes with that many columns."""
+    query = context.plan(select, scope)
+    if len(query.columns) != count:
+        columns = f"{count} column{'s' * (count > 1)}"
+        have = len(query.columns)
+        raise rejected(f"{word} sub-query should have {columns}; have {have}", select)
+    return query
 
 
 def _check_known(name: str, select: ast.Select) -> None:
@@ -123,19 +138,26 @@ def contains_row(
     *,
     holds: bool = False,
 ) -> str:
-    """Return SQL of ``(a, b) IN (SELECT ...)``; see `_row_member`.
+    """Return SQL of ``(a, b) IN (SELECT ...)``; see `_row_member`."""
+    level, columns = _compared_rows(select, len(values), scope, context)
+    return _row_member(level, columns, values, holds=holds)
 
-    In the dialect of the original rows that lack a column are not looked at.
-    """
-    query = context.plan(select, scope)
-    if len(query.columns) != len(values):
-        have = f"have {len(query.columns)}"
-        raise rejected(f"IN sub-query should have {len(values)} columns; {have}", select)
+
+def _compared_rows(
+    select: ast.Select, count: int, scope: Scope, context: SqlContext
+) -> tuple[Level, list[Value]]:
+    """Return the rows that ``(a, b) IN`` compares with, and their columns."""
+    query = _of_columns(select, count, "IN", scope, context)
     part, reference = context.refer(query)
-    level = Level(context.name("q"), (part,))
     columns = [column for _, column in query.through(reference, optional=False)]
-    if context.is_standard:
-        return _row_member(level, columns, values, holds=holds)
+    return Level(context.name("q"), (part,)), columns
+
+
+def contains_original_row(
+    select: ast.Select, values: Sequence[Value], scope: Scope, context: SqlContext
+) -> str:
+    """Return SQL of the original's ``(a, b) IN (SELECT ...)``: rows that lack a column are none."""
+    level, columns = _compared_rows(select, len(values), scope, context)
     keys = [column.lane("k") for column in columns]
     level.conditions += [f"{key} IS NOT NULL" for key in keys]
     # One text: the engine compares no rows with a query that names one around it.
@@ -166,25 +188,19 @@ def _row_key(keys: Sequence[str]) -> str:
 
 
 def quantified(
-    select: ast.Select,
-    compared: Callable[[Value], str],
-    scope: Scope,
-    context: SqlContext,
-    *,
-    every: bool,
+    node: ast.Quantified, compared: Callable[[Value], str], scope: Scope, context: SqlContext
 ) -> str:
     """Return SQL of a comparison with ANY or ALL rows of a query; those without a value are none.
 
     * ``compared``: Returns SQL of the comparison with a value: NULL where there is no order.
     """
-    query = context.plan(select, scope)
-    if len(query.columns) != 1:
-        word = "ALL" if every else "ANY"
-        raise rejected(f"{word} sub-query should have 1 column; have {len(query.columns)}", select)
+    assert isinstance(node.items, ast.Subquery)  # noqa: S101 - others are written out
+    every = node.every
+    query = _of_columns(node.items.select, 1, "ALL" if every else "ANY", scope, context)
     part, reference = context.refer(query)
     ((_, item),) = query.through(reference, optional=False)
     rows = Level(context.name("q"), (part,))
-    if item.mask & MISSING and not context.is_standard:
+    if item.mask & MISSING and node.original:
         rows.conditions.append(f"NOT {item.missing()}")
     # In a column first: an aggregate of nothing but names from outside would be one of that query.
     test = f"{rows.name}.{rows.column(compared(item))}"

@@ -14,7 +14,6 @@ from sdb.query.duckdb_sql.values import quoting, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
 from sdb.query.duckdb_sql.values.lanes import Keyed, Null, Typed, Value
 from sdb.query.duckdb_sql.values.numeric import Numeric
-from sdb.query.duckdb_sql.values.operators import window_keys
 from sdb.query.syntax import ast
 from sdb.query.syntax.clauses.windows import RANKS, VALUES
 
@@ -71,11 +70,9 @@ def _window(
     for sort in over.order:
         value = translate(sort.expr, scope, context)
         if frame is not None and (lane := _distance_lane(frame)):
-            order.append(_distance_key(value, lane, sort, keeps=context.is_standard))
-        elif context.is_standard:
-            order += standard.sort_keys(value, sort)
+            order.append(_distance_key(value, lane, sort))
         else:
-            order += window_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
+            order += standard.sort_keys(value, sort)
     parts = [f"PARTITION BY {counted_once(', '.join(partition))}"] if partition else []
     # With an order, an aggregate is about the rows up to this one and its peers.
     parts += [f"ORDER BY {counted_once(', '.join(order))}"] if order else []
@@ -94,14 +91,10 @@ def _distance_lane(frame: ast.WindowFrame) -> str:
     return ""
 
 
-def _distance_key(value: Value, lane: str, sort: ast.Sort, *, keeps: bool) -> str:
-    """Return the key of an order with distances: what is of another type sorts as NULL.
-
-    In `standard` that is last.
-    """
+def _distance_key(value: Value, lane: str, sort: ast.Sort) -> str:
+    """Return the key of an order with distances: what is of another type sorts as NULL."""
     direction = "DESC" if sort.descending else "ASC"
-    is_last = not sort.nulls_first if keeps else sort.nulls_last
-    return f"{value.lane(lane)} {direction} NULLS {'LAST' if is_last else 'FIRST'}"
+    return f"{value.lane(lane)} {direction} NULLS {'FIRST' if sort.is_null_first else 'LAST'}"
 
 
 def _end(frame: ast.WindowFrame, end: ast.FrameEnd) -> str:

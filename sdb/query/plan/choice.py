@@ -205,7 +205,7 @@ class _Rows:
             self.scan.predicate = parts[0] if len(parts) == 1 else ("and", parts)
 
     def pushed(self, part: ast.Expr) -> Predicate:
-        return Pusher([self.scan], self.resolve, is_standard=self.is_standard).push(part)[1]
+        return Pusher([self.scan], self.resolve).push(part)[1]
 
     def resolve(self, expr: ast.Expr) -> FieldRef | None:
         """Return the place that a path leads to; ``None`` when it has none."""
@@ -238,10 +238,6 @@ class _Rows:
     def may_lack(self, field: FieldRef) -> bool:
         """Return whether rows without a key may have to stay."""
         return self.is_standard and not is_always_there(field)
-
-    def nulls_last(self, sort: ast.Sort) -> bool:
-        """Return whether NULL comes last in an order."""
-        return not sort.nulls_first if self.is_standard else sort.nulls_last
 
     def outputs(self) -> list[tuple[str, FieldRef]]:
         """Return what ``*`` stands for: names and places, the empty name for a whole row."""
@@ -309,7 +305,7 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
                 raise Unsuited
             key = (column.level, column.path, "t")
             at = keys.setdefault(key, len(keys))
-            sort.append((at, sort_key.descending, rows.nulls_last(sort_key)))
+            sort.append((at, sort_key.descending, not sort_key.is_null_first))
     elif is_cut and (scan.explode or offset or len(node.sources) > 1):
         raise Unsuited
     outputs, places = _columns(
@@ -342,7 +338,7 @@ class _Grouping:
         """Return the operation."""
         numbered = [(name, self._number(expr)) for name, expr in columns(self.node).items()]
         sort = tuple(
-            (self._number(sort.expr), sort.descending, self.rows.nulls_last(sort))
+            (self._number(sort.expr), sort.descending, not sort.is_null_first)
             for sort in self.node.order_by
         )
         shapes = [shape() for shape in self.shapes]
@@ -416,7 +412,7 @@ class _Grouping:
             raise Unsuited
         if not name:
             raise Unsuited
-        is_sum = self.rows.is_standard and name in {"sum", "average"}
+        is_sum = name in {"sum", "average"} and not expr.original
         if is_sum and has_flags(self.rows.field(expr.args[0]).types):
             raise Unsuited
         if expr.name in _OF_TIMES and (
@@ -433,7 +429,7 @@ class _Grouping:
     def _which(self, expr: ast.Aggregate) -> Predicate | None:
         """Return what rows have to be for an aggregate to count them."""
         where = None if expr.where is None else self._filter(expr.where)
-        if not self.rows.is_standard or expr.name != "COUNT" or not expr.args:
+        if expr.original or expr.name != "COUNT" or not expr.args:
             return where
         field = self.rows.field(expr.args[0])
         if not field.types & NULL:

@@ -50,15 +50,13 @@ class Unsuited(Exception):  # noqa: N818
     """A condition, or a part of it, is not for the scan."""
 
 
-def pushed(
-    where: ast.Expr | None, scans: Sequence[ScanNode], resolve: Resolve, *, is_standard: bool
-) -> list[ast.Expr]:
+def pushed(where: ast.Expr | None, scans: Sequence[ScanNode], resolve: Resolve) -> list[ast.Expr]:
     """Put conditions that scans can decide into them; return those that remain."""
     predicates: dict[str, list[Predicate]] = {}
     rest = []
     for part in conjuncts(where):
         try:
-            scan, predicate = Pusher(scans, resolve, is_standard=is_standard).push(part)
+            scan, predicate = Pusher(scans, resolve).push(part)
         except Unsuited:
             rest.append(part)
         else:
@@ -73,21 +71,20 @@ def pushed(
 class Pusher:
     """Turns one condition into a predicate of one scan.
 
-    Predicates mean what the original does: that NULL is a value, which differs from others. In
-    `standard` NOT goes down to the tests of paths, and its rows have to have a value there.
+    Predicates mean what operators of the original do: that NULL is a value, which differs from
+    others. Of all other operators NOT goes down to the tests of paths, and its rows have to have a
+    value there.
     """
 
-    def __init__(self, scans: Sequence[ScanNode], resolve: Resolve, *, is_standard: bool) -> None:
-        self.is_standard = is_standard
+    def __init__(self, scans: Sequence[ScanNode], resolve: Resolve) -> None:
         self.scans = scans
         self.resolve = resolve
         self.scan: ScanNode | None = None
 
     def push(self, node: ast.Expr) -> tuple[ScanNode, Predicate]:
         """Return the scan that a condition is about, and the condition."""
-        predicate = (
-            self._decided(node, negated=False) if self.is_standard else self._condition(node)
-        )
+        is_original = getattr(node, "original", False)  # a path means the same as either
+        predicate = self._condition(node) if is_original else self._decided(node, negated=False)
         if self.scan is None:
             raise Unsuited
         return self.scan, predicate

@@ -1,4 +1,8 @@
-"""The nodes of expressions; `ast` has all of the tree."""
+"""The nodes of expressions; `ast` has all of the tree.
+
+`original` says of an operator that it is that of the original: its comment says what that means.
+Texts never say so, but the dialect `sneller` does: :mod:`sdb.query.analyze.originals` sets it.
+"""
 
 from __future__ import annotations
 
@@ -129,6 +133,7 @@ class Unary(Node):
 
     op: str
     operand: Expr
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -142,6 +147,8 @@ class Binary(Node):
     op: str
     left: Expr
     right: Expr
+    # NULL equals NULL, and what is no boolean is FALSE
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -151,6 +158,8 @@ class Between(Node):
     operand: Expr
     low: Expr
     high: Expr
+    # as that of its comparisons
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -159,6 +168,8 @@ class In(Node):
 
     operand: Expr
     items: tuple[Expr, ...] | Subquery
+    # NULL equals NULL, and there is no third answer
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -176,6 +187,8 @@ class Quantified(Node):
     operand: Expr
     every: bool  # whether ALL was written
     items: tuple[Expr, ...] | Subquery  # expressions only as long as a parameter is among them
+    # as that of its comparisons
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -193,6 +206,8 @@ class Is(Node):
     operand: Expr
     what: str
     negated: bool
+    # MISSING is not NULL
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -207,6 +222,7 @@ class Match(Node):
     pattern: str
     escape: str | None
     negated: bool
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -222,6 +238,8 @@ class Call(Node):
     # ARRAY_CONTAINS, which is ``x = ANY(list)`` then.
     part: str | None = None
     weekday: int | None = None  # first day of a week (0 is Sunday), for DATE_TRUNC(WEEK(day), t)
+    # LEAST, GREATEST, CONTAINS, ARRAY_CONTAINS do without NULL
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -232,6 +250,8 @@ class Cast(Node):
     type: str
     # Whether it is TRY_CAST or ``::``, which read texts of fields as well
     reads_texts: bool = False
+    # a number that no integer holds is the least one
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -241,6 +261,8 @@ class Case(Node):
     operand: Expr | None
     limbs: tuple[tuple[Expr, Expr], ...]
     otherwise: Expr | None
+    # NULL equals NULL behind CASE x WHEN
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -259,13 +281,20 @@ class MakeStruct(Node):
 
 @record
 class Sort(Node):
-    """A sort key; NULLs come first in both directions unless `nulls_last`."""
+    """A sort key; NULLs come last in both directions."""
 
     expr: Expr
     descending: bool = False
     nulls_last: bool = False
     # Whether NULLS FIRST was written: rows without a value come first too
     nulls_first: bool = False
+    # NULLs come first, and rows without a key are left out, or last
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
+
+    @property
+    def is_null_first(self) -> bool:
+        """Return whether NULL comes before all other values, in both directions."""
+        return not self.nulls_last if self.original else self.nulls_first
 
 
 @record
@@ -309,6 +338,8 @@ class Aggregate(Node):
     order: tuple[Sort, ...] = ()  # the order of the values, for ARRAY_AGG and STRING_AGG
     ignores_nulls: bool = False  # whether IGNORE NULLS was written
     most: int | None = None  # how many values ARRAY_AGG and STRING_AGG take, as LIMIT says
+    # COUNT counts NULL, AVG cuts integers, STDDEV is of all
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record

@@ -23,4 +23,3 @@ class Arguments:
     node: ast.Call  # as it stands in the query
     values: list[Value]  # the arguments
     growth: Growth  # what texts of the statement may grow to
-    is_standard: bool = True  # else the dialect is that of the original

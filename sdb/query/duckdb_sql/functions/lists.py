@@ -34,7 +34,7 @@ def array_contains(call: Arguments) -> Value:
     items, member = call.values[0].lane("e"), call.values[1].lane("k")
     # DuckDB 2 finds no NULL in an empty list, where it gave NULL before.
     holds = f"list_contains({items}, {member})"
-    if not call.is_standard:
+    if call.node.original:
         return Typed(BOOL, f"CASE WHEN {member} IS NOT NULL THEN {holds} END")
     empty = standard.null(call.values[1])
     if call.node.part == "ANY":

@@ -57,7 +57,7 @@ def _extreme(name: str) -> Function:
     def function(call: Arguments) -> Value:
         if len(call.values) == 1:
             return call.values[0]
-        values, skipped = call.values, NULL | MISSING if call.is_standard else 0
+        values, skipped = call.values, 0 if call.node.original else NULL | MISSING
         if skipped:
             values = [value for value in values if value.mask & ~skipped] or values[:1]
         held = reduce(or_ if skipped else and_, (value.mask for value in values))

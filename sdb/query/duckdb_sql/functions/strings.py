@@ -82,7 +82,7 @@ def _test(template: str) -> Function:
 def _contains(call: Arguments) -> Value:
     """CONTAINS: whether a text has a part; in `standard` also whether a list has an element."""
     whole, part = call.values
-    if not whole.mask & LIST or not call.is_standard:
+    if not whole.mask & LIST or call.node.original:
         return _test("contains({0}, {1})")(call)
     if not whole.mask & STRING:
         return array_contains(call)

@@ -16,11 +16,11 @@ _PLAIN = r"^\s*([+-]?[0-9]+)(?:\.[0-9]*)?\s*$"  # without an exponent: digits ar
 _ZONED = r"(?:[zZ]|:[0-9.]+[+-][0-9]{2}(?::?[0-9]{2})?)\s*$"
 
 
-def cast(value: Value, to: str, *, reads_texts: bool = False, is_standard: bool = True) -> Value:
+def cast(value: Value, to: str, *, reads_texts: bool = False, original: bool = False) -> Value:
     """Return the value of CAST.
 
     * ``reads_texts``: Whether texts of fields are read: for TRY_CAST and ``::``.
-    * ``is_standard``: Whether a number that no integer holds becomes none.
+    * ``original``: Whether a number that no integer holds becomes the least one.
     """
     if to in {"MISSING", "NULL"}:
         return Null() if to == "NULL" else Nothing()
@@ -31,26 +31,26 @@ def cast(value: Value, to: str, *, reads_texts: bool = False, is_standard: bool 
     if to == "STRING":
         return _whole_text(value) if reads_texts else _string(value)
     if reads_texts and value.mask & STRING:
-        return _with_texts(value, to, is_standard=is_standard)
+        return _with_texts(value, to, original=original)
     if to == "TIMESTAMP":
         return Typed(TIME, value.lane("u"))
-    return _number(value, to, is_standard=is_standard)
+    return _number(value, to, original=original)
 
 
-def _with_texts(value: Value, to: str, *, is_standard: bool) -> Value:
+def _with_texts(value: Value, to: str, *, original: bool) -> Value:
     """Return the cast of a value that may be a text."""
     text = value.lane("s")
     if to == "TIMESTAMP":
         return Typed(TIME, f"coalesce({value.lane('u')}, {instant_of(text)})")
     if to == "BOOLEAN":
-        plain = _number(value, to, is_standard=is_standard).lane("b")
+        plain = _number(value, to, original=original).lane("b")
         words = ", ".join(quoting.string(word) for word in sorted(BOOLEANS))
         said = (
             f"CASE WHEN lower(trim({text})) IN ({words}) THEN TRY_CAST(trim({text}) AS BOOLEAN) END"
         )
         return Typed(BOOL, f"coalesce({plain}, {said})")
     if to == "FLOAT":
-        plain = _number(value, to, is_standard=is_standard).lane("n")
+        plain = _number(value, to, original=original).lane("n")
         return Typed(NUMBER, f"coalesce({plain}, {double_of_text(text)})")
     # The double next to a number beyond 64 bits may be within.
     plain = quoting.string(_PLAIN)
@@ -59,7 +59,7 @@ def _with_texts(value: Value, to: str, *, is_standard: bool) -> Value:
         f"THEN {_within(f'regexp_extract({text}, {plain}, 1)')} "
         f"ELSE {_cut(double_of_text(text))} END"
     )
-    sql = f"coalesce({_number(value, to, is_standard=is_standard).lane('x')}, {said})"
+    sql = f"coalesce({_number(value, to, original=original).lane('x')}, {said})"
     return Typed(NUMBER, sql, integer=True, wide=True)
 
 
@@ -160,9 +160,9 @@ def _nested(value: Value, kind: int) -> Value:
     return Chosen([(f"{value.lane('t')} = {kind}", Narrowed(value, kind))], Nothing())
 
 
-def _number(value: Value, to: str, *, is_standard: bool) -> Value:
+def _number(value: Value, to: str, *, original: bool) -> Value:
     flag = value.lane("b")
-    may_lose = is_standard and to == "INTEGER" and not value.integer
+    may_lose = to == "INTEGER" and not (original or value.integer)
     if to == "INTEGER":
         otherwise = {"otherwise": "NULL"} if may_lose else {}
         whole = value.lane("x") if value.integer else operators.truncated(value, **otherwise)

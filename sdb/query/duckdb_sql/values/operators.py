@@ -206,16 +206,6 @@ def sort_keys(value: Value, *, descending: bool, nulls_last: bool) -> list[str]:
     return terms
 
 
-def window_keys(value: Value, *, descending: bool, nulls_last: bool) -> list[str]:
-    """Terms of ORDER BY of a window, which leaves out no row: what is MISSING sorts as NULL."""
-    if not value.mask & MISSING:
-        return sort_keys(value, descending=descending, nulls_last=nulls_last)
-    null = f" OR {value.lane('t')} = 1" if value.mask & NULL else ""
-    first = f"({value.missing()}{null}) {'ASC' if nulls_last else 'DESC'}"
-    # Tags of both are one, so that they are peers.
-    return [first, *value_keys(value, "greatest({}, 1)", descending=descending)]
-
-
 def value_keys(value: Value, tag: str, *, descending: bool) -> list[str]:
     """Terms of ORDER BY for what is neither NULL nor MISSING."""
     terms = []

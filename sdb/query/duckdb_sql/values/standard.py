@@ -83,10 +83,10 @@ def truth(value: Value) -> str:
 
 
 def sort_keys(value: Value, sort: ast.Sort) -> list[str]:
-    """Return terms of ORDER BY: NULL comes last in both directions, first with NULLS FIRST."""
+    """Return terms of ORDER BY; what is MISSING sorts as NULL."""
     terms = value_keys(value, "greatest({}, 1)", descending=sort.descending)
     if value.mask & _EMPTY:
-        terms.insert(0, f"{null(value)} {'DESC' if sort.nulls_first else 'ASC'}")
+        terms.insert(0, f"{null(value)} {'DESC' if sort.is_null_first else 'ASC'}")
     return terms
 
 
