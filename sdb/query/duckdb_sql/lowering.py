@@ -83,11 +83,11 @@ def combine(op: str, left: Value, right: Value, *, original: bool) -> Value:
     if op in {"<", "<=", ">", ">="}:
         return Typed(BOOL, operators.ordered(op, left, right, nulls=original))
     if op == "||":
-        return joined(left, right) if is_standard else operators.joined(left, right)
+        return operators.joined(left, right) if original else joined(left, right)
     if (exact := decimal_arithmetic(op, left, right)) is not None:
         return exact
     is_number = op in {"+", "-", "*", "/", "%"}
-    make = partial(arithmetic.arithmetic, cuts=not is_standard) if is_number else arithmetic.bitwise
+    make = partial(arithmetic.arithmetic, cuts=original) if is_number else arithmetic.bitwise
     return make(op, left, right)
 
 
