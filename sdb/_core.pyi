@@ -343,7 +343,6 @@ class Packer:
         threads: int = 0,
         level: int = 3,
         constants: bytes | None = None,
-        skip_errors: bool = False,
         part_bytes: int = ...,
         time_paths: list[list[str]] = ...,
         stats: bool = False,
@@ -362,6 +361,7 @@ class Packer:
         hints: bytes | None,
         defaults: bytes | None = None,
         times: tuple[str, list[tuple[int, int]], list[tuple[list[str], str]]] | None = None,
+        on_error: str = "fail",
     ) -> None: ...
     @property
     def cut_times(self) -> int: ...
@@ -434,6 +434,8 @@ class RejectedBatch:
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> tuple[str, int, int, str, bytes]: ...
     def last(self, count: int) -> RejectedBatch: ...
+    @property
+    def are_kept(self) -> bool: ...
     def lines(self) -> bytes: ...
 
 @final

@@ -282,8 +282,19 @@ NoHive = Annotated[
 OnError = Annotated[
     str,
     Option(
-        metavar="fail|skip|quarantine:FILE",
-        help="Malformed records: fail at the first, skip them, or skip and keep them in FILE.",
+        metavar="fail|skip|keep|quarantine:FILE",
+        help="Malformed records: fail at the first, skip them, keep each as a row with its text in"
+        " `message`, or skip them and write them to FILE.",
+    ),
+]
+InputOnError = Annotated[
+    str,
+    Option(
+        "--on-error",
+        metavar="fail|skip|keep",
+        help="Malformed records of inputs that are no packfiles: fail at the first, skip them, or"
+        " keep each as a row with its text in `message`.",
+        values=("fail", "skip", "keep"),
     ),
 ]
 SafeCsv = Annotated[
@@ -528,6 +539,31 @@ def sql_params(assignments: list[str] | None) -> dict[str, object]:
     if twice := values.keys() & plain.keys():
         raise UsageError(f"the parameter {min(twice)!r} is given twice")
     return values | plain
+
+
+def malformed(on_error: str) -> tuple[str, str | None]:
+    """Return what becomes of malformed records, and the file that they go to.
+
+    Raises
+    ------
+    UsageError
+        It is no such choice.
+
+    Examples
+    --------
+    >>> malformed("keep"), malformed("quarantine:bad.log")
+    (('keep', None), ('skip', 'bad.log'))
+    """
+    action, colon, file = on_error.partition(":")
+    if action == "quarantine" and file:
+        return "skip", file
+    from sdb.packfile.write.malformed import ACTIONS
+
+    if colon or action not in ACTIONS:
+        choices = ", ".join(ACTIONS)
+        hint = f"it is {choices} or quarantine:FILE"
+        raise UsageError(f"unknown choice {on_error!r} for --on-error", hint=hint)
+    return action, None
 
 
 def recorded(fmt: str | None, records: str | None) -> str | None:

@@ -145,7 +145,8 @@ def run(
             apart_from=[*inputs, target, form.hints, *_kept_in(target, form.on_error)],
         ) as rejects,
     ):
-        action = "fail" if rejects.take is None else "skip" if form.on_error == "skip" else "keep"
+        is_filed = form.on_error.startswith("quarantine:")
+        action = "quarantine" if is_filed else rejects.action
         result = pack_on_spark(
             inputs,
             target,

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from sdb import sizes
 from sdb.cli import output
+from sdb.cli.options import malformed
 from sdb.cli.syncing import seconds_of
 from sdb.errors import UsageError, from_os
 from sdb.records import record
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from sdb.table.insert.insert import Inserted
     from sdb.table.insert.stream import Batch, Streamed, Waiting
 
-_QUARANTINE = "quarantine:"
 _HEAD_BYTES = 64 << 10
 _LEAST_BYTES, _MOST_BYTES = 1, 1 << 30
 _MOST_LINES = 100_000_000
@@ -170,7 +170,7 @@ def batch_of(interval: str | None, size: str | None) -> Batch:
 class KeptLines:
     """A context manager that appends malformed lines to a file, counts or refuses them.
 
-    * ``mode``: ``fail``, ``skip`` or ``quarantine:FILE``.
+    * ``mode``: What ``--on-error`` says.
 
     Raises
     ------
@@ -179,13 +179,7 @@ class KeptLines:
     """
 
     def __init__(self, mode: str) -> None:
-        self._path = mode.removeprefix(_QUARANTINE) if mode.startswith(_QUARANTINE) else None
-        if self._path == "" or (self._path is None and mode not in {"fail", "skip"}):
-            raise UsageError(
-                f"unknown choice {mode!r} for --on-error",
-                hint="it is fail, skip or quarantine:FILE",
-            )
-        self._mode = mode
+        self.action, self._path = malformed(mode)  # as packing takes it, and a file
         self._file: BinaryIO | None = None
         self._first = ""
 
@@ -211,11 +205,12 @@ class KeptLines:
     @property
     def take(self) -> Callable[[RejectedBatch], None] | None:
         """The function that takes lines; None when the first one is an error."""
-        return None if self._mode == "fail" else self._take
+        return None if self.action == "fail" else self._take
 
     def _take(self, batch: RejectedBatch) -> None:
-        name, line, _, message, _ = batch[0]
-        self._first = self._first or f"{name}: line {line:,}: {message}"
+        from sdb.packfile.write.malformed import Rejected
+
+        self._first = self._first or str(Rejected(*batch[0]))
         if self._file is not None and self._path is not None:
             try:
                 self._file.write(batch.lines())
@@ -224,10 +219,11 @@ class KeptLines:
                 raise from_os(error, "writing", self._path) from error
 
     def summary(self, count: int) -> str:
-        """Say in a line how many lines did not fit."""
-        lines = "line" if count == 1 else "lines"
+        """Say in a line what became of lines that did not fit."""
+        from sdb.packfile.write.malformed import outcome
+
         where = f"; kept in {self._path}" if self._path else ""
-        return f"skipped {count:,} malformed {lines}{where}; first {self._first}"
+        return f"{outcome(count, is_kept=self.action == 'keep')}{where}; first {self._first}"
 
 
 class Status:
@@ -343,6 +339,7 @@ def insert_pipe(
                 stop=stop,
                 hear=lambda event: status.hear(event, progress_line(done, name, began)),
                 so_far=done,
+                on_error=errors.action,
                 on_errors=errors.take,
                 **options,
             )
@@ -357,7 +354,9 @@ def insert_pipe(
                 verbose=verbose,
             )
     if as_json and not done.versions:
-        output.say(json.dumps({"version": 0, "rows": 0, "rejected": done.rejected}))
+        output.say(
+            json.dumps({"version": 0, "rows": 0, "rejected": done.rejected, "kept": done.kept})
+        )
     if signal.SIGINT in seen:
         raise KeyboardInterrupt
     return 0
@@ -394,7 +393,7 @@ def _tell_end(
     if done.shortened:
         dropped = sizes.human(source.dropped_bytes)
         status.say(f"{done.shortened:,} lines were longer than a row can be: {dropped} left out")
-    if done.rejected and not quiet:
-        status.say(errors.summary(done.rejected))
+    if (done.rejected or done.kept) and not quiet:
+        status.say(errors.summary(done.rejected + done.kept))
     if not quiet and (verbose or done.versions > 1 or sys.stderr.isatty()) and done.versions:
         status.say(text)

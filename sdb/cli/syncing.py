@@ -15,6 +15,7 @@ from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.errors import NotFoundError, SdbError, UsageError
 from sdb.lake.names import is_lake_input
+from sdb.packfile.write.malformed import outcome
 from sdb.table.format.keys import TableKeys
 from sdb.table.sync.result import Synced
 
@@ -86,17 +87,20 @@ def _tell_sources(name: str, synced: Synced) -> None:
 
 
 def _tell_others(name: str, synced: Synced) -> None:
-    """Report inputs that are not what was taken, and those that were passed over."""
+    """Report malformed records, and inputs that changed or were passed over."""
+    for count, is_kept in ((synced.skipped, False), (synced.kept, True)):
+        if count:
+            _say(f"{name}: {outcome(count, is_kept=is_kept)}")
     keeps = "the table keeps its rows"
     replaced = tuple(uri for uri in synced.replaced if not is_lake_input(uri))
-    for what, uris, outcome in (
+    for what, uris, fate in (
         ("changed", synced.changed, f"{keeps}; --changed replace takes the new ones"),
         ("changed", replaced, "its rows make room for the new ones"),
         ("vanished", synced.vanished, f"{keeps}; --vanished delete removes them"),
     ):
         if uris:
             more = f" and {len(uris) - 1:,} more" if uris[1:] else ""
-            _say(f"{name}: {uris[0]}{more} {what} after it was taken: {outcome}")
+            _say(f"{name}: {uris[0]}{more} {what} after it was taken: {fate}")
     for uri, before in synced.renamed:
         same = f"the same content as {before}, which was taken and is gone"
         _say(f"{name}: {uri} has {same}: its rows are not taken twice")

@@ -9,6 +9,7 @@ import sys
 import time
 
 from sdb.cli import output
+from sdb.cli.options import malformed
 from sdb.cli.streaming import KeptLines, Status, batch_of, progress_line, stopped_by_signals
 from sdb.cli.tablenames import named_table
 from sdb.errors import NotFoundError, UsageError
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.insert.stream import Streamed
     from sdb.table.tail.names import LogNames
-
-_QUARANTINE = "quarantine:"
 
 
 def table_and_files(
@@ -88,7 +87,7 @@ def tail_into(  # noqa: PLR0913 - the command's options, by name
 
     name, files = table_and_files(root, words, files)
     names = lognames.LogNames(files)
-    quarantine = on_error.removeprefix(_QUARANTINE) if on_error.startswith(_QUARANTINE) else None
+    _, quarantine = malformed(on_error)
     if quarantine and names.means(os.path.abspath(quarantine)):  # noqa: PTH100
         raise UsageError(f"--on-error {on_error}: it is one of the files that --tail follows")
     stop, done = threading.Event(), Streamed()
@@ -110,13 +109,16 @@ def tail_into(  # noqa: PLR0913 - the command's options, by name
                 so_far=done,
                 is_once=is_once,
                 settle_seconds=settle_seconds,
+                on_error=errors.action,
                 on_errors=errors.take,
                 **options,
             )
         finally:
             _say_end(status, done, errors, progress_line(done, name, began), quiet=quiet)
     if as_json and not done.versions:
-        output.say(json.dumps({"version": 0, "rows": 0, "rejected": done.rejected}))
+        output.say(
+            json.dumps({"version": 0, "rows": 0, "rejected": done.rejected, "kept": done.kept})
+        )
     if signal.SIGINT in seen:
         raise KeyboardInterrupt
     if verbose and not done.versions and not quiet:
@@ -152,7 +154,7 @@ def _say_end(status: Status, done: Streamed, errors: KeptLines, text: str, *, qu
     """Say what was committed."""
     if done.shortened:
         status.say(f"{done.shortened:,} lines were longer than a row can be: cut")
-    if done.rejected and not quiet:
-        status.say(errors.summary(done.rejected))
+    if (done.rejected or done.kept) and not quiet:
+        status.say(errors.summary(done.rejected + done.kept))
     if not quiet and done.versions and (done.versions > 1 or sys.stderr.isatty()):
         status.say(text)

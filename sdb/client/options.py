@@ -14,7 +14,7 @@ from sdb._core import RejectedBatch
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.inputs.arguments import Nulls
 from sdb.packfile.trailer.sparseindex import Path
-from sdb.packfile.write.pack import Rejected
+from sdb.packfile.write.malformed import Rejected
 from sdb.progress import Progress
 from sdb.table.catalog.handle import TableHandle
 from sdb.table.upkeep.actions import Action
@@ -75,7 +75,7 @@ class PackingOptions(TypedDict, total=False):
     nulls: Nulls
     time_fields: Sequence[Path]
     times: Times | str
-    on_error: Callable[[Rejected], None] | None
+    on_error: Callable[[Rejected], None] | str | None
     on_errors: Callable[[RejectedBatch], None] | None
     verify: bool
     stats: StatisticsChoice | str | Sequence[str | Sequence[str | None]]

@@ -56,6 +56,7 @@ def test_json(run: Any, pack: Path) -> None:
         "rows_added": 2,
         "rows": 4,
         "rejected": 0,
+        "kept": 0,
         "blocks": 1,
         "text_bytes": len(ROWS),
         "output_bytes": size,

@@ -49,6 +49,7 @@ def test_json(run: Any, tmp_path: Path) -> None:
         "inputs": 1,
         "rows": 2,
         "rejected": 0,
+        "kept": 0,
         "blocks": 1,
         "text_bytes": len(ROWS),
         "output_bytes": (tmp_path / "x.zion").stat().st_size,

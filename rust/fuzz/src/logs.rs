@@ -27,7 +27,7 @@ const FORMS: [&str; 12] = [
 pub fn check(data: &[u8]) -> Result<()> {
     let [form, part_size, skips, text @ ..] = data else { return Ok(()) };
     let name = FORMS[usize::from(*form) % FORMS.len()];
-    let on_error = if skips & 1 == 0 { OnError::Fail } else { OnError::Skip };
+    let on_error = [OnError::Fail, OnError::Skip, OnError::Keep][usize::from(skips % 3)];
     let parse = |part_size| {
         let logs = Logs::new(name)?.ok_or_else(|| Error::argument("no such form"))?;
         let mut parser = logs.parser(Arc::new(Constants::default()), on_error);

@@ -60,7 +60,7 @@ pub struct Packer {
 impl Packer {
     #[new]
     #[pyo3(signature = (*, algorithm, align=1 << 20, block_bytes=50 << 20, threads=0, level=3, constants=None,
-                        skip_errors=false, part_bytes=PART_BYTES, time_paths=vec![], stats=false, stats_paths=vec![],
+                        part_bytes=PART_BYTES, time_paths=vec![], stats=false, stats_paths=vec![],
                         ngram_paths=vec![], prefix_paths=vec![]))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -71,7 +71,6 @@ impl Packer {
         threads: usize,
         level: i32,
         constants: Option<&[u8]>,
-        skip_errors: bool,
         part_bytes: usize,
         time_paths: Vec<Vec<String>>,
         stats: bool,
@@ -92,7 +91,7 @@ impl Packer {
             part_bytes,
             read_bytes: READ_BYTES,
             threads,
-            on_error: if skip_errors { OnError::Skip } else { OnError::Fail },
+            on_error: OnError::Fail,
             time_paths: time_paths.into_iter().map(names).collect(),
             statistics: statistics::choice(stats_paths, stats)?,
             ngrams: Arc::clone(&ngrams),
@@ -128,8 +127,10 @@ impl Packer {
     }
 
     /// Begins an input. With `defaults`, a struct of Ion, its rows get the fields of it that they lack. `times` says how
-    /// times are read, see `times::reader`; without it as the original does.
-    #[pyo3(signature = (name, format, compression, hints, defaults=None, times=None))]
+    /// times are read, see `times::reader`; without it as the original does. Malformed records are an error, or are passed
+    /// over (`skip`), or become rows (`keep`).
+    #[pyo3(signature = (name, format, compression, hints, defaults=None, times=None, on_error="fail"))]
+    #[allow(clippy::too_many_arguments)]
     fn begin(
         &mut self,
         name: &str,
@@ -138,12 +139,19 @@ impl Packer {
         hints: Option<&[u8]>,
         defaults: Option<&[u8]>,
         times: Option<TimesOptions>,
+        on_error: &str,
     ) -> PyResult<()> {
         let compression = match compression {
             "none" => Compression::None,
             "gzip" => Compression::Gzip,
             "zstd" => Compression::Zstd,
             other => return Err(to_py(Error::argument(format!("unknown compression \"{other}\"")))),
+        };
+        let on_error = match on_error {
+            "fail" => OnError::Fail,
+            "skip" => OnError::Skip,
+            "keep" => OnError::Keep,
+            other => return Err(to_py(Error::argument(format!("unknown choice \"{other}\"")))),
         };
         // What tells of a guess is asked for in the end; a pattern has nothing to tell, and much memory.
         let is_kept = !format.starts_with("regex:");
@@ -156,7 +164,7 @@ impl Packer {
         let has_defaults = !defaults.is_empty();
         let times = times.map_or_else(|| Ok(Arc::default()), |options| self.reader(options))?;
         let constants =
-            self.inner()?.begin_with(name, format, compression, defaults, times).map_err(to_py)?;
+            self.inner()?.begin_with(name, format, compression, defaults, times, on_error).map_err(to_py)?;
         if has_defaults {
             self.defaults.push(constants);
         }

@@ -42,6 +42,12 @@ impl RejectedBatch {
         Self { input: self.input.clone(), records: Arc::clone(&self.records), start }
     }
 
+    /// Whether they became rows.
+    #[getter]
+    fn are_kept(&self) -> bool {
+        self.records.are_kept()
+    }
+
     /// The texts of all records, each with a line end.
     fn lines<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let joined = py.detach(|| {

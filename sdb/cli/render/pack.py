@@ -6,6 +6,7 @@ import sys
 
 from sdb import instants, sizes
 from sdb.cli import output
+from sdb.cli.options import malformed
 from sdb.errors import UsageError
 
 TYPE_CHECKING = False
@@ -18,16 +19,16 @@ if TYPE_CHECKING:
     from sdb._core import RejectedBatch
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.packfile.write.appended import AppendResult
-    from sdb.packfile.write.pack import PackResult, Rejected
+    from sdb.packfile.write.malformed import Rejected
+    from sdb.packfile.write.pack import PackResult
 
-_QUARANTINE = "quarantine:"
 _MOST_INDEXES = 5
 
 
 class Rejects:
     """A context manager that keeps, counts or refuses malformed records.
 
-    * ``mode``: ``fail``, ``skip`` or ``quarantine:FILE``.
+    * ``mode``: What ``--on-error`` says.
     * ``apart_from``: What the command reads and writes, which that file must not be; ``-`` is
       standard input.
 
@@ -46,15 +47,9 @@ class Rejects:
         apart_from: Iterable[str | None] = (),
         writes_out: bool = False,
     ) -> None:
-        self._path = mode.removeprefix(_QUARANTINE) if mode.startswith(_QUARANTINE) else None
-        if self._path == "" or (self._path is None and mode not in {"fail", "skip"}):
-            raise UsageError(
-                f"unknown choice {mode!r} for --on-error",
-                hint="it is fail, skip or quarantine:FILE",
-            )
+        self.action, self._path = malformed(mode)  # as packing takes it, and a file
         if self._path is not None:
             _check_free(self._path, apart_from, writes_out=writes_out)
-        self._fails = mode == "fail"
         self._overwrite = overwrite
         self._verbose = verbose
         self._file: BinaryIO | None = None
@@ -64,10 +59,10 @@ class Rejects:
     @property
     def take_batch(self) -> Callable[[RejectedBatch], None] | None:
         """The function that takes many records at once; None when the first one is an error."""
-        return None if self._fails else self._take_batch
+        return None if self.action == "fail" else self._take_batch
 
     def _take_batch(self, batch: RejectedBatch) -> None:
-        from sdb.packfile.write.pack import Rejected
+        from sdb.packfile.write.malformed import Rejected
 
         if self._verbose:
             for number in range(len(batch)):
@@ -80,7 +75,7 @@ class Rejects:
     @property
     def take(self) -> Callable[[Rejected], None] | None:
         """The function that takes a record; None when the first one is an error."""
-        return None if self._fails else self._take
+        return None if self.action == "fail" else self._take
 
     def _take(self, record: Rejected) -> None:
         self._first = self._first or record
@@ -89,15 +84,17 @@ class Rejects:
             if not record.text.endswith(b"\n"):
                 self._file.write(b"\n")
         if self._verbose:
-            output.say(output.plain(output.shortened(f"skipped {_place(record)}")), to=sys.stderr)
+            verb = "kept" if self.action == "keep" else "skipped"
+            output.say(output.plain(output.shortened(f"{verb} {record}")), to=sys.stderr)
 
     def summary(self, count: int) -> str | None:
-        """Say in a line how many records were passed over."""
+        """Say in a line what became of so many records."""
         if self._first is None:
             return None
-        records = "record" if count == 1 else "records"
+        from sdb.packfile.write.malformed import outcome
+
         where = f"; kept in {self._path}" if self._path else ""
-        return f"skipped {count:,} malformed {records}{where}; first {_place(self._first)}"
+        return f"{outcome(count, is_kept=self.action == 'keep')}{where}; first {self._first}"
 
     def __enter__(self) -> Self:
         """Open the file for the records."""
@@ -125,14 +122,10 @@ def _check_free(path: str, taken: Iterable[str | None], *, writes_out: bool) -> 
     places: list[str | int] = [0 if other == "-" else other for other in taken if other is not None]
     if any(same(path, other) for other in [*places, *([1] if writes_out else [])]):
         raise UsageError(
-            f"--on-error {_QUARANTINE}{path} is a file that the command reads or writes",
+            f"--on-error quarantine:{path} is a file that the command reads or writes",
             path=path,
             hint="name a file of its own",
         )
-
-
-def _place(record: Rejected) -> str:
-    return f"{record.input}: line {record.line:,}: {record.message}"
 
 
 def report(
@@ -149,7 +142,7 @@ def report(
     * ``as_json``: Whether to print the facts as JSON on standard output.
     * ``quiet, verbose``: Whether to print no summary, or to print it even when nobody is watching.
     """
-    _tell_skipped(rejects, result.rejected, quiet=quiet)
+    _tell_malformed(rejects, result.rejected + result.kept, quiet=quiet)
     if as_json:
         output.say_json(_facts(result, seconds))
     elif not quiet and (verbose or sys.stderr.isatty()):
@@ -161,17 +154,17 @@ def report_append(result: AppendResult, rejects: Rejects, *, as_json: bool, quie
 
     * ``as_json``: Whether to print the facts as JSON on standard output.
     """
-    _tell_skipped(rejects, result.rejected, quiet=quiet)
+    _tell_malformed(rejects, result.rejected + result.kept, quiet=quiet)
     if as_json:
         output.say_json(_append_facts(result))
     elif not quiet:
         output.say(output.plain(_append_text(result)), to=sys.stderr)
 
 
-def _tell_skipped(rejects: Rejects, count: int, *, quiet: bool) -> None:
-    skipped = rejects.summary(count)
-    if skipped and not quiet:
-        output.say(output.plain(f"sdb: {skipped}"), to=sys.stderr)
+def _tell_malformed(rejects: Rejects, count: int, *, quiet: bool) -> None:
+    text = rejects.summary(count)
+    if text and not quiet:
+        output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
 
 
 def index_facts(trailer: Trailer) -> list[dict[str, object]]:
@@ -194,6 +187,7 @@ def _append_facts(result: AppendResult) -> dict[str, object]:
         "rows_added": result.rows_added,
         "rows": result.rows_total,
         "rejected": result.rejected,
+        "kept": result.kept,
         "known": list(result.known),
         "skipped": list(result.skipped),
         "blocks": len(result.trailer.blocks),
@@ -251,6 +245,7 @@ def _facts(result: PackResult, seconds: float) -> dict[str, object]:
         "inputs": result.inputs,
         "rows": result.rows,
         "rejected": result.rejected,
+        "kept": result.kept,
         "blocks": len(result.trailer.blocks),
         "text_bytes": result.text_bytes,
         "output_bytes": result.output_bytes,

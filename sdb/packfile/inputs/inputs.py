@@ -64,6 +64,7 @@ class Input:
     is_packfile: bool = False  # whether it is a packfile, whose rows are packed again
     defaults: bytes | None = None  # fields that its rows get where they lack them, a struct of Ion
     times: Times = ALL  # how times in it are read
+    on_error: str = "fail"  # what becomes of its malformed records: fail, skip or keep
     # Whether its texts may be times; None: unless it is of a format that has a type for times
     reads_texts: bool | None = None
     # Begins to read, and yields the pieces
@@ -75,8 +76,8 @@ class Input:
     stored: Callable[[], tuple[int, bytes]] | None = field(default=None, kw_only=True, repr=False)
 
     @property
-    def for_core(self) -> tuple[bytes | None, bytes | None, Any]:
-        """Return its hints, defaults and times, as the core wants them.
+    def for_core(self) -> tuple[bytes | None, bytes | None, Any, str]:
+        """Return its hints, defaults, times and the fate of malformed records, for the core.
 
         Raises
         ------
@@ -92,7 +93,7 @@ class Input:
             times.check()
         has_types = self.format in {"ion", "rows"}
         reads = not has_types if self.reads_texts is None else self.reads_texts
-        return hints, self.defaults, times.for_core(reads_texts=reads)
+        return hints, self.defaults, times.for_core(reads_texts=reads), self.on_error
 
     @property
     def is_plain(self) -> bool:
@@ -196,7 +197,7 @@ def recognise_all(
     verify: bool = True,
     hive: bool | None = False,
     times: Times = ALL,
-    skips: bool = False,
+    on_error: str = "fail",
 ) -> list[Input]:
     """Find out what inputs are, and which ones patterns of S3 stand for.
 
@@ -206,7 +207,8 @@ def recognise_all(
     * ``hive``: Whether folders like ``day=2026-11-01`` in their names are fields of their rows;
       None: they are, and a note says so.
     * ``times``: How their times are read.
-    * ``skips``: Whether inputs in no known format are left out, with a warning.
+    * ``on_error``: What becomes of malformed records. Unless they fail, inputs in no known format
+      are left out, with a warning.
 
     Returns: In the order of `sources`; what a pattern matches is sorted by name.
 
@@ -241,9 +243,10 @@ def recognise_all(
             refused.append(error)
         if isinstance(source, str | os.PathLike):
             named.update(range(before, len(recognised)))
-    _tell_refused(refused, are_left_out=skips and bool(recognised))
-    if times != ALL:
-        recognised = [replace(source, times=times) for source in recognised]
+    _tell_refused(refused, are_left_out=on_error != "fail" and bool(recognised))
+    said: dict[str, Any] = {} if times == ALL else {"times": times}
+    said |= {} if on_error == "fail" else {"on_error": on_error}
+    recognised = [replace(source, **said) for source in recognised] if said else recognised
     if hive is False or not any("=" in source.name for source in recognised):
         return recognised
     from sdb.packfile.inputs.folders import say_folder_fields, with_folder_fields

@@ -3,6 +3,7 @@
 ==============  ===========================================================
 ``appended``    the result of an append
 ``countstats``  facts of blocks without statistics, counted from their rows
+``malformed``   what becomes of malformed records
 ``findings``    what a pack found in values of inputs
 ``resume``      the part of a packfile that stays when it grows
 ``pack``        inputs to a new packfile

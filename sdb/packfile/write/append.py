@@ -23,7 +23,8 @@ from sdb.packfile.inputs.spool import Spool
 from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer.read import read_trailer
 from sdb.packfile.write.appended import AppendResult
-from sdb.packfile.write.pack import BLOCK_BYTES, Feeder, pack, taker_of
+from sdb.packfile.write.malformed import actions_of
+from sdb.packfile.write.pack import BLOCK_BYTES, Feeder, pack
 from sdb.packfile.write.resume import AppendRequest, Counted, RejectedOnce, finish, retain, start
 from sdb.progress import silent
 from sdb.records import replace
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from sdb.packfile.inputs.arguments import Inputs, Nulls
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.packfile.trailer.trailer import Trailer
-    from sdb.packfile.write.pack import Rejected
+    from sdb.packfile.write.malformed import Rejected
     from sdb.progress import Progress
     from sdb.store.base import Draft, Location, Reader
 
@@ -68,7 +69,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     nulls: Nulls = "null",
     time_fields: Sequence[Path] = (),
     times: Times | str = ALL,
-    on_error: Callable[[Rejected], None] | None = None,
+    on_error: Callable[[Rejected], None] | str | None = None,
     on_errors: Callable[[RejectedBatch], None] | None = None,
     overwrite: bool = False,
     attempts: int = ATTEMPTS,
@@ -116,9 +117,8 @@ def append(  # noqa: PLR0913 - the command's options, by name
         Paths (tuples of names) that get a time index as soon as they hold any timestamp.
     times : Times or str
         Which texts and numbers are times, see :func:`sdb.pack`.
-    on_error : callable, optional
-        Called with each malformed record, which is then skipped. Without it the first one is an
-        error.
+    on_error : {"fail", "skip", "keep"} or callable, optional
+        What becomes of malformed records, see :func:`sdb.pack`.
     on_errors : callable, optional
         Called with batches of malformed records instead, see :func:`sdb.pack`.
     overwrite : bool
@@ -196,7 +196,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
         check_apart(output, locations(named))
         formats.check_packfile(output)
     with ExitStack() as stack:
-        taker = taker_of(on_error, on_errors)
+        action, taker = actions_of(on_error, on_errors)
         recognised = recognise_all(
             named,
             format,
@@ -204,7 +204,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
             verify=verify,
             hive=hive,
             times=times_of(times),
-            skips=taker is not None,
+            on_error=action,
         )
         sources = [
             stack.enter_context(closing(Spool(source))).input if source.once else source
@@ -227,7 +227,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
             stats=StatisticsChoice.of(stats),
             progress=progress,
         )
-        result = _created(request, taker) if is_missing else None
+        result = _created(request, action, taker) if is_missing else None
         if result is None:
             stack.enter_context(locked(packfile) if output is None else nullcontext())
             result = _persist(request, attempts)
@@ -240,7 +240,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
 
 
 def _created(
-    request: AppendRequest, taker: Callable[[RejectedBatch], None] | None
+    request: AppendRequest, action: str, taker: Callable[[RejectedBatch], None] | None
 ) -> AppendResult | None:
     """Make the packfile; None: another writer has made it, so append to it."""
     try:
@@ -252,6 +252,7 @@ def _created(
             threads=request.threads or None,
             constants=request.constants,
             time_fields=request.time_fields,
+            on_error=action,
             on_errors=taker,
             verify=request.verify,
             stats=request.stats,
@@ -272,6 +273,7 @@ def _created(
         written_bytes=packed.output_bytes,
         trailer=packed.trailer,
         rejected=packed.rejected,
+        kept=packed.kept,
         known=(),
         skipped=(),
         attempts=1,
@@ -343,7 +345,7 @@ def _attempt(request: AppendRequest) -> AppendResult:
                 if request.output is not None:
                     with output:
                         output.open()
-            result = _result(request, packer, prefix, new, output.draft, source, feeder.rejected)
+            result = _result(request, packer, prefix, new, output.draft, source, feeder)
             names = tuple([duplicate.name for duplicate in duplicates])
             result = replace(result, inputs=len(sources))
             return replace(result, **{"skipped" if request.skip_known else "known": names})
@@ -388,7 +390,7 @@ def _result(
     new: Trailer,
     draft: Draft | None,
     source: Counted,
-    rejected: int,
+    feeder: Feeder,
 ) -> AppendResult:
     return AppendResult(
         path=text_of(request.target),
@@ -402,7 +404,8 @@ def _result(
         read_bytes=source.read_bytes,
         written_bytes=draft.written_bytes if draft else 0,
         trailer=new,
-        rejected=rejected,
+        rejected=feeder.rejected,
+        kept=feeder.kept,
         known=(),
         skipped=(),
         attempts=1,

@@ -39,8 +39,8 @@ class AppendResult:
         How many bytes were written beside those that the store took over.
     trailer : Trailer
         The trailer of the packfile now.
-    rejected : int
-        Number of records that were passed over.
+    rejected, kept : int
+        Numbers of malformed records that were passed over, and that are rows of their text.
     known : tuple of str
         The inputs that the packfile had the rows of, and that were appended once more.
     skipped : tuple of str
@@ -63,6 +63,7 @@ class AppendResult:
     written_bytes: int
     trailer: Trailer
     rejected: int
+    kept: int
     known: tuple[str, ...]
     skipped: tuple[str, ...]
     attempts: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb import formats, notes, sizes
+from sdb.packfile.write.malformed import Malformed, lines_of
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -59,6 +60,8 @@ class Findings:
         Whether times of logs have zones whose names say no offset.
     strays : int
         Rows made of lines of logs that begin no record and follow none.
+    malformed : tuple of Malformed
+        Inputs with malformed records that nobody else was told of.
     """
 
     cut_times: int = 0
@@ -72,6 +75,7 @@ class Findings:
     columns: tuple[tuple[str, Column], ...] = ()
     is_zone_unknown: bool = False
     strays: int = 0
+    malformed: tuple[Malformed, ...] = ()
 
     def tell(self) -> None:
         """Warn of it."""
@@ -101,7 +105,7 @@ class Findings:
                 f"{self.headerless[0]}{others}: the first row has values and no names, so columns"
                 " are c0, c1 ... (-f csv:header=yes takes it for names)"
             )
-        for line in (*self._damage_lines(), *self._column_lines()):
+        for line in (*lines_of(self.malformed), *self._damage_lines(), *self._column_lines()):
             notes.warn(line)
         for line in self._opened_lines():
             notes.tell(line, is_detail=False)
@@ -163,8 +167,13 @@ def tell_forms(sources: Iterable[Input]) -> None:
         notes.tell(text, is_detail=False)
 
 
-def findings_of(packer: Packer, sources: Sequence[Input]) -> Findings:
-    """Return what a packer found in the inputs, once all rows were taken."""
+def findings_of(
+    packer: Packer, sources: Sequence[Input], malformed: Iterable[Malformed]
+) -> Findings:
+    """Return what a packer found in the inputs, once all rows were taken.
+
+    * ``malformed``: The malformed records that nobody else was told of.
+    """
     unfitted = set(packer.unfitted)
     for text in dict.fromkeys(source.hints for source in sources if source.hints is not None):
         from sdb.packfile.inputs.hintedtimes import hinted_times
@@ -183,6 +192,7 @@ def findings_of(packer: Packer, sources: Sequence[Input]) -> Findings:
         tuple((name, tuple(column)) for name, *column in packer.column_notes),  # type: ignore[misc]
         packer.has_unknown_zone,
         packer.strays,
+        tuple(malformed)[:_MOST_KEPT],
     )
 
 
@@ -218,4 +228,5 @@ def together(parts: Iterable[Findings]) -> Findings:
         tuple(column for part in every for column in part.columns)[:_MOST_KEPT],
         any(part.is_zone_unknown for part in every),
         sum(part.strays for part in every),
+        tuple(found for part in every for found in part.malformed)[:_MOST_KEPT],
     )

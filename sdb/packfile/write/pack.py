@@ -24,6 +24,7 @@ from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.provenance import Origin, Provenance, consecutive
 from sdb.packfile.trailer.trailer import Trailer
 from sdb.packfile.write.findings import Findings, findings_of, tell_forms
+from sdb.packfile.write.malformed import actions_of, added
 from sdb.progress import silent
 from sdb.records import record, replace
 from sdb.store.aliasing import check_apart
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from sdb._core import RejectedBatch
     from sdb.packfile.inputs.arguments import Inputs, Nulls
     from sdb.packfile.trailer.sparseindex import Path
+    from sdb.packfile.write.malformed import Malformed, Rejected
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
 
@@ -48,17 +50,6 @@ ALIGN_BYTES = 1 << 20
 BLOCK_BYTES = 50 << 20
 DEFAULT_ALGORITHM = "zion+zstd"
 ALGORITHMS = ("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd")
-
-
-@record
-class Rejected:
-    """A record that was passed over."""
-
-    input: str  # name of the input
-    line: int  # its line there, counted from 1
-    offset: int  # its position in the decompressed input, in bytes
-    message: str  # what is wrong with it
-    text: bytes  # the record as it was, with its line end
 
 
 @record
@@ -80,7 +71,7 @@ class PackResult:
     trailer : Trailer
         Its trailer.
     rejected : int
-        Number of records that were passed over.
+        Number of malformed records that were passed over.
     seconds : float
         How long it took.
     departed : int
@@ -89,6 +80,8 @@ class PackResult:
         The first of them, and what is wrong with them.
     findings : Findings
         Findings in values; warnings tell the same.
+    kept : int
+        Number of malformed records that are rows of their text.
     """
 
     path: str
@@ -102,6 +95,7 @@ class PackResult:
     departed: int = 0
     departures: str = ""
     findings: Findings = Findings()
+    kept: int = 0
 
     def __repr__(self) -> str:
         """Show what it came to."""
@@ -127,7 +121,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     nulls: Nulls = "null",
     time_fields: Sequence[Path] = (),
     times: Times | str = ALL,
-    on_error: Callable[[Rejected], None] | None = None,
+    on_error: Callable[[Rejected], None] | str | None = None,
     on_errors: Callable[[RejectedBatch], None] | None = None,
     overwrite: bool = False,
     verify: bool = True,
@@ -172,12 +166,13 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         Which texts and numbers are times: ``"all"`` texts that can be read in one way only, those
         of ``"rfc3339"``, or ``"none"``; or a :class:`sdb.Times` with the zone of times that name
         none, and forms of the times of fields.
-    on_error : callable, optional
-        Called with each malformed record, which is then skipped. Without it the first one is an
-        error.
+    on_error : {"fail", "skip", "keep"} or callable, optional
+        What becomes of malformed records: the first one is an error; they are skipped, and a
+        warning counts them; or they are rows whose field ``message`` has the text. A function is
+        called with each of them, and they are skipped.
     on_errors : callable, optional
         Called with batches of malformed records instead: one call for each of a million records
-        takes longer than packing.
+        takes longer than packing. They are skipped, unless `on_error` is ``"keep"``.
     overwrite : bool
         Whether an existing `output` may be replaced.
     verify : bool
@@ -220,7 +215,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     if isinstance(output, str | os.PathLike):
         check_apart(output, locations(named))
         formats.check_packfile(output)
-    taker = taker_of(on_error, on_errors)
+    action, taker = actions_of(on_error, on_errors)
     sources = recognise_all(
         named,
         format,
@@ -228,7 +223,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         verify=verify,
         hive=hive,
         times=times_of(times),
-        skips=taker is not None,
+        on_error=action,
     )
     if not sources:
         raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
@@ -248,7 +243,6 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         choice,
         time_fields,
         threads,
-        skip_errors=taker is not None,
     )
     with packer, _opened(output, overwrite=overwrite) as file:
         feeder = Feeder(packer, file.write, taker)
@@ -285,6 +279,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             output_bytes=trailer.offset + len(tail),
             trailer=trailer,
             rejected=feeder.rejected,
+            kept=feeder.kept,
             seconds=time.monotonic() - began,
             findings=feeder.findings,
         )
@@ -298,7 +293,6 @@ def packer_like(
     time_fields: Iterable[Path] = (),
     block_bytes: int = BLOCK_BYTES,
     threads: int | None = None,
-    skip_errors: bool = False,
     stats: StatisticsChoice = AUTO,
 ) -> Packer:
     """Make a packer that packs as a packfile was packed.
@@ -322,11 +316,10 @@ def packer_like(
         followed(stats, sparse),
         time_fields,
         threads,
-        skip_errors=skip_errors,
     )
 
 
-def _packer(  # noqa: PLR0913 - what the core takes, by name
+def _packer(
     algorithm: str,
     align_bytes: int,
     block_bytes: int,
@@ -335,8 +328,6 @@ def _packer(  # noqa: PLR0913 - what the core takes, by name
     choice: StatisticsChoice,
     time_fields: Iterable[Path],
     threads: int | None,
-    *,
-    skip_errors: bool,
 ) -> Packer:
     """Return a packer of the core."""
     return Packer(
@@ -346,7 +337,6 @@ def _packer(  # noqa: PLR0913 - what the core takes, by name
         threads=threads or 0,
         level=level,
         constants=ion.dumps(dict(constants)) if constants else None,
-        skip_errors=skip_errors,
         time_paths=[list(path) for path in time_fields],
         stats=choice.is_auto,
         stats_paths=choice.paths,
@@ -370,23 +360,6 @@ def provenance_of(sources: Sequence[Input], packer: Packer) -> Provenance:
     return consecutive(origins)
 
 
-def taker_of(
-    on_error: Callable[[Rejected], None] | None,
-    on_errors: Callable[[RejectedBatch], None] | None,
-) -> Callable[[RejectedBatch], None] | None:
-    """Return what takes malformed records many at a time, by what takes them either way."""
-    if on_error is None:
-        return on_errors
-    if on_errors is not None:
-        raise UsageError("on_error and on_errors cannot be given together")
-
-    def take(batch: RejectedBatch) -> None:
-        for number in range(len(batch)):
-            on_error(Rejected(*batch[number]))
-
-    return take
-
-
 def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextManager[BinaryIO]:
     if isinstance(output, str | os.PathLike):
         return atomic_write(output, overwrite=overwrite)
@@ -405,7 +378,9 @@ class Feeder:
         self._packer = packer
         self._write = write
         self._take_rejected = take_rejected
-        self.rejected = 0
+        self._is_patient = False  # whether the input at hand may be damaged
+        self._malformed: dict[str, Malformed] = {}
+        self.rejected = self.kept = 0  # malformed records that were passed over, or are rows
         self.findings = Findings()
 
     def feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
@@ -421,6 +396,7 @@ class Feeder:
                 source.compression,
                 *source.for_core,
             )
+            self._is_patient = source.on_error != "fail"
             try:
                 for consumed in self._feed(source):
                     self._drain()
@@ -436,7 +412,7 @@ class Feeder:
             progress(before, total)
         self._drain()
         self._packer.finish()
-        self.findings = findings_of(self._packer, sources)
+        self.findings = findings_of(self._packer, sources, self._malformed.values())
         self.findings.tell()
 
     def _feed(self, source: Input) -> Generator[int]:
@@ -468,7 +444,7 @@ class Feeder:
                 consumed += len(piece)
                 yield consumed
         except CutShortError as error:
-            if self._take_rejected is None:
+            if not self._is_patient:
                 raise
             self._packer.damage(error.damage)
         finally:
@@ -478,8 +454,13 @@ class Feeder:
     def _drain(self) -> None:
         while frame := self._packer.take():
             self._write(frame)
-        if self._take_rejected is None:
-            return
         for batch in self._packer.take_rejected():
-            self.rejected += len(batch)
-            self._take_rejected(batch)
+            if batch.are_kept:
+                self.kept += len(batch)
+            else:
+                self.rejected += len(batch)
+            if self._take_rejected is not None:
+                self._take_rejected(batch)
+            else:
+                name = batch[0][0]
+                self._malformed[name] = added(self._malformed.get(name), batch)

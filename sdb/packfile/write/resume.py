@@ -124,7 +124,6 @@ def start(request: AppendRequest, old: Trailer) -> Packer:
         time_fields={*old.sparse.indices, *request.time_fields},
         block_bytes=request.block_bytes,
         threads=request.threads,
-        skip_errors=request.rejected_once is not None,
         stats=request.stats,
     )
 

@@ -12,10 +12,10 @@ from sdb.errors import ConflictError, InputError, SdbError
 from sdb.packfile.inputs.folders import defaults_of, with_folder_fields
 from sdb.packfile.inputs.inputs import Input, recognise
 from sdb.packfile.read.manifest import attempt_name
+from sdb.packfile.write.malformed import Rejected
 from sdb.packfile.write.pack import (
     BLOCK_BYTES,
     DEFAULT_ALGORITHM,
-    Rejected,
     pack,
 )
 from sdb.records import replace
@@ -50,7 +50,8 @@ class Options:
     format: str | None = None
     time_fields: tuple[Path, ...] = ()
     times: Times = ALL
-    # What becomes of malformed records: an error, passed over, or passed over and given back
+    # What becomes of malformed records: an error, passed over, rows of their text (keep), or passed
+    # over and given back (quarantine)
     on_error: str = "fail"
     verify: bool = True
     stats: str = "auto"
@@ -78,7 +79,7 @@ class Outcome:
     text_bytes: int  # size of the inputs, decompressed
     output_bytes: int  # size of the packfile
     seconds: float  # how long the attempt took
-    rejected: int  # number of records that were passed over
+    rejected: int  # number of malformed records that were passed over, or are rows
     records: tuple[Rejected, ...]  # the first of them, or all when they are kept
     findings: Findings  # what was found of values
 
@@ -118,7 +119,7 @@ def attempt(work: Work, task: Task, threads: int = 1) -> Outcome:
     began = time.monotonic()
     name = attempt_name(task.number, work.job)
     options = work.options
-    rejects = _Rejects(keep=options.on_error == "keep")
+    rejects = _Rejects(keep=options.on_error == "quarantine")
     sources = [_input(piece, options) for piece in task.pieces]
     result = packed(sources, child(work.prefix, name), options, threads, rejects)
     return Outcome(
@@ -130,7 +131,7 @@ def attempt(work: Work, task: Task, threads: int = 1) -> Outcome:
         result.text_bytes,
         result.output_bytes,
         time.monotonic() - began,
-        result.rejected,
+        result.rejected + result.kept,
         tuple(rejects.records),
         result.findings,
     )
@@ -156,6 +157,7 @@ def packed(
             time_fields=options.time_fields,
             times=options.times,
             stats=options.stats,
+            on_error="skip" if options.on_error == "quarantine" else options.on_error,
             on_errors=None if options.on_error == "fail" else on_errors,
         )
 

@@ -218,19 +218,23 @@ def definition_of(
     *,
     format: str = "",  # noqa: A002 - the word users know
     times: Times = ALL,
+    on_error: str = "",
 ) -> Definition:
     """Return the definition of a table that takes whatever patterns find.
 
     * ``patterns``: Patterns of inputs. Without a scheme they start at the root. If they have
       folders such as ``day=*`` these are fields of the rows.
     * ``root``: The root, if it may be on S3.
-    * ``format, times``: The format of all inputs, and the way their times are read.
+    * ``format, times, on_error``: The format of all inputs, the way their times are read, and what
+      becomes of malformed records; empty: they fail.
     """
     is_remote = root is not None and root.store.is_remote
     above = child(root.location, "") if root is not None and is_remote else _LOCAL
     read = as_json(times)
     rules = [
-        InputRule(_pattern_of(pattern, above), format.removeprefix("."), times=read)
+        InputRule(
+            _pattern_of(pattern, above), format.removeprefix("."), times=read, on_error=on_error
+        )
         for pattern in patterns
     ]
     from sdb.packfile.inputs.folders import has_folder_fields

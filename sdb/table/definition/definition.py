@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 20
 BETA_FEATURES = {"legacy-zstd": "zstd", "iguana-v0": "zion+iguana_v0"}
 DEFAULT_ALGORITHM = "zion+iguana_v0/specialized"
-INPUT_MEMBERS = ("pattern", "format", "hints", "times")
+INPUT_MEMBERS = ("pattern", "format", "hints", "times", "on_error")
 
 
 @record
@@ -50,12 +50,16 @@ class InputRule:
     times : str or None
         JSON that says how times are read, without white space; None: as usual. A member that only
         `sdb` knows.
+    on_error : str
+        What becomes of malformed records, ``fail``, ``skip`` or ``keep``; empty: they fail. A
+        member that only `sdb` knows.
     """
 
     pattern: str
     format: str = ""
     hints: str | None = None
     times: str | None = None
+    on_error: str = ""
 
     @property
     def reading(self) -> Times:
@@ -258,7 +262,10 @@ class Definition:
 
     def _members(self, *, with_ours: bool) -> Iterator[str]:
         if self.inputs:
-            rules = [rule if with_ours else replace(rule, times=None) for rule in self.inputs]
+            rules = [
+                rule if with_ours else replace(rule, times=None, on_error="")
+                for rule in self.inputs
+            ]
             yield f'"input":{_array(_object(_rule(rule)) for rule in rules)}'
         if self.partitions:
             fields = (
@@ -359,6 +366,7 @@ class _Reader:
             self.text(members, "format", "input."),
             None if hints is None else rawjson.compact(hints),
             None if read is None else rawjson.compact(read),
+            self.text(members, "on_error", "input."),
         )
 
     def partition(self, raw: str) -> PartitionField:
@@ -430,7 +438,8 @@ def _rule(rule: InputRule) -> list[tuple[str, str]]:
     members = [("pattern", rawjson.quoted(rule.pattern))] if rule.pattern else []
     members += _texts((("format", rule.format),))
     more = (("hints", rule.hints), ("times", rule.times))
-    return members + [(name, text) for name, text in more if text is not None]
+    members += [(name, text) for name, text in more if text is not None]
+    return members + _texts((("on_error", rule.on_error),))
 
 
 def _export(policy: ExportPolicy) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from sdb.errors import InputError, UsageError
 from sdb.lake.names import is_lake_input, lake_input
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.rewrite.cuts import cluster_paths
+from sdb.packfile.write.malformed import ACTIONS
 from sdb.table.definition.definition import BETA_FEATURES, INPUT_MEMBERS, MEMBERS, Definition
 from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.partition import TYPES
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sdb.table.inputs.pattern import PatternPart
 
 FORMATS = formats.in_definitions()
+_WITH_OPTIONS = [name for name in FORMATS if name.partition(".")[0] in formats.WITH_OPTIONS]
 _ENDINGS = [name for name in FORMATS if formats.of_name(f".{name}")[0] is not None]
 _MEMBERS = {
     "": MEMBERS,
@@ -112,6 +114,9 @@ def _rule(rule: InputRule, *, is_remote: bool, captures: list[set[str]]) -> Iter
     if not rule.pattern:
         yield "an input without a pattern"
         return
+    if rule.on_error not in {"", *ACTIONS}:
+        meant = _did_you_mean(rule.on_error, ACTIONS)
+        yield f"the inputs {rule.pattern!r}: unknown choice {rule.on_error!r} of on_error{meant}"
     if is_lake_input(rule.pattern):
         yield from _lake(rule, is_remote=is_remote)
         return
@@ -161,18 +166,23 @@ def _location(pattern: str, *, is_remote: bool) -> Iterator[str]:
 def _format(rule: InputRule, last: PatternPart) -> Iterator[str]:
     """Report what is wrong with a format, given or by the ending of names."""
     name = rule.format or format_of(rule.pattern) or ""
-    if rule.format.startswith(f"{formats.PATTERN}:"):
-        yield from _pattern(rule.format)
+    word, has_options, _ = rule.format.partition(":")
+    if has_options and word in {formats.PATTERN, *_WITH_OPTIONS}:
+        yield from _parser(rule.format)
     elif rule.format and rule.format not in FORMATS:
         yield f"unknown format {rule.format!r}{_did_you_mean(rule.format, FORMATS)}"
     elif not name and "." in last.text.rpartition("/")[2] and not _is_open(rule.pattern):
         yield f"no format has names that end in {last.text!r}, and none is given"
     elif not name and not last.wildcard and not _is_open(rule.pattern):
         yield f"the pattern {rule.pattern!r} has no ending of a format, and no format is given"
-    if name.partition(".")[0] in {"csv", "tsv"} and rule.hints in {None, "null"}:
+    if (
+        not has_options
+        and name.partition(".")[0] in {"csv", "tsv"}
+        and rule.hints in {None, "null"}
+    ):
         yield (
             f"the inputs {rule.pattern!r} are {name}, which needs hints: names and types of its "
-            "columns (docs/definition.md)"
+            f"columns (docs/definition.md), or the format {name}:header=yes"
         )
     if rule.hints not in {None, "null"} and not isinstance(json.loads(rule.hints or ""), dict):
         yield f"the hints of {rule.pattern!r} are not an object"
@@ -182,13 +192,13 @@ def _format(rule: InputRule, last: PatternPart) -> Iterator[str]:
         yield f"the times of {rule.pattern!r}: {error.message}"
 
 
-def _pattern(named: str) -> Iterator[str]:
-    """Report what is wrong with ``regex:PATTERN``."""
+def _parser(named: str) -> Iterator[str]:
+    """Report what is wrong with ``regex:PATTERN``, or with options behind a format."""
     from sdb._core import Packer
 
     try:
         with Packer(algorithm="zstd", threads=1) as packer:
-            packer.begin("", named, "none", None)
+            packer.begin("", formats.input_named(named)[0], "none", None)
     except UsageError as error:
         yield error.message
 

@@ -64,6 +64,9 @@ class PackedInputs:
     rows: int = 0
     text_bytes: int = 0
     output_bytes: int = 0
+    # Numbers of malformed records that were passed over, and that are rows of their text
+    skipped: int = 0
+    kept: int = 0
 
 
 class InputPacking(Protocol):
@@ -245,8 +248,16 @@ def pack_inputs(
         ]
         if same == left:
             result = packed.result
-            sizes = (result.rows, result.text_bytes, result.output_bytes)
-            return PackedInputs(tuple(left), tuple(bad), packed.descriptor, *sizes)
+            return PackedInputs(
+                tuple(left),
+                tuple(bad),
+                packed.descriptor,
+                result.rows,
+                result.text_bytes,
+                result.output_bytes,
+                result.rejected,
+                result.kept,
+            )
         late = sorted({new_input.uri for new_input in left} - {new_input.uri for new_input in same})
         if late:
             notes.warn(_CHANGES.format(late[0]))
@@ -278,7 +289,13 @@ def _recognised(new_input: NewInput) -> Input:
         raise InputError(error.message) from None
     # Rows of packfiles are as they were packed.
     defaults = None if recognised.is_packfile else new_input.defaults
-    return replace(recognised, name=new_input.uri, defaults=defaults, times=rule.reading)
+    return replace(
+        recognised,
+        name=new_input.uri,
+        defaults=defaults,
+        times=rule.reading,
+        on_error=rule.on_error or "fail",
+    )
 
 
 def _looked(new_input: NewInput, options: dict[str, Any]) -> NewInput | None:

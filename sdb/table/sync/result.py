@@ -134,6 +134,8 @@ class Synced:
         URIs of inputs that were taken under another name, and that name; they have no rows anew.
     sources : tuple of SourceVersion
         Versions of Delta and Iceberg tables that were taken, one version here for each.
+    skipped, kept : int
+        Numbers of malformed records that were passed over, and that are rows of their text.
     """
 
     database: str
@@ -154,6 +156,8 @@ class Synced:
     sources: tuple[SourceVersion, ...] = ()
     retired_rewritten: int = 0
     retired_rows: int = 0
+    skipped: int = 0
+    kept: int = 0
 
     @property
     def retirement(self) -> Retired:
@@ -197,6 +201,8 @@ class Synced:
             "passed": list(self.passed),
             "renamed": [{"path": uri, "taken_as": before} for uri, before in self.renamed],
             "sources": [taken.as_dict() for taken in self.sources],
+            "skipped": self.skipped,
+            "kept": self.kept,
         }
 
     def followed_by(self, later: Synced) -> Synced:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from sdb.errors import ConflictError
+from sdb.packfile.write.malformed import outcome
 from sdb.records import record
 from sdb.table.commit.change import FAILED, ChangedInput, TableChange
 from sdb.table.format.state import RowCounts
@@ -218,7 +219,7 @@ class Prepared:
             tuple(inputs),
             definition=request.definition.digest() if request.is_whole else None,
             author=request.author,
-            message="" if step is None else step.message,
+            message=self._malformed() if step is None else step.message,
             counts=RowCounts(sum(group.rows for group in self.groups), 0, self.removed.rows),
             is_traced=self.removed.are_rows_traced,
         )
@@ -247,4 +248,12 @@ class Prepared:
             passed=plan.passed,
             renamed=renamed_of(self.flawed),
             sources=sources,
+            skipped=sum(group.skipped for group in self.groups),
+            kept=sum(group.kept for group in self.groups),
         )
+
+    def _malformed(self) -> str:
+        """Say what became of malformed records; empty: there were none."""
+        counts = [(sum(group.skipped for group in self.groups), False)]
+        counts += [(sum(group.kept for group in self.groups), True)]
+        return ", ".join(outcome(count, is_kept=is_kept) for count, is_kept in counts if count)

@@ -255,6 +255,11 @@ impl<'s> Stream<'s> {
         }
     }
 
+    /// Largest size of a row in bytes.
+    pub fn row_limit(&self) -> usize {
+        self.align
+    }
+
     /// Forgets the row that was not committed, and its symbols from `max_id` on.
     fn take_back(&mut self, max_id: u32) {
         self.buffer.truncate(self.done);

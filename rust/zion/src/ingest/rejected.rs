@@ -3,10 +3,14 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::ops::Range;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::error::Error;
+use super::constants::Constants;
+use super::message;
+use crate::chunk::Stream;
+use crate::error::{Error, Result};
 
 /// A record that was passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +35,8 @@ pub struct Rejects {
     /// Place of the part in the input, and lines before it.
     offset: u64,
     lines: u64,
+    /// The constants of rows that they become, if they do.
+    keeps: Option<Arc<Constants>>,
 }
 
 /// A record; positions are those in the part, which numbers of 32 bits can count.
@@ -43,8 +49,32 @@ struct Record {
 }
 
 impl Rejects {
-    /// Adds the record that lies at `place` in the text of the part.
-    pub fn push(&mut self, error: &Error, part: &[u8], place: Range<usize>) {
+    /// Records that become rows, too.
+    pub fn kept(constants: Arc<Constants>) -> Self {
+        Self { keeps: Some(constants), ..Self::default() }
+    }
+
+    /// Whether they became rows.
+    pub fn are_kept(&self) -> bool {
+        self.keeps.is_some()
+    }
+
+    /// Adds the record that lies at `place` in the text of the part, and its row if it becomes one.
+    pub fn push(
+        &mut self,
+        error: &Error,
+        part: &[u8],
+        place: Range<usize>,
+        stream: &mut Stream,
+    ) -> Result<()> {
+        if let Some(constants) = &self.keeps {
+            message::put(part.get(place.clone()).unwrap_or_default(), constants, stream)?;
+        }
+        self.note(error, part, place);
+        Ok(())
+    }
+
+    fn note(&mut self, error: &Error, part: &[u8], place: Range<usize>) {
         self.texts.extend_from_slice(part.get(place.clone()).unwrap_or_default());
         self.records.push(Record {
             start: place.start as u32,
@@ -130,7 +160,7 @@ mod tests {
         let places = [(0..2, 1, "one"), (2..5, 2, "two"), (5..6, 0, "one"), (6..9, 4, "")];
         let mut rejects = Rejects::default();
         for (place, line, message) in places.clone() {
-            rejects.push(&Error::syntax(place.start, message).at_line(line), text, place);
+            rejects.note(&Error::syntax(place.start, message).at_line(line), text, place);
         }
         rejects.place(1 << 40, 100);
         assert_eq!(rejects.len(), places.len());

@@ -21,7 +21,8 @@ const MAX_BLANKS: u64 = 64 << 10;
 impl Packer {
     /// Begins an input.
     pub fn begin(&mut self, name: &str, format: Format, compression: Compression) -> Result<()> {
-        self.begin_with(name, format, compression, vec![], Arc::default()).map(drop)
+        self.begin_with(name, format, compression, vec![], Arc::default(), self.pool.options.on_error)
+            .map(drop)
     }
 
     /// Begins an input whose times are read by `times`, and whose rows get the fields of `defaults` that they lack;
@@ -33,6 +34,7 @@ impl Packer {
         compression: Compression,
         defaults: Fields,
         times: Arc<Times>,
+        on_error: OnError,
     ) -> Result<Arc<Constants>> {
         let constants = if defaults.is_empty() {
             Arc::clone(&self.constants)
@@ -40,11 +42,16 @@ impl Packer {
             Arc::new(self.constants.with_defaults(defaults))
         };
         format.read_times(&times);
+        let on_error = match on_error {
+            // What is no text has none that a row could have.
+            OnError::Keep if !format.is_text() => OnError::Skip,
+            on_error => on_error,
+        };
         let input = Arc::new(Input {
             name: name.to_owned(),
             format,
             constants: Arc::clone(&constants),
-            on_error: self.pool.options.on_error,
+            on_error,
             times,
         });
         let splitter = input.splitter();
@@ -90,7 +97,7 @@ impl Packer {
             && let Some(piece) = inflater.take()
         {
             let piece = match piece {
-                Err(error @ Error::Corrupt { .. }) if current.input.on_error == OnError::Skip => {
+                Err(error @ Error::Corrupt { .. }) if current.input.on_error != OnError::Fail => {
                     current.damage = Some(error);
                     return Ok(());
                 }

@@ -202,10 +202,18 @@ impl Input {
         matches!((&self.format, self.on_error), (Format::Json(_), OnError::Fail))
     }
 
+    /// Where its malformed records go.
+    pub fn rejects(&self) -> Rejects {
+        match self.on_error {
+            OnError::Keep => Rejects::kept(Arc::clone(&self.constants)),
+            OnError::Fail | OnError::Skip => Rejects::default(),
+        }
+    }
+
     pub fn splitter(&self) -> Box<dyn Splitter> {
         match (&self.format, self.on_error) {
             (Format::Json(_), OnError::Fail) | (Format::Wrapped(..), _) => Box::<JsonSplitter>::default(),
-            (Format::Json(_), OnError::Skip) => Box::<LineSplitter>::default(),
+            (Format::Json(_), _) => Box::<LineSplitter>::default(),
             (Format::Xsv(xsv), _) => Box::new(xsv.splitter()),
             (Format::Ion(ion), _) => Box::new(ion.splitter()),
             (Format::Logs(logs), _) => Box::new(logs.splitter()),

@@ -67,7 +67,7 @@ impl<'a> Worker<'a> {
             *parser = Some((Arc::clone(&job.input), job.input.parser()));
         }
         let Some((_, parser)) = parser else { return };
-        let mut rejected = Rejects::default();
+        let mut rejected = job.input.rejects();
         let selector = job.seed.as_ref().map_or(0, |seed| seed.selector);
         let effort = Effort::QUICK;
         let is_seeded = job.seed.is_some();
@@ -170,7 +170,7 @@ fn parse(
             if !cut_off.is_empty() {
                 let line = memchr::memchr_iter(b'\n', text).count() as u64 + 1;
                 let error = Error::syntax(fed.whole, "the input is cut off in this line").at_line(line);
-                rejected.push(&error, &fed.text, fed.whole..fed.text.len());
+                rejected.push(&error, &fed.text, fed.whole..fed.text.len(), stream)?;
             }
             rejected.place(fed.offset, fed.line);
             Ok((fed.text.len(), vec![]))

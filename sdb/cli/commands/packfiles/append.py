@@ -127,6 +127,7 @@ def command(
             format=suffix(recorded(fmt, records)),
             hive=False if no_hive else None,
             **times(mode, timezone, time_field),
+            on_error=rejects.action,
             on_errors=rejects.take_batch,
             overwrite=force,
             unsafe_single_writer=unsafe_single_writer,

@@ -122,6 +122,7 @@ def command(
             binary(force=force) if target == "-" else target,
             **options,
             threads=threads,
+            on_error=rejects.action,
             on_errors=rejects.take_batch,
             overwrite=force,
             progress=meter,

@@ -10,14 +10,17 @@ from sdb.cli.options import (
     AllowInputs,
     AsJson,
     InputFormat,
+    InputOnError,
     NextWord,
     Quiet,
+    RecordsPath,
     Root,
     TableName,
     TimeFields,
     TimeMode,
     Timezone,
     content,
+    recorded,
     table_root,
 )
 from sdb.cli.parameters import Argument, Context, Option
@@ -48,9 +51,11 @@ def command(
         ),
     ] = None,
     fmt: InputFormat = None,
+    records: RecordsPath = None,
     mode: TimeMode = "all",
     timezone: Timezone = "",
     time_field: TimeFields = None,
+    on_error: InputOnError = "fail",
     allow_inputs: AllowInputs = None,
     root: Root = None,
     force: Annotated[
@@ -85,9 +90,17 @@ def command(
             statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
-    read = _reading(mode, timezone, time_field, fmt, has_definition=definition is not None)
+    fmt = recorded(fmt, records)
+    read = _reading(mode, timezone, time_field)
+    if definition is not None and (fmt or time_field or read != ALL or on_error != "fail"):
+        message = "a definition says by itself how its inputs are read"
+        hint = "--format, --records, --times and --on-error go with --input PATTERN"
+        raise UsageError(message, hint=hint)
     if definition is None:
-        chosen = definition_of(patterns or [], location, format=fmt or "", times=read)
+        action = "" if on_error == "fail" else on_error
+        chosen = definition_of(
+            patterns or [], location, format=fmt or "", times=read, on_error=action
+        )
     else:
         try:
             chosen = Definition.parse((content(definition) or b"").decode())
@@ -113,14 +126,9 @@ def command(
         say_fitting(location, f"{database}.{table}", fitting(location, patterns), named)
 
 
-def _reading(
-    mode: str, timezone: str, time_field: list[str] | None, fmt: str | None, *, has_definition: bool
-) -> Times:
+def _reading(mode: str, timezone: str, time_field: list[str] | None) -> Times:
     """Return the way times are read, by the options that go with patterns of inputs."""
     read = of_fields(mode, timezone, time_field or ())
-    if has_definition and (fmt or time_field or read != ALL):
-        message = "a definition says the format and the times of its inputs by itself"
-        raise UsageError(message, hint="--format and --times go with --input PATTERN")
     if len(read.forms) < len(time_field or ()):
         raise UsageError("--time-field of a table needs a form", expected="PATH:FORM, as at:unix")
     return read

@@ -164,6 +164,7 @@ def command(
         inserted = run(
             inputs if pipe is None else [pipe.file],
             txn_id=txn_id,
+            on_error=rejects.action,
             on_errors=rejects.take_batch,
             progress=meter,
             **where,

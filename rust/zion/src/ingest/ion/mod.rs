@@ -162,7 +162,7 @@ impl IonParser {
                 if self.on_error == OnError::Fail {
                     return Err(error);
                 }
-                rejected.push(&error, text, from..value.end);
+                rejected.push(&error, text, from..value.end, stream)?;
             }
             from = value.end;
         }

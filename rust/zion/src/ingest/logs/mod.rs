@@ -30,11 +30,11 @@ use crate::chunk::grouping::First;
 use crate::error::{Error, Result};
 use crate::ingest::lines::Lines;
 use crate::ingest::typing::{ColumnTypes, SAMPLE_ROWS};
-use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects};
+use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects, message};
 use crate::ion::fields::Fields;
 use crate::times::Times;
 use fields::Guess;
-use pattern::{MESSAGE, Pattern};
+use pattern::Pattern;
 use ready::Ready;
 use regex::bytes::CaptureLocations;
 use split::{Place, Records};
@@ -234,7 +234,9 @@ impl PartParser for LogParser {
                 let is_later = self.logs.is_later || context.start > 0;
                 let is_stray = place.is_stray && (is_later || at > begun || place.next < text.len());
                 if self.on_error == OnError::Fail && is_stray {
-                    self.stray(&text[at..place.end], stream).map_err(|error| error.shifted(at as u64))?;
+                    self.logs.strays.fetch_add(1, Ordering::Relaxed);
+                    let added = message::put(&text[at..place.end], &self.constants, stream);
+                    added.map_err(|error| error.shifted(at as u64))?;
                     at = place.next;
                     continue;
                 }
@@ -242,7 +244,7 @@ impl PartParser for LogParser {
                 if self.on_error == OnError::Fail {
                     return Err(error);
                 }
-                rejected.push(&error, text, at..place.next);
+                rejected.push(&error, text, at..place.next, stream)?;
             }
             at = place.next;
         }
@@ -262,22 +264,6 @@ impl LogParser {
         self.write((place.line, place.rest), stream, Types::Known(types)).map_err(|error| match error {
             Error::TooLarge { message, .. } => Error::too_large(0, message),
             other => other,
-        })
-    }
-
-    /// Adds a row for lines that belong to no record.
-    #[cold]
-    fn stray(&mut self, text: &[u8], stream: &mut Stream) -> Result<()> {
-        self.logs.strays.fetch_add(1, Ordering::Relaxed);
-        let Self { constants, fields, .. } = self;
-        fields.clear();
-        let types = ColumnTypes::default();
-        stream.add_row(|row| {
-            let mut writer = Writer::begin(row, fields, constants, Types::Known(&types));
-            writer.text(MESSAGE, text.trim_ascii_end());
-            writer.defaults(constants);
-            writer.end();
-            Ok(())
         })
     }
 

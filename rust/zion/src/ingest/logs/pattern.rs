@@ -5,6 +5,7 @@ use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 use super::fields::{Field, Guess, Kind};
 use super::writer::Writer;
 use crate::error::{Error, Result};
+use crate::ingest::message::MESSAGE;
 
 /// A pattern may take so much memory once it is compiled; matching takes time in proportion to the line.
 const MOST_BYTES: usize = 4 << 20;
@@ -90,9 +91,6 @@ impl Pattern {
         Ok(Some(guess))
     }
 }
-
-/// The field that lines go on with that begin no record.
-pub(super) const MESSAGE: &[u8] = b"message";
 
 /// The lines of a message, without the one that is empty where the first line had nothing.
 fn joined(first: &[u8], rest: &[u8]) -> Vec<u8> {

@@ -7,10 +7,11 @@ use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 
 use super::fields::{Field, Guess};
 use super::forms::{FORMS, LineForm, Shape};
-use super::pattern::{MESSAGE, Pattern};
+use super::pattern::Pattern;
 use super::words::Words;
 use super::writer::Writer;
 use crate::error::{Error, Result};
+use crate::ingest::message::MESSAGE;
 
 /// Lines at the start of a text that tell its form.
 const SAMPLE_LINES: usize = 50;

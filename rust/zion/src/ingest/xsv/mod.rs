@@ -255,7 +255,7 @@ impl PartParser for XsvParser {
                 if self.on_error == OnError::Fail {
                     return Err(error);
                 }
-                rejected.push(&error, text, at..next);
+                rejected.push(&error, text, at..next, stream)?;
             }
             at = next;
         }

@@ -8,7 +8,7 @@ use super::record::Record;
 use crate::chunk::Row;
 use crate::chunk::paths::{NodeId, Paths};
 use crate::ingest::Constants;
-use crate::ingest::parser::put_default;
+use crate::ingest::constants::put_default;
 use crate::ion::{kind, nest, varuint};
 
 /// A field of a row or of a struct in it.

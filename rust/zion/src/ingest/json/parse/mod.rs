@@ -88,7 +88,7 @@ impl PartParser for JsonParser {
                 return Err(error);
             }
             from = end_of_malformed(text, record);
-            rejected.push(&error, text, record..from);
+            rejected.push(&error, text, indented(text, record)..from, stream)?;
             state = Start::Anywhere;
         }
     }
@@ -127,7 +127,7 @@ impl Descent<'_, '_> {
     /// All records of the part.
     fn top(&mut self, stream: &mut Stream, mut state: Start, last: bool) -> Result<()> {
         let mut after = self.indexed.end;
-        let skips = self.parser.on_error == OnError::Skip;
+        let skips = self.parser.on_error != OnError::Fail;
         loop {
             self.record_start = self.skip_space(after);
             if self.is_mark(self.record_start) {
@@ -462,6 +462,13 @@ fn top_wanted(state: Start) -> &'static str {
     }
 }
 
+/// Where a malformed record starts with the blanks that its line begins with: they are a part of lines of text.
+fn indented(text: &[u8], record: usize) -> usize {
+    let blanks = text[..record].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let start = record - blanks;
+    if start == 0 || text[start - 1] == b'\n' { start } else { record }
+}
+
 /// Where a malformed record ends that starts at `start`: behind the bracket that closes it, if that is on its
 /// line and more follows there, and else with its line.
 fn end_of_malformed(text: &[u8], start: usize) -> usize {
@@ -541,6 +548,7 @@ mod tests {
             ("{\"a\":\"open}\n{}\n", 1, vec!["{\"a\":\"open}\n"]),
             ("[{},{\"a\"}", 1, vec!["{\"a\"}"]),
             ("[{}", 1, vec![""]),
+            ("{}\n  at a\n \t{\"a\"}\n{} {\"a\"}", 2, vec!["  at a\n", " \t{\"a\"}\n", "{\"a\"}"]),
         ] {
             let (found, rejected, _) = skipping(text.as_bytes())?;
             let texts: Vec<_> =
