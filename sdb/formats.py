@@ -330,6 +330,20 @@ def input_named(text: str) -> tuple[str, str]:
     return name, compression
 
 
+def with_option(format: str | None, usual: str, option: str) -> str:  # noqa: A002
+    """Return a format with an option behind it.
+
+    * ``format``: The format as ``-f`` names it; None: the usual one.
+
+    Examples
+    --------
+    >>> with_option(None, "json", "records=a.b"), with_option("csv:skip=1", "csv", "names=a")
+    ('json:records=a.b', 'csv:skip=1;names=a')
+    """
+    named = format or usual
+    return f"{named}{';' if ':' in named else ':'}{option}"
+
+
 def of_name(name: str) -> tuple[str | None, str]:
     """Return what the longest known suffix of a name says, and its compression.
 

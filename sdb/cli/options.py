@@ -415,38 +415,36 @@ def times(mode: str, timezone: str, time_field: list[str] | None) -> dict[str, A
     return {"time_fields": tuple(field(text)[0] for text in named), "times": reading}
 
 
-def raw_options(
-    fmt: str | None, mode: str, timezone: str, time_field: str | None, *, has_period: bool
-) -> tuple[str | None, dict[str, Any]]:
-    """Return the path of a time field, and the arguments that say how other files are read.
-
-    Only those are there that differ from the usual.
+def raw_reading(
+    fmt: str | None,
+    records: str | None,
+    mode: str,
+    timezone: str,
+    time_field: str | None,
+    on_error: str,
+    *,
+    has_period: bool,
+) -> tuple[str | None, RawReading]:
+    """Return the path of a time field, and the way files are read that are no packfiles.
 
     * ``has_period``: Whether times are asked for; else a field is named for its form alone.
 
     Examples
     --------
-    >>> raw_options("csv", "all", "", "user.seen", has_period=True)
-    ('user.seen', {'format': 'csv'})
+    >>> path, reading = raw_reading("csv", None, "all", "", "user.seen", "skip", has_period=True)
+    >>> path, reading.format, reading.on_error
+    ('user.seen', 'csv', 'skip')
     """
-    from sdb.times import ALL, field, of_fields
+    from sdb.packfile.inputs.rawreading import RawReading
+    from sdb.times import field, of_fields
 
     named = [] if time_field is None else [time_field]
-    reading = of_fields(mode, timezone, named)
-    options: dict[str, Any] = {} if reading == ALL else {"times": reading}
-    if fmt is not None:
-        options["format"] = suffix(fmt)
+    times = of_fields(mode, timezone, named)
+    reading = RawReading(suffix(recorded(fmt, records)), times, on_error)
     if time_field is None:
-        return None, options
+        return None, reading
     path, form = field(time_field)
-    return (".".join(path) if has_period or not form else None), options
-
-
-def raw_reading(fmt: str | None) -> RawReading:
-    """Return the way files are read that are no packfiles."""
-    from sdb.packfile.inputs.rawreading import RawReading
-
-    return RawReading(None if fmt is None else suffix(fmt))
+    return (".".join(path) if has_period or not form else None), reading
 
 
 def period(since: str | None, until: str | None) -> tuple[str | None, str | None]:
@@ -557,7 +555,7 @@ def malformed(on_error: str) -> tuple[str, str | None]:
     action, colon, file = on_error.partition(":")
     if action == "quarantine" and file:
         return "skip", file
-    from sdb.packfile.write.malformed import ACTIONS
+    from sdb.packfile.inputs.rawreading import ACTIONS
 
     if colon or action not in ACTIONS:
         choices = ", ".join(ACTIONS)
@@ -568,9 +566,9 @@ def malformed(on_error: str) -> tuple[str, str | None]:
 
 def recorded(fmt: str | None, records: str | None) -> str | None:
     """Return the format of inputs whose records are in objects, as ``-f`` names it."""
-    if records is None:
-        return fmt
-    return f"{fmt or 'json'}{';' if ':' in (fmt or '') else ':'}records={records}"
+    from sdb import formats
+
+    return fmt if records is None else formats.with_option(fmt, "json", f"records={records}")
 
 
 def packing(

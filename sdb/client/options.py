@@ -39,6 +39,7 @@ class SqlOptions(TypedDict, total=False):
     dialect: str | None
     format: str | None
     times: Times | str
+    on_error: str
     tables: Mapping[str, TableHandle] | None
     progress: Progress
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 import sdb
+from sdb.cli import commands
 from sdb.errors import SdbError, SdbWarning
 
 if TYPE_CHECKING:
@@ -97,6 +99,7 @@ def test_a_query_says_how_a_file_is_read(tmp_path: Path) -> None:
     for options, expected in (
         ("format => 'text'", 3),
         ("format => 'logfmt', on_error => 'skip'", 2),
+        ("format => 'logfmt', on_error => 'keep'", 3),
         (r"format => 'regex:n=(?P<n>\d)', on_error => 'skip'", 2),
     ):
         with sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{path}', {options})") as result:
@@ -108,7 +111,7 @@ def test_a_query_says_how_a_file_is_read(tmp_path: Path) -> None:
         ("form => 'text'", "no option 'form'"),
         ("format => 'x'", "unknown format"),
         ("format => 'text', format => 'text'", "given twice"),
-        ("on_error => 'keep'", "on_error is 'keep'"),
+        ("on_error => 'kept'", "unknown choice 'kept'"),
     ):
         with pytest.raises(SdbError, match=message):
             sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{path}', {options})")
@@ -117,7 +120,74 @@ def test_a_query_says_how_a_file_is_read(tmp_path: Path) -> None:
 def test_what_a_query_leaves_out_is_told_each_time(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"level=a n=1\nbad\n")
-    sql = f"SELECT * FROM read_file('{path}', format => 'logfmt', on_error => 'skip')"
     for _ in range(2):
-        with pytest.warns(SdbWarning, match="1 record is malformed and left out"):
-            sdb.sql(sql).close()
+        with pytest.warns(SdbWarning, match="skipped 1 malformed record; first"):
+            sdb.sql(
+                f"SELECT * FROM read_file('{path}', format => 'logfmt', on_error => 'skip')"
+            ).close()
+
+
+READERS = ["fields", "grep", "head", "query", "tail"]
+PACKERS = ["append", "create", "insert", "pack", "spark pack", "sync"]
+
+
+@pytest.mark.parametrize("name", READERS + PACKERS)
+def test_all_commands_that_read_inputs_have_the_same_options(name: str) -> None:
+    """A new option of inputs is one of all commands that read them."""
+    parameters = inspect.signature(commands.load(name).command).parameters
+    form = "input_format" if name in READERS else "fmt"
+    assert {form, "records", "mode", "timezone", "time_field", "on_error"} <= parameters.keys()
+
+
+def test_the_options_of_inputs_do_the_same_everywhere(run: Run, tmp_path: Path) -> None:
+    """Records in objects, times in a zone and a form, and lines that are no records."""
+    (tmp_path / "a.json").write_text('{"of":[{"at":"04/03/2024 06:06"}]}\n')
+    reading = ["--records", "of", "--timezone", "Europe/Berlin"]
+    reading += ["--time-field", "at:%d/%m/%Y %H:%M"]
+    for words in (
+        ["head", "a.json"],
+        ["head", "--where", "at IS NOT NULL", "a.json"],
+        ["tail", "a.json"],
+        ["grep", "-v", "nothing", "a.json"],
+        ["query", "SELECT * FROM 'a.json'"],
+        ["head", "--since", "2024-03-04", "--until", "2024-03-05", "a.json"],
+    ):
+        result = run(*words, *reading)
+        assert result.stdout == b'{"at": "2024-03-04T05:06:00Z"}\n', (words, result)
+    told = run("fields", *reading, "a.json")
+    assert b"timestamp" in told.stdout or b"time" in told.stdout
+    query = (
+        "SELECT * FROM read_file('a.json', records => 'of', timezone => 'Europe/Berlin',"
+        " time_field => 'at:%d/%m/%Y %H:%M')"
+    )
+    assert json.loads(run("query", query).stdout) == {"at": "2024-03-04T05:06:00Z"}
+
+
+def test_columns_are_named_in_queries(tmp_path: Path) -> None:
+    """The types of columns can be told where a file is named."""
+    (tmp_path / "a.csv").write_text("id,n\n7,1\n")
+    path = f"{tmp_path}/a.csv"
+    for options, id_ in (("columns => 'id:text'", "7"), ("format => 'csv'", 7)):
+        found = sdb.sql(f"SELECT id FROM read_file('{path}', {options})")
+        assert list(found) == [{"id": id_}]
+
+
+@pytest.mark.parametrize(("action", "lines"), [("keep", 3), ("skip", 2)])
+def test_malformed_lines_go_where_they_are_told_and_each_command_says_so(
+    run: Run, tmp_path: Path, action: str, lines: int
+) -> None:
+    """The answer of the cache says the same as that which was packed for the first command."""
+    (tmp_path / "a.json").write_text('{"n":1}\n  at x.py\n{"n":2}\n')
+    verb = b"kept" if action == "keep" else b"skipped"
+    for words in (["head"], ["head"], ["tail"], ["grep", "-v", "nothing"]):
+        result = run(*words, "--on-error", action, "a.json")
+        assert result.stdout.count(b"\n") == lines, words
+        assert verb + b" 1 malformed record" in result.stderr, words
+
+
+def test_what_packing_warned_of_is_told_by_each_query(tmp_path: Path) -> None:
+    """Findings in a file do not vanish with its second query."""
+    (tmp_path / "a.json").write_text('{"at":"2024-03-04T05:06:07.123456789Z"}\n')
+    for _ in range(3):
+        with pytest.warns(SdbWarning, match="1 time has digits beyond microseconds"):
+            sdb.sql(f"SELECT * FROM '{tmp_path}/a.json'").close()

@@ -13,7 +13,7 @@ import pytest
 
 import sdb
 from sdb import _core, formats
-from sdb.errors import InputError, SdbError, SdbWarning
+from sdb.errors import InputError, SdbWarning
 
 SAMPLES = Path(__file__).parents[2] / "testdata/field/logs"
 NAMES = sorted(path.stem for path in SAMPLES.glob("*.log"))
@@ -140,37 +140,3 @@ def test_csvlog_of_postgres_has_its_columns(tmp_path: Path) -> None:
     assert row["error_severity"] == "ERROR"
     assert row["message"] == 'relation "x" is no\ntable'
     assert row["log_time"] == "2026-03-04T05:06:07.123000+00:00"
-
-
-@pytest.mark.filterwarnings("ignore:.*malformed")
-def test_a_query_says_how_a_file_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(b"level=a n=1\nbad\nlevel=b n=2\n")
-    for options, expected in (
-        ("format => 'text'", 3),
-        ("format => 'logfmt', on_error => 'skip'", 2),
-        (r"format => 'regex:n=(?P<n>\d)', on_error => 'skip'", 2),
-    ):
-        with sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{path}', {options})") as result:
-            assert list(result) == [{"n": expected}], options
-    both = f"read_file('{path}', format => 'text') AS a, read_file('{path}', format => 'csv') AS b"
-    with sdb.sql(f"SELECT COUNT(*) AS n FROM {both}") as result:
-        assert list(result) == [{"n": 6}]
-    for options, message in (
-        ("form => 'text'", "no option 'form'"),
-        ("format => 'x'", "unknown format"),
-        ("format => 'text', format => 'text'", "given twice"),
-        ("on_error => 'keep'", "on_error is 'keep'"),
-    ):
-        with pytest.raises(SdbError, match=message):
-            sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{path}', {options})")
-
-
-def test_what_a_query_leaves_out_is_told_each_time(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(b"level=a n=1\nbad\n")
-    for _ in range(2):
-        with pytest.warns(SdbWarning, match="1 record is malformed and left out"):
-            sdb.sql(
-                f"SELECT * FROM read_file('{path}', format => 'logfmt', on_error => 'skip')"
-            ).close()

@@ -86,3 +86,44 @@ def test_what_is_known_with_the_rows_is_told_too(serve: Callable[..., Server], l
     db.table("logs.typed").set_schema([{"name": "n", "path": ["n"], "type": "decimal(6,2)"}])
     head, behind = told(serve(), "SELECT n FROM logs.typed", "arrow")
     assert "1 value is no decimal" in {**head, **behind}["sdb-warnings"]
+
+
+@pytest.fixture
+def untimed(serve: Callable[..., Server], lake: Path) -> Server:
+    """A server with rows whose times are numbers and texts that nobody has read."""
+    db = sdb.connect(lake)
+    db.create("logs.untimed", "in/*.json")
+    db.append("logs.untimed", [{"ts": 1709528767, "at": "04/03/2024 06:06"}])
+    return serve()
+
+
+@pytest.mark.parametrize(("name", "held"), [("ts", "numbers"), ("at", "texts")])
+def test_a_time_on_a_field_without_times_is_never_silently_nothing(
+    untimed: Server, name: str, held: str
+) -> None:
+    """Rows, plans, facets, counts and tails say why nothing is found."""
+    period = {"since": "2024-01-01", "time_field": name}
+    compared = f"{name} >= TIMESTAMP '2024-01-01T00:00:00Z'"
+    told_texts = (f"{name} has {held}", f"{name} has {held.replace('texts', 'strings')}")
+    table = "/v1/tables/logs.untimed"
+    for answer, is_plan in (
+        (untimed.query("SELECT * FROM logs.untimed", format="json", **period), False),
+        (untimed.query(f"SELECT * FROM logs.untimed WHERE {compared}", format="json"), False),
+        (untimed.get(f"{table}/facets", params={"format": "json", **period}), False),
+        (untimed.get(f"{table}/packfiles", params={"where": compared}), True),
+    ):
+        body = answer.json()
+        members = "; ".join([*body.get("warnings", ()), *body.get("notes", ())])
+        headers = "; ".join(v for k, v in answer.headers.items() if k.startswith("sdb-"))
+        assert any(text in members for text in told_texts), body
+        assert any(text in headers for text in told_texts), answer.headers
+        assert body["packfiles" if is_plan else "rows"] == []
+    for resource in ("hits", "timeline", "packfiles"):
+        assert untimed.get(f"{table}/{resource}", params=period).status_code in {400, 404}
+    with untimed.get(
+        f"{table}/tail", stream=True, params={"where": compared, "after": "0"}
+    ) as sent:
+        lines = (line.decode() for line in sent.iter_lines(chunk_size=1))
+        assert any(line == "event: warnings" for line in lines)
+        data = next(lines)
+        assert any(text in data for text in told_texts)

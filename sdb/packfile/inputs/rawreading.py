@@ -21,7 +21,7 @@ class RawReading:
 
     format: str | None = None  # as ``-f`` names it; found out if not given
     times: Times = ALL
-    skips: bool = False  # whether malformed records are left out
+    on_error: str = "fail"  # what becomes of malformed records: fail, skip or keep
 
     def recognised(self, location: Location) -> list[Input]:
         """Find out what an input is, or the files of an archive are.
@@ -40,18 +40,37 @@ class RawReading:
             error.hint = re.sub(r"(?<!\S)-f (?=['\w])", "--input-format ", error.hint or "")
             raise
         return [
-            source if source.is_packfile else replace(source, times=self.times)
+            source
+            if source.is_packfile
+            else replace(source, times=self.times, on_error=self.on_error)
             for source in sources
         ]
 
     def texts(self) -> list[str]:
         """Return what differs from the usual, as texts."""
         named = [] if self.format is None else [self.format]
-        return [*named, *self.times.texts(), *(["skip"] * self.skips)]
+        action = [] if self.on_error == "fail" else [self.on_error]
+        return [*named, *self.times.texts(), *action]
 
 
 USUAL = RawReading()
-OPTIONS = ("format", "on_error", "times", "timezone", "time_field")
+ACTIONS = ("fail", "skip", "keep")
+"""Malformed records are an error; passed over; or rows whose field `message` has the text."""
+
+OPTIONS = ("format", "records", "columns", "on_error", "times", "timezone", "time_field")
+
+
+def check_action(action: str) -> str:
+    """Return an action, which must be known.
+
+    Raises
+    ------
+    UsageError
+        It is not.
+    """
+    if action not in ACTIONS:
+        raise UsageError(f"unknown choice {action!r} for on_error", expected=", ".join(ACTIONS))
+    return action
 
 
 def of_options(options: Iterable[tuple[str, str]]) -> RawReading:
@@ -65,7 +84,9 @@ def of_options(options: Iterable[tuple[str, str]]) -> RawReading:
     Examples
     --------
     >>> of_options([("format", "combined"), ("on_error", "skip")])
-    RawReading(format='combined', times=Times(mode='all', timezone='', forms=()), skips=True)
+    RawReading(format='combined', times=Times(mode='all', timezone='', forms=()), on_error='skip')
+    >>> of_options([("records", "hits.hits")]).format
+    'json:records=hits.hits'
     """
     values: dict[str, str] = {}
     for name, value in options:
@@ -77,10 +98,11 @@ def of_options(options: Iterable[tuple[str, str]]) -> RawReading:
             raise UsageError(f"read_file(): {name} is given twice")
         values[name] = value
     action, named = values.get("on_error", "fail"), values.get("format")
-    if action not in {"fail", "skip"}:
-        raise UsageError(f"read_file(): on_error is {action!r}", hint="it is fail or skip")
+    for option, usual in (("records", "json"), ("columns", "csv")):
+        if option in values:
+            named = formats.with_option(named, usual, f"{option}={values[option]}")
     if named is not None:
         formats.input_named(named)
     fields = [values["time_field"]] if "time_field" in values else []
     times = of_fields(values.get("times", "all"), values.get("timezone", ""), fields)
-    return RawReading(named, times, action == "skip")
+    return RawReading(named, times, check_action(action))

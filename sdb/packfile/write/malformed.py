@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb import sizes
 from sdb.errors import UsageError
+from sdb.packfile.inputs.rawreading import check_action
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
     Take: TypeAlias = Callable[["Rejected"], None]
     TakeMany: TypeAlias = Callable[[RejectedBatch], None]
-
-ACTIONS = ("fail", "skip", "keep")
-"""An error; passed over and counted; counted, and rows whose field `message` has the text."""
 
 _MOST_NOTES = 5  # on inputs; the others are counted
 
@@ -61,19 +59,6 @@ def outcome(count: int, *, is_kept: bool) -> str:
     """
     records = sizes.counted(count, "malformed record")
     return f"kept {records} as rows of `message`" if is_kept else f"skipped {records}"
-
-
-def check_action(action: str) -> str:
-    """Return an action, which must be known.
-
-    Raises
-    ------
-    UsageError
-        It is not.
-    """
-    if action not in ACTIONS:
-        raise UsageError(f"unknown choice {action!r} for on_error", expected=", ".join(ACTIONS))
-    return action
 
 
 def actions_of(

@@ -124,7 +124,7 @@ def _opened(
         return _open_lake(lake, threads, progress)
     path = store_of(location).path_of(location)
     if path is not None and is_stream(path):
-        return _apart(_recognised(location, reading), reading, threads, progress, ""), 0
+        return _apart(_recognised(location, reading), threads, progress, ""), 0
     folder, obstacle = _folder()
     if folder is not None:
         is_one = len(run) == 1
@@ -137,7 +137,7 @@ def _opened(
     sources = [source for each in run for source in _recognised(each, reading)]
     if sources[0].is_packfile and len(run) == 1:
         return open_packfile(location), 0
-    return _apart(sources, reading, threads, progress, obstacle), 0
+    return _apart(sources, threads, progress, obstacle), 0
 
 
 def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple[Packfile, int]:
@@ -149,7 +149,7 @@ def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple
     sources = inputs_of_version(pinned, table, version)
     folder, obstacle = _folder()
     if folder is None:
-        return _apart(sources, USUAL, threads, progress, obstacle), 0
+        return _apart(sources, threads, progress, obstacle), 0
     size = sum(file.size_bytes for file in version.files.values())
     # A version stays what it is; what is deleted of a file has a name of its own.
     identities = sorted((path, file.identity) for path, file in version.files.items())
@@ -166,7 +166,7 @@ def _kept(cached: _Cached, threads: int | None, progress: Progress) -> tuple[Pac
         if os.path.isdir(cached.folder):  # noqa: PTH112
             raise
         why = f"{cached.folder} went meanwhile"
-        return _apart(cached.sources(), cached.reading, threads, progress, why), 0
+        return _apart(cached.sources(), threads, progress, why), 0
 
 
 def _run(run: tuple[str, ...], folder: str, reading: RawReading) -> _CachedRun:
@@ -360,7 +360,7 @@ class _Cached:
         if self._state.is_settled and self._is_same():
             # From now on its times tell, so that its content need not be read again.
             try:
-                os.replace(self._path(name), self._path(self._settled))  # noqa: PTH105
+                cachefolder.rename(self._path(name), self._path(self._settled))
             except FileNotFoundError:
                 return None
             name = self._settled
@@ -390,9 +390,11 @@ class _Cached:
         except NotFoundError:
             return None
         except CorruptError:
-            os.unlink(path)  # noqa: PTH108
+            cachefolder.remove(path)
             return None
         cachefolder.use(path)
+        for warning in cachefolder.warnings_of(path):
+            notes.warn(warning)
         return packfile
 
     def _make(self, sources: list[Input], threads: int | None, progress: Progress) -> Packfile:
@@ -400,12 +402,13 @@ class _Cached:
         name = self._settled if self._state.is_settled else self._by_content()
         making = cachefolder.unfinished(self.folder)
         try:
-            text, is_whole = _pack(sources, making, self.reading, threads, progress, self._name)
+            with notes.collected() as warnings:
+                text = _pack(sources, making, threads, progress, self._name)
+            for warning in warnings:
+                notes.warn(warning)
             packfile = _named(making, self._name)
-            if not is_whole:  # the next query says so, too
-                notes.tell(f"{text}, and not kept", is_detail=False)
-            elif self._is_same():
-                os.replace(making, self._path(name))  # noqa: PTH105
+            if self._is_same():
+                cachefolder.put(making, self._path(name), warnings)
                 self.made_bytes = packfile.size_bytes
                 notes.tell(f"{text}, and kept for the next query (sdb cache)", is_detail=False)
             else:
@@ -465,7 +468,6 @@ def _named(path: str, name: str) -> Packfile:
 
 def _apart(
     sources: list[Input],
-    reading: RawReading,
     threads: int | None,
     progress: Progress,
     obstacle: str,
@@ -476,7 +478,7 @@ def _apart(
     with Scratch() as folder:
         path = f"{folder.path}/packed"
         name = sources[0].name
-        text, _ = _pack(sources, path, reading, threads, progress, name)
+        text = _pack(sources, path, threads, progress, name)
         why = f": {obstacle}" if obstacle else ""
         notes.tell(f"{text}, and not kept{why}", is_detail=False)
         return _named(path, name)
@@ -485,12 +487,11 @@ def _apart(
 def _pack(
     sources: list[Input],
     path: str,
-    reading: RawReading,
     threads: int | None,
     progress: Progress,
     name: str,
-) -> tuple[str, bool]:
-    """Pack, and give what there is to tell of it, and whether all records were taken."""
+) -> str:
+    """Pack, and give what there is to tell of it."""
     from sdb.packfile.write.pack import pack
 
     began = time.monotonic()
@@ -501,22 +502,18 @@ def _pack(
             level=_LEVEL,
             threads=threads,
             progress=progress,
-            on_errors=(lambda _: None) if reading.skips else None,
         )
     except InputError as error:
         if lake_name(name) is None:
             how = f"read_file({str(error.path or name)!r}, on_error => 'skip')"
-            error.hint = error.hint or f"{how} leaves malformed records out"
+            error.hint = error.hint or f"{how} leaves malformed records out, 'keep' makes them rows"
         raise
-    if result.rejected:
-        what = "1 record is" if result.rejected == 1 else f"{result.rejected:,} records are"
-        notes.warn(f"{name}: {what} malformed and left out")
     seconds = time.monotonic() - began
     stored = [source.stored()[0] for source in sources if lake_name(name) and source.stored]
     known = sum(source.size_bytes or 0 for source in sources)
     size = sum(stored) or known or result.text_bytes
     shown_size = sizes.human(size) if size >= _LEAST_HUMAN else f"{size} bytes"
-    return f"packed {name} ({shown_size}) in {seconds:.1f} s", not result.rejected
+    return f"packed {name} ({shown_size}) in {seconds:.1f} s"
 
 
 def _digest(facts: tuple[object, ...]) -> str:

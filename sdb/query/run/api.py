@@ -28,7 +28,7 @@
 from __future__ import annotations
 
 from sdb import bounds, notes
-from sdb.packfile.inputs.rawreading import RawReading
+from sdb.packfile.inputs.rawreading import RawReading, check_action
 from sdb.progress import silent
 from sdb.query.analyze import dialects
 from sdb.query.analyze.params import bind
@@ -45,7 +45,7 @@ from sdb.times import of as times_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sdb.progress import Progress
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from sdb.query.syntax import ast
     from sdb.table.catalog.handle import TableHandle
     from sdb.times import Times
+
+_WARNING = "warning: "
 
 
 def sql(  # noqa: PLR0913 - the command's options, by name
@@ -77,6 +79,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     dialect: str | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
     times: Times | str = ALL,
+    on_error: str = "fail",
     tables: Mapping[str, TableHandle] | None = None,
     progress: Progress = silent,
 ) -> Result:
@@ -122,6 +125,8 @@ def sql(  # noqa: PLR0913 - the command's options, by name
         Format of files that are no packfiles; recognised if not given.
     times : Times or str
         How the times of such files are read, see :func:`sdb.pack`.
+    on_error : {"fail", "skip", "keep"}
+        What becomes of malformed records in them, see :func:`sdb.pack`.
     tables : mapping, optional
         Open tables, by ``db.table``: the query reads these versions.
 
@@ -168,7 +173,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
             period=period(since, until, time_field),
             at=at,
             dialect=dialect,
-            reading=RawReading(format, times_of(times)),
+            reading=RawReading(format, times_of(times), check_action(on_error)),
             tables=tables or {},
             progress=progress,
         )
@@ -242,6 +247,16 @@ def planned(request: QueryRequest, *, with_notes: bool = False) -> QueryPlan:
             )
         finally:
             catalog.close()
+
+
+def warnings_of(plan: QueryPlan) -> list[str]:
+    """Return what may mislead about the answer to a query, as far as its plan and notes tell."""
+    return [*plan.warnings, *warnings_in(plan.notes)]
+
+
+def warnings_in(lines: Iterable[str]) -> list[str]:
+    """Return those of the notes on an answer that are warnings."""
+    return [line.removeprefix(_WARNING) for line in lines if line.startswith(_WARNING)]
 
 
 def _foretold(prepared: PreparedQuery, *, with_notes: bool) -> list[str]:

@@ -7,8 +7,10 @@ from itertools import islice
 from sdb import instants
 from sdb.query.catalog.period import period
 from sdb.query.catalog.request import QueryRequest
-from sdb.query.run.api import planned
+from sdb.query.run.api import planned, warnings_of
 from sdb.query.syntax.parser import parse
+from sdb.serve.conditional import with_warnings
+from sdb.serve.hiding import Hiding
 from sdb.serve.tables.catalog import of_table
 from sdb.serve.tables.conditions import condition, table_text
 from sdb.serve.tables.opening import index_tag, version_text
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from sdb.packfile.trailer.sparseindex import Path
+    from sdb.query.run.api import QueryPlan
     from sdb.serve.access import Rights
     from sdb.serve.tables import parameters
     from sdb.table.catalog.handle import TableHandle
@@ -47,12 +50,15 @@ class LayoutResources:
         cursor = cursor_of(asked.page)
         start = start_of(cursor)
         rights: Rights = request.state.rights
+        warnings: list[str] = []
 
         def listed(handle: TableHandle) -> dict[str, object]:
             handle = pinned(handle, cursor)
             path = named_path(handle, asked.time_field)
             if asked.where or asked.since or asked.until:
-                described = self._planned(handle, asked, path, rights)
+                plan = self._planned(handle, asked, path, rights)
+                warnings.extend(Hiding(self._root.location).texts(warnings_of(plan)))
+                described = _read(plan, path)
             else:
                 described = (_described(each, path) for each in handle.descriptors())
             shown = list(islice(described, start, start + asked.limit + 1))
@@ -61,6 +67,7 @@ class LayoutResources:
                 "table": handle.name,
                 "time": None if path is None else list(path),
                 "packfiles": shown[: asked.limit],
+                "warnings": warnings,
                 **({"next": next_link(request, more, handle)} if len(shown) > asked.limit else {}),
             }
 
@@ -69,7 +76,8 @@ class LayoutResources:
             instants.relative(text) is not None for text in (asked.since, asked.until) if text
         )
         tag: Callable[[TableHandle], str] = index_tag if is_fixed else _no_tag
-        return await of_table(self._root, self._in_thread, request, listed, tag)
+        response = await of_table(self._root, self._in_thread, request, listed, tag)
+        return with_warnings(response, warnings, self._root.location)
 
     def _planned(
         self,
@@ -77,13 +85,13 @@ class LayoutResources:
         asked: parameters.PackfilesParams,
         path: Path | None,
         rights: Rights,
-    ) -> Iterator[dict[str, object]]:
-        """Iterate over the packfiles with blocks that the plan of a query leaves."""
+    ) -> QueryPlan:
+        """Plan a query that counts the rows."""
         text = f"SELECT COUNT(*) AS n FROM {table_text(handle)}"  # noqa: S608 - quoted
         if asked.where:
             text += f" WHERE {condition(asked.where)}"
         has_times = bool(asked.since or asked.until)
-        plan = planned(
+        return planned(
             QueryRequest(
                 parse(text),
                 root=self._root.location,
@@ -93,18 +101,9 @@ class LayoutResources:
                 at=version_text(handle),
                 now_us=instants.parse("now"),
                 visible=rights.reads,
-            )
+            ),
+            with_notes=True,
         )
-        for table in plan.tables[:1]:
-            for part in table.parts:
-                pack = part.pack
-                if not part.intervals or not isinstance(pack, TablePackfile):
-                    continue
-                yield _described(pack.descriptor, path) | {
-                    "blocks_to_read": part.block_count,
-                    "block_ranges": [list(each) for each in part.intervals],
-                    "scan_bytes": part.decompressed_bytes,
-                }
 
     async def timeline(self, request: Request, asked: parameters.TimelineParams) -> Response:
         """Report when the rows of a table are, from metadata: no row is read."""
@@ -146,3 +145,17 @@ def _span(descriptor: Descriptor, path: Path | None) -> tuple[int | None, int | 
     if index is None or index.is_empty:
         return None, None
     return index.first_us, index.last_us
+
+
+def _read(plan: QueryPlan, path: Path | None) -> Iterator[dict[str, object]]:
+    """Iterate over the packfiles with blocks that the plan of a query leaves."""
+    for table in plan.tables[:1]:
+        for part in table.parts:
+            pack = part.pack
+            if not part.intervals or not isinstance(pack, TablePackfile):
+                continue
+            yield _described(pack.descriptor, path) | {
+                "blocks_to_read": part.block_count,
+                "block_ranges": [list(each) for each in part.intervals],
+                "scan_bytes": part.decompressed_bytes,
+            }

@@ -18,7 +18,7 @@ from sdb import notes
 from sdb.cancellation import Cancellation, CancelledError
 from sdb.errors import NotFoundError, SdbError, UsageError
 from sdb.query.catalog.request import QueryRequest
-from sdb.query.run.api import run
+from sdb.query.run.api import run, warnings_in
 from sdb.query.syntax.parser import parse
 from sdb.records import record, replace
 from sdb.serve.admission import BusyError
@@ -143,6 +143,8 @@ class Tail(Response):
         self._owner, self._services, self._request = owner, services, request
         self._wanted, self._version, self._row = wanted, version, row
         self._cancellation = Cancellation()
+        self._said: list[str] = []  # warnings on rows that were sent
+        self._told: set[str] = set()  # those that the client was sent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until the client goes, or the time is over."""
@@ -236,7 +238,17 @@ class Tail(Response):
                 yield b"id: %d:%d\ndata: %b\n\n" % (entry.version, number, line)
             number += 1
         self._row = None
+        if said := self._new_warnings():
+            yield _event("warnings", str(entry.version), {"warnings": said})
         yield b"id: %d\nevent: end\ndata:\n\n" % entry.version
+
+    def _new_warnings(self) -> list[str]:
+        """Return warnings that the client was not sent yet."""
+        said = Hiding(self._services.root.location).texts(self._said)
+        new = [text for text in said if text not in self._told]
+        self._said.clear()
+        self._told.update(new)
+        return new
 
     async def _rows(self, handle: TableHandle) -> AsyncIterator[bytes]:
         """Iterate over the rows of packfiles, in their order, as lines of JSON."""
@@ -256,7 +268,7 @@ class Tail(Response):
                 slots.take(rights, self._cancellation)
                 try:
                     with (
-                        notes.collected(),
+                        notes.collected() as said,
                         run(
                             QueryRequest(
                                 parse(text),
@@ -272,6 +284,7 @@ class Tail(Response):
                     ):
                         for piece in result.lines():
                             pipe.write(piece)
+                        self._said += [*said, *warnings_in(result.notes)]
                 finally:
                     slots.leave(rights)
             except BaseException as error:  # noqa: BLE001 - the loop raises it

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 VARIABLE = "SDB_CACHE"
 SUFFIX = ".zion"
 _MAKING = ".making-"
+_WARNINGS = ".warnings"  # behind the name of a file: what was said when it was made
 _LOCKS = 32
 _ABANDONED_SECONDS = 24 * 3600
 _OTHERS_WRITE = 0o022
@@ -117,6 +118,47 @@ def unfinished(folder: str) -> str:
     return f"{folder}/{_MAKING}{os.getpid()}-{os.urandom(6).hex()}"
 
 
+def put(making: str, path: str, warnings: list[str]) -> None:
+    """Give a file that was made its name, and keep what there was to warn of."""
+    if warnings:
+        import json
+
+        told = f"{making}{_WARNINGS}"
+        with open(told, "w", encoding="utf-8") as file:  # noqa: PTH123
+            json.dump(warnings, file)
+        os.replace(told, f"{path}{_WARNINGS}")  # noqa: PTH105
+    os.replace(making, path)  # noqa: PTH105
+
+
+def rename(path: str, other: str) -> None:
+    """Give a file of the cache another name."""
+    with suppress(FileNotFoundError):
+        os.replace(f"{path}{_WARNINGS}", f"{other}{_WARNINGS}")  # noqa: PTH105
+    os.replace(path, other)  # noqa: PTH105
+
+
+def remove(path: str) -> None:
+    """Remove a file of the cache."""
+    with suppress(FileNotFoundError):
+        os.unlink(f"{path}{_WARNINGS}")  # noqa: PTH108
+    os.unlink(path)  # noqa: PTH108
+
+
+def warnings_of(path: str) -> list[str]:
+    """Return what there was to warn of when a file of the cache was made."""
+    try:
+        with open(f"{path}{_WARNINGS}", encoding="utf-8") as file:  # noqa: PTH123
+            text = file.read()
+    except FileNotFoundError:
+        return []
+    import json
+
+    try:
+        return [str(warning) for warning in json.loads(text)]
+    except (ValueError, TypeError):
+        return []
+
+
 def use(path: str) -> None:
     """Note that a file of the cache is used now."""
     with suppress(OSError):
@@ -153,7 +195,7 @@ def clear() -> list[CacheEntry]:
 
 def _removed(entry: CacheEntry) -> list[CacheEntry]:
     try:
-        os.unlink(entry.path)  # noqa: PTH108
+        remove(entry.path)
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -8,8 +8,8 @@ from sdb import formats
 from sdb.errors import InputError, UsageError
 from sdb.lake.names import is_lake_input, lake_input
 from sdb.packfile.build.options import StatisticsChoice
+from sdb.packfile.inputs.rawreading import ACTIONS
 from sdb.packfile.rewrite.cuts import cluster_paths
-from sdb.packfile.write.malformed import ACTIONS
 from sdb.table.definition.definition import BETA_FEATURES, INPUT_MEMBERS, MEMBERS, Definition
 from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.partition import TYPES

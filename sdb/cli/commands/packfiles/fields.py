@@ -6,11 +6,16 @@ from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
+    InputOnError,
     PackfilesOrTables,
     ProgressMode,
     RawFormat,
+    RawTimeField,
+    RecordsPath,
     Root,
     Threads,
+    TimeMode,
+    Timezone,
     raw_reading,
 )
 from sdb.cli.parameters import Context, Option
@@ -50,6 +55,11 @@ def command(
         ),
     ] = False,
     input_format: RawFormat = None,
+    time_field: RawTimeField = None,
+    records: RecordsPath = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
+    on_error: InputOnError = "fail",
     root: Root = None,
     as_json: AsJson = False,
     threads: Threads = None,
@@ -59,7 +69,10 @@ def command(
 
     Only the end of each file is read, unless --stats is given. Several files are taken together.
     """
-    with Sources(context, root, reading=raw_reading(input_format)) as sources:
+    _, reading = raw_reading(
+        input_format, records, mode, timezone, time_field, on_error, has_period=False
+    )
+    with Sources(context, root, reading=reading) as sources:
         references = sources.resolve(packfiles)
         if stats:
             sources.tell_stored("--stats is of")

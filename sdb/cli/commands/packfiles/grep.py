@@ -10,14 +10,18 @@ from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
+    InputOnError,
     ProgressMode,
     Quiet,
     RawFormat,
+    RawTimeField,
+    RecordsPath,
     Root,
     Since,
     Strict,
     Threads,
-    TimeField,
+    TimeMode,
+    Timezone,
     Until,
     names,
     raw_reading,
@@ -80,8 +84,12 @@ def command(
     fmt: Annotated[str, Option(metavar=formats.metavar("grep"), help="Format of rows.")] = "json",
     since: Since = None,
     until: Until = None,
-    time_field: TimeField = None,
+    time_field: RawTimeField = None,
     input_format: RawFormat = None,
+    records: RecordsPath = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
+    on_error: InputOnError = "fail",
     root: Root = None,
     threads: Threads = None,
     strict: Strict = False,
@@ -108,6 +116,15 @@ def command(
     if with_names and not (count or files or quiet) and as_json:
         raise UsageError("with names in front, rows are no JSON: without -H or without --json")
     output.prepare(quiet=quiet, verbose=verbose)
+    time_field, reading = raw_reading(
+        input_format,
+        records,
+        mode,
+        timezone,
+        time_field,
+        on_error,
+        has_period=since is not None or until is not None,
+    )
     wanted = search(
         sought,
         fields=names(fields),
@@ -123,7 +140,7 @@ def command(
     )
     shown = sys.stdout.isatty() and not (count or files or quiet)
     with (
-        Sources(context, root, reading=raw_reading(input_format)) as sources,
+        Sources(context, root, reading=reading) as sources,
         Meter("searching", progress, quiet=shown or quiet) as meter,
     ):
         resolved = sources.resolve(places)

@@ -9,12 +9,16 @@ from sdb import bounds
 from sdb.cli import output
 from sdb.cli.options import (
     Fields,
+    InputOnError,
     PackfileOrTable,
     RawFormat,
+    RawTimeField,
+    RecordsPath,
     Root,
     Since,
     Strict,
-    TimeField,
+    TimeMode,
+    Timezone,
     Until,
     Verbose,
     Where,
@@ -47,8 +51,12 @@ def command(
     where: Where = None,
     since: Since = None,
     until: Until = None,
-    time_field: TimeField = None,
+    time_field: RawTimeField = None,
     input_format: RawFormat = None,
+    records: RecordsPath = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
+    on_error: InputOnError = "fail",
     root: Root = None,
     strict: Strict = False,
     verbose: Verbose = False,
@@ -61,8 +69,16 @@ def command(
     form = shown.form(fmt)
     since, until = period(since, until)
     chosen = names(fields)
+    time_field, reading = raw_reading(
+        input_format,
+        records,
+        mode,
+        timezone,
+        time_field,
+        on_error,
+        has_period=since is not None or until is not None,
+    )
     times = (since, until, time_field)
-    reading = raw_reading(input_format)
     if where is not None:
         tables_root = root or context.obj or ""
         shown.select(

@@ -15,12 +15,14 @@ from sdb.cli.options import (
     At,
     Dialect,
     Force,
+    InputOnError,
     Memory,
     NoSafeCsv,
     Params,
     ProgressMode,
     RawFormat,
     RawTimeField,
+    RecordsPath,
     SafeCsv,
     Since,
     Strict,
@@ -30,7 +32,7 @@ from sdb.cli.options import (
     Until,
     Verbose,
     period,
-    raw_options,
+    raw_reading,
     sql_params,
 )
 from sdb.cli.parameters import Argument, Context, Option
@@ -87,6 +89,8 @@ def command(
     mode: TimeMode = "all",
     timezone: Timezone = "",
     input_format: RawFormat = None,
+    records: RecordsPath = None,
+    on_error: InputOnError = "fail",
     at: At = "",
     no_prune: Annotated[
         bool, Option("--no-prune", help="Read all blocks, to check an answer without indexes.")
@@ -106,6 +110,7 @@ def command(
     Only blocks that can hold matching rows are read, and only the fields that the query names. The
     language: `sdb help sql`, and docs/sql.md for all of it.
     """
+    from sdb.packfile.inputs.rawreading import USUAL
     from sdb.query.result.reading import summary
     from sdb.query.run.api import sql as run_sql
 
@@ -117,11 +122,14 @@ def command(
     query.allow_many_files()
     since, until = period(since, until)
     has_period = since is not None or until is not None
-    time_field, reading = raw_options(
-        input_format, mode, timezone, time_field, has_period=has_period
+    time_field, reading = raw_reading(
+        input_format, records, mode, timezone, time_field, on_error, has_period=has_period
     )
-    if server is not None and reading:
-        refuse_options(input_format=input_format, timezone=timezone, times=True)
+    options: dict[str, Any] = {"time_field": time_field}
+    if reading != USUAL:
+        options |= {name: getattr(reading, name) for name in ("format", "times", "on_error")}
+        if server is not None:
+            refuse_options(input_format=input_format, timezone=timezone, times=True)
     form, compression = query.form("json" if as_json and fmt is None else fmt, target)
     safety = output.csv_safety(form, target, wanted=safe_csv, refused=no_safe_csv)
     with Interruptible() as signals, Meter("packing", progress) as meter:
@@ -136,8 +144,7 @@ def command(
             strict=strict,
             since=since,
             until=until,
-            time_field=time_field,
-            **reading,
+            **options,
             at=at,
             typed=form in formats.TYPED,
             progress=meter,

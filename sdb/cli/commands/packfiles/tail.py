@@ -8,12 +8,16 @@ from sdb import bounds
 from sdb.cli import output
 from sdb.cli.options import (
     Fields,
+    InputOnError,
     PackfileOrTable,
     RawFormat,
+    RawTimeField,
+    RecordsPath,
     Root,
     Since,
     Strict,
-    TimeField,
+    TimeMode,
+    Timezone,
     Until,
     Verbose,
     names,
@@ -47,8 +51,12 @@ def command(
     fields: Fields = None,
     since: Since = None,
     until: Until = None,
-    time_field: TimeField = None,
+    time_field: RawTimeField = None,
     input_format: RawFormat = None,
+    records: RecordsPath = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
+    on_error: InputOnError = "fail",
     root: Root = None,
     strict: Strict = False,
     verbose: Verbose = False,
@@ -62,10 +70,19 @@ def command(
     output.prepare(verbose=verbose)
     form = shown.form(fmt)
     since, until = period(since, until)
+    time_field, reading = raw_reading(
+        input_format,
+        records,
+        mode,
+        timezone,
+        time_field,
+        on_error,
+        has_period=since is not None or until is not None,
+    )
     chosen = names(fields)
     choice: dict[str, Any] = {"fields": chosen, "since": since, "until": until}
     choice |= {"time_field": time_field, "strict": strict}
-    with Sources(context, root, reading=raw_reading(input_format)) as sources:
+    with Sources(context, root, reading=reading) as sources:
         references = sources.resolve([packfile])
         if sources.schemas:
             from sdb.query.rows.selected import last_selected

@@ -14,6 +14,7 @@ from sdb.cli.options import (
     OnError,
     ProgressMode,
     Quiet,
+    RecordsPath,
     Root,
     TableStats,
     Threads,
@@ -22,6 +23,7 @@ from sdb.cli.options import (
     Timezone,
     Verbose,
     content,
+    recorded,
     suffix,
     table_root,
     times,
@@ -125,6 +127,7 @@ def command(
         ),
     ] = None,
     fmt: InputFormat = None,
+    records: RecordsPath = None,
     hints: Hints = None,
     time_field: TimeFields = None,
     mode: TimeMode = "all",
@@ -170,7 +173,7 @@ def command(
     of_tail = {"--once": once, "--batch": batch is not None, "--format": fmt is not None}
     of_tail |= {"--hints": hints is not None, "--on-error": on_error != "fail"}
     of_tail |= {"--time-field": bool(time_field), "--times": mode != "all"}
-    of_tail |= {"--timezone": timezone != ""}
+    of_tail |= {"--timezone": timezone != "", "--records": records is not None}
     if tail:
         from sdb.cli.tailing import tail_into
 
@@ -191,7 +194,7 @@ def command(
             quiet=quiet,
             author=author(),
             threads=threads,
-            format=suffix(fmt),
+            format=suffix(recorded(fmt, records)),
             hints=content(hints),
             **times(mode, timezone, time_field),
             **options,

@@ -16,12 +16,14 @@ from sdb.cli.options import (
     OnError,
     ProgressMode,
     Quiet,
+    RecordsPath,
     Stats,
     TimeFields,
     TimeMode,
     Timezone,
     Verbose,
     packing,
+    recorded,
     times,
 )
 from sdb.cli.output import prepare
@@ -51,6 +53,7 @@ def command(
     append: sparks.Append = False,
     print_submit: sparks.PrintSubmit = False,
     fmt: InputFormat = None,
+    records: RecordsPath = None,
     algorithm: Algorithm = "zion+zstd",
     level: Level = None,
     block_size: BlockSize = "50MiB",
@@ -80,7 +83,7 @@ def command(
         block_size,
         constant,
         hints,
-        fmt,
+        recorded(fmt, records),
         reading,
         verify=not no_verify,
     )
