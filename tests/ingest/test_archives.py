@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tarfile
 import tracemalloc
+import uuid
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ import zstandard
 
 import sdb
 from sdb.errors import CorruptError, InputError, SdbError, SdbWarning, UsageError
+from sdb.spark.bulk.attempt import Options, Work, attempt
+from sdb.spark.bulk.plan import measure, plan
+from sdb.table.definition.create import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,3 +223,57 @@ def test_headers_of_tars_are_bounded(tmp_path: Path) -> None:
     path.write_bytes(info.tobuf() + bytes(1 << 20))
     with pytest.raises(CorruptError, match="header"):
         ids(path)
+
+
+@pytest.mark.parametrize(("name", "make"), [("x.zip", zipped), ("x.tar.gz", tar)])
+def test_an_archive_is_one_input_of_a_table(
+    tmp_path: Path, name: str, make: Callable[[dict[str, bytes]], bytes]
+) -> None:
+    """Its files come once, are replaced together, and go together."""
+    path, lake = tmp_path / "in" / name, sdb.connect(tmp_path)
+    path.parent.mkdir()
+    lake.create("d.t", f"in/*.{name.partition('.')[2]}")
+
+    def put(files: dict[str, bytes]) -> None:
+        data = make(files)
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+
+    def found() -> list[object]:
+        return sorted(row["id"] for row in lake.table("d.t").rows())
+
+    put(FILES)
+    assert lake.sync("d.t").taken == (f"file://in/{name}",)
+    assert found() == sorted(FOUND)
+    assert lake.sync("d.t").is_nothing
+    put({"a.json": b'{"id":70}\n', "b.json": b'{"id":71}\n'})
+    assert lake.sync("d.t", changed="replace").replaced == (f"file://in/{name}",)
+    assert found() == [70, 71]
+    put({"a.json": b'{"id":70}\n', "b.json": b"{no"})
+    (rejected,) = lake.sync("d.t", changed="replace").rejected
+    assert "b.json" in rejected.reason
+    assert found() == [70, 71]
+    path.unlink()
+    lake.sync("d.t", vanished="delete")
+    assert found() == []
+
+
+def test_files_of_an_archive_have_the_fields_of_its_folders(tmp_path: Path) -> None:
+    """Folders beside the archive and options of the definition hold for all its files."""
+    folder, lake = tmp_path / "in" / "day=3", sdb.connect(tmp_path)
+    folder.mkdir(parents=True)
+    (folder / "x.zip").write_bytes(zipped({"a.json": b'{"id":1}\nno\n', "b.json": b'{"id":2}'}))
+    lake.create("d.t", definition_of(["in/day=*/*.zip"], on_error="keep"))
+    with pytest.warns(SdbWarning, match="x.zip!a.json: line 2"):
+        lake.sync("d.t")
+    rows = [{"id": 1, "day": 3}, {"message": "no", "day": 3}, {"id": 2, "day": 3}]
+    assert list(lake.table("d.t").rows()) == rows
+
+
+def test_tasks_of_spark_take_the_files_of_archives(tmp_path: Path) -> None:
+    """A task packs all files of an archive, as a command does."""
+    (tmp_path / "x.zip").write_bytes(zipped(FILES))
+    (task,) = plan(measure([tmp_path / "x.zip"]), tasks=1)
+    outcome = attempt(Work(str(tmp_path), uuid.uuid4().hex, Options()), task)
+    (tmp_path / outcome.name).rename(tmp_path / "out.zion")  # which no job has published
+    with sdb.open(tmp_path / "out.zion") as packfile:
+        assert [row["id"] for row in packfile.rows()] == FOUND

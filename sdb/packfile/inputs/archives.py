@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 
     _File: TypeAlias = "tuple[str, Callable[[], Generator[bytes]]]"
 
+ENDINGS = (
+    ".zip",
+    ".tar",
+    ".tgz",
+    ".txz",
+    ".tbz2",
+    ".tar.gz",
+    ".tar.xz",
+    ".tar.bz2",
+    ".tar.zst",
+    ".tar.lz4",
+)
+"""Names of archives, whose files tell what they are."""
+
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _TAR_AT, _TAR = 257, b"ustar"
 _MOST_NAME_BYTES = 1 << 20  # of a header in a tar

@@ -64,6 +64,7 @@ class Input:
     is_packfile: bool = False  # whether it is a packfile, whose rows are packed again
     defaults: bytes | None = None  # fields that its rows get where they lack them, a struct of Ion
     times: Times = ALL  # how times in it are read
+    origin: str = ""  # the input that its rows are recorded as those of; empty: its name
     on_error: str = "fail"  # what becomes of its malformed records: fail, skip or keep
     # Whether its texts may be times; None: unless it is of a format that has a type for times
     reads_texts: bool | None = None

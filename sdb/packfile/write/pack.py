@@ -356,7 +356,8 @@ def provenance_of(sources: Sequence[Input], packer: Packer) -> Provenance:
         # Of a packfile or Parquet file rows were fed, not its bytes, and no text.
         fed = source.stored is None
         stored = (size_bytes, digest) if source.stored is None else source.stored()
-        origins.append(Origin(source.name, *stored, 0, rows, text_bytes if fed else 0))
+        name = source.origin or source.name
+        origins.append(Origin(name, *stored, 0, rows, text_bytes if fed else 0))
     return consecutive(origins)
 
 

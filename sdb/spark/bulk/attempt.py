@@ -10,7 +10,7 @@ from functools import partial
 from sdb import notes
 from sdb.errors import ConflictError, InputError, SdbError
 from sdb.packfile.inputs.folders import defaults_of, with_folder_fields
-from sdb.packfile.inputs.inputs import Input, recognise
+from sdb.packfile.inputs.inputs import Input, recognise_each
 from sdb.packfile.read.manifest import attempt_name
 from sdb.packfile.write.malformed import Rejected
 from sdb.packfile.write.pack import (
@@ -25,7 +25,7 @@ from sdb.times import ALL, Times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from typing import BinaryIO
 
     from sdb._core import RejectedBatch
@@ -120,7 +120,7 @@ def attempt(work: Work, task: Task, threads: int = 1) -> Outcome:
     name = attempt_name(task.number, work.job)
     options = work.options
     rejects = _Rejects(keep=options.on_error == "quarantine")
-    sources = [_input(piece, options) for piece in task.pieces]
+    sources = [source for piece in task.pieces for source in _inputs(piece, options)]
     result = packed(sources, child(work.prefix, name), options, threads, rejects)
     return Outcome(
         task.number,
@@ -173,16 +173,18 @@ def located(error: SdbError, task: Task) -> SdbError:
     return error
 
 
-def _input(piece: Piece, options: Options) -> Input:
+def _inputs(piece: Piece, options: Options) -> Iterator[Input]:
     path = piece.file.path
     if piece.is_whole:
-        whole = recognise(path, options.format, hints=options.hints, verify=options.verify)
-        whole = replace(whole, times=options.times)
-        return with_folder_fields(whole) if options.hive else whole
+        wholes = recognise_each(path, options.format, hints=options.hints, verify=options.verify)
+        for whole in wholes:
+            timed = replace(whole, times=options.times)
+            yield with_folder_fields(timed) if options.hive else timed
+        return
     size = piece.stop - piece.start
     source = partial(_range, piece)
     defaults = defaults_of(path) if options.hive else None
-    return Input(
+    yield Input(
         _name(piece),
         "json",
         "none",

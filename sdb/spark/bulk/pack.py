@@ -11,7 +11,7 @@ from functools import partial
 from sdb import bounds, formats, notes
 from sdb.errors import ConflictError, ExistsError, SdbError, UsageError, text_of
 from sdb.packfile.inputs.folders import say_folder_fields
-from sdb.packfile.inputs.inputs import Input, recognise
+from sdb.packfile.inputs.inputs import Input, recognise_each
 from sdb.packfile.read import manifest
 from sdb.packfile.write.findings import together
 from sdb.progress import silent
@@ -163,7 +163,7 @@ def _sweep(work: Work, replaced: Sequence[str] = ()) -> int:
 
 def _try(options: Options, path: str) -> None:
     """See whether the options make sense, before anything is started."""
-    recognised = recognise(path, options.format, hints=options.hints)
+    recognised = next(recognise_each(path, options.format, hints=options.hints))
     name = "json" if recognised.hints is None else recognised.format
     packed([Input("nothing", name, hints=recognised.hints, source=_nothing)], io.BytesIO(), options)
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 from sdb import formats
 from sdb.errors import UsageError
 from sdb.packfile.inputs.arguments import normalize_inputs
-from sdb.packfile.inputs.inputs import Input, recognise
+from sdb.packfile.inputs.inputs import Input, recognise_each
 from sdb.packfile.inputs.streams import is_stream
 from sdb.packfile.read.resolve import resolve
 from sdb.store import url
@@ -167,7 +167,7 @@ def tasks_for(size_bytes: int, target_bytes: int, parallelism: int) -> int:
 
 def _cuts(file: InputFile, share: int, format: str | None) -> list[int]:  # noqa: A002 - as above
     """Find positions at which a file can be cut into pieces of about a size."""
-    source = recognise(file.path, format)
+    source = next(recognise_each(file.path, format))
     if source.format not in _CUT_AT_LINES or not source.is_plain:
         return []
     size = file.size_bytes

@@ -8,6 +8,7 @@ from sdb import formats
 from sdb.errors import InputError, UsageError
 from sdb.lake.names import is_lake_input, lake_input
 from sdb.packfile.build.options import StatisticsChoice
+from sdb.packfile.inputs.archives import ENDINGS
 from sdb.packfile.inputs.rawreading import ACTIONS
 from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.table.definition.definition import BETA_FEATURES, INPUT_MEMBERS, MEMBERS, Definition
@@ -166,14 +167,15 @@ def _location(pattern: str, *, is_remote: bool) -> Iterator[str]:
 def _format(rule: InputRule, last: PatternPart) -> Iterator[str]:
     """Report what is wrong with a format, given or by the ending of names."""
     name = rule.format or format_of(rule.pattern) or ""
+    is_open = _is_open(rule.pattern) or rule.pattern.endswith(ENDINGS)
     word, has_options, _ = rule.format.partition(":")
     if has_options and word in {formats.PATTERN, *_WITH_OPTIONS}:
         yield from _parser(rule.format)
     elif rule.format and rule.format not in FORMATS:
         yield f"unknown format {rule.format!r}{_did_you_mean(rule.format, FORMATS)}"
-    elif not name and "." in last.text.rpartition("/")[2] and not _is_open(rule.pattern):
+    elif not name and "." in last.text.rpartition("/")[2] and not is_open:
         yield f"no format has names that end in {last.text!r}, and none is given"
-    elif not name and not last.wildcard and not _is_open(rule.pattern):
+    elif not name and not last.wildcard and not is_open:
         yield f"the pattern {rule.pattern!r} has no ending of a format, and no format is given"
     if (
         not has_options

@@ -81,4 +81,8 @@ class AgeUnits:
             at = starts.searchsorted(numbers, "right") - 1
             np.maximum.at(newest, at, times.drop_null().cast("int64").to_numpy())
         pairs = zip(provenance.origins, newest.tolist(), strict=True)
-        return {origin.name: self.number(us) for origin, us in pairs if us != unknown}
+        units: dict[str, int] = {}
+        for origin, us in pairs:  # the files of an archive are one input
+            if us != unknown:
+                units[origin.name] = max(self.number(us), units.get(origin.name, self.number(us)))
+        return units

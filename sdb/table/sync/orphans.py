@@ -110,7 +110,8 @@ def _read(
         return None
     if any(origin.name not in wanted for origin in provenance.origins):
         return None
-    inputs = [wanted[origin.name] for origin in provenance.origins]
+    # The files of an archive are one input.
+    inputs = [wanted[name] for name in dict.fromkeys(origin.name for origin in provenance.origins)]
     if not inputs:
         return None
     mark, directory = input_mark(inputs, options), directory_of(inputs[0])

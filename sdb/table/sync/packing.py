@@ -6,6 +6,7 @@ A group of inputs becomes one packfile. This program packs, or Spark.
 from __future__ import annotations
 
 import io
+import os
 from contextlib import closing
 from functools import partial
 from itertools import groupby
@@ -21,7 +22,7 @@ from sdb.errors import (
     UsageError,
 )
 from sdb.packfile.build.options import StatisticsChoice
-from sdb.packfile.inputs.inputs import recognise
+from sdb.packfile.inputs.inputs import recognise_each
 from sdb.packfile.write.pack import pack
 from sdb.progress import silent
 from sdb.records import record, replace
@@ -209,7 +210,7 @@ def pack_inputs(
             packed = pack_rows(
                 root,
                 keys,
-                [_recognised(new_input) for new_input in left],
+                [source for new_input in left for source in _recognised(new_input)],
                 directory_of(left[0]),
                 rules=rules,
                 commit_id="" if mark is None else mark(left),
@@ -272,36 +273,38 @@ class MissingFileError(NotFoundError):
         super().__init__(error.message, path=error.path)
 
 
-def _recognised(new_input: NewInput) -> Input:
+def _recognised(new_input: NewInput) -> Iterator[Input]:
+    """Yield an input, or the files of an archive, whose rows are recorded as those of it."""
     if new_input.listed.rows is not None:
         from sdb.packfile.inputs.lake import input_of
 
-        return input_of(new_input.listed.rows, new_input.uri)
+        yield input_of(new_input.listed.rows, new_input.uri)
+        return
     rule = new_input.rule
     hints = None if rule.hints in {None, "null"} else (rule.hints or "").encode()
     try:
         # The rows must be those of the ETag that is recorded.
         version = new_input.listed.version
-        recognised = recognise(
-            new_input.listed.location, rule.format or None, hints=hints, version=version
-        )
+        location = new_input.listed.location
+        sources = list(recognise_each(location, rule.format or None, hints=hints, version=version))
     except UsageError as error:  # hints that do not fit the content
         raise InputError(error.message) from None
-    # Rows of packfiles are as they were packed.
-    defaults = None if recognised.is_packfile else new_input.defaults
-    return replace(
-        recognised,
-        name=new_input.uri,
-        defaults=defaults,
-        times=rule.reading,
-        on_error=rule.on_error or "fail",
-    )
+    for source in sources:
+        yield replace(
+            source,
+            name=new_input.uri + source.name.removeprefix(os.fspath(location)),
+            origin=new_input.uri,
+            # Rows of packfiles are as they were packed.
+            defaults=None if source.is_packfile else new_input.defaults,
+            times=rule.reading,
+            on_error=rule.on_error or "fail",
+        )
 
 
 def _looked(new_input: NewInput, options: dict[str, Any]) -> NewInput | None:
     """Pack an input alone, into nothing, to see what is wrong; None: it cannot be read now."""
     try:
-        pack([_recognised(new_input)], _Nowhere(), **options)
+        pack(list(_recognised(new_input)), _Nowhere(), **options)
     except NotFoundError:
         return None
     except ConflictError:
