@@ -225,3 +225,38 @@ def test_comparisons_with_times_outside_of_conditions_tell_of_fields_without_any
             list(result)
             (note,) = result.notes
         assert "is TRUE in no row: t has numbers and no timestamp; pack it with" in note
+
+
+JOURNAL = b"""{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1709528767123456","MESSAGE":"a"}
+{"__CURSOR":"s=2","_SOURCE_REALTIME_TIMESTAMP":"17","__REALTIME_TIMESTAMP":"1709528768123456"}
+"""
+
+
+def test_times_of_the_journal_are_found_by_themselves(tmp_path: Path) -> None:
+    """Its texts of digits are times, unless the caller says otherwise."""
+    path, times = tmp_path / "j.json", ("__REALTIME_TIMESTAMP",)
+    path.write_bytes(JOURNAL)
+    result = sdb.pack(path, tmp_path / "j.zion")
+    assert set(result.trailer.sparse.indices) == {times}
+    first, second = sdb.open(tmp_path / "j.zion").rows()
+    assert str(first[times[0]]) == "2024-03-04 05:06:07.123456+00:00"
+    assert second["_SOURCE_REALTIME_TIMESTAMP"] == "17"
+    for reading in ("none", sdb.Times(forms=((times, "unix_ns"),))):
+        sdb.pack(path, tmp_path / "other.zion", times=reading, overwrite=True)
+        other = next(sdb.open(tmp_path / "other.zion").rows())[times[0]]
+        assert str(other) != str(first[times[0]])
+    lake = sdb.connect(tmp_path)
+    lake.create("d.t", "j.json")
+    lake.sync("d.t")
+    assert next(lake.table("d.t").rows())[times[0]] == first[times[0]]
+
+
+def test_others_with_the_names_of_the_journal_stay_what_they_are(tmp_path: Path) -> None:
+    """Without a cursor, or with other texts, nothing is guessed."""
+    for text in (
+        b'{"__REALTIME_TIMESTAMP":"1709528767123456"}',
+        b'{"__CURSOR":"s","__REALTIME_TIMESTAMP":"soon"}',
+    ):
+        (tmp_path / "j.json").write_bytes(text)
+        result = sdb.pack(tmp_path / "j.json", tmp_path / "j.zion", overwrite=True)
+        assert not result.trailer.sparse.indices

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sdb.packfile.inputs.unpacking import Unpacking
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.store.base import Location, Reader
+    from sdb.times import Path
 
     InputSource: TypeAlias = "Location | BinaryIO | Input"
 
@@ -64,6 +65,7 @@ class Input:
     is_packfile: bool = False  # whether it is a packfile, whose rows are packed again
     defaults: bytes | None = None  # fields that its rows get where they lack them, a struct of Ion
     times: Times = ALL  # how times in it are read
+    forms: tuple[tuple[Path, str], ...] = ()  # of its times, as its content tells, unless told
     origin: str = ""  # the input that its rows are recorded as those of; empty: its name
     on_error: str = "fail"  # what becomes of its malformed records: fail, skip or keep
     # Whether its texts may be times; None: unless it is of a format that has a type for times
@@ -92,6 +94,10 @@ class Input:
             hints, forms = without_forms(hints)
             times = replace(times, forms=(*times.forms, *forms))
             times.check()
+        if times.mode == "all" and self.forms:
+            told = {path for path, _ in times.forms}
+            own = [(path, form) for path, form in self.forms if path not in told]
+            times = replace(times, forms=(*times.forms, *own))
         has_types = self.format in {"ion", "rows"}
         reads = not has_types if self.reads_texts is None else self.reads_texts
         return hints, self.defaults, times.for_core(reads_texts=reads), self.on_error
@@ -403,6 +409,7 @@ class _NamedInput:
             size_bytes,
             is_direct=sniffed.is_utf8,
             log=form.name if form.is_log and self.forced is None else "",
+            forms=sniffed.forms,
             source=source,
         )
 

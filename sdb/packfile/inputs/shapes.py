@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
+    from sdb.times import Path
+
     # The texts and the first two bytes of other values, by path, of the first object of a text
     Members: TypeAlias = Mapping[str, bytes]
 
 _TOKEN = rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+|"'
+_JOURNAL_TIME = rb'"((?:_SOURCE|_)_REALTIME_TIMESTAMP)"\s*:\s*"\d{15,17}"'
 _MOST_BYTES = 64  # of a value
 _DEEPEST = 16  # so many objects and lists are followed
 
@@ -68,6 +71,22 @@ def records_path(head: bytes) -> str:
         if value in {b"[{", b"[]", b"["} and is_meant(members):
             return path
     return ""
+
+
+def journal_forms(head: bytes) -> tuple[tuple[Path, str], ...]:
+    """Return the times of what ``journalctl -o json`` writes, which are texts of digits.
+
+    Examples
+    --------
+    >>> journal_forms(b'{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1709528767123456"}')
+    ((('__REALTIME_TIMESTAMP',), 'unix_us'),)
+    """
+    if b'"__CURSOR"' not in head:
+        return ()
+    import re
+
+    names = dict.fromkeys(re.findall(_JOURNAL_TIME, head))
+    return tuple([((name.decode(),), "unix_us") for name in names])
 
 
 def _members(head: bytes) -> dict[str, bytes]:

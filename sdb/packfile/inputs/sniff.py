@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from sdb import _core, formats
 from sdb.errors import InputError, UsageError
-from sdb.packfile.inputs.shapes import records_path
+from sdb.packfile.inputs.shapes import journal_forms, records_path
 from sdb.packfile.inputs.unpacking import foreign
 from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.store.base import Reader
+    from sdb.times import Path
 
 HEAD_BYTES = 64 << 10
 
@@ -33,11 +34,13 @@ class Sniffed:
     * ``format``: The name of its format, with options that were found out: ``json:records=items``.
     * ``compression``: That of the whole input.
     * ``is_utf8``: Whether it need not be converted.
+    * ``forms``: Fields whose texts or numbers are times, as those of the journal, with their forms.
     """
 
     format: str
     compression: str
     is_utf8: bool = True
+    forms: tuple[tuple[Path, str], ...] = ()
 
 
 def sniff(head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str | None) -> Sniffed:
@@ -69,7 +72,8 @@ def sniff(head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str |
         raise InputError(message, hint="iconv -f UTF-32 -t UTF-8", path=name, offset=0, line=1)
     if form.at_any_position and compression != "none":
         raise UsageError(f"{name}: a {kind} inside {compression} cannot be read; unpack it first")
-    return Sniffed(kind, compression, is_utf8=not (form.encoding and encoding))
+    is_utf8 = not (form.encoding and encoding)
+    return Sniffed(kind, compression, is_utf8, journal_forms(head) if kind == "json" else ())
 
 
 def trailer_offset(reader: Reader, head: bytes) -> int | None:

@@ -161,6 +161,12 @@ def tell_forms(sources: Iterable[Input]) -> None:
     for source in sources:
         if source.log:
             names.setdefault(source.log, []).append(source.name)
+        elif source.forms:
+            fields = ", ".join(".".join(path) for path, _ in source.forms)
+            text = (
+                f"{source.name}: {fields} of the journal is read as a time (--times none keeps it)"
+            )
+            notes.tell(text, is_detail=False)
     for form, files in names.items():
         others = f" and {len(files) - 1:,} more" if files[1:] else ""
         text = f"{files[0]}{others}: read as {formats.get(form).title} (-f {form})"

@@ -184,6 +184,8 @@ def _inputs(piece: Piece, options: Options) -> Iterator[Input]:
     size = piece.stop - piece.start
     source = partial(_range, piece)
     defaults = defaults_of(path) if options.hive else None
+    # Only the start of the file tells of its times.
+    forms = next(recognise_each(path, options.format)).forms
     yield Input(
         _name(piece),
         "json",
@@ -193,6 +195,7 @@ def _inputs(piece: Piece, options: Options) -> Iterator[Input]:
         source=source,
         defaults=defaults,
         times=options.times,
+        forms=forms,
     )
 
 

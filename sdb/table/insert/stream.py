@@ -21,6 +21,8 @@ from sdb.errors import (
 from sdb.log import Logger
 from sdb.packfile.inputs.inputs import Input
 from sdb.packfile.inputs.lines import BATCH_BYTES
+from sdb.packfile.inputs.shapes import journal_forms
+from sdb.packfile.inputs.sniff import HEAD_BYTES
 from sdb.records import changing_record, record
 from sdb.retry import Backoff
 from sdb.table.commit.change import TableChange
@@ -268,7 +270,8 @@ def text_input(name: str, form: str, data: bytes, hints: bytes | None = None) ->
         yield data
 
     form = formats.parser_at(form, time.time(), is_later=True)
-    return Input(name, form, hints=hints, size_bytes=len(data), source=pieces)
+    forms = journal_forms(data[:HEAD_BYTES]) if form == "json" else ()
+    return Input(name, form, hints=hints, size_bytes=len(data), forms=forms, source=pieces)
 
 
 def patiently(
