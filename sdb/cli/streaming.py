@@ -355,7 +355,9 @@ def insert_pipe(
             )
     if as_json and not done.versions:
         output.say(
-            json.dumps({"version": 0, "rows": 0, "rejected": done.rejected, "kept": done.kept})
+            json.dumps(
+                {"version": 0, "rows": 0, "rejected": done.rejected, "kept": done.kept_records}
+            )
         )
     if signal.SIGINT in seen:
         raise KeyboardInterrupt
@@ -393,7 +395,7 @@ def _tell_end(
     if done.shortened:
         dropped = sizes.human(source.dropped_bytes)
         status.say(f"{done.shortened:,} lines were longer than a row can be: {dropped} left out")
-    if (done.rejected or done.kept) and not quiet:
-        status.say(errors.summary(done.rejected + done.kept))
+    if (done.rejected or done.kept_records) and not quiet:
+        status.say(errors.summary(done.rejected + done.kept_records))
     if not quiet and (verbose or done.versions > 1 or sys.stderr.isatty()) and done.versions:
         status.say(text)

@@ -88,7 +88,7 @@ def _tell_sources(name: str, synced: Synced) -> None:
 
 def _tell_others(name: str, synced: Synced) -> None:
     """Report malformed records, and inputs that changed or were passed over."""
-    for count, is_kept in ((synced.skipped, False), (synced.kept, True)):
+    for count, is_kept in ((synced.skipped, False), (synced.kept_records, True)):
         if count:
             _say(f"{name}: {outcome(count, is_kept=is_kept)}")
     keeps = "the table keeps its rows"

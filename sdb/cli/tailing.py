@@ -117,7 +117,9 @@ def tail_into(  # noqa: PLR0913 - the command's options, by name
             _say_end(status, done, errors, progress_line(done, name, began), quiet=quiet)
     if as_json and not done.versions:
         output.say(
-            json.dumps({"version": 0, "rows": 0, "rejected": done.rejected, "kept": done.kept})
+            json.dumps(
+                {"version": 0, "rows": 0, "rejected": done.rejected, "kept": done.kept_records}
+            )
         )
     if signal.SIGINT in seen:
         raise KeyboardInterrupt
@@ -154,7 +156,7 @@ def _say_end(status: Status, done: Streamed, errors: KeptLines, text: str, *, qu
     """Say what was committed."""
     if done.shortened:
         status.say(f"{done.shortened:,} lines were longer than a row can be: cut")
-    if (done.rejected or done.kept) and not quiet:
-        status.say(errors.summary(done.rejected + done.kept))
+    if (done.rejected or done.kept_records) and not quiet:
+        status.say(errors.summary(done.rejected + done.kept_records))
     if not quiet and done.versions and (done.versions > 1 or sys.stderr.isatty()):
         status.say(text)

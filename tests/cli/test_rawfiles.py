@@ -154,8 +154,8 @@ def test_the_options_of_inputs_do_the_same_everywhere(run: Run, tmp_path: Path) 
     ):
         result = run(*words, *reading)
         assert result.stdout == b'{"at": "2024-03-04T05:06:00Z"}\n', (words, result)
-    told = run("fields", *reading, "a.json")
-    assert b"timestamp" in told.stdout or b"time" in told.stdout
+    listed = run("fields", *reading, "a.json")
+    assert b"timestamp" in listed.stdout or b"time" in listed.stdout
     query = (
         "SELECT * FROM read_file('a.json', records => 'of', timezone => 'Europe/Berlin',"
         " time_field => 'at:%d/%m/%Y %H:%M')"
@@ -168,8 +168,8 @@ def test_columns_are_named_in_queries(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,n\n7,1\n")
     path = f"{tmp_path}/a.csv"
     for options, id_ in (("columns => 'id:text'", "7"), ("format => 'csv'", 7)):
-        found = sdb.sql(f"SELECT id FROM read_file('{path}', {options})")
-        assert list(found) == [{"id": id_}]
+        ids = sdb.sql(f"SELECT id FROM read_file('{path}', {options})")
+        assert list(ids) == [{"id": id_}]
 
 
 @pytest.mark.parametrize(("action", "lines"), [("keep", 3), ("skip", 2)])

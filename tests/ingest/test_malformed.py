@@ -38,7 +38,7 @@ def test_lines_that_are_no_records_are_rows_in_their_place(tmp_path: Path) -> No
     with pytest.warns(SdbWarning, match="kept 3 malformed records as rows of `message`; first"):
         result, rows = packed(tmp_path / "app.log", on_error="keep")
     assert rows == ROWS
-    assert (result.rows, result.kept, result.rejected) == (5, 3, 0)
+    assert (result.rows, result.kept_records, result.rejected) == (5, 3, 0)
 
 
 def test_what_is_skipped_is_counted(tmp_path: Path) -> None:
@@ -47,11 +47,11 @@ def test_what_is_skipped_is_counted(tmp_path: Path) -> None:
     with pytest.warns(SdbWarning, match="skipped 3 malformed records; first .*line 2"):
         result, rows = packed(tmp_path / "app.log", on_error="skip")
     assert rows == [{"n": 1}, {"n": 2}]
-    assert (result.kept, result.rejected) == (0, 3)
+    assert (result.kept_records, result.rejected) == (0, 3)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "kept"),
+    ("name", "text", "messages"),
     [
         ("a.csv", 'n,s\n1,a\n2,"b', ['2,"b']),
         ("a.log", '10.0.0.1 - - [04/Mar/2024:05:06:07 +0000] "GET / HTTP/1.1" 200 5\nboom\n', None),
@@ -59,14 +59,14 @@ def test_what_is_skipped_is_counted(tmp_path: Path) -> None:
     ],
 )
 def test_each_text_format_keeps_them(
-    tmp_path: Path, name: str, text: str, kept: list[str] | None
+    tmp_path: Path, name: str, text: str, messages: list[str] | None
 ) -> None:
-    """Rows of the format stay, and what is none is beside them."""
+    """Rows of the format stay, with those of other texts between them."""
     (tmp_path / name).write_text(text)
     taken: list[Any] = []
     form = "combined" if name == "a.log" else None
     _, rows = packed(tmp_path / name, format=form, on_error="keep", on_errors=taken.append)
-    assert [row["message"] for row in rows if "message" in row] == (kept or ["boom"])
+    assert [row["message"] for row in rows if "message" in row] == (messages or ["boom"])
     assert sum(map(len, taken)) == 1
     assert len(rows) == {"a.csv": 2, "a.log": 2, "a.json": 3}[name]
 
@@ -115,10 +115,10 @@ def test_a_definition_says_what_becomes_of_them(
     """A trace in a log does not refuse the file, and the counts are in the report and the log."""
     with pytest.warns(SdbWarning, match="3 malformed records"):
         result = synced(tmp_path, on_error)
-    assert (result.rejected, result.skipped + result.kept) == ((), 3)
+    assert (result.rejected, result.skipped + result.kept_records) == ((), 3)
     assert result.as_dict()["kept" if on_error == "keep" else "skipped"] == 3
-    found = sdb.sql("SELECT * FROM web.app", root=str(tmp_path))
-    assert sorted(found, key=str) == sorted(rows, key=str)
+    rows_in_table = sdb.sql("SELECT * FROM web.app", root=str(tmp_path))
+    assert sorted(rows_in_table, key=str) == sorted(rows, key=str)
     handle = find_table(table_root(str(tmp_path)), "web", "app")
     assert handle is not None
     assert "3 malformed records" in next(iter(log(handle))).message

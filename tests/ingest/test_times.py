@@ -232,6 +232,7 @@ JOURNAL = b"""{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1709528767123456","MESSA
 """
 
 
+@pytest.mark.filterwarnings("ignore:.*digits beyond microseconds")
 def test_times_of_the_journal_are_found_by_themselves(tmp_path: Path) -> None:
     """Its texts of digits are times, unless the caller says otherwise."""
     path, times = tmp_path / "j.json", ("__REALTIME_TIMESTAMP",)

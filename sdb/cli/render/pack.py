@@ -142,7 +142,7 @@ def report(
     * ``as_json``: Whether to print the facts as JSON on standard output.
     * ``quiet, verbose``: Whether to print no summary, or to print it even when nobody is watching.
     """
-    _tell_malformed(rejects, result.rejected + result.kept, quiet=quiet)
+    _tell_malformed(rejects, result.rejected + result.kept_records, quiet=quiet)
     if as_json:
         output.say_json(_facts(result, seconds))
     elif not quiet and (verbose or sys.stderr.isatty()):
@@ -154,7 +154,7 @@ def report_append(result: AppendResult, rejects: Rejects, *, as_json: bool, quie
 
     * ``as_json``: Whether to print the facts as JSON on standard output.
     """
-    _tell_malformed(rejects, result.rejected + result.kept, quiet=quiet)
+    _tell_malformed(rejects, result.rejected + result.kept_records, quiet=quiet)
     if as_json:
         output.say_json(_append_facts(result))
     elif not quiet:
@@ -187,7 +187,7 @@ def _append_facts(result: AppendResult) -> dict[str, object]:
         "rows_added": result.rows_added,
         "rows": result.rows_total,
         "rejected": result.rejected,
-        "kept": result.kept,
+        "kept": result.kept_records,
         "known": list(result.known),
         "skipped": list(result.skipped),
         "blocks": len(result.trailer.blocks),
@@ -245,7 +245,7 @@ def _facts(result: PackResult, seconds: float) -> dict[str, object]:
         "inputs": result.inputs,
         "rows": result.rows,
         "rejected": result.rejected,
-        "kept": result.kept,
+        "kept": result.kept_records,
         "blocks": len(result.trailer.blocks),
         "text_bytes": result.text_bytes,
         "output_bytes": result.output_bytes,

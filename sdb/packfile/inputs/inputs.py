@@ -95,8 +95,8 @@ class Input:
             times = replace(times, forms=(*times.forms, *forms))
             times.check()
         if times.mode == "all" and self.forms:
-            told = {path for path, _ in times.forms}
-            own = [(path, form) for path, form in self.forms if path not in told]
+            named = {path for path, _ in times.forms}
+            own = [(path, form) for path, form in self.forms if path not in named]
             times = replace(times, forms=(*times.forms, *own))
         has_types = self.format in {"ion", "rows"}
         reads = not has_types if self.reads_texts is None else self.reads_texts

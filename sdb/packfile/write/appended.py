@@ -39,7 +39,7 @@ class AppendResult:
         How many bytes were written beside those that the store took over.
     trailer : Trailer
         The trailer of the packfile now.
-    rejected, kept : int
+    rejected, kept_records : int
         Numbers of malformed records that were passed over, and that are rows of their text.
     known : tuple of str
         The inputs that the packfile had the rows of, and that were appended once more.
@@ -63,7 +63,7 @@ class AppendResult:
     written_bytes: int
     trailer: Trailer
     rejected: int
-    kept: int
+    kept_records: int
     known: tuple[str, ...]
     skipped: tuple[str, ...]
     attempts: int

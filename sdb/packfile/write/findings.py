@@ -163,9 +163,7 @@ def tell_forms(sources: Iterable[Input]) -> None:
             names.setdefault(source.log, []).append(source.name)
         elif source.forms:
             fields = ", ".join(".".join(path) for path, _ in source.forms)
-            text = (
-                f"{source.name}: {fields} of the journal is read as a time (--times none keeps it)"
-            )
+            text = f"{source.name}: {fields} of the journal read as times (--times none: texts)"
             notes.tell(text, is_detail=False)
     for form, files in names.items():
         others = f" and {len(files) - 1:,} more" if files[1:] else ""
@@ -234,5 +232,5 @@ def together(parts: Iterable[Findings]) -> Findings:
         tuple(column for part in every for column in part.columns)[:_MOST_KEPT],
         any(part.is_zone_unknown for part in every),
         sum(part.strays for part in every),
-        tuple(found for part in every for found in part.malformed)[:_MOST_KEPT],
+        tuple(records for part in every for records in part.malformed)[:_MOST_KEPT],
     )

@@ -80,7 +80,7 @@ class PackResult:
         The first of them, and what is wrong with them.
     findings : Findings
         Findings in values; warnings tell the same.
-    kept : int
+    kept_records : int
         Number of malformed records that are rows of their text.
     """
 
@@ -95,7 +95,7 @@ class PackResult:
     departed: int = 0
     departures: str = ""
     findings: Findings = Findings()
-    kept: int = 0
+    kept_records: int = 0
 
     def __repr__(self) -> str:
         """Show what it came to."""
@@ -279,7 +279,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             output_bytes=trailer.offset + len(tail),
             trailer=trailer,
             rejected=feeder.rejected,
-            kept=feeder.kept,
+            kept_records=feeder.kept_records,
             seconds=time.monotonic() - began,
             findings=feeder.findings,
         )
@@ -381,7 +381,9 @@ class Feeder:
         self._take_rejected = take_rejected
         self._is_patient = False  # whether the input at hand may be damaged
         self._malformed: dict[str, Malformed] = {}
-        self.rejected = self.kept = 0  # malformed records that were passed over, or are rows
+        self.rejected = self.kept_records = (
+            0  # malformed records that were passed over, or are rows
+        )
         self.findings = Findings()
 
     def feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
@@ -457,7 +459,7 @@ class Feeder:
             self._write(frame)
         for batch in self._packer.take_rejected():
             if batch.are_kept:
-                self.kept += len(batch)
+                self.kept_records += len(batch)
             else:
                 self.rejected += len(batch)
             if self._take_rejected is not None:

@@ -131,7 +131,7 @@ def attempt(work: Work, task: Task, threads: int = 1) -> Outcome:
         result.text_bytes,
         result.output_bytes,
         time.monotonic() - began,
-        result.rejected + result.kept,
+        result.rejected + result.kept_records,
         tuple(rejects.records),
         result.findings,
     )

@@ -119,19 +119,19 @@ def unfinished(folder: str) -> str:
 
 
 def put(making: str, path: str, warnings: list[str]) -> None:
-    """Give a file that was made its name, and keep what there was to warn of."""
+    """Name a file that was made, and keep what there was to warn of."""
     if warnings:
         import json
 
-        told = f"{making}{_WARNINGS}"
-        with open(told, "w", encoding="utf-8") as file:  # noqa: PTH123
+        beside = f"{making}{_WARNINGS}"
+        with open(beside, "w", encoding="utf-8") as file:  # noqa: PTH123
             json.dump(warnings, file)
-        os.replace(told, f"{path}{_WARNINGS}")  # noqa: PTH105
+        os.replace(beside, f"{path}{_WARNINGS}")  # noqa: PTH105
     os.replace(making, path)  # noqa: PTH105
 
 
 def rename(path: str, other: str) -> None:
-    """Give a file of the cache another name."""
+    """Move a file of the cache to another name."""
     with suppress(FileNotFoundError):
         os.replace(f"{path}{_WARNINGS}", f"{other}{_WARNINGS}")  # noqa: PTH105
     os.replace(path, other)  # noqa: PTH105

@@ -61,7 +61,7 @@ class Inserted:
             "inputs": 0 if packed is None else packed.inputs,
             "rows": 0 if packed is None else packed.rows,
             "rejected": 0 if packed is None else packed.rejected,
-            "kept": 0 if packed is None else packed.kept,
+            "kept": 0 if packed is None else packed.kept_records,
             "text_bytes": 0 if packed is None else packed.text_bytes,
             "output_bytes": 0 if packed is None else packed.output_bytes,
         }

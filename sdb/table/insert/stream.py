@@ -83,7 +83,7 @@ class Streamed:
     rows: int = 0
     lines: int = 0
     rejected: int = 0
-    kept: int = 0  # malformed records that are rows
+    kept_records: int = 0  # malformed records that are rows
     text_bytes: int = 0
     versions: int = 0
     version: int = 0  # the newest
@@ -214,7 +214,7 @@ class _Stream:
             for batch in rejected:
                 self._on_errors(batch)
         so_far.rejected += packed.result.rejected
-        so_far.kept += packed.result.kept
+        so_far.kept_records += packed.result.kept_records
         so_far.text_bytes += len(data)
         if packed.descriptor is None:
             return

@@ -67,7 +67,7 @@ class PackedInputs:
     output_bytes: int = 0
     # Numbers of malformed records that were passed over, and that are rows of their text
     skipped: int = 0
-    kept: int = 0
+    kept_records: int = 0
 
 
 class InputPacking(Protocol):
@@ -257,7 +257,7 @@ def pack_inputs(
                 result.text_bytes,
                 result.output_bytes,
                 result.rejected,
-                result.kept,
+                result.kept_records,
             )
         late = sorted({new_input.uri for new_input in left} - {new_input.uri for new_input in same})
         if late:

@@ -134,7 +134,7 @@ class Synced:
         URIs of inputs that were taken under another name, and that name; they have no rows anew.
     sources : tuple of SourceVersion
         Versions of Delta and Iceberg tables that were taken, one version here for each.
-    skipped, kept : int
+    skipped, kept_records : int
         Numbers of malformed records that were passed over, and that are rows of their text.
     """
 
@@ -157,7 +157,7 @@ class Synced:
     retired_rewritten: int = 0
     retired_rows: int = 0
     skipped: int = 0
-    kept: int = 0
+    kept_records: int = 0
 
     @property
     def retirement(self) -> Retired:
@@ -202,7 +202,7 @@ class Synced:
             "renamed": [{"path": uri, "taken_as": before} for uri, before in self.renamed],
             "sources": [taken.as_dict() for taken in self.sources],
             "skipped": self.skipped,
-            "kept": self.kept,
+            "kept": self.kept_records,
         }
 
     def followed_by(self, later: Synced) -> Synced:

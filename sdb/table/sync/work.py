@@ -249,11 +249,11 @@ class Prepared:
             renamed=renamed_of(self.flawed),
             sources=sources,
             skipped=sum(group.skipped for group in self.groups),
-            kept=sum(group.kept for group in self.groups),
+            kept_records=sum(group.kept_records for group in self.groups),
         )
 
     def _malformed(self) -> str:
         """Say what became of malformed records; empty: there were none."""
         counts = [(sum(group.skipped for group in self.groups), False)]
-        counts += [(sum(group.kept for group in self.groups), True)]
+        counts += [(sum(group.kept_records for group in self.groups), True)]
         return ", ".join(outcome(count, is_kept=is_kept) for count, is_kept in counts if count)

@@ -290,7 +290,7 @@ class _Taking:
         for entry in ended:
             self.lookout.committed(entry.key, entry.position.text(), entry.position)
         so_far.rejected += packed.result.rejected
-        so_far.kept += packed.result.kept
+        so_far.kept_records += packed.result.kept_records
         so_far.rows += packed.result.rows
         so_far.versions += 1
         so_far.version = done.version
