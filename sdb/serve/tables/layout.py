@@ -57,7 +57,9 @@ class LayoutResources:
             path = named_path(handle, asked.time_field)
             if asked.where or asked.since or asked.until:
                 plan = self._planned(handle, asked, path, rights)
-                warnings.extend(Hiding(self._root.location).texts(warnings_of(plan)))
+                warnings.extend(
+                    Hiding(self._root.location, knows=rights.knows).texts(warnings_of(plan))
+                )
                 described = _read(plan, path)
             else:
                 described = (_described(each, path) for each in handle.descriptors())
@@ -77,7 +79,7 @@ class LayoutResources:
         )
         tag: Callable[[TableHandle], str] = index_tag if is_fixed else _no_tag
         response = await of_table(self._root, self._in_thread, request, listed, tag)
-        return with_warnings(response, warnings, self._root.location)
+        return with_warnings(request, response, warnings, self._root.location)
 
     def _planned(
         self,

@@ -244,7 +244,9 @@ class Tail(Response):
 
     def _new_warnings(self) -> list[str]:
         """Return warnings that the client was not sent yet."""
-        said = Hiding(self._services.root.location).texts(self._said)
+        rights = self._request.state.rights
+        hiding = Hiding(self._services.root.location, knows=rights.knows)
+        said = hiding.texts(self._said)
         new = [text for text in said if text not in self._told]
         self._said.clear()
         self._told.update(new)
