@@ -141,6 +141,10 @@ def test_commands(terminal: Terminal, tmp_path: Path) -> None:
     terminal.until("times are shown")
     terminal.type(COUNT + ENTER)
     terminal.until(r"\d\.\d{3} s")
+    terminal.type("help" + ENTER)
+    terminal.until("this help")
+    terminal.type("exit" + ENTER)
+    assert terminal.process.wait(timeout=30) == 0
 
 
 def test_completion(terminal: Terminal, tmp_path: Path) -> None:
@@ -202,6 +206,31 @@ def test_statements_from_a_pipe(run: Any, events: Path) -> None:
         b"a  5\n(1 row)\n"
     )
     assert run("shell", "--fmt", "parquet", data=b"SELECT 1").returncode == 2
+
+
+def test_statements_that_write_and_words_of_other_shells(run: Any, events: Path) -> None:
+    assert events.exists()
+    lines = (
+        *("CREATE TABLE w.t;", "INSERT INTO w.t (n) VALUES (1), (2);", ".tables"),
+        *("BEGIN;", "DELETE FROM w.t WHERE n = 1;", "SELECT COUNT(*) AS before FROM w.t;"),
+        *("INSERT INTO w.t (n) VALUES (7), (8)", ";", "COMMIT;"),
+        *("SELECT COUNT(*) AS after FROM w.t;", "BEGIN; DELETE FROM w.t; ROLLBACK;"),
+        *("SELECT COUNT(*) AS rolled FROM w.t;", "quit", "SELECT 1 AS no;"),
+    )
+    done = run("shell", "--root", "lake", data="\n".join(lines).encode())
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.decode()
+    assert "inserted 2 rows into w.t: version 2\n" in shown
+    assert [line for line in shown.splitlines() if line.startswith("{")] == [
+        '{"before": 2}',
+        '{"after": 3}',
+        '{"rolled": 3}',
+    ]
+    assert re.search(r"(?m)^ *w\.t +2 ", shown)
+    assert b"from their COMMIT on" in done.stderr
+    assert run("shell", data=b".nix\n").returncode == 2
+    left = run("shell", "--root", "lake", data=b"BEGIN; DELETE FROM w.t;")
+    assert b"no COMMIT came" in left.stderr
 
 
 def test_each_query_is_warned_of(run: Any, events: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import contextmanager
 from functools import partial
 
 from sdb import notes, sizes
@@ -13,12 +14,16 @@ from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
 from sdb.cli.render import query
 from sdb.cli.shell.suggestions import META, Suggestions, is_input
+from sdb.cli.tablenames import author
 from sdb.errors import UsageError
+from sdb.query.syntax.writeparser import CONTROLS, is_write
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
+
+    from sdb.query.result.result import Result
 
 _COLUMN = 11
 
@@ -40,10 +45,11 @@ class Session:
         self._settings = settings
         self._form = form
         self._is_timed = False
+        self._begun: list[str] = []  # statements of a transaction that was not committed yet
         self.suggestions = Suggestions(settings.root)
 
     def run(self, text: str) -> bool:
-        """Run a query or a command.
+        """Run a statement or a command.
 
         * ``text``: One of them, without the semicolon at its end.
 
@@ -55,7 +61,11 @@ class Session:
         began = time.perf_counter()
         if text.startswith("\\"):
             return self._command(*text.partition(" ")[::2])
-        if not self._set(text):
+        if is_write(text):
+            self._write(text)
+        elif not self._set(text):
+            if self._begun:
+                notes.warn("statements behind BEGIN count from their COMMIT on, and not here yet")
             self._query(text)
         if self._is_timed:
             output.say(f"{time.perf_counter() - began:.3f} s", to=sys.stderr)
@@ -71,6 +81,54 @@ class Session:
         self._settings = replace(self._settings, dialect=mode)
         output.say(f"the dialect is {mode}", to=sys.stderr)
         return True
+
+    def close(self) -> None:
+        """Say what becomes of a transaction that was not committed."""
+        if self._begun:
+            notes.warn("no COMMIT came: the statements behind BEGIN have changed nothing")
+
+    def _write(self, text: str) -> None:
+        """Carry a statement out, or keep it until the COMMIT of its transaction."""
+        control = CONTROLS.get(text.split(None, 1)[0].upper())
+        if self._begun or control == "BEGIN":
+            self._begun.append(text)
+            if control == "ROLLBACK":
+                self._begun = []
+            if control != "COMMIT":
+                return
+            text, self._begun = "\n;\n".join(self._begun), []
+        from sdb.cli.failures import warn
+        from sdb.cli.render.exec import is_meant, lines_of
+        from sdb.query.writes.execute import execute
+        from sdb.table.catalog.root import table_root
+
+        notes.hear(warn)
+        settings = self._settings
+        root = table_root(settings.root)
+        if not is_meant(text, {}, root, yes=False):
+            return
+        with Interruptible() as signals, Meter("writing", "auto") as meter:
+
+            @contextmanager
+            def follow(result: Result) -> Generator[None]:
+                signals.arm(result.interrupt)
+                with Following(result, meter):
+                    yield
+                meter.turn("writing")
+
+            done = execute(
+                text,
+                root=root,
+                author=author(),
+                threads=settings.threads,
+                memory_bytes=settings.memory_bytes,
+                dialect=settings.dialect,
+                progress=meter,
+                follow=follow,
+            )
+        for effect in done:
+            for line in lines_of(effect, verbose=False):
+                output.say(output.plain(line))
 
     def _query(self, text: str) -> None:
         from sdb.cli.failures import warn
@@ -192,5 +250,5 @@ class Session:
 
     def _help(self, _rest: str) -> None:
         lines = [f"{name:{_COLUMN}}{what}" for name, what in META.items()]
-        lines.append("A query ends with a semicolon, or with an empty line. Ctrl-C stops it.")
+        lines.append("A statement ends with a semicolon, or with an empty line. Ctrl-C stops it.")
         output.say("\n".join(lines))

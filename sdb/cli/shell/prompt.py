@@ -10,6 +10,7 @@ from prompt_toolkit.completion import Completer, Completion
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 
+from sdb.cli.shell.suggestions import command
 from sdb.query.syntax.statements import is_whole
 
 TYPE_CHECKING = False
@@ -56,7 +57,9 @@ def _keys() -> KeyBindings:
         buffer = event.current_buffer
         if buffer.complete_state and buffer.complete_state.current_completion:
             buffer.complete_state = None
-        elif is_whole(buffer.text) and not buffer.document.text_after_cursor.strip():
+        elif (
+            command(buffer.text) or is_whole(buffer.text)
+        ) and not buffer.document.text_after_cursor.strip():
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n")

@@ -23,11 +23,41 @@ META = {
     "\\?": "this help",
     "\\q": "leave; so does Ctrl-D",
 }
+_ALIASES = {
+    "help": "\\?",
+    "exit": "\\q",
+    "quit": "\\q",
+    "tables": "\\d",
+    "schema": "\\d",
+    "dt": "\\d",
+    "l": "\\d",
+    "h": "\\?",
+    "timer": "\\timing",
+}
+_BARE = {"help", "exit", "quit"}
+"""Words of other shells, with a dot or backslash before them; these also without."""
 _MOST_FILES = 1000
 _QUOTED = re.compile(r"""(?:from|join|read_file\s*\(|\+\+|,)\s*(['"])([^'"]*)$""", re.IGNORECASE)
 _TABLE = re.compile(r"""(['"])([^'"]+)\1|\b(?:from|join)\s+([\w.]+)""", re.IGNORECASE)
 _FROM = re.compile(r"\b(?:from|join|into|update)\s+[\w.$@-]*$", re.IGNORECASE)
 _WORD = re.compile(r"[\w.$@]*$")
+
+
+def command(text: str) -> str | None:
+    r"""Return what is typed as a command of the shell; None: it is a statement.
+
+    Examples
+    --------
+    >>> command("exit"), command(".tables"), command("\\d x"), command("SELECT 1")
+    ('\\q', '\\d', '\\d x', None)
+    """
+    word, space, rest = text.strip().rstrip(";").partition(" ")
+    name = word.lower()
+    is_bare = name in _BARE and not rest
+    if not is_bare and name[:1] not in {"\\", "."}:
+        return None
+    known = _ALIASES.get(name.lstrip("\\.")) or "\\" + word.lstrip("\\.")
+    return f"{known}{space}{rest}"
 
 
 class Suggestions:

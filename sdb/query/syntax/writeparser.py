@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sdb.query.syntax.writes import FieldPath
 
-_CONTROLS = {
+CONTROLS = {
     "BEGIN": "BEGIN",
     "START": "BEGIN",
     "COMMIT": "COMMIT",
@@ -21,7 +21,7 @@ _CONTROLS = {
     "ROLLBACK": "ROLLBACK",
     "ABORT": "ROLLBACK",
 }
-_FIRST = frozenset(WRITES) | _CONTROLS.keys()
+_FIRST = frozenset(WRITES) | CONTROLS.keys()
 
 
 def is_write(text: str) -> bool:
@@ -79,11 +79,11 @@ class WriteParser(Parser):
     def _write(self) -> writes.Write | writes.Control:
         token = self.token
         word = str(token.value).upper() if token.kind in {"ID", "END"} and not token.quoted else ""
-        if word in _CONTROLS:
+        if word in CONTROLS:
             self.advance()
             if not self.skip_word("TRANSACTION"):
                 self.skip_word("WORK")
-            return writes.Control(_CONTROLS[word], span=(token.start, self.last.stop))
+            return writes.Control(CONTROLS[word], span=(token.start, self.last.stop))
         parsers: dict[str, Callable[[int], writes.Write]] = {
             "INSERT": self._insert,
             "UPDATE": self._update,

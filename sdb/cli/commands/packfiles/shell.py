@@ -41,10 +41,10 @@ def command(
     dialect: Dialect = None,
     threads: Threads = None,
 ) -> None:
-    r"""Run queries one after the other, typed or from a pipe.
+    r"""Run statements one after the other, typed or from a pipe.
 
-    On a terminal it has a history, completion (Tab) and lines of any number; a query ends with a
-    semicolon. \? lists commands such as \d and \x.
+    On a terminal it has a history, completion (Tab) and lines of any number; a statement ends with
+    a semicolon. \? or help lists commands such as \d and \x; exit leaves.
     """
     from sdb.cli.shell.conversation import Session, Settings
     from sdb.query.analyze.dialects import check
@@ -61,10 +61,12 @@ def command(
         _converse(session)
     else:
         _read(session)
+    session.close()
 
 
 def _read(session: Session) -> None:
     """Run what comes on standard input; the first error ends it."""
+    from sdb.cli.shell.suggestions import command as shell_command
     from sdb.packfile.inputs.streams import standard_input
     from sdb.query.syntax.statements import split
 
@@ -74,8 +76,8 @@ def _read(session: Session) -> None:
             text += line.decode()
         except UnicodeDecodeError:
             raise UsageError("standard input is not UTF-8") from None
-        if not text.strip() or text.startswith("\\"):
-            complete, text = [text.strip()] if text.strip() else [], ""
+        if (typed := shell_command(text)) or not text.strip():
+            complete, text = [typed] if typed else [], ""
         else:
             complete, text = split(text)
             text += "\n" if text else ""
@@ -90,6 +92,7 @@ def _converse(session: Session) -> None:
     """Run what is typed, until Ctrl-D; errors are shown, and Ctrl-C stops what goes on."""
     from sdb.cli.failures import failed
     from sdb.cli.shell.prompt import editor
+    from sdb.cli.shell.suggestions import command as shell_command
     from sdb.query.syntax.statements import split
 
     edit = editor(session.suggestions)
@@ -101,7 +104,8 @@ def _converse(session: Session) -> None:
             continue
         except EOFError:
             return
-        complete, rest = ([text.strip()], "") if text.startswith("\\") else split(text)
+        typed = shell_command(text)
+        complete, rest = ([typed], "") if typed else split(text)
         for statement in [*complete, *([rest] if rest else [])]:
             try:
                 if not session.run(statement):
