@@ -422,6 +422,11 @@ impl Paths {
         self.epoch += 1;
     }
 
+    /// Another one as soon as ids of symbols must be looked up again.
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
     /// Takes the ranges of the block that ended.
     pub(crate) fn take_ranges(&mut self) -> Vec<(Path, Range)> {
         let found: Vec<(usize, Range)> = self

@@ -15,6 +15,7 @@ use crate::chunk::{Row, Stream};
 use crate::error::{Error, Result};
 use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects, Splitter};
 use crate::ion::fields::{Fields, Keep};
+use crate::ion::symtab::NameHash;
 use crate::ion::{Header, SymbolTable, is_bvm, kind, nest, timestamp, varuint};
 use crate::limits::MAX_ROW_DEPTH;
 
@@ -45,7 +46,7 @@ impl IonInput {
     /// A parser for parts of the stream; one for each worker.
     pub fn parser(self: &Arc<Self>, constants: Arc<Constants>, on_error: OnError) -> IonParser {
         let (table, index_depth) = (Arc::default(), self.index_depth);
-        let writer = Writer { table, index_depth, fields: Fields::default() };
+        let writer = Writer { table, index_depth, fields: Fields::default(), long: LongSymbols::default() };
         IonParser { input: Arc::clone(self), constants, on_error, writer }
     }
 
@@ -130,6 +131,7 @@ impl PartParser for IonParser {
         rejected: &mut Rejects,
     ) -> Result<()> {
         self.writer.table = self.input.take_table(context.start);
+        self.writer.long.ids.clear();
         if context.start == 0 && !text.is_empty() && !is_bvm(text) {
             return Err(Error::syntax(
                 0,
@@ -141,7 +143,9 @@ impl PartParser for IonParser {
             let Some(end) = end_of_value(text, at).map_err(malformed)? else {
                 return Err(Error::syntax(at, "the input ends inside a value"));
             };
-            if !table::follow(&mut self.writer.table, &text[..end], at).map_err(malformed)? {
+            if table::follow(&mut self.writer.table, &text[..end], at).map_err(malformed)? {
+                self.writer.long.ids.clear();
+            } else {
                 self.rows(&text[..end], at, stream, rejected)?;
             }
             at = end;
@@ -192,6 +196,32 @@ struct Writer {
     table: Arc<SymbolTable>,
     index_depth: u8,
     fields: Fields,
+    long: LongSymbols,
+}
+
+/// The ids in the chunk at hand of symbols with long texts: an input of some bytes may name one of half a
+/// megabyte a quarter of a million times, and its text is hashed once.
+#[derive(Debug, Default)]
+struct LongSymbols {
+    epoch: u32,
+    ids: HashMap<u64, u32, NameHash>,
+}
+
+impl LongSymbols {
+    /// A shorter text is hashed as fast as its number.
+    const LEAST_BYTES: usize = 64;
+
+    /// The id of the symbol `id` of the input, whose text is `text`, in the chunk.
+    fn intern(&mut self, id: u64, text: &[u8], row: &mut Row) -> u32 {
+        if text.len() < Self::LEAST_BYTES {
+            return row.symbols.intern(text);
+        }
+        if self.epoch != row.paths.epoch() {
+            self.epoch = row.paths.epoch();
+            self.ids.clear();
+        }
+        *self.ids.entry(id).or_insert_with(|| row.symbols.intern(text))
+    }
 }
 
 impl Writer {
@@ -284,7 +314,7 @@ impl Writer {
             }
             kind::SYMBOL => {
                 let id = crate::ion::magnitude(body, value.body)?;
-                let id = row.symbols.intern(Self::name(&self.table, id, value.body)?);
+                let id = self.long.intern(id, Self::name(&self.table, id, value.body)?, row);
                 crate::ion::put_symbol(row.out, id);
                 row.paths.saw(node, kind::STRING);
                 return Ok(());
