@@ -9,6 +9,7 @@ VECTORS := $(BIN)/python tests/vectors/archive.py
 FUZZ_SECONDS ?= 600
 SIMULATE_SECONDS ?= 3600
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONDONTWRITEBYTECODE  # each worker, and each command that tests run, would compile all modules again
 
 # The cargo profile of the Rust core: `release`, or `dev`, which builds quickly and runs slowly. Each has a stamp, and
 # only the profile that was built last has one: `make test` after `make build PROFILE=dev` builds the release again.
@@ -66,8 +67,8 @@ test: $(BUILT) $(VENV)/.dev ## the tests for every day; T=FILE, T=FILE::TEST or 
 endif
 
 # Also with examples that nobody has seen: SDB_RANDOM=1 make test-wide
-test-wide: $(BUILT) $(VENV)/.dev ## the other ones: Spark, attacks, kills, other engines, journeys, more seeds
-	$(BIN)/pytest -q -n 3 --dist loadgroup -m 'wide and not slow'
+test-wide: $(BUILT) $(VENV)/.dev ## the other ones: Spark, attacks, kills, other engines, journeys; all seeds and examples
+	SDB_ALL_SEEDS=1 $(BIN)/pytest -q -n 3 --dist loadgroup -m 'wide and not slow'
 
 test-all: $(BUILT) $(VENV)/.dev ## all tests
 	SDB_VECTORS="$${SDB_VECTORS:-$$($(VECTORS))}" $(CARGO) test $(MANIFEST) --package zion --locked -- --include-ignored

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from sdb import notes
+from tests import amounts
+from tests.amounts import usual
 from tests.vectors import archive
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile(
     "sdb",
     deadline=None,
+    max_examples=usual(100),
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=not os.environ.get("SDB_RANDOM"),
 )
@@ -49,14 +52,23 @@ settings.load_profile("sdb")
 
 
 WIDE = {"attack", "interop", "journeys", "kill", "spark"}
-"""Folders whose tests `make test-wide` runs, for they take long."""
+"""Folders whose tests `make test-wide` runs, for they take long.
+
+It also plays all examples and seeds of the tests of which the default run plays a part."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.relative_to(ROOT / "tests").parts[0] in WIDE:
+        if item.path.relative_to(ROOT / "tests").parts[0] in WIDE or (
+            amounts.ALL and _has_seeds(item)
+        ):
             item.add_marker("wide")
+
+
+def _has_seeds(item: pytest.Item) -> bool:
+    has_mark = item.get_closest_marker("seeds") is not None
+    return has_mark or is_hypothesis_test(getattr(item, "obj", None))
 
 
 def pytest_unconfigure() -> None:

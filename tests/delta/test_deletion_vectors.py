@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sdb.delta.deletionvectors import DeletionVector, decoded, z85_decoded
 from sdb.errors import CorruptError
 from sdb.lake.access import LakeFolder
+from tests.amounts import usual
 from tests.lake.made import bitmap, z85
 
 PLACES = st.one_of(
@@ -30,7 +31,7 @@ def test_the_name_of_a_file() -> None:
     assert vector.unique_id == "uab^-aqEH.-t@S}K{vb[*k^@4"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=usual(100), deadline=None)
 @given(st.sets(PLACES, max_size=300), st.booleans())
 def test_any_rows(positions: set[int], runs: bool) -> None:
     assert decoded(bitmap(positions, runs=runs)).tolist() == sorted(positions)
@@ -43,7 +44,7 @@ def test_many_rows(runs: bool) -> None:
     assert np.array_equal(decoded(bitmap(positions.tolist(), runs=runs)), positions)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=usual(100), deadline=None)
 @given(st.sets(PLACES, min_size=1, max_size=50), st.integers(0, 10**6), st.booleans())
 def test_damage_is_an_error(positions: set[int], cut: int, runs: bool) -> None:
     data = bitmap(positions, runs=runs)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb.errors import InputError, SdbError, SdbWarning
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,7 +120,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("format_", LINES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=usual(40), deadline=None)
 @given(columns())
 def test_values_are_their_texts_or_equal_to_them_and_no_two_texts_become_one(
     tmp_path_factory: pytest.TempPathFactory, format_: str, texts: dict[str, datetime | None]

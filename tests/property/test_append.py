@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb import ion
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +76,7 @@ def assert_sound(path: Path) -> None:
 
 
 quick = settings(
-    max_examples=40,
+    max_examples=usual(40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

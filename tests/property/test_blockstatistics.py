@@ -20,6 +20,7 @@ from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.packfile.rewrite.merge import joined
 from sdb.packfile.rewrite.rewrite import RowChanges, rewritten
 from sdb.packfile.trailer import blockstats
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +76,7 @@ ROWS = st.lists(
     max_size=40,
 )
 SETTINGS = settings(
-    max_examples=25,
+    max_examples=usual(25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

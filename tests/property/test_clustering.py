@@ -24,6 +24,7 @@ from sdb.packfile.rewrite.cuts import choose_cuts, cluster_paths
 from sdb.packfile.rewrite.provenance import ClusteredInputs
 from sdb.packfile.rewrite.rewrite import packed_like
 from sdb.store.url import create_from_prefix
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -119,7 +120,9 @@ def key_of(row: dict[str, Any], path: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=usual(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     parts=st.lists(st.tuples(ROWS, st.sampled_from((1, 5, 30))), min_size=1, max_size=4),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb.packfile.inspect.fieldreport import as_facts
+from tests.amounts import usual
 from tests.statistics import facts_of, naive
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ rows = st.dictionaries(names, values, max_size=5).filter(lambda row: len(repr(ro
 
 @pytest.mark.parametrize("algorithm", ["zion+zstd", "zstd"])
 @settings(
-    max_examples=40,
+    max_examples=usual(40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

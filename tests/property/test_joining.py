@@ -17,6 +17,7 @@ from sdb.packfile.read.reader import open_packfile
 from sdb.packfile.rewrite import merge
 from sdb.packfile.rewrite.merge import joined
 from sdb.store.url import create_from_prefix
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -87,7 +88,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=usual(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @example(parts=[([{"n": 0}], 1)] * 5, block=ALIGN * 4, constants=None)
 @given(

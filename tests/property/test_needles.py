@@ -27,6 +27,7 @@ from sdb.query.analyze.check import check
 from sdb.query.analyze.folding import fold
 from sdb.query.catalog import lettercase, reduction
 from sdb.query.syntax.parser import parse
+from tests.amounts import usual
 from tests.blockmutations import MUTATIONS
 from tests.blockoracle import Oracle, add_statistics
 
@@ -320,8 +321,9 @@ def run(folder: Path, seeds: range, count: int) -> float:
     return share_left_out(seeds, lambda seed: cases(folder, seed, count, is_real=seed % 2 == 0))
 
 
+@pytest.mark.seeds
 def test_no_row_is_lost(tmp_path: Path) -> None:
-    assert run(tmp_path, range(16), 30) > 0.3
+    assert run(tmp_path, range(usual(16, 5)), 30) > 0.3
 
 
 def packed(folder: Path, seed: int, pools: Pools) -> Path:
@@ -368,8 +370,9 @@ def queries(folder: Path, seeds: range) -> int:
     return out
 
 
+@pytest.mark.seeds
 def test_queries_answer_the_same(tmp_path: Path) -> None:
-    assert queries(tmp_path, range(10)) > 0
+    assert queries(tmp_path, range(usual(10, 3))) > 0
 
 
 @pytest.mark.slow

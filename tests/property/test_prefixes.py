@@ -19,6 +19,7 @@ from sdb.packfile.inspect.validate import validate
 from sdb.packfile.prune import prune, subnets
 from sdb.packfile.prune import rules as blockrules
 from sdb.query.catalog import reduction
+from tests.amounts import usual
 from tests.blockmutations import PREFIX_MUTATIONS
 from tests.blockoracle import prefixes
 from tests.property.test_needles import Case as Condition
@@ -154,8 +155,9 @@ def run(folder: Path, seeds: range, count: int) -> float:
     return share_left_out(seeds, made)
 
 
+@pytest.mark.seeds
 def test_no_row_is_lost(tmp_path: Path) -> None:
-    assert run(tmp_path, range(8), 40) > 0.5
+    assert run(tmp_path, range(usual(8, 3)), 40) > 0.5
 
 
 def test_prefixes_are_those_of_the_addresses_in_texts() -> None:

@@ -14,6 +14,7 @@ from sdb.packfile.prune.prune import blocks
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
 from sdb.query.catalog.reduction import reduce
 from sdb.query.syntax import ast
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -205,8 +206,9 @@ def check(seed: int) -> None:
             assert not any(truth(expr, row) is True for row in part), (seed, number, expr)
 
 
+@pytest.mark.seeds
 def test_no_block_with_a_row_is_left_out() -> None:
-    for seed in range(2000):
+    for seed in range(usual(2000)):
         check(seed)
 
 
@@ -280,8 +282,9 @@ def queries(folder: Path, seed: int, count: int) -> int:
     return left_out
 
 
+@pytest.mark.seeds
 def test_queries_return_the_same_without_an_index(tmp_path: Path) -> None:
-    assert sum(queries(tmp_path, seed, 8) for seed in range(12)) > 0
+    assert sum(queries(tmp_path, seed, 8) for seed in range(usual(12, 4))) > 0
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from sdb import ion
 from sdb.errors import UsageError
 from sdb.packfile.inspect.validate import validate
 from sdb.packfile.rewrite.rewrite import RowChanges, rewritten
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +64,7 @@ def _set(row: dict[str, Any], path: tuple[str, ...], value: object) -> None:
         row[name] = value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=usual(60), deadline=None)
 @given(
     rows=st.lists(ROW, min_size=1, max_size=60),
     algorithm=st.sampled_from(["zion+zstd", "zstd", "zion+iguana_v0"]),

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sdb
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +76,7 @@ def _ids(packed: Path, query: str, *, prune: bool = True) -> list[int]:
         return [json.loads(line)["id"] for line in b"".join(result.lines()).splitlines()]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=usual(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(condition=CONDITIONS)
 def test_wherever_a_condition_is_decided(condition: str, packed: Path) -> None:
     table = "read_file('t.zion')"

@@ -17,6 +17,7 @@ import pytest
 import sdb
 from sdb.errors import QueryError
 from tests import sqlshapes
+from tests.amounts import usual
 from tests.sqlgrammar import agree, plain
 from tests.sqlshapes import Shapes, Sparse
 
@@ -221,15 +222,17 @@ def compare(tables: Engines, seed: int, shapes: type[Shapes]) -> None:
     assert agree(answer, expected), f"seed {seed}:\n{ours}\n{theirs}\n{answer}\n{expected}"
 
 
+@pytest.mark.seeds
 @pytest.mark.timeout(1800)  # on a busy machine
 def test_typed_queries_are_answered_as_by_duckdb(typed: Engines) -> None:
-    for seed in range(QUERIES):
+    for seed in range(usual(QUERIES)):
         compare(typed, seed, Shapes)
 
 
+@pytest.mark.seeds
 @pytest.mark.timeout(1800)  # on a busy machine
 def test_rows_without_values_are_those_of_null(sparse: Engines) -> None:
-    for seed in range(SPARSE):
+    for seed in range(usual(SPARSE)):
         compare(sparse, seed, Sparse)
 
 
@@ -258,10 +261,11 @@ def evaluate(folder: Path, seed: int) -> bool:
     return True
 
 
+@pytest.mark.seeds
 @pytest.mark.timeout(600)  # on a busy machine
 def test_missing_and_null_of_the_original_are_as_evaluated(folder: Path) -> None:
-    answered = sum(evaluate(folder, seed) for seed in range(EXPRESSIONS))
-    assert answered > EXPRESSIONS // 2
+    answered = sum(evaluate(folder, seed) for seed in range(usual(EXPRESSIONS)))
+    assert answered > usual(EXPRESSIONS) // 2
 
 
 @pytest.mark.slow

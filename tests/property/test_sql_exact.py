@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sdb
+from tests.amounts import usual
 from tests.engines import Answers
 
 POWERS = (2**53, 2**63, 2**64)
@@ -83,7 +84,7 @@ class Table:
         return alone
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=usual(30), deadline=None)
 @given(
     values=st.lists(NUMBERS, min_size=1, max_size=8),
     constants=st.lists(NUMBERS, min_size=2, max_size=2),
@@ -112,7 +113,7 @@ def test_conditions(values: list[float], constants: list[float], op: str, *, typ
         assert sorted((row["i"], row["j"]) for row in rows) == pairs
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=usual(30), deadline=None)
 @given(values=st.lists(NUMBERS, min_size=1, max_size=8), typed=st.booleans())
 def test_groups_and_order(values: list[float], *, typed: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:

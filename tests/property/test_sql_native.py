@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sdb
+from tests.amounts import usual
 from tests.engines import Answers
 
 SCALARS = st.one_of(
@@ -113,7 +114,7 @@ def agree(query: str, root: Path, *, ordered: bool, typed: bool, blind: bool) ->
     assert all(map(same, actual, expected)), f"{query}\n{actual}\n{expected}"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=usual(60), deadline=None)
 @given(
     rows=st.lists(ROWS, max_size=12),
     asked=st.lists(queries(KEYS), min_size=2, max_size=2),
@@ -131,7 +132,7 @@ def test_groups(
             agree(original, root, ordered=ordered, typed=typed, blind=blind)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=usual(60), deadline=None)
 @given(
     rows=st.lists(ROWS, min_size=1, max_size=12),
     asked=st.lists(queries(KEPT, distinct=True), min_size=2, max_size=2),
@@ -149,7 +150,7 @@ def test_rows_without_a_key_are_in_the_group_of_null(
             agree(query, root, ordered=ordered, typed=typed, blind=blind and "(DAY" not in query)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=usual(30), deadline=None)
 @given(
     rows=st.lists(ROWS, max_size=8),
     items=st.one_of(st.just("*"), st.lists(PATHS, min_size=1, max_size=3).map(", ".join)),

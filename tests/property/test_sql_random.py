@@ -14,6 +14,7 @@ import pytest
 import sdb
 from sdb.errors import QueryError
 from tests import mixedvalues, sqlqueries
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,9 +86,10 @@ def differs(tables: Engines, seed: int) -> str:
     return f"seed {seed}: {len(actual)}, not {len(expected)} rows, {ours}, not {theirs}\n{query}"
 
 
+@pytest.mark.seeds
 @pytest.mark.timeout(1800)  # on a busy machine
 def test_random_queries_are_answered_as_by_duckdb(engines: Engines) -> None:
-    for seed in range(QUERIES):
+    for seed in range(usual(QUERIES)):
         assert not differs(engines, seed)
 
 
@@ -121,10 +123,11 @@ def is_same(ours: Any, wanted: Any) -> bool:
     return type(ours) is type(wanted) and bool(ours == wanted)
 
 
+@pytest.mark.seeds
 @pytest.mark.timeout(600)  # on a busy machine
 def test_values_of_any_type_are_as_evaluated(mixed: Path) -> None:
-    accepted = sum(evaluated(mixed, seed) for seed in range(EXPRESSIONS))
-    assert accepted > EXPRESSIONS // 2
+    accepted = sum(evaluated(mixed, seed) for seed in range(usual(EXPRESSIONS)))
+    assert accepted > usual(EXPRESSIONS) // 2
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from sdb.packfile.prune import prune
 from sdb.packfile.prune import rules as blockrules
 from sdb.packfile.read.search import search
 from sdb.query.catalog import reduction
+from tests.amounts import usual
 from tests.blockmutations import WORD_MUTATIONS
 from tests.property.test_needles import Case as Condition
 from tests.property.test_needles import (
@@ -299,13 +300,15 @@ def run_conditions(folder: Path, seeds: range, count: int) -> float:
     return share_left_out(seeds, lambda seed: conditions(folder, seed, count))
 
 
+@pytest.mark.seeds
 def test_searches_find_the_same(tmp_path: Path) -> None:
-    read, spare = run_greps(tmp_path, range(8), 30)
+    read, spare = run_greps(tmp_path, range(usual(8, 4)), 30)
     assert read < 0.85 * spare
 
 
+@pytest.mark.seeds
 def test_no_row_is_lost(tmp_path: Path) -> None:
-    assert run_conditions(tmp_path, range(100, 108), 12) > 0.1
+    assert run_conditions(tmp_path, range(100, 100 + usual(8, 3)), 12) > 0.1
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ import sdb
 from sdb.packfile.prune.predicate import Anywhere, Both, Compare, Instant, OneOf
 from sdb.query.rows.pushedfilters import of_arrow, of_polars
 from sdb.query.rows.rowset import RowSet
+from tests.amounts import usual
 from tests.examples import ROOT
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _of_arrow(condition: Any) -> pc.Expression:
 
 
 @given(condition=_conditions())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=usual(80), deadline=None)
 def test_what_is_left_out_would_not_pass(table: sdb.Table, packfiles: str, condition: Any) -> None:
     """Polars and Arrow find the same rows with and without pushdown."""
     everything = table.to_arrow()

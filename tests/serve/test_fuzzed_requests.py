@@ -17,13 +17,14 @@ schemathesis = pytest.importorskip("schemathesis")
 
 import sdb  # noqa: E402
 from sdb.serve.openapi import document  # noqa: E402
+from tests.amounts import usual  # noqa: E402
 
 from .conftest import ROWS, Server  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SECONDS = float(os.environ.get("SDB_FUZZ_SECONDS", "20"))
+SECONDS = float(os.environ.get("SDB_FUZZ_SECONDS", usual(20, 5)))
 # These are answers to a server that is busy, to a query that takes too long, and to what is not
 # supported; they are described, and no faults.
 EXPECTED = {501, 503, 504}

@@ -33,6 +33,7 @@ from sdb.table.format.inputnodes import (
 from sdb.table.format.inputtree import MAX_DEPTH, InputsTree, Taking
 from sdb.table.format.manifests import IndirectRef, IndirectTree, read_list, write_list
 from sdb.table.format.signature import Keyring
+from tests.amounts import usual
 from tests.table.roots import LOCAL
 
 if TYPE_CHECKING:
@@ -374,7 +375,7 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=usual(150), deadline=None)
 @given(batches=st.lists(OPERATIONS, max_size=4), split=st.integers(4, 6))
 def test_tree_does_what_the_rules_say(
     batches: list[list[tuple[str, str, int]]], split: int
@@ -431,7 +432,7 @@ VALUES: Any = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=usual(150), deadline=None)
 @given(user_data=st.dictionaries(st.text(max_size=5), VALUES, max_size=4), cursors=st.lists(PATHS))
 def test_unknown_user_data_is_kept(user_data: dict[str, Any], cursors: list[str]) -> None:
     index = TableIndex("t", user_data=user_data, cursors=tuple(cursors), inline=(FIRST, FIRST))
@@ -440,7 +441,7 @@ def test_unknown_user_data_is_kept(user_data: dict[str, Any], cursors: list[str]
     assert TableIndex.decode(TableIndex.decode(data, LOCAL).encode(LOCAL), LOCAL) == index
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=usual(300), deadline=None)
 @given(value=VALUES, field=st.sampled_from(INDEX_FIELDS))
 def test_any_value_in_any_field_is_an_error_of_ours_or_an_index(value: Any, field: str) -> None:
     data = signed(raw(**{field: value}))

@@ -26,6 +26,7 @@ from sdb.table.history.log import log
 from sdb.table.history.merge import MergeConflictError, MergedBranch, merge
 from sdb.table.maintenance.expire import ExpiryPolicy, expire
 from sdb.table.maintenance.gc import collect
+from tests.amounts import usual
 from tests.table.roots import LOCAL
 from tests.table.simulation.actors import descriptor
 
@@ -284,7 +285,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=usual(60), deadline=None)
 @given(STEPS)
 def test_merges_keep_what_either_side_did(steps: list[tuple[str, bool, int]]) -> None:
     """Against a model in which packfiles are never rewritten on both sides."""

@@ -20,6 +20,7 @@ from sdb.table.definition.partition import PartitionField, flaw_of_segment, part
 from sdb.table.definition.timespan import CalendarSpan
 from sdb.table.definition.validate import FORMATS, check, format_of, problems
 from sdb.table.inputs.pattern import InputPattern
+from tests.amounts import usual
 from tests.table.roots import objects, recorded, vectors
 
 TOLD = vectors("definitions.json")
@@ -285,7 +286,7 @@ JSON: Any = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=usual(200), deadline=None)
 @given(value=JSON, indent=st.none() | st.integers(0, 3))
 def test_compact_and_indented_texts_mean_the_same(value: Any, indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
@@ -296,7 +297,7 @@ def test_compact_and_indented_texts_mean_the_same(value: Any, indent: int | None
     assert not set(short) & {"<", ">", "&", "\u2028"}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=usual(200), deadline=None)
 @given(text=st.text('{}[]",:abinputtern \\1', max_size=40))
 def test_any_text_is_a_definition_or_an_error_of_ours(text: str) -> None:
     try:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sdb.errors import UsageError
 from sdb.table.inputs.pattern import InputPattern, expand, in_listing_order
 from sdb.table.inputs.patternregex import matcher
+from tests.amounts import usual
 from tests.table.roots import vectors
 
 GLOBS = vectors("globs.json")
@@ -64,7 +65,7 @@ def test_listing_order(vector: dict[str, Any]) -> None:
     assert in_listing_order(actual, vector["seek"]) == vector["visited"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=usual(300), deadline=None)
 @given(text=st.text("ab/*?{}[]^-\\", max_size=10), path=st.text("ab/-^", max_size=8))
 def test_any_pattern_matches_as_a_regular_expression_does(text: str, path: str) -> None:
     """Where there is no capture, leftmost choices find whatever backtracking finds."""
@@ -108,7 +109,7 @@ def test_a_long_path_takes_little_time() -> None:
     assert pattern.match("a" * 2000) is None
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=usual(600), deadline=None)
 @given(text=st.text("ab/*?{}[]^-\\\n", max_size=12), path=st.text("ab/-^\n", max_size=9))
 def test_compiled_patterns_match_the_same(text: str, path: str) -> None:
     try:
@@ -119,7 +120,7 @@ def test_compiled_patterns_match_the_same(text: str, path: str) -> None:
     assert matcher(pattern)(path) == matched
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=usual(200), deadline=None)
 @given(
     st.data(), st.lists(st.sampled_from(["*", "{x}", "{y}", "{z}", "ab", "a", "/", "?", "[ab]"]))
 )

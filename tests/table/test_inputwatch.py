@@ -12,6 +12,7 @@ from sdb.store import url as stores
 from sdb.store.memory import MemoryStore
 from sdb.table.sync import watch as inputwatch
 from sdb.table.sync.watch import ANEW_SECONDS, InputWatch
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +73,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=usual(150), deadline=None)
 @given(st.lists(steps, max_size=40), st.integers(1, 6), st.integers(1, 3))
 def test_everything_is_listed_in_the_end(
     done: list[tuple[str, str | float | bool, str]], most: int, few: int

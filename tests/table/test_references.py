@@ -27,6 +27,7 @@ from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.state import VersionState, with_state
 from sdb.table.format.versionref import parse_reference, parse_time
+from tests.amounts import usual
 from tests.table.roots import LOCAL
 from tests.table.simulation.actors import descriptor
 
@@ -133,7 +134,7 @@ def test_versions_by_number_and_from_the_end(table: tuple[TableRoot, list[int]])
     assert version_of(root, "main") == 40
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=usual(200), deadline=None)
 @given(st.integers(-15 * SECOND_US, 430 * SECOND_US))
 def test_times_give_the_newest_version_that_is_not_after(
     table: tuple[TableRoot, list[int]], offset_us: int

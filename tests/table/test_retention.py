@@ -29,6 +29,7 @@ from sdb.table.packfiles.pack import pack_rows
 from sdb.table.sync import inputrows, oldrows, retention
 from sdb.table.sync.result import Retired
 from sdb.table.sync.retention import overdue, retire, rule_of
+from tests.amounts import usual
 from tests.table.retentionmodel import DAY_US, KEYS, NOW, NOW_US, Case, around, cases, play
 from tests.table.roots import LOCAL
 
@@ -48,7 +49,7 @@ def policy(text: str) -> Definition:
 DAYS = policy('{"field": "at", "valid_for": "10d"}')
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=usual(20), deadline=None)
 @given(cases)
 def test_rows_go_by_their_own_time_alone(case: Case) -> None:
     play(case)

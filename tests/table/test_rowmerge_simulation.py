@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SEEDS = 240
-RUNS = 8
-USUAL = 1
+RUNS = 32
+WIDE = 3
 
 
 @pytest.mark.parametrize(
-    "part", [*range(USUAL), *[pytest.param(n, marks=pytest.mark.slow) for n in range(USUAL, RUNS)]]
+    "part",
+    [
+        0,
+        *[pytest.param(part, marks=pytest.mark.wide) for part in range(1, 1 + WIDE)],
+        *[pytest.param(part, marks=pytest.mark.slow) for part in range(1 + WIDE, RUNS)],
+    ],
 )
 def test_merges_have_the_rows_of_both_sides(part: int) -> None:
     merged = conflicts = raced = 0

@@ -17,6 +17,7 @@ from sdb.table.schema.conform import departures, shown_row
 from sdb.table.schema.merge import SchemaConflictError, merged
 from sdb.table.schema.names import column_at
 from sdb.table.schema.types import type_of
+from tests.amounts import usual
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -368,7 +369,7 @@ class Model:
         return result
 
 
-@settings(max_examples=150)
+@settings(max_examples=usual(150))
 @given(st.data())
 def test_random_changes_show_what_a_model_of_columns_shows(data: st.DataObject) -> None:
     model = Model()
@@ -391,7 +392,7 @@ def test_random_changes_show_what_a_model_of_columns_shows(data: st.DataObject) 
 CHANGES = ("add", "drop", "rename", "widen", "comment", "move")
 
 
-@settings(max_examples=100)
+@settings(max_examples=usual(100))
 @given(st.data())
 def test_a_merge_with_an_unchanged_side_is_the_other_side(data: st.DataObject) -> None:
     schema = BASE

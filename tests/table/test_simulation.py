@@ -31,6 +31,7 @@ from sdb.table.insert import groupcommit
 from sdb.table.maintenance import collected, compact, expire, gc, reachable, sizetiers
 from sdb.table.maintenance.forget import Forgotten
 from sdb.table.sync import inputrows, oldrows, retention, sync
+from tests.amounts import usual
 from tests.table.simulation import lines, maintaining, moves, play, purging
 from tests.table.simulation.actors import KEYS, World
 from tests.table.simulation.scheduler import LIMITS, LoggedStore
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from sdb.store.base import Location, Reader
 
 SEEDS = 3000
-RUNS = 12  # parts that several processors can share
-WIDE = 1  # of them in `make test-wide`, and one in `make test`; the others take two minutes more
+RUNS = 48  # parts that several processors can share
+WIDE = 7  # of them in `make test-wide`, and one in `make test`; the others take two minutes more
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 RARE = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -63,20 +64,22 @@ def test_what_is_promised_holds(part: int) -> None:
             raise AssertionError(play.replay(seed)) from error
 
 
+@pytest.mark.seeds
 def test_schemas_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns that were added are in all later versions, whatever programs of the original do."""
     monkeypatch.setitem(moves.SHARES, "alter", 1)
-    for seed in range(40):
+    for seed in range(usual(40)):
         try:
             play.run(seed)
         except BaseException as error:
             raise AssertionError(play.replay(seed)) from error
 
 
+@pytest.mark.seeds
 def test_rows_leave_for_their_own_age_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Among those who append, delete, merge, branch, compact, and write without a word."""
     monkeypatch.setitem(moves.SHARES, "retire", 1)
-    for seed in range(40):
+    for seed in range(usual(40)):
         try:
             play.run(seed)
         except BaseException as error:
@@ -727,7 +730,7 @@ def rows_leave_packfiles_that_are_gone(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(retention._Step, "_plan", plan)
 
 
-def usual(mutations: list[Any], *quick: Any) -> list[Any]:
+def some(mutations: list[Any], *quick: Any) -> list[Any]:
     """Leave two of three to the slow suite: they show what the seeds are worth, not the product.
 
     Those that are noticed within seconds are always played.
@@ -744,7 +747,7 @@ def usual(mutations: list[Any], *quick: Any) -> list[Any]:
 
 @pytest.mark.parametrize(
     "mutation",
-    usual(
+    some(
         [
             forks_are_not_known,
             forks_let_go_what_they_need,
@@ -799,7 +802,7 @@ def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     "mutation",
-    usual(
+    some(
         [
             transactions_count_from_their_first_step,
             tables_are_read_one_by_one,
@@ -825,7 +828,7 @@ def test_each_precaution_of_transactions_is_needed(
 
 @pytest.mark.parametrize(
     "mutation",
-    usual(
+    some(
         [
             purges_delete_whatever_leads_there,
             purges_take_what_a_fork_to_come_has,
@@ -847,7 +850,7 @@ def test_each_precaution_of_purges_is_needed(
 
 @pytest.mark.parametrize(
     ("move", "mutation"),
-    usual(
+    some(
         [
             ("sort", packfiles_are_sorted_that_are_merged),
             ("sort", marks_are_not_read),
@@ -896,8 +899,9 @@ def test_branches_may_go_while_objects_are_collected(
     test_each_precaution_is_needed(mutation, monkeypatch)
 
 
+@pytest.mark.seeds
 def test_a_seed_is_played_the_same_twice() -> None:
-    for seed in range(20):
+    for seed in range(usual(20, 5)):
         first, second = play.run(seed), play.run(seed)
         assert first.store.log == second.store.log
         assert first.store.contents[first.root.place(KEYS.index)]

@@ -23,6 +23,7 @@ from sdb.table.format.state import VersionState, with_state
 from sdb.table.packfiles import lazy
 from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
 from sdb.table.packfiles.statscache import StatsCache
+from tests.amounts import usual
 from tests.table import roots
 from tests.table.made import made_table, write_index
 
@@ -287,7 +288,7 @@ def test_only_lists_that_matter_are_read(lake: Path, tmp_path: Path) -> None:
     st.integers(0, 80),
     st.sampled_from([None, "region = 'eu'", "shard IN (0, 2)", "shard <> 1 OR region = 'us'"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=usual(60), deadline=None)
 def test_pruning_loses_no_row(lake: Path, start: int, hours: int, also: str | None) -> None:
     first = datetime.fromtimestamp(day(0).timestamp() + 3600 * start, UTC)
     last = datetime.fromtimestamp(day(0).timestamp() + 3600 * (start + hours), UTC)

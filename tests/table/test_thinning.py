@@ -24,6 +24,7 @@ from sdb.table.format.history import PastVersion
 from sdb.table.format.keys import new_uid
 from sdb.table.history.setrefs import tag
 from sdb.table.maintenance.expire import ExpiryPolicy, expire, history_of, policy_of
+from tests.amounts import usual
 from tests.table.test_collector import KEYS, Days
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def past(number: int, at_us: int, commit_id: str = "") -> PastVersion:
 ages = st.lists(st.integers(0, 2000), min_size=1, max_size=60, unique=True)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=usual(300), deadline=None)
 @given(ages, st.sets(st.integers(1, 60), max_size=4))
 def test_each_interval_has_its_last_version(seconds: list[int], lasting: set[int]) -> None:
     """What stays is what the rule on the page says, by another way of counting."""
@@ -101,7 +102,7 @@ def test_each_interval_has_its_last_version(seconds: list[int], lasting: set[int
         assert (version.version in gone) == (not is_last and version.version not in lasting)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=usual(100), deadline=None)
 @given(ages, st.lists(st.integers(0, 500), min_size=1, max_size=5))
 def test_thinning_again_and_again_leaves_no_hole(seconds: list[int], pauses: list[int]) -> None:
     """However often it runs, each interval that had a version has its last one."""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import sdb
 from sdb import _core
 from sdb.errors import CorruptError, UnsupportedError, UsageError
+from tests.amounts import usual
 from tests.conftest import golden
 from tests.unit.test_reader import make, rows
 
@@ -251,7 +252,7 @@ VALUES = st.recursive(
 ROWS = st.lists(st.dictionaries(st.sampled_from(["a", "b", "name", "é"]), VALUES), max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=usual(60), deadline=None)
 @given(lines=ROWS, algorithm=st.sampled_from(["zion+zstd", "zstd", "zion+iguana_v0"]))
 def test_lanes_of_any_values(
     tmp_path_factory: pytest.TempPathFactory, lines: list[dict[str, Any]], algorithm: str

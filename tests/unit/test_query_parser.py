@@ -12,6 +12,7 @@ from sdb.query.analyze.params import bind
 from sdb.query.syntax import ast, printer
 from sdb.query.syntax.literals import words
 from sdb.query.syntax.parser import parse
+from tests.amounts import usual
 
 FROM = " FROM 'x.zion'"
 
@@ -190,7 +191,7 @@ WORDS = sorted(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=usual(400), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=25), st.sampled_from(["", "SELECT a FROM t "]))
 def test_tokens_in_any_order_give_a_tree_or_a_query_error(tokens: list[str], start: str) -> None:
     text = start + " ".join(tokens)
@@ -203,7 +204,7 @@ def test_tokens_in_any_order_give_a_tree_or_a_query_error(tokens: list[str], sta
 
 
 @pytest.mark.filterwarnings("ignore:.*where it says:sdb.errors.SdbWarning")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=usual(300), deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_gives_a_tree_or_a_query_error(text: str) -> None:
     for query in (text, f"SELECT {text}", f"SELECT '{text}'"):

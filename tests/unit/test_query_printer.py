@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sdb.query.syntax import ast, operators, printer
 from sdb.query.syntax.outputnames import output_names
 from sdb.query.syntax.parser import parse
+from tests.amounts import usual
 
 
 def expr(text: str) -> ast.Expr:
@@ -125,7 +126,7 @@ def chain(op: str, left: ast.Expr, right: ast.Expr) -> ast.Expr:
 
 # A backspace is printed as \b, of which a query that is written by hand is warned.
 @pytest.mark.filterwarnings("ignore:.*where it says:sdb.errors.SdbWarning")
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=usual(600), deadline=None)
 @given(st.recursive(CONSTANTS.map(ast.Literal) | st.just(ast.Missing()), trees, max_leaves=12))
 def test_what_is_printed_reads_the_same(tree: ast.Expr) -> None:
     assert expr(printer.text(tree)) == tree

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sdb.errors import CorruptError
 from sdb.packfile.trailer.ribbon import RibbonFilter
 from sdb.packfile.trailer.ribbonslices import SlicedFilter, encode_filter
+from tests.amounts import usual
 
 
 class Stored:
@@ -46,7 +47,7 @@ def of(counts: list[int | None], *, planes: int = 8) -> RibbonFilter:
 COUNTS = st.lists(st.none() | st.integers(0, 40) | st.integers(0, 20_000), max_size=12)
 
 
-@settings(max_examples=40)
+@settings(max_examples=usual(40))
 @given(COUNTS, st.integers(1, 8), st.lists(st.integers(-9, 99_999), min_size=1, max_size=30))
 def test_slices_answer_as_the_whole_does(
     counts: list[int | None], planes: int, values: list[int]
