@@ -70,4 +70,5 @@ def test_a_column_of_datetimes_that_has_none_is_said(tmp_path: Path) -> None:
 def test_a_hint_that_a_value_fits_is_not_said(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        packed(tmp_path, {"id": "unix", "user.at": "%d/%m/%Y %H:%M"})
+        row = packed(tmp_path, {"id": "unix", "user.at": "%d/%m/%Y %H:%M"})
+    assert instants.text(instants.to_us(row["user"]["at"])) == "2024-03-04T05:06:00Z"

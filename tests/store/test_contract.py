@@ -13,6 +13,7 @@ import pytest
 
 from sdb import errors
 from sdb.store import url as stores
+from tests.patience import soon
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -229,8 +230,9 @@ def test_growing_from_one_store_into_the_other(
 
 def test_nobody_waits_for_long(backend: Backend) -> None:
     backend.put("x", b"")
+    began = time.monotonic()
     with stores.locked(backend.at("x")):
-        pass
+        assert time.monotonic() - began < soon(5)
 
 
 def put_if_match(backend: Backend, data: bytes, replaced: Reader | None) -> None:

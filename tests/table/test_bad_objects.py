@@ -446,7 +446,8 @@ def test_unknown_user_data_is_kept(user_data: dict[str, Any], cursors: list[str]
 def test_any_value_in_any_field_is_an_error_of_ours_or_an_index(value: Any, field: str) -> None:
     data = signed(raw(**{field: value}))
     with suppress(CorruptError, UnsupportedError):
-        TableIndex.decode(data, LOCAL)
+        index = TableIndex.decode(data, LOCAL)
+        assert TableIndex.decode(index.encode(LOCAL), LOCAL) == index
 
 
 def test_extension_of_an_index_is_bounded() -> None:

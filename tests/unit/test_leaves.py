@@ -115,7 +115,8 @@ def test_damaged_ion_is_refused_or_read(noise: bytes, value: object, data: st.Da
     at = data.draw(st.integers(0, len(good)))
     for bad in (noise, good[:at], good[:at] + noise + good[at:]):
         with contextlib.suppress(errors.CorruptError):
-            ion.loads(bad)
+            read = ion.loads(bad)
+            assert repr(ion.loads(ion.dumps(read))) == repr(read)
 
 
 def test_symbols_keep_being_symbols() -> None:
