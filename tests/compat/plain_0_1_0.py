@@ -97,8 +97,8 @@ def _summary(blob: bytes) -> tuple[bool, list[int], dict[Path, int]]:
     complete, rows, shared, more, names, masks = _loaded(blob)
     types: dict[Path, int] = {}
     rest, path = [_text(name) for name in names], ()
-    for kept, count, mask in zip(shared, more, masks, strict=True):
-        path = (*path[:kept], *rest[:count])
+    for common, count, mask in zip(shared, more, masks, strict=True):
+        path = (*path[:common], *rest[:count])
         rest = rest[count:]
         types[path] = int(mask)
     assert not rest
@@ -108,15 +108,15 @@ def _summary(blob: bytes) -> tuple[bool, list[int], dict[Path, int]]:
 def _presence(blob: bytes, types: dict[Path, int]) -> dict[tuple[str | None, ...], int]:
     _, depths, names, masks, fewer = _loaded(blob)
     known = list(dict.fromkeys(name for path in types for name in path))
-    found: dict[tuple[str | None, ...], int] = {}
+    fields: dict[tuple[str | None, ...], int] = {}
     path: tuple[str | None, ...] = ()
     for depth, name, _mask, count in zip(depths, names, masks, fewer, strict=True):
         assert depth <= len(path) + 1
         is_number = isinstance(name, int)
         text = known[name] if is_number else None if _is_null(name) else _text(name)
         path = (*path[: depth - 1], text)
-        found[path] = int(count)
-    return found
+        fields[path] = int(count)
+    return fields
 
 
 def _statistics(blobs: dict[str, Any]) -> None:

@@ -82,9 +82,9 @@ def test_packfiles_have_their_rows(release: Path, name: str) -> None:
     assert [typed(from_ion(row)) for row in read.rows] == expected
     assert rows(f"SELECT n FROM '{name}'", release) == [(n,) for n in FILES[name]]
     where = "at BETWEEN '2026-03-02' AND '2026-03-03' AND page = '/p/3'"
-    found = rows(f"SELECT n, user.name FROM '{name}' WHERE {where}", release)
+    answer = rows(f"SELECT n, user.name FROM '{name}' WHERE {where}", release)
     chosen = [n for n in FILES[name] if 24 <= n < 48 and n % 9 == 3]
-    assert found == [(n, made.row(n)["user"]["name"]) for n in chosen]
+    assert answer == [(n, made.row(n)["user"]["name"]) for n in chosen]
 
 
 @pytest.mark.parametrize(("words", "expected"), READING)
@@ -95,8 +95,8 @@ def test_commands_read_them(
     expected: str,
 ) -> None:
     before = {path: path.read_bytes() for path in release.rglob("*") if path.is_file()}
-    given = (word.replace("+", " ") for word in words.split())
-    answer = run(*given, SNELLER_BUCKET=str(release))
+    arguments = (word.replace("+", " ") for word in words.split())
+    answer = run(*arguments, SNELLER_BUCKET=str(release))
     assert answer.returncode == 0, answer.stderr
     assert b"warning" not in answer.stderr
     assert expected in answer.stdout.decode()
@@ -162,5 +162,5 @@ def test_todays_tables_have_packfiles_of_that_page(tmp_path: Path) -> None:
     sdb.execute("INSERT INTO web.t VALUES (1, 'a'), (2, 'b')", root=tmp_path)
     sdb.execute("UPDATE web.t SET name = 'c' WHERE id = 1", root=tmp_path)
     paths = (tmp_path / "db/web/t/data").iterdir()
-    found = [row for path in paths for row in plain_0_1_0.read(path.read_bytes()).rows]
-    assert sorted(row["id"] for row in found) == [1, 1, 2, 2]
+    stored = [row for path in paths for row in plain_0_1_0.read(path.read_bytes()).rows]
+    assert sorted(row["id"] for row in stored) == [1, 1, 2, 2]
