@@ -36,6 +36,9 @@ s || TRUE = ["xtrue", "2true"]
 b || s = ["truex", "false2"]
 at || '!' = ["2022-11-18T13:11:24Z!", null]
 NULL || s = [null, null]
+SUBSTRING(CASE 'a' WHEN NULL::VARCHAR THEN s END, 1, 1) = [null, null]
+n IN (1, 'q') = [true, false]
+NOT b AND TRUE = [false, true]
 o || s = ["{\\"a\\": 1}x", null]
 COUNT(*) OVER () || ' rows' = ["2 rows", "2 rows"]
 l || [4] = [[1, 2, 4], [3, 4]]
@@ -66,6 +69,11 @@ TOLD = {
     "SELECT n FROM t WHERE mixed > TIMESTAMP '2020-01-01'": "1 of 2 values of mixed are texts",
     "SELECT n FROM t WHERE mixed > at": "NULL where mixed is a text",
     "SELECT mixed < NOW() AS x FROM t": "NULL where mixed is a text",
+    "SELECT s IN (7, 8) AS x FROM t": "s has strings and no number",
+    "SELECT n BETWEEN 'a' AND 'b' AS x FROM t": "n has numbers and no text",
+    "SELECT -s AS x FROM t": "s has strings and no number",
+    "SELECT NOT n AS x FROM t": "n is no condition, and NULL as one",
+    "SELECT n AND b AS x FROM t": "n is no condition, and NULL as one",
     "SELECT n FROM t JOIN u USING (n)": '"n" is no field of u',
     "SELECT s FROM t AS a LEFT JOIN u AS b USING (j)": '"j" is no field of a',
     "SELECT s FROM t AS a JOIN (SELECT j AS n FROM u) AS b USING (j)": '"j" is no field of b',

@@ -88,4 +88,6 @@ def _case(node: ast.Case, operand: ast.Expr) -> ast.Expr | None:
     limbs = tuple([limb for limb in node.limbs if not _is_null(limb[0])])
     if limbs:
         return replace(node, limbs=limbs)
-    return node.otherwise or ast.Missing(span=node.span)
+    # With a value of its type a function that takes such values is no error.
+    never = (ast.Literal(value=False, span=node.span), node.limbs[0][1])
+    return node.otherwise or ast.Case(None, (never,), None, span=node.span)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from sdb.query.analyze.dialects import is_standard
 from sdb.query.analyze.signatures import FUNCTIONS
 from sdb.query.analyze.static_types import static_type
@@ -73,15 +76,25 @@ def _is_of_interest(select: ast.Select) -> bool:
     """Check whether types matter to any expression of a select."""
     nodes = list(visitor.nodes(select, into_selects=False))
     if any(
-        isinstance(node, ast.Cast) or _compares(node) or any(_operands(node, is_standard=False))
+        isinstance(node, ast.Cast) or _compared(node)[1] or any(_operands(node, is_standard=False))
         for node in nodes
     ):
+        return True
+    if any(map(_is_logic, nodes)):
         return True
     return any(any(True for _ in _leaves(test)) for _, test in visitor.conditions(select))
 
 
-def _compares(node: ast.Node) -> TypeGuard[ast.Binary]:
-    return isinstance(node, ast.Binary) and node.op in _COMPARISONS
+def _compared(node: ast.Node) -> tuple[ast.Expr | None, tuple[ast.Expr, ...]]:
+    """Return what a comparison compares, and with what; nothing for other expressions."""
+    match node:
+        case ast.Binary(op, left, right) if op in _COMPARISONS:
+            return left, (right,)
+        case ast.Between(operand, low, high):
+            return operand, (low, high)
+        case ast.In(operand, tuple() as items):
+            return operand, items
+    return None, ()
 
 
 class _Losses:
@@ -133,25 +146,25 @@ class _Losses:
 
         Conditions have lines of their own about constants.
         """
-        if not _compares(node):
+        first, others = _compared(node)
+        if first is None or not others:
             return
-        left, right = self._of_any(node.left), self._of_any(node.right)
-        fields = [values_of(self.of_path(side)) for side in (node.left, node.right)]
-        is_told = node in self._tested and not all(fields)
-        for operand, held, other in ((node.left, fields[0], right), (node.right, fields[1], left)):
-            text = printer.text(operand)
-            if not is_told and other == TIME and held & (STRING | TIME) == STRING | TIME:
-                how = f"{text}::TIMESTAMP reads those that say a time"
-                yield f"warning: {printer.text(node)} is NULL where {text} is a text: {how}"
-        if is_told or not any(fields) or not left or not right or left & right:
+        is_constant = not any(self.of_path(other) for other in others)
+        if node in self._tested and (is_constant or not self.of_path(first)):
             return
-        if is_standard or TIME in {left, right}:
-            operand, held, other = node.left, left, right
-            if not fields[0]:
-                operand, held, other = node.right, right, left
-            how = f"; {_HOW}" if other == TIME else ""
-            why = f"{told(printer.text(operand), held, other)}{how}"
-            yield f"warning: {printer.text(node)} is TRUE in no row: {why}"
+        text = printer.text(node)  # type: ignore[arg-type]  # what is compared is an expression
+        turned = [(others[0], (first,))] if len(others) == 1 else []
+        for one, rest in [(first, others), *turned]:
+            name, kinds = printer.text(one), [self._of_any(other) for other in rest]
+            held, wanted = self.types(one), reduce(or_, kinds)
+            if wanted == TIME and held & (STRING | TIME) == STRING | TIME:
+                how = f"{name}::TIMESTAMP reads those that say a time"
+                yield f"warning: {text} is NULL where {name} is a text: {how}"
+            is_sure = held and all(kinds) and not held & wanted
+            if is_sure and (is_standard or TIME in {held, wanted}):
+                how = f"; {_HOW}" if wanted == TIME else ""
+                yield f"warning: {text} is TRUE in no row: {told(name, held, wanted)}{how}"
+                return
 
     def _of_any(self, operand: ast.Expr) -> int:
         """Return the types that a field or another expression has; 0: they are not known."""
@@ -160,7 +173,9 @@ class _Losses:
 
     def conditions(self) -> Iterator[str]:
         """Yield a line for each path that stands as a condition where rows have another type."""
-        for word, condition in visitor.conditions(self._select):
+        parts = visitor.nodes(self._select, into_selects=False)
+        logic = [("", part) for part in parts if _is_logic(part) and part not in self._tested]
+        for word, condition in [*visitor.conditions(self._select), *logic]:
             for path, negated in _leaves(condition):
                 held = values_of(self.of_path(path))
                 # Where it never is one, comparisons of different types tell of those in WHERE.
@@ -177,6 +192,11 @@ class _Losses:
             return False
         sides = (node.left, node.right)
         return all((self.types(side) or static_type(side)) & TIME for side in sides)
+
+
+def _is_logic(node: ast.Node) -> TypeGuard[ast.Unary | ast.Binary]:
+    """Return whether an expression is made of conditions."""
+    return isinstance(node, ast.Unary | ast.Binary) and node.op in {"AND", "OR", "NOT"}
 
 
 def _leaves(condition: ast.Expr, *, negated: bool = False) -> Iterator[tuple[ast.Expr, bool]]:
@@ -209,6 +229,8 @@ def _operands(node: ast.Node, *, is_standard: bool) -> Iterator[tuple[ast.Expr, 
     match node:
         case ast.Match():
             yield node.operand, STRING
+        case ast.Unary(op, operand) if op != "NOT":
+            yield operand, NUMBER
         case ast.Binary("||") if is_standard:
             return  # joins values of any type
         case ast.Binary(op) if op in _OPERATORS:
