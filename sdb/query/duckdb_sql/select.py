@@ -7,7 +7,7 @@ from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import MISSING
 from sdb.query.duckdb_sql import aggregates, joins, list_aggregates, windows
 from sdb.query.duckdb_sql.context import Query
-from sdb.query.duckdb_sql.functions.growth import looked
+from sdb.query.duckdb_sql.functions.growth import looked, window
 from sdb.query.duckdb_sql.groups import Groups
 from sdb.query.duckdb_sql.levels import Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
@@ -228,8 +228,8 @@ class _Select:
         keys = ", ".join(sorted(row_keys - _TRUTHS)) or "1::BIGINT"
         if self.node.distinct_on and sorts:
             # The first row as a whole: DISTINCT ON would take any, or parts of several.
-            order = ", ".join(list_aggregates.terms(sorts))
-            inner.qualified.append(f"row_number() OVER (PARTITION BY {keys} ORDER BY {order}) = 1")
+            order = list_aggregates.terms(sorts)
+            inner.qualified.append(f"row_number() OVER ({window([keys], order)}) = 1")
         else:
             inner.prefix = f"DISTINCT ON ({keys}) "
         self.level = Level(self.context.name("q"), (inner,))

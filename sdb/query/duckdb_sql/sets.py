@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
 from sdb.query.duckdb_sql.context import Query
+from sdb.query.duckdb_sql.functions.growth import window
 from sdb.query.duckdb_sql.levels import Level, Reference
 from sdb.query.duckdb_sql.unions import shown, united
 from sdb.query.duckdb_sql.values.constructors import MadeStruct, whole_row
@@ -54,7 +55,7 @@ def combined(node: ast.SetTable, left: Query, right: Query, context: SqlContext)
     part, reference = context.refer(left)
     mine = reference.column(row.lane("k"))
     level = Level(context.name("q"), (part, " LEFT JOIN ", *counted, f" ON {mine} = {name}.{key}"))
-    number = f"row_number() OVER (PARTITION BY {mine})"
+    number = f"row_number() OVER ({window([mine])})"
     level.qualified.append(
         _KEPT[node.op, node.every].format(there=f"{name}.{there}", number=number)
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LIST, MISSING, NULL, NUMBER, STRUCT
 from sdb.query.duckdb_sql.aggregates import AggregateCall, value_of
-from sdb.query.duckdb_sql.functions.growth import counted_once
+from sdb.query.duckdb_sql.functions import growth
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.values import quoting, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
@@ -73,14 +73,11 @@ def _window(
             order.append(_distance_key(value, lane, sort))
         else:
             order += standard.sort_keys(value, sort)
-    parts = [f"PARTITION BY {counted_once(', '.join(partition))}"] if partition else []
-    # With an order, an aggregate is about the rows up to this one and its peers.
-    parts += [f"ORDER BY {counted_once(', '.join(order))}"] if order else []
-    if frame is not None:
-        excluded = f" EXCLUDE {frame.excluded}" if frame.excluded else ""
-        ends = f"{_end(frame, frame.start)} AND {_end(frame, frame.end)}"
-        parts.append(f"{frame.unit} BETWEEN {ends}{excluded}")
-    return " ".join(parts)
+    if frame is None:
+        return growth.window(partition, order)
+    excluded = f" EXCLUDE {frame.excluded}" if frame.excluded else ""
+    ends = f"{_end(frame, frame.start)} AND {_end(frame, frame.end)}"
+    return growth.window(partition, order, f"{frame.unit} BETWEEN {ends}{excluded}")
 
 
 def _distance_lane(frame: ast.WindowFrame) -> str:

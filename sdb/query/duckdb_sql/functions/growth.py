@@ -18,6 +18,7 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     import pyarrow as pa
@@ -147,12 +148,16 @@ def _held(sql: str) -> str:
     return f"CASE WHEN sdb_held(strlen({sql}) + {_OF_EACH_ROW}) THEN {sql} END"
 
 
-def counted_once(sql: str) -> str:
-    """Return SQL of the keys of a window, in which DuckDB takes nothing that changes by the row.
+def window(partition: Sequence[str], order: Sequence[str] = (), frame: str = "") -> str:
+    """Return what stands in the parentheses of OVER.
 
-    A text that stands beside many rows counts once in it.
+    DuckDB takes no keys that change by the row: a text beside many rows counts once there.
     """
-    return sql.replace(_OF_EACH_ROW, "0")
+    parts = [f"PARTITION BY {', '.join(partition)}"] if partition else []
+    # With an order, an aggregate is about the rows up to this one and its peers.
+    parts += [f"ORDER BY {', '.join(order)}"] if order else []
+    keys = " ".join(parts).replace(_OF_EACH_ROW, "0")
+    return f"{keys} {frame}".strip()
 
 
 def _bytes(node: ast.Expr) -> int | None:
