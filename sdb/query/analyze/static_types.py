@@ -181,7 +181,7 @@ def _infix(node: ast.Binary, left: int, right: int) -> int:
 
 def _joined(node: ast.Binary, left: int, right: int) -> int:
     """Return the type of ``||``: of lists a list, else a text of any values."""
-    are_lists = [not kind & ~(LIST | _EMPTY) for kind in (left, right)]
+    are_lists = [bool(kind & LIST) and not kind & ~(LIST | _EMPTY) for kind in (left, right)]
     if all(are_lists):
         return LIST | _gaps(left, right, wanted=LIST)
     if any(are_lists) and not (right if are_lists[0] else left) & LIST:
