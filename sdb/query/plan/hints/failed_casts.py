@@ -154,9 +154,9 @@ class _Losses:
             return
         text = printer.text(node)  # type: ignore[arg-type]  # what is compared is an expression
         turned = [(others[0], (first,))] if len(others) == 1 else []
-        for one, rest in [(first, others), *turned]:
-            name, kinds = printer.text(one), [self._of_any(other) for other in rest]
-            held, wanted = self.types(one), reduce(or_, kinds)
+        for side, against in [(first, others), *turned]:
+            name, kinds = printer.text(side), [self._of_any(other) for other in against]
+            held, wanted = self.types(side), reduce(or_, kinds)
             if wanted == TIME and held & (STRING | TIME) == STRING | TIME:
                 how = f"{name}::TIMESTAMP reads those that say a time"
                 yield f"warning: {text} is NULL where {name} is a text: {how}"
