@@ -61,6 +61,7 @@ def test_once(run: Run) -> None:
         (["--grace", "1"], 2, "'1' is not a span of time"),
         (["--min-free", "x"], 2, "--min-free"),
         (["--once", "--interval", "1s"], 2, "--once ends"),
+        (["--once", "--watch"], 2, "--watch keeps running"),
         (["--interval", "0"], 2, "--interval '0'"),
     ],
 )
@@ -75,9 +76,10 @@ def test_wrong_words(run: Run, words: list[str], code: int, text: str) -> None:
     ("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)], ids=["term", "int"]
 )
 def test_it_goes_on_until_it_is_told_to_stop(lake: Path, number: signal.Signals, code: int) -> None:
-    command = [sys.executable, "-m", "sdb.cli.main", "maintain", "--json", "--interval", "200ms"]
+    command = [sys.executable, "-m", "sdb.cli.main", "maintain", "--json", "--watch"]
     with subprocess.Popen(
-        [*command, "--cpu", "100%", "--root", str(lake)], stdout=subprocess.PIPE
+        [*command, "--interval", "200ms", "--cpu", "100%", "--root", str(lake)],
+        stdout=subprocess.PIPE,
     ) as process:
         assert process.stdout is not None
         tables = {json.loads(process.stdout.readline())["table"] for _ in range(2)}
@@ -98,7 +100,7 @@ def test_it_goes_on_until_it_is_told_to_stop(lake: Path, number: signal.Signals,
 
 def test_a_damaged_table_stops_no_other(run: Run, lake: Path) -> None:
     (lake / "db/d/t/index").write_bytes(b"nonsense")
-    done = run("maintain", "--once")
+    done = run("maintain")
     assert done.returncode == 6
     assert b"d.u: 9 packfiles" in done.stderr
     assert b"Traceback" not in done.stderr

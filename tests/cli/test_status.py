@@ -69,7 +69,7 @@ def test_each_need_is_mended_by_its_command(run: Run, lake: Path) -> None:
     connection.append("d.t", [{"n": 9, "at": datetime.now(UTC) - timedelta(days=9)}])
     expected = {
         "compact": "sdb compact d.t",
-        "retention": "sdb maintain --once d.t",
+        "retention": "sdb maintain d.t",
         "expire": "sdb expire d.t",
         "inputs": "sdb sync --retry d.t",
     }
@@ -81,7 +81,7 @@ def test_each_need_is_mended_by_its_command(run: Run, lake: Path) -> None:
     (lake / "in/good.json").write_text('{"n": 100}')
     assert needs(run, "--inputs")["sync"] == "sdb sync d.t"
     (lake / "in/bad.json").write_text('{"n": 99}')
-    for command in ("maintain --once", "sync --retry", "compact", "maintain --once", "expire"):
+    for command in ("maintain", "sync --retry", "compact", "maintain", "expire"):
         run(*command.split(), "d.t")
     for path in lake.rglob("*"):
         os.utime(path, (1e9, 1e9))

@@ -194,7 +194,7 @@ class _Examination:
         if gone >= _EXPIRABLE or gone > count // 2:
             text = f"{gone:,} of {count:,} versions may go"
             text += f", {thinned:,} of them thinned out" if thinned else ""
-            command = "maintain --once" if rules.is_usual else "expire"
+            command = "maintain" if rules.is_usual else "expire"
             self._need("expire", text, command)
         if rules.is_usual:
             self.notes.append(
@@ -240,7 +240,7 @@ class _Examination:
         self.facts |= {"packfiles_overdue": overdue, "rows_overdue": retired.rows}
         if retired:
             text = f"{retired} are older than the retention policy keeps"
-            self._need("retention", text, "maintain --once")
+            self._need("retention", text, "maintain")
 
     def _inputs(self, state: VersionState) -> None:
         count = len(state.failures)

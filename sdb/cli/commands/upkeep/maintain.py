@@ -15,9 +15,9 @@ from sdb.cli.tablenames import author, database_and_pattern
 from sdb.typed import Annotated
 
 EXAMPLES = (
-    "sdb maintain --once --root lake",
-    "sdb maintain --once --dry-run --root lake web.gha",
-    "sdb maintain --interval 1m --cpu 25% --root lake web",
+    "sdb maintain --root lake",
+    "sdb maintain --dry-run --root lake web.gha",
+    "sdb maintain --watch --cpu 25% --root lake web",
 )
 
 TYPE_CHECKING = False
@@ -39,15 +39,13 @@ def command(
     pattern: Annotated[
         str | None, Argument(metavar="PATTERN", help="Names of tables, as 'gh*'; default: all.")
     ] = None,
-    once: Annotated[
-        bool,
-        Option("--once", help="Do what there is to do now, and end; without it: keep running."),
+    watch: Annotated[
+        bool, Option("--watch", help="Keep running, one round over the tables after the other.")
     ] = False,
+    once: Annotated[bool, Option("--once", help="Do one round, as without --watch.")] = False,
     interval: Annotated[
         str | None,
-        Option(
-            "--interval", metavar="TIME", help="Time between rounds over the tables; default: 1m."
-        ),
+        Option("--interval", metavar="TIME", help="Watch, with this time between rounds, not 1m."),
     ] = None,
     cpu: Annotated[
         str, Option("--cpu", metavar="PERCENT", help="Share of one processor, on average.")
@@ -77,9 +75,9 @@ def command(
 ) -> int:
     """Keep tables small: merge, expire and collect by their rules.
 
-    Small packfiles are merged, old rows and versions go, and what nothing needs is deleted. It may
-    run beside writers and readers, and on several machines at once. SIGTERM and Ctrl-C end it
-    within a second.
+    Does what there is to do now, and ends, unless --watch is given. Small packfiles are merged, old
+    rows and versions go, and what nothing needs is deleted. It may run beside writers and readers,
+    and on several machines at once. SIGTERM and Ctrl-C end it within a second.
     """
     from sdb import durations
     from sdb.cli.syncing import seconds_of
@@ -90,9 +88,10 @@ def command(
     from sdb.table.upkeep.budget import Budget
     from sdb.table.upkeep.maintain import INTERVAL_SECONDS, maintainer
 
-    if once and interval is not None:
-        raise UsageError("--once ends, and --interval keeps running", expected="one of them")
-    is_once = once or dry_run
+    if once and (watch or interval is not None):
+        other = "--watch" if watch else "--interval"
+        raise UsageError(f"--once ends, and {other} keeps running", expected="one of them")
+    is_once = dry_run or not (watch or interval is not None)
     stop = threading.Event()
     location = table_root(context, root, allow_inputs)
     chosen = _chosen(location, database, pattern)
