@@ -144,7 +144,7 @@ VERSIONED = {
     "fork",
     "push",
 }
-ENDLESS = ("--follow", "--queue", "--tail", "tail -F", "tail -f", "maintain --interval")
+ENDLESS = ("--follow", "--queue", "--tail", "tail -F", "tail -f", "maintain --watch")
 TOLD = {
     "create": r"web.*\n",
     "append": "appended ",
