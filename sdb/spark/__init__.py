@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["register", "start"]
 
 
-def register(spark: SparkSession, *, pushdown: bool = False) -> None:
+def register(spark: SparkSession) -> None:
     """Make ``zion`` a format of a session, where Spark does not find it by itself.
-
-    * ``pushdown``: Whether to turn on ``spark.sql.python.filterPushdown.enabled`` in it, which the
-      option of the same name needs; see "Times and filters" in docs/spark.md for what is wrong with
-      it in Spark.
 
     Examples
     --------
@@ -35,8 +31,6 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
     >>> register(spark)                                              # doctest: +SKIP
     >>> spark.read.format("zion").load("events/*.zion").count()      # doctest: +SKIP
     """
-    from sdb.spark.source import PUSHDOWN, ZionSource
+    from sdb.spark.source import ZionSource
 
-    if pushdown:
-        spark.conf.set(PUSHDOWN, value=True)
     spark.dataSource.register(ZionSource)

@@ -6,13 +6,14 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter
 
 from sdb.errors import UnsupportedError, UsageError
 from sdb.spark.options.namedtable import LoadedTable, NamedTable
+from sdb.spark.options.names import check_known, check_reading, check_writing
 from sdb.spark.options.settings import read_options
 from sdb.spark.read.columnreader import ColumnReader, spark_schema
+from sdb.spark.read.computed import ComputedReader, query_rows, view_rows
 from sdb.spark.read.listing import listed, looked_at
-from sdb.spark.read.reader import PushedReader, ZionReader
+from sdb.spark.read.reader import ZionReader
 from sdb.spark.read.schema import schema_of
 from sdb.spark.read.tablelisting import described
-from sdb.spark.read.viewreader import ViewReader, opened_rows, view_rows
 from sdb.spark.session.hinted import hinted
 from sdb.spark.stream.stream import ZionStreamReader
 from sdb.spark.stream.versionstream import TableStreamReader
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
     from pyspark.sql.types import StructType
-
-PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-"""The setting of Spark that pushes filters to Python data sources."""
 
 
 class ZionSource(DataSource):
@@ -42,8 +40,9 @@ class ZionSource(DataSource):
     @hinted
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        named = NamedTable.of(options)
-        self._loaded, self._rows = None, None
+        check_known(options)
+        self._loaded, self._rows = None, query_rows(options)
+        named = None if self._rows is not None else NamedTable.of(options)
         if named is not None:
             self._loaded = LoadedTable.of(named)
             if not self._loaded.data:
@@ -59,30 +58,34 @@ class ZionSource(DataSource):
         """Find out what columns the packfiles have."""
         options = read_options(self.options)
         if self._rows is not None:
-            with opened_rows(self._rows) as packs:
-                return schema_of(packs, options.fields, from_rows=options.from_rows)
+            return self._rows.schema(options)
         if self._loaded is None:
-            packs = looked_at(listed(options.paths))
+            files = options.files
+            packs = looked_at(listed(options.paths, files), skips_missing=files.skips_missing)[
+                : None if files.is_merged else 1
+            ]
         else:
             handle = self._loaded.handle()
             if handle.schema is not None:
                 return spark_schema(handle.schema, options.fields)
             packs = described(handle)
-        return schema_of(packs, options.fields, from_rows=options.from_rows)
+        return schema_of(packs, options)
 
     @hinted
-    def reader(self, schema: StructType) -> ZionReader | ColumnReader | ViewReader:
+    def reader(self, schema: StructType) -> ZionReader | ColumnReader | ComputedReader:
         """Return the reader of a query."""
+        check_reading(self.options)
         options = read_options(self.options)
         if self._rows is not None:
-            return ViewReader(schema, options, self._rows)
+            return ComputedReader(schema, options, self._rows)
         if self._loaded is not None and not self._is_plain():
             return ColumnReader(schema, options, self._loaded)
-        return (PushedReader if options.pushdown else ZionReader)(schema, options, self._loaded)
+        return ZionReader(schema, options, self._loaded)
 
     @hinted
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: ARG002, FBT001 - Spark's
         """Return the writer of a job."""
+        check_writing(self.options)
         self._check_table()
         if self._loaded is not None:
             return TableWriter(self._loaded.named, self.options, overwrite=overwrite)
@@ -91,6 +94,7 @@ class ZionSource(DataSource):
     @hinted
     def streamReader(self, schema: StructType) -> ZionStreamReader | TableStreamReader:  # noqa: N802 - Spark's name
         """Return the reader of a stream."""
+        check_reading(self.options)
         self._check_table()
         options = read_options(self.options)
         if self._loaded is not None and self._loaded.data and not self._is_plain():
@@ -105,8 +109,9 @@ class ZionSource(DataSource):
     def _check_table(self) -> None:
         """Require a table: a view can be read, as a whole."""
         if self._rows is not None:
+            what = f"{self.options['path']} is a view" if "path" in self.options else "query is set"
             raise UnsupportedError(
-                f"{self.options['path']} is a view: it takes no rows, and no stream follows it",
+                f"{what}: it takes no rows, and no stream follows it",
                 hint="name the tables below it",
             )
 

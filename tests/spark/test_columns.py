@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from sdb.spark.read.schema import schema_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
+VARIANTS = ReadOptions((), has_variants=True)
 LONG = {"n": {f"name{at:03}": at for at in range(300)}, "list": list(range(300)), "t": "x" * 70}
 VALUES: list[Any] = [
     *(1, -1, 127, 128, -129, 2**15, -(2**31) - 1, 2**63, 2**64 - 1, 0.5, -1e300),
@@ -39,10 +41,10 @@ VALUES: list[Any] = [
 ]
 
 
-def read(path: Path, schema: str, *, lenient: bool = False) -> pa.Table:
+def read(path: Path, schema: str, *, lenient: bool = False, casts: bool = False) -> pa.Table:
     """Read rows in a schema of Spark."""
     arrow = to_arrow_schema(StructType.fromDDL(schema), timezone="UTC")
-    types = _core.ArrowTypes.wanted(arrow, lenient=lenient)
+    types = _core.ArrowTypes.wanted(arrow, lenient=lenient, casts=casts)
     with sdb.open(path) as opened:
         trailer = opened.trailer
         scan = _core.ArrowScan(
@@ -162,6 +164,16 @@ def test_what_does_not_fit_is_an_error_or_null(
     assert row["v"] == inner.get(kind)
 
 
+def test_a_column_of_texts_takes_the_text_of_any_value(tmp_path: Path) -> None:
+    values: list[Any] = [1, -0.5, True, "x", None, {"k": [1, "x"]}, [], ion.Timestamp(0)]
+    path = packed(tmp_path / "m.zion", [{"v": value, "l": [value]} for value in values])
+    expected = ["1", "-0.5", "true", "x", None, '{"k": [1, "x"]}', "[]", "1970-01-01T00:00:00Z"]
+    for lenient in (False, True):
+        made = read(path, "v STRING, l ARRAY<STRING>", lenient=lenient, casts=True).to_pylist()
+        assert [row["v"] for row in made] == expected
+        assert [row["l"] for row in made] == [[text] for text in expected]
+
+
 def test_columns_that_cannot_be(tmp_path: Path) -> None:
     from sdb.spark.read.scan import columns as made
 
@@ -175,17 +187,17 @@ def test_schemas_from_summaries_and_rows(tmp_path: Path) -> None:
         {"i": -2, "f": 0.5, "m": "x", "n": None, "t": ion.Timestamp(1), "b": True},
     ]
     with sdb.open(packed(tmp_path / "s.zion", rows)) as opened:
-        schema = schema_of([opened])
+        schema = schema_of([opened], VARIANTS)
         assert schema == StructType.fromDDL(
             "b BOOLEAN, e VARIANT, f DOUBLE, i BIGINT, l ARRAY<VARIANT>, m VARIANT, n STRING,"
             " s STRUCT<a: STRUCT<b: STRING>, c: BIGINT>, t TIMESTAMP"
         )
-        typed = schema_of([opened], from_rows=True)
+        typed = schema_of([opened], replace(VARIANTS, from_rows=True))
         assert typed["l"].dataType == StructType.fromDDL("l ARRAY<STRUCT<x: BIGINT>>")["l"].dataType
         assert [field for field in typed if field.name != "l"] == [
             field for field in schema if field.name != "l"
         ]
-        chosen = schema_of([opened], [("t",), ("s", "a"), ("nope",)])
+        chosen = schema_of([opened], replace(VARIANTS, fields=(("t",), ("s", "a"), ("nope",))))
         assert chosen == StructType.fromDDL(
             "t TIMESTAMP, s STRUCT<a: STRUCT<b: STRING>>, nope STRING"
         )
@@ -195,8 +207,10 @@ def test_files_with_different_types_share_a_schema(tmp_path: Path) -> None:
     packfile = packed(tmp_path / "1.zion", [{"a": 1, "b": "x"}])
     two = packed(tmp_path / "2.zion", [{"a": "x", "c": 0.5}])
     with sdb.open(packfile) as first, sdb.open(two) as second:
-        actual = schema_of([first, second])
+        actual = schema_of([first, second], VARIANTS)
+        texts = schema_of([first, second], replace(VARIANTS, has_variants=False))
     assert actual == StructType.fromDDL("a VARIANT, b STRING, c DOUBLE")
+    assert texts == StructType.fromDDL("a STRING, b STRING, c DOUBLE")
 
 
 @pytest.mark.parametrize("keep_nulls", [False, True])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ def load(spark: SparkSession, folder: Path) -> Callable[..., DataFrame]:
     """Loads the folder with options."""
     from sdb.spark import register
 
-    register(spark, pushdown=True)
+    register(spark)
 
     def load(**options: str) -> DataFrame:
         return spark.read.format("zion").options(**options).load(str(folder))
@@ -130,7 +131,7 @@ def load(spark: SparkSession, folder: Path) -> Callable[..., DataFrame]:
 @pytest.fixture(scope="module")
 def view(load: Callable[..., DataFrame]) -> str:
     """Return the name of a view of all rows."""
-    load().createOrReplaceTempView("events")
+    load(variants="variant").createOrReplaceTempView("events")
     return "events"
 
 
@@ -203,16 +204,7 @@ def test_a_window_reads_the_blocks_that_the_index_allows(
 WINDOW = f"created_at >= timestamp'{AT[:-1]}' AND created_at < timestamp'{UNTIL[:-1]}'"
 
 
-def test_pushed_filters_leave_out_blocks(load: Callable[..., DataFrame], folder: Path) -> None:
-    from sdb.spark.read.planned import plan
-
-    actual = load(pushdown="true", fields="id,created_at").where(WINDOW)
-    (planned,) = plan(actual)
-    assert 0 < planned.blocks <= allowed(folder)
-    assert actual.count() == 40
-
-
-def test_without_the_option_filters_leave_out_nothing_for_other_queries(
+def test_filters_of_one_query_leave_out_nothing_for_others(
     load: Callable[..., DataFrame],
 ) -> None:
     # Spark keeps what a data source has planned: the second query would miss the rows of the blocks
@@ -223,18 +215,74 @@ def test_without_the_option_filters_leave_out_nothing_for_other_queries(
     assert actual.where(WINDOW).union(actual.where("id < 5")).count() == 45
 
 
-def test_the_option_needs_the_setting_of_spark(
-    spark: SparkSession, load: Callable[..., DataFrame]
+def test_a_column_of_several_kinds_can_be_compared_joined_and_grouped(
+    load: Callable[..., DataFrame],
 ) -> None:
-    from sdb.spark.source import PUSHDOWN
+    mixed = load(fields="id,note")
+    assert dict(mixed.dtypes)["note"] == "string"
+    assert mixed.distinct().count() == COUNT
+    assert mixed.where("note = '17'").count() == load(fields="note").where("note = '17'").count()
+    assert sum(row["count"] for row in mixed.groupBy("note").count().collect()) == COUNT
+    keys = mixed.select("note").distinct().where("note IS NOT NULL")
+    assert mixed.join(keys, "note").count() == mixed.where("note IS NOT NULL").count()
+    assert dict(load(variants="variant").dtypes)["note"] == "variant"
 
-    spark.conf.set(PUSHDOWN, value=False)
-    try:
-        assert load(fields="id").where("id < 5").count() == 5
-        with pytest.raises(Exception, match="DATA_SOURCE_PUSHDOWN_DISABLED"):
-            load(fields="id", pushdown="true").where("id < 5").count()
-    finally:
-        spark.conf.set(PUSHDOWN, value=True)
+
+def test_a_query_of_sdb_gives_its_rows(spark: SparkSession, folder: Path) -> None:
+    text = f"SELECT type, COUNT(*) AS n FROM read_file('{folder}/*.zion') GROUP BY type"
+    frame = spark.read.format("zion").option("query", text).load()
+    assert frame.dtypes == [("type", "string"), ("n", "bigint")]
+    assert sum(row.n for row in frame.collect()) == COUNT
+    assert frame.where("type = 'ForkEvent'").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"sinse": AT}, "did you mean since"),
+        ({"filds": "id"}, "did you mean fields"),
+        ({"pushdown": "true"}, "unknown option 'pushdown'"),
+        ({"txnId": "x"}, "an option of writing"),
+        ({"query": "SELECT 1 AS n"}, "query goes without path"),
+        ({"mergeSchema": "yes"}, "expected true or false"),
+        ({"pathGlobFilter": "c*.zion"}, "none of 2 packfiles fits"),
+        ({"modifiedAfter": "2100-01-01"}, "none of 2 packfiles fits"),
+    ],
+)
+def test_options_that_mean_nothing_are_errors(
+    load: Callable[..., DataFrame], options: dict[str, str], said: str
+) -> None:
+    with pytest.raises(Exception, match=said):
+        load(**options).count()
+
+
+def test_options_of_files_mean_what_they_mean_in_spark(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    reader = spark.read.format("zion")
+    assert reader.option("pathGlobFilter", "a*").load(str(folder)).count() == COUNT // 2
+    assert reader.option("modifiedBefore", "2100-01-01").load(str(folder)).count() == COUNT // 2
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    shutil.copy(folder / "a.zion", tmp_path / "top.zion")
+    shutil.copy(folder / "b.zion", tmp_path / "deep" / "er")
+    read = spark.read.format("zion").option("fields", "id")
+    assert read.load(str(tmp_path)).count() == COUNT // 2
+    assert read.option("recursiveFileLookup", "true").load(str(tmp_path)).count() == COUNT
+
+
+def test_a_packfile_that_is_gone_is_left_out_when_asked(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    for name in ("a.zion", "b.zion"):
+        shutil.copy(folder / name, tmp_path / name)
+    read = spark.read.format("zion").option("fields", "id").option("partitionBytes", "64KiB")
+    lost, skipped = read.load(str(tmp_path)), read.option("ignoreMissingFiles", "true")
+    left = skipped.load(str(tmp_path))
+    assert lost.rdd.getNumPartitions() == left.rdd.getNumPartitions()  # both are planned
+    (tmp_path / "b.zion").unlink()
+    with pytest.raises(Exception, match=r"b\.zion"):
+        lost.count()
+    assert left.count() == COUNT // 2
 
 
 def test_fields_choose_columns_and_what_is_in_them(load: Callable[..., DataFrame]) -> None:

@@ -25,7 +25,7 @@ NAME = "web.gha"
 def registered(spark: SparkSession) -> None:
     from sdb.spark import register
 
-    register(spark, pushdown=True)
+    register(spark)
 
 
 @pytest.fixture
@@ -81,9 +81,6 @@ def test_plans_open_no_packfile_and_read_what_times_leave(spark: SparkSession, r
     chosen = reader.options(**times).load(NAME)
     (actual,) = plan(chosen)
     assert (actual.files, actual.files_total, actual.blocks) == (1, 3, 1)
-    pushed = spark.read.format("zion").schema(argument).options(root=str(root), pushdown="true")
-    (narrow,) = plan(pushed.load(NAME).where(f"created_at < timestamp'{at(5)}'"))
-    assert (narrow.files, narrow.blocks) == (1, 1)
     hidden.rename(root / "db/web/gha/data")
     assert ids(chosen) == list(range(310, 320))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.spark.read import viewreader
+from sdb.spark.read import computed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,10 +76,10 @@ def test_large_views_are_refused(lake: Path, monkeypatch: pytest.MonkeyPatch) ->
     from sdb.errors import UnsupportedError
     from sdb.spark.options.namedtable import NamedTable
 
-    monkeypatch.setattr(viewreader, "MOST_BYTES", 10)
+    monkeypatch.setattr(computed, "MOST_BYTES", 10)
     named = NamedTable.of({"root": str(lake), "path": "web.v"})
     assert named is not None
     with pytest.raises(UnsupportedError, match="may go from the driver") as caught:
-        viewreader.view_rows(named)
+        computed.view_rows(named)
     assert caught.value.hint
     assert "CREATE TABLE" in caught.value.hint

@@ -114,12 +114,13 @@ impl ArrowTypes {
         Self { rows: 0, seen: Seen::default(), fields: boxed(fields), wanted: None }
     }
 
-    /// The columns of a schema, whatever the rows hold. A value that does not fit is an error, or null.
+    /// The columns of a schema, whatever the rows hold. A value that does not fit is an error, or null;
+    /// with `casts`, columns of texts take the text of any value.
     #[staticmethod]
-    #[pyo3(signature = (schema, *, lenient=false))]
-    fn wanted(schema: &Bound<'_, PyAny>, lenient: bool) -> PyResult<Self> {
+    #[pyo3(signature = (schema, *, lenient=false, casts=false))]
+    fn wanted(schema: &Bound<'_, PyAny>, lenient: bool, casts: bool) -> PyResult<Self> {
         let misfit = if lenient { Misfit::Null } else { Misfit::Error };
-        let layout = Layout::wanted(ffi::schema(schema)?, misfit).map_err(to_py)?;
+        let layout = Layout::wanted(ffi::schema(schema)?, misfit, casts).map_err(to_py)?;
         Ok(Self { rows: 0, seen: Seen::default(), fields: None, wanted: Some(layout) })
     }
 

@@ -240,7 +240,7 @@ proptest! {
         }
         drop(build(&rows, &table, layout));
         for misfit in [Misfit::Null, Misfit::Error] {
-            drop(build(&rows, &table, Layout::wanted(wanted(), misfit)?));
+            drop(build(&rows, &table, Layout::wanted(wanted(), misfit, false)?));
         }
     }
 
@@ -248,10 +248,10 @@ proptest! {
     fn any_rows_fit_wanted_columns_or_are_null_there(rows in vec(fields(any_value()), 1..12)) {
         let table = table();
         let rows: Vec<_> = rows.iter().map(|fields| row(fields)).collect();
-        let batches = build(&rows, &table, Layout::wanted(wanted(), Misfit::Null)?)?;
+        let batches = build(&rows, &table, Layout::wanted(wanted(), Misfit::Null, false)?)?;
         prop_assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), rows.len());
         prop_assert!(batches.iter().all(|batch| batch.schema() == wanted()));
-        drop(build(&rows, &table, Layout::wanted(wanted(), Misfit::Error)?));
+        drop(build(&rows, &table, Layout::wanted(wanted(), Misfit::Error, true)?));
     }
 }
 

@@ -8,15 +8,19 @@ option                 meaning, and what holds without it
 ``partitionBytes``     decompressed bytes of a partition; ``128MiB``
 ``mode``               ``FAILFAST``: a value that its column cannot hold is an error;
                        ``PERMISSIVE``: it is null; ``FAILFAST``
+``variants``           what columns with values of several kinds are: ``string``, their texts, or
+                       ``variant``; ``string``
 ``inference``          ``summary``: types from the trailers alone; ``rows``: from all rows;
                        ``summary``
 ``since``, ``until``   only rows with a time from the one on and before the other; all
 ``timeField``          path of that time, as in ``payload.at``; the one that is indexed
-``pushdown``           whether filters of the query leave out blocks, see docs/spark.md; ``false``
+``query``              SQL of sdb whose rows are read, instead of a path; none
 ``workers``            number of executors that partitions are grouped for; not grouped
 ``cache``              folder on each executor that keeps blocks of S3; none is kept
 ``cacheBytes``         most that the folder may hold; ``10GiB``
 ``maxRowsPerTrigger``  most rows of a micro-batch of a stream; no limit
+``pathGlobFilter``     and the other options of Spark's file sources, see
+                       :mod:`sdb.spark.options.files`
 =====================  ===========================================================================
 """
 
@@ -27,6 +31,7 @@ from dataclasses import dataclass
 
 from sdb import bounds, sizes
 from sdb.errors import UsageError
+from sdb.spark.options.files import FileChoice, truth
 from sdb.spark.options.namedtable import NamedTable
 
 TYPE_CHECKING = False
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
 
 _PARTITION = "128MiB"
 _CACHE = "10GiB"
+_ALL_FILES = FileChoice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +51,16 @@ class ReadOptions:
 
     paths: tuple[str, ...]  # paths, URLs, folders and patterns; or the name of a table
     table: NamedTable | None = None  # the table; None: it is packfiles that are read
+    files: FileChoice = _ALL_FILES  # which packfiles of folders and patterns are read
     fields: tuple[Path, ...] | None = None  # the columns that are wanted, as paths; None: all
     partition_bytes: int = sizes.parse(_PARTITION)  # decompressed size of a partition in bytes
     lenient: bool = False  # whether a value that does not fit its column is null, and not an error
+    has_variants: bool = False  # whether a column of several kinds is VARIANT, not their texts
     from_rows: bool = False  # whether types come from the rows, and not from the trailers alone
     # Times that the rows must have
     since: str | None = None
     until: str | None = None
     time_field: str | Path | None = None  # where these times are
-    pushdown: bool = False  # whether filters of the query leave out blocks
     workers: int = 0  # number of executors that partitions are grouped for; 0: they are not
     cache: str | None = None  # folder for blocks
     cache_bytes: int = sizes.parse(_CACHE)  # most that it may hold
@@ -74,22 +81,23 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         There is no path, or a value makes no sense.
     """
     return ReadOptions(
-        paths=paths(options),
-        table=NamedTable.of(options),
+        paths=() if "query" in options else paths(options),
+        table=None if "query" in options else NamedTable.of(options),
         fields=_fields(options.get("fields")),
         partition_bytes=bounds.PARTITION.read(options.get("partitionBytes", _PARTITION)),
         lenient=_choice(options, "mode", ("FAILFAST", "PERMISSIVE")) == "PERMISSIVE",
+        has_variants=_choice(options, "variants", ("STRING", "VARIANT")) == "VARIANT",
         from_rows=_choice(options, "inference", ("SUMMARY", "ROWS")) == "ROWS",
         since=options.get("since"),
         until=options.get("until"),
         time_field=options.get("timeField"),
-        pushdown=_choice(options, "pushdown", ("FALSE", "TRUE")) == "TRUE",
+        files=FileChoice.of(options),
         workers=_number(options, "workers", bounds.WORKERS) or 0,
         cache=options.get("cache"),
         cache_bytes=bounds.CACHE.read(options.get("cacheBytes", _CACHE)),
         max_rows=_number(options, "maxRowsPerTrigger", bounds.TRIGGER_ROWS),
         starting_version=options.get("startingVersion"),
-        skip_changes=_choice(options, "skipChangeCommits", ("FALSE", "TRUE")) == "TRUE",
+        skip_changes=truth(options, "skipChangeCommits"),
     )
 
 

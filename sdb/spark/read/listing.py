@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
+from sdb.errors import NotFoundError
 from sdb.packfile.read.reader import open_packfile
 from sdb.packfile.read.resolve import resolve
 from sdb.store.base import child
@@ -14,14 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sdb.packfile.read.reader import Packfile
+    from sdb.spark.options.files import FileChoice
 
 _OPENERS = 16
+_BELOW = "**/*.zion"
+_log = logging.getLogger("sdb.spark")
 
 
-def listed(paths: Iterable[str]) -> list[str]:
+def listed(paths: Iterable[str], files: FileChoice) -> list[str]:
     """Return the packfiles that paths, folders and patterns stand for.
 
     * ``paths``: Paths and URLs: of packfiles, patterns, and folders, which end in ``/`` on S3.
+    * ``files``: Which of them count.
 
     Raises
     ------
@@ -29,12 +36,15 @@ def listed(paths: Iterable[str]) -> list[str]:
         A pattern or folder without any packfile.
     """
     # The path of a folder stands for what is in it, and is no mistake even where that is nothing.
-    named = [child(path, "") if store_of(path).is_folder(path) else path for path in paths]
-    return list(dict.fromkeys(reference.location for reference in resolve(named)))
+    inside = _BELOW if files.is_deep else ""
+    named = [child(path, inside) if store_of(path).is_folder(path) else path for path in paths]
+    return files.chosen(dict.fromkeys(reference.location for reference in resolve(named)))
 
 
-def looked_at(paths: Sequence[str]) -> list[Packfile]:
+def looked_at(paths: Sequence[str], *, skips_missing: bool = False) -> list[Packfile]:
     """Read the trailers of packfiles, several at a time.
+
+    * ``skips_missing``: Whether a packfile that is gone is left out, and logged.
 
     Returns: The files, which are closed: a folder may have more than a process can open.
 
@@ -44,9 +54,16 @@ def looked_at(paths: Sequence[str]) -> list[Packfile]:
         The first that cannot be opened.
     """
     with ThreadPoolExecutor(max(1, min(_OPENERS, len(paths)))) as pool:
-        return list(pool.map(_looked_at, paths))
+        packs = pool.map(partial(_looked_at, skips_missing=skips_missing), paths)
+        return [pack for pack in packs if pack is not None]
 
 
-def _looked_at(path: str) -> Packfile:
-    with open_packfile(path) as pack:
-        return pack
+def _looked_at(path: str, *, skips_missing: bool) -> Packfile | None:
+    try:
+        with open_packfile(path) as pack:
+            return pack
+    except NotFoundError:
+        if not skips_missing:
+            raise
+        _log.warning("%s is gone, and left out: ignoreMissingFiles", path)
+        return None

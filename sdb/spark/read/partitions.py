@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Self, TypeAlias
 
-    from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.spark.options.settings import ReadOptions
@@ -68,10 +67,8 @@ class FilePart:
 Blocks: TypeAlias = "list[tuple[FilePart, BlockRef]]"
 
 
-def chosen(packs: Iterable[Packfile], test: Predicate, options: ReadOptions) -> Blocks:
+def chosen(packs: Iterable[Packfile], options: ReadOptions) -> Blocks:
     """Return the blocks that can hold a row which is wanted.
-
-    * ``test``: What :func:`sdb.spark.read.filters.test_of` returned.
 
     Returns: The blocks, in the order of the files, each with the part of its file.
 
@@ -86,16 +83,14 @@ def chosen(packs: Iterable[Packfile], test: Predicate, options: ReadOptions) -> 
         # What is known of their blocks is read over a network of several files at a time.
         while batch := list(islice(left, _AT_ONCE)):
             is_far = len(batch) > 1 and any(pack.is_remote for pack in batch)
-            choose = partial(_blocks, test=test, options=options)
+            choose = partial(_blocks, options=options)
             blocks += chain.from_iterable(pool.map(choose, batch) if is_far else map(choose, batch))
     return blocks
 
 
-def _blocks(pack: Packfile, test: Predicate, options: ReadOptions) -> Blocks:
+def _blocks(pack: Packfile, options: ReadOptions) -> Blocks:
     trailer = pack.trailer
-    wanted = pack.select(
-        since=options.since, until=options.until, time_field=options.time_field, predicate=test
-    )
+    wanted = pack.select(since=options.since, until=options.until, time_field=options.time_field)
     times = (wanted.path, wanted.start_us, wanted.stop_us) if wanted.path else None
     version = pack.reader.version
     size_bytes = pack.size_bytes if isinstance(pack, TablePackfile) else 0

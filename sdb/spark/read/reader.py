@@ -1,4 +1,4 @@
-"""The reader of the data source: from filters and files to partitions."""
+"""The reader of the data source: from files and times to partitions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from sdb.packfile.prune.predicate import Anywhere
 from sdb.spark.read import scan
-from sdb.spark.read.filters import test_of
 from sdb.spark.read.listing import listed, looked_at
 from sdb.spark.read.partitions import FilePart, chosen, grouped
 from sdb.spark.read.tablelisting import packs_of
@@ -20,10 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
-    from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
-    from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.read.reader import Packfile
     from sdb.spark.options.namedtable import LoadedTable
     from sdb.spark.options.settings import ReadOptions
@@ -50,7 +46,6 @@ class ZionReader(DataSourceReader):
         self._schema = schema
         self._options = options
         self._loaded = loaded
-        self._test: Predicate = Anywhere()
         # A column that cannot be is an error on the driver, not in each task.
         scan.columns(schema, options)
 
@@ -60,12 +55,14 @@ class ZionReader(DataSourceReader):
         options = self._options
         packs: Iterable[Packfile]
         if self._loaded is None:
-            packs = looked_at(listed(options.paths))
+            packs = looked_at(
+                listed(options.paths, options.files), skips_missing=options.files.skips_missing
+            )
             files = len(packs)
         else:
-            packs, files, options = packs_of(self._loaded.handle(), self._test, options)
+            packs, files, options = packs_of(self._loaded.handle(), options)
         counts: list[int] = []
-        blocks = chosen(_counted(packs, counts), self._test, options)
+        blocks = chosen(_counted(packs, counts), options)
         total = sum(counts)
         groups = grouped(blocks, self._options.partition_bytes, self._options.workers)
         _log.info(
@@ -90,16 +87,3 @@ def _counted(packs: Iterable[Packfile], counts: list[int]) -> Iterator[Packfile]
     for pack in packs:
         counts.append(len(pack.blocks))
         yield pack
-
-
-class PushedReader(ZionReader):
-    """Reads packfiles, without the blocks that the filters of the query leave out.
-
-    Spark refuses such a reader, with a message that says so, while
-    ``spark.sql.python.filterPushdown.enabled`` is off.
-    """
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Record filters; Spark applies all of them to the rows as well."""
-        self._test = test_of(filters, self._schema)
-        return filters

@@ -48,9 +48,9 @@ def columns(schema: StructType, options: ReadOptions) -> ArrowTypes:
 
     wanted = to_arrow_schema(schema, timezone="UTC")
     try:
-        return _core.ArrowTypes.wanted(wanted, lenient=options.lenient)
+        return _core.ArrowTypes.wanted(wanted, lenient=options.lenient, casts=True)
     except UnsupportedError as error:
-        raise UsageError(error.message, hint="choose STRUCT, ARRAY or VARIANT") from None
+        raise UsageError(error.message, hint="choose STRUCT, ARRAY, STRING or VARIANT") from None
 
 
 def batches(
@@ -76,7 +76,14 @@ def batches(
     cache = BlockCache(options.cache, options.cache_bytes) if options.cache else None
     for part in parts:
         part_cache = cache if url.store_of(part.path).is_remote else None
-        with closing(_opened(part, ahead=part_cache is None)) as reader:
+        try:
+            opened = _opened(part, ahead=part_cache is None)
+        except NotFoundError:
+            if not options.files.skips_missing:
+                raise
+            _log.warning("%s is gone, and left out: ignoreMissingFiles", part.path)
+            continue
+        with closing(opened) as reader:
             blocks = _Blocks(part, reader, part_cache)
             for batch in blocks.stream(types, schema.names):
                 yield pa.record_batch(batch)

@@ -6,11 +6,11 @@ values at a path (nulls aside)                column
 booleans; text; timestamps; bytes             BOOLEAN; STRING; TIMESTAMP; BINARY
 integers; other numbers, or both              BIGINT; DOUBLE
 structs                                       STRUCT of the fields that occur
-lists                                         ARRAY<VARIANT>; with ``inference`` = ``rows`` ARRAY of
-                                              what the items are
+lists                                         ARRAY of STRING or VARIANT; with ``inference`` =
+                                              ``rows`` of what the items are
 nothing                                       STRING
-anything else: values of several kinds,       VARIANT
-structs without fields or with more than
+anything else: values of several kinds,       STRING, the text of the value; with ``variants`` =
+structs without fields or with more than      ``variant`` VARIANT
 1000
 ============================================  ===================================================
 """
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.sparseindex import Path, Summary
+    from sdb.spark.options.settings import ReadOptions
 
 MOST_FIELDS = 1000
 """A struct inside of rows that has more is one value of many names, and becomes a VARIANT."""
@@ -56,13 +57,11 @@ _INTEGERS, _FLOATS, _TEXTS, _BYTES = 0b11 << 2, 1 << 4, 0b11 << 7, 0b11 << 9
 _NUMBERS = _INTEGERS | _FLOATS
 
 
-def schema_of(
-    packs: Sequence[Packfile], fields: Sequence[Path] | None = None, *, from_rows: bool = False
-) -> StructType:
+def schema_of(packs: Sequence[Packfile], options: ReadOptions) -> StructType:
     """Return the schema of the rows of packfiles.
 
-    * ``from_rows``: Whether to read all rows. They are read anyway when a trailer does not tell all
-      types.
+    * ``options``: The columns that are wanted; whether to read all rows, which happens anyway when
+      a trailer does not tell all types; and what columns of several kinds become.
 
     Returns: A column for each field, in the order of their names.
 
@@ -74,9 +73,23 @@ def schema_of(
     summaries = [pack.trailer.sparse.summary for pack in packs]
     present = [summary for summary in summaries if summary is not None]
     complete = len(present) == len(packs) and all(summary.complete for summary in present)
-    if from_rows or not complete:
-        return _pruned(_of_rows(packs, fields), fields)
-    return _pruned(_of_summaries(present), fields)
+    fields = options.fields
+    found = _of_rows(packs, fields) if options.from_rows or not complete else _of_summaries(present)
+    pruned = _pruned(found, fields)
+    return pruned if options.has_variants else StructType([_as_text(item) for item in pruned])
+
+
+def _as_text(column: StructField) -> StructField:
+    """Replace VARIANT by STRING, inside of structs and lists as well."""
+    return StructField(column.name, _texts(column.dataType))
+
+
+def _texts(kind: DataType) -> DataType:
+    if isinstance(kind, StructType):
+        return StructType([_as_text(field) for field in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(_texts(kind.elementType))
+    return StringType() if isinstance(kind, VariantType) else kind
 
 
 def _of_summaries(summaries: Iterable[Summary]) -> StructType:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 
 from sdb import instants
-from sdb.packfile.prune.predicate import Anywhere, Both, between
+from sdb.packfile.prune.predicate import Anywhere, between
 from sdb.packfile.prune.selection import find_path
 from sdb.query.catalog.period import period
 from sdb.query.catalog.storedtable import TableSource
@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.spark.options.settings import ReadOptions
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
 
 
 def packs_of(
-    handle: TableHandle, test: Predicate, options: ReadOptions
+    handle: TableHandle, options: ReadOptions
 ) -> tuple[Iterable[Packfile], int, ReadOptions]:
     """Return the packfiles of a table that can hold a row which is wanted.
 
-    * ``test``: What :func:`sdb.spark.read.filters.test_of` returned.
     * ``options``: The times that are wanted. Where their path is not named, it must be obvious and
       the same in all packfiles, so that all lists are read.
 
@@ -43,11 +41,10 @@ def packs_of(
     CorruptError
         A list is missing or damaged.
     """
-    stored = TableSource(handle)
     tree = handle.index.indirect
     files = sum(ref.objects for ref in tree.refs) + len(handle.index.inline)
     times = period(options.since, options.until, options.time_field)
-    if times is None and isinstance(test, Anywhere):
+    if times is None:
         # One list after the other: of a million packfiles only blocks are kept.
         objects = OpenObjects()
         descriptors = (descriptor.checked() for descriptor in handle.descriptors())
@@ -56,20 +53,19 @@ def packs_of(
             files,
             options,
         )
-    if times is None:
-        return stored.packs(test), files, options
+    stored = TableSource(handle)
     if times.field is None:
         path = times.path(stored.packs())
     else:
         path = find_path(_indexed(handle), times.field)
     if path is None:
         return [], files, options
-    both = Both((test, between(path, times.start_us, times.stop_us)))
+    test = between(path, times.start_us, times.stop_us)
     since, until = (
         None if us is None else instants.text(us) for us in (times.start_us, times.stop_us)
     )
     fixed = replace(options, since=since, until=until, time_field=path)
-    return stored.packs(both), files, fixed
+    return stored.packs(test), files, fixed
 
 
 def described(handle: TableHandle) -> list[Packfile]:

@@ -25,10 +25,7 @@ _JAVA_HINT = (
 )
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JAVA_SECONDS = 30
-_CONF = {
-    "spark.sql.python.filterPushdown.enabled": "true",
-    "spark.ui.showConsoleProgress": "false",
-}
+_CONF = {"spark.ui.showConsoleProgress": "false"}
 _QUIET = {"spark.log.level": "ERROR"}
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # Compiles at once, and collects garbage on one thread: for a driver that lives for seconds.
@@ -123,9 +120,8 @@ def start(
     * ``master``: Where Spark runs, such as ``local[2]`` or ``yarn``. Without it where
       `spark-submit` or an installed Spark (``SPARK_HOME``, ``SPARK_CONF_DIR``) says, and else on
       this machine.
-    * ``conf``: Settings of Spark, which come before those that this function makes: filters are
-      pushed to sources in Python, logs are quiet, and a local session listens on the loopback
-      interface only.
+    * ``conf``: Settings of Spark, which come before those that this function makes: logs are
+      quiet, and a local session listens on the loopback interface only.
 
     Raises
     ------

@@ -108,7 +108,7 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _packs(self) -> Iterator[tuple[str, Packfile]]:
         """Open the packfiles that there are, one after the other."""
         try:
-            paths = listed(self._options.paths)
+            paths = listed(self._options.paths, self._options.files)
         except NotFoundError:
             return
         for path in paths:

@@ -18,7 +18,6 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from sdb.errors import UsageError
-from sdb.packfile.prune.predicate import Anywhere
 from sdb.spark.read import scan
 from sdb.spark.read.partitions import chosen, grouped
 from sdb.spark.read.reader import BlockPartition
@@ -104,7 +103,7 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         added = self._between(StreamOffset.decode(start), StreamOffset.decode(end))
         objects, root = OpenObjects(), self._chain.root
         packs = [TablePackfile(root, descriptor.checked(), objects) for descriptor in added]
-        blocks = chosen(packs, Anywhere(), self._options)
+        blocks = chosen(packs, self._options)
         groups = grouped(blocks, self._options.partition_bytes, self._options.workers)
         _log.info("%d packfiles in %d partitions", len(packs), len(groups))
         return [BlockPartition(group, len(packs), len(blocks)) for group in groups]

@@ -40,6 +40,8 @@ struct Context<'a> {
 
 struct Shared {
     misfit: Misfit,
+    /// Whether a column of texts takes any value.
+    casts: bool,
     printer: Printer,
     json: Sink,
     variant: Encoder,
@@ -238,6 +240,7 @@ impl Column {
             | (Data::List(..), kind::LIST)
             | (Data::Struct(..), kind::STRUCT)
             | (Data::Time(..) | Data::Date(_), kind::TIMESTAMP) => true,
+            (Data::Text(_), _) => context.shared.casts,
             (Data::Float(_) | Data::Single(_), _) => number,
             (Data::Int(_), _) => fit::integer::<i64>(data, value, at)?.is_some(),
             (Data::Uint(_), _) => fit::integer::<u64>(data, value, at)?.is_some(),
@@ -320,7 +323,8 @@ impl Data {
             (Data::Float(values), _) => {
                 values.push(fit::float(context.data, value, at)?.ok_or_else(unexpected)?);
             }
-            (Data::Json(texts), _) => put_json(context, texts, value, at)?,
+            (Data::Json(texts), _) => put_json(context, texts, value, at, false)?,
+            (Data::Text(texts), _) if context.shared.casts => put_json(context, texts, value, at, true)?,
             (Data::List(_, ends, items, weight), kind::LIST) => {
                 list(context, items, *weight, value)?;
                 ends.push(items.length as i32);
@@ -379,12 +383,22 @@ fn put_variant(
     context.claim(length, 0, at)
 }
 
-fn put_json(context: &mut Context<'_>, texts: &mut Bytes, value: Header, at: usize) -> Result<()> {
+/// Adds the text of a value in JSON; `bare` takes the quotes of times and bytes off.
+fn put_json(
+    context: &mut Context<'_>,
+    texts: &mut Bytes,
+    value: Header,
+    at: usize,
+    bare: bool,
+) -> Result<()> {
     let Shared { printer, json, .. } = &mut *context.shared;
     json.truncate(0);
     printer.value(context.data, value, at, json)?;
-    texts.put(json.as_slice());
-    let length = json.len();
+    let text = json.as_slice();
+    let inner = text.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+    let text = inner.filter(|_| bare).unwrap_or(text);
+    texts.put(text);
+    let length = text.len();
     context.claim(length, 0, at)
 }
 
@@ -417,6 +431,7 @@ impl Builder {
         let root = Group::new(&layout.columns, layout.schema.fields());
         let shared = Shared {
             misfit: layout.misfit,
+            casts: layout.casts,
             printer: Printer::default(),
             json: Sink::default(),
             variant: Encoder::default(),

@@ -187,6 +187,8 @@ pub struct Layout {
     pub schema: SchemaRef,
     /// What becomes of values that do not fit.
     pub misfit: Misfit,
+    /// Whether columns of texts take other values as well, as their text in JSON without quotes.
+    pub casts: bool,
 }
 
 impl Layout {
@@ -203,11 +205,11 @@ impl Layout {
             }
         };
         let fields: Vec<FieldRef> = columns.iter().map(|(name, column)| column.field(name)).collect();
-        Self { columns, schema: Arc::new(Schema::new(fields)), misfit: Misfit::Damage }
+        Self { columns, schema: Arc::new(Schema::new(fields)), misfit: Misfit::Damage, casts: false }
     }
 
     /// The columns of a schema that somebody wants the rows in.
-    pub fn wanted(schema: SchemaRef, misfit: Misfit) -> Result<Self> {
-        Ok(Self { columns: wanted(schema.fields())?, schema, misfit })
+    pub fn wanted(schema: SchemaRef, misfit: Misfit, casts: bool) -> Result<Self> {
+        Ok(Self { columns: wanted(schema.fields())?, schema, misfit, casts })
     }
 }

@@ -1,0 +1,151 @@
+"""The reader of views and queries: the driver computes their rows, and one task reads them.
+
+Such a query is not Spark's, and may read tables whose index only the driver has a key for.
+So its rows travel as a packfile, which is bounded.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from sdb.errors import UnsupportedError, UsageError
+from sdb.spark.read import scan
+from sdb.spark.read.listing import looked_at
+from sdb.spark.read.partitions import chosen, grouped
+from sdb.spark.read.schema import schema_of
+from sdb.table.catalog.views import find_view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from sdb.packfile.read.reader import Packfile
+    from sdb.spark.options.namedtable import NamedTable
+    from sdb.spark.options.settings import ReadOptions
+
+MOST_BYTES = 64 << 20
+"""Size of the packfile that the rows of a view or query may have."""
+_WRONG_WITH_QUERY = ("path", "paths", "at", "since", "until", "timeField")
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Rows that the driver has computed."""
+
+    columns: tuple[str, ...]  # their names, in the order of the query; none for whole rows
+    data: bytes  # a packfile with the rows
+
+    def schema(self, options: ReadOptions) -> StructType:
+        """Return the columns that Spark sees, in the order of the query."""
+        with _opened(self.data) as packs:
+            found = schema_of(packs, options)
+        if options.fields is not None:
+            return found
+        place = {name: at for at, name in enumerate(self.columns)}
+        return StructType(sorted(found.fields, key=lambda field: place.get(field.name, len(place))))
+
+
+def view_rows(named: NamedTable) -> Computed | None:
+    """Compute the rows of a view; None: the name is not that of a view.
+
+    Raises
+    ------
+    UnsupportedError
+        They take more than `MOST_BYTES`.
+    QueryError, NotFoundError
+        The view cannot be read any more: a table of it is gone.
+    """
+    if find_view(named.root(), named.database, named.table) is None:
+        return None
+    from sdb.query.rows.tablerows import quoted
+
+    name = f"{quoted(named.database)}.{quoted(named.table)}" + (f"@{named.at}" if named.at else "")
+    text = f"SELECT * FROM {name}"  # noqa: S608 - a quoted name
+    return _computed(text, named.location, f"the view {named.name}")
+
+
+def query_rows(options: Mapping[str, str]) -> Computed | None:
+    """Compute the rows of the option ``query``; None: there is no such option.
+
+    Raises
+    ------
+    UsageError
+        A path as well, or an option that belongs into the query.
+    UnsupportedError
+        They take more than `MOST_BYTES`.
+    SdbError
+        As :func:`sdb.sql`.
+    """
+    if "query" not in options:
+        return None
+    for name in _WRONG_WITH_QUERY:
+        if name in options:
+            hint = "FROM read_file('...') or FROM db.table, with WHERE"
+            raise UsageError(f"query goes without {name}: the query says it", hint=hint)
+    return _computed(options["query"], options.get("root", ""), "the query")
+
+
+def _computed(text: str, root: str, what: str) -> Computed:
+    from sdb.packfile.write.pack import pack
+    from sdb.query.run.api import sql
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.zion"
+        with sql(text, root=root) as result:
+            columns = tuple(result.columns)
+            pack([result._as_input()], path)  # noqa: SLF001 - as rows of tables
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise UnsupportedError(
+                f"the rows of {what} take {size:,} bytes, and {MOST_BYTES:,} may go "
+                "from the driver to a task",
+                hint="make a table of it: sdb exec 'CREATE TABLE ... AS SELECT ...'",
+            )
+        return Computed(columns, path.read_bytes())
+
+
+@contextmanager
+def _opened(rows: bytes) -> Iterator[list[Packfile]]:
+    """Open computed rows as the packfiles that Spark reads."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.zion"
+        path.write_bytes(rows)
+        yield looked_at([str(path)])
+
+
+@dataclass(frozen=True)
+class ComputedRows(InputPartition):
+    """All rows of a view or query, as a packfile."""
+
+    rows: bytes
+
+
+class ComputedReader(DataSourceReader):
+    """Reads the rows of a view or query."""
+
+    def __init__(self, schema: StructType, options: ReadOptions, rows: Computed) -> None:
+        scan.columns(schema, options)
+        self._schema = schema
+        self._options = options
+        self._rows = rows
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return one partition."""
+        return [ComputedRows(self._rows.data)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read the rows of a partition."""
+        if not isinstance(partition, ComputedRows):
+            return
+        with _opened(partition.rows) as packs:
+            blocks = chosen(packs, self._options)
+            for group in grouped(blocks, self._options.partition_bytes, 0):
+                yield from scan.batches(group, self._schema, self._options)
