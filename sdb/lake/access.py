@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.records import record
 from sdb.store.base import child
+from sdb.store.schemes import plain
 from sdb.store.url import open_read, store_of
 
 TYPE_CHECKING = False
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from sdb.store.base import Entry, Reader
 
-_S3 = ("s3a://", "s3n://")
 _FILE = "file:"
 
 
@@ -108,9 +108,7 @@ def location_of(uri: str) -> str:
     if uri.startswith(_FILE):
         path = uri.removeprefix(_FILE)
         return f"/{path.lstrip('/')}"
-    for scheme in _S3:
-        if uri.startswith(scheme):
-            return f"s3://{uri.removeprefix(scheme)}"
+    uri = plain(uri)
     if uri.startswith("s3://") or "://" not in uri:
         return uri
     scheme, mark, _ = uri.partition("://")

@@ -7,6 +7,7 @@ import os
 from sdb.errors import UsageError
 from sdb.store.base import Location
 from sdb.store.local.disk import LocalStore
+from sdb.store.schemes import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def store_of(location: Location) -> Store:
 
     * ``location``: A path or URL. What begins with no scheme that is known is a path.
     """
-    scheme, mark, _ = os.fspath(location).partition(_SCHEME)
+    scheme, mark, _ = plain(os.fspath(location)).partition(_SCHEME)
     if not mark:
         return _LOCAL
     if scheme == "s3" and scheme not in _stores:
@@ -99,7 +100,7 @@ def check_scheme(location: Location) -> None:
 
 def is_server(location: Location) -> bool:
     """Return whether a location is the address of a server, ``sdb serve``."""
-    return os.fspath(location).startswith(("http://", "https://"))
+    return plain(os.fspath(location)).startswith(("http://", "https://"))
 
 
 def under(root: str | None, location: Location) -> Location:
@@ -111,7 +112,7 @@ def under(root: str | None, location: Location) -> Location:
 def absolute(location: Location) -> str:
     """Return a location that means the same wherever a program runs."""
     path = store_of(location).path_of(location)
-    return os.fspath(location) if path is None else os.path.abspath(path)  # noqa: PTH100 - a string
+    return plain(os.fspath(location)) if path is None else os.path.abspath(path)  # noqa: PTH100 - a string
 
 
 def is_pattern(location: Location, root: str | None = None) -> bool:

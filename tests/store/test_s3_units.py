@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
+import sdb
 from sdb import errors
 from sdb.packfile.read.resolve import resolve
 from sdb.store import keypatterns
@@ -17,6 +19,7 @@ from sdb.store.s3.parts import MAX_PART_BYTES, MAX_PARTS, MIN_PART_BYTES, copy_r
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.store.conftest import S3Backend
 
@@ -202,3 +205,24 @@ def test_children_have_connections_of_their_own(bucket: S3Backend) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert client.connect() is before
     assert bucket.get("x") == b"data"
+
+
+def test_other_spellings_of_a_bucket_mean_the_same(
+    bucket: S3Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Hadoop and Spark write them; keys with blanks, unicode and plus signs as they are."""
+    rows = tmp_path / "rows.json"
+    rows.write_text('{"a":1}\n{"a":2}\n')
+    name = bucket.root.removeprefix("s3://").rstrip("/")
+    for at, scheme in enumerate(("s3a", "s3n", "S3")):
+        place = f"{scheme}://{name}/a b+ü/{at}.zion"
+        sdb.pack([rows], place)
+        with sdb.open(f"s3://{name}/a b+ü/{at}.zion") as packfile:
+            assert packfile.trailer.rows == 2
+        with sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{scheme}://{name}/a b+ü/*')") as found:
+            assert list(found) == [{"n": 2 * (at + 1)}]
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
+    db = sdb.connect(f"s3a://{name}/root")
+    db.execute("CREATE TABLE web.t")
+    db.append("web.t", [{"a": 1}])
+    assert list(sdb.connect(f"s3://{name}/root").sql("SELECT a FROM web.t")) == [{"a": 1}]

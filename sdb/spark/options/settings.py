@@ -33,6 +33,7 @@ from sdb import bounds, sizes
 from sdb.errors import UsageError
 from sdb.spark.options.files import FileChoice, truth
 from sdb.spark.options.namedtable import NamedTable
+from sdb.store.schemes import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,16 +115,14 @@ def paths(options: Mapping[str, str]) -> tuple[str, ...]:
         names += json.loads(options["paths"])
     if not names:
         raise UsageError("no path", hint='spark.read.format("zion").load("folder/*.zion")')
-    # Spark and Hadoop write file:/folder and s3a://bucket.
+    # Spark and Hadoop write file:/folder and s3a://bucket; keys have one spelling each.
     return tuple(map(_plain, names))
 
 
 def _plain(path: str) -> str:
-    if path.startswith(("s3a://", "s3n://")):
-        return "s3://" + path[6:]
     if path.startswith("file:") and not path.startswith("file://"):
         return path.removeprefix("file:")
-    return path.removeprefix("file://")
+    return plain(path.removeprefix("file://"))
 
 
 def _fields(text: str | None) -> tuple[Path, ...] | None:

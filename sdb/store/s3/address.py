@@ -8,6 +8,7 @@ import re
 from sdb.errors import UsageError
 from sdb.records import record
 from sdb.store import keypatterns
+from sdb.store.schemes import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def split(url: str) -> tuple[str, str]:
     UsageError
         The bucket has no name that a bucket can have, or the key is too long.
     """
-    bucket, _, key = url.removeprefix(SCHEME).partition("/")
+    bucket, _, key = plain(url).removeprefix(SCHEME).partition("/")
     if not _BUCKET.fullmatch(bucket):
         raise UsageError(
             f"{url}: {bucket!r} is no name of an S3 bucket", path=url, expected="s3://bucket/key"
@@ -88,7 +89,7 @@ def parse(location: str | os.PathLike[str]) -> ObjectAddress:
 def is_pattern(location: str | os.PathLike[str]) -> bool:
     """Return whether a URL of S3 has ``*``, ``?`` or ``[`` in its key."""
     url = os.fspath(location)
-    return url.startswith(SCHEME) and keypatterns.has_magic(url)
+    return plain(url).startswith(SCHEME) and keypatterns.has_magic(url)
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:

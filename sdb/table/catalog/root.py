@@ -8,6 +8,7 @@ from sdb import notes
 from sdb.errors import AccessError, CorruptError, NotFoundError, UnsupportedError, UsageError
 from sdb.records import field, record, replace
 from sdb.store.base import child
+from sdb.store.schemes import plain
 from sdb.store.url import atomic_write, check_scheme, is_server, store_of
 from sdb.table.catalog.allowedinputs import VARIABLE, allowed_places, is_below, real_place
 from sdb.table.format import etags
@@ -215,7 +216,7 @@ def table_root(
     UnsupportedError
         It is the address of a server.
     """
-    path = os.fspath(location) or "."
+    path = plain(os.fspath(location)) or "."
     if is_server(path):
         raise UnsupportedError(
             f"{path} is a server, and this works on the objects of tables themselves",
