@@ -54,7 +54,11 @@ class Dataset(Protocol):
 
     @property
     def sources(self) -> Sequence[Any]:
-        """First argument of `_core.LaneScan`."""
+        """First argument of `_core.LaneScan`, which reads each block when it is wanted."""
+
+    @property
+    def streamed(self) -> Sequence[Any]:
+        """The same for a scan of all blocks: over a network they are read ahead."""
 
     @property
     def is_remote(self) -> bool:

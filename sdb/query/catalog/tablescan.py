@@ -15,7 +15,7 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from sdb.packfile.prune.predicate import Predicate
@@ -122,8 +122,11 @@ class PackfileScan:
             return None
         return sum(sum(summary.rows[start:stop]) for start, stop in self.intervals)
 
-    def source(self) -> tuple[Any, ...]:
-        """Return what `_core.LaneScan` reads the blocks from."""
+    def source(self, read: Callable[[int], object] | None = None) -> tuple[Any, ...]:
+        """Return what `_core.LaneScan` reads the blocks from.
+
+        * ``read``: Reads them, by numbers that are counted from 0; the packfile does if not given.
+        """
         numbers, pack = self.blocks, self.pack
 
         def blame(error: Exception, number: int) -> Exception:
@@ -132,7 +135,7 @@ class PackfileScan:
             return pack.blame(error, numbers[number]) if isinstance(error, CorruptError) else error
 
         return (
-            lambda number: pack.place_block(numbers[number]),
+            read or (lambda number: pack.place_block(numbers[number])),
             [pack.blocks[number].chunks for number in numbers],
             pack.trailer.algorithm,
             pack.trailer.align_bytes,
@@ -355,8 +358,21 @@ class TableScan:
 
     @property
     def sources(self) -> Sequence[Any]:
-        """First argument of `_core.LaneScan`."""
+        """First argument of `_core.LaneScan`, which reads each block when it is wanted."""
         return [part.source() for part in self.read]
+
+    @property
+    def streamed(self) -> Sequence[Any]:
+        """The same for a scan of all blocks: over a network they are read ahead."""
+        if not self.is_remote:
+            return self.sources
+        from sdb.packfile.read.ahead import ReadAhead
+
+        far = [part for part in self.read if part.pack.is_remote]
+        ahead = ReadAhead([(part.pack, number) for part in far for number in part.blocks])
+        firsts = accumulate((part.block_count for part in far), initial=0)
+        readers = {id(part): ahead.reader(at) for part, at in zip(far, firsts, strict=False)}
+        return [part.source(readers.get(id(part))) for part in self.read]
 
     @property
     def decompressed_bytes(self) -> int:

@@ -82,13 +82,17 @@ def run(
         return _ordered(operation, engine, threads, most_bytes)
     # A shape is about whole rows.
     lanes = ((0, (), "v"),) if isinstance(operation, DataShape) else operation.lanes
+    dataset, limit = (
+        operation.scan.dataset,
+        operation.limit if isinstance(operation, Take) else None,
+    )
     scan = _core.LaneScan(
-        list(operation.scan.dataset.sources),
+        list(dataset.streamed if limit is None else dataset.sources),
         [(level, list(path), letter) for level, path, letter in lanes],
         explode=[(level, list(path), kind) for level, path, kind in operation.scan.explode],
         predicate=operation.scan.predicate,
         threads=threads,
-        limit=operation.limit if isinstance(operation, Take) else None,
+        limit=limit,
     )
     result = Execution(operation.columns, scan, None, (scan,), scan.interrupt)
     if isinstance(operation, DataShape):
