@@ -10,6 +10,7 @@
 ``objectstore_base``  cheap answers of stores without folders and files
 ``keypatterns``  patterns of keys, where there are no folders
 ``readerfile``   readers as files of Python
+``schemes``      other spellings of ``s3://``
 ``pageheaders``  what the pages of Parquet become
 ``parquetpages`` rows of Parquet within bounds of memory
 ``local``        files
