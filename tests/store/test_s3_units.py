@@ -215,12 +215,12 @@ def test_other_spellings_of_a_bucket_mean_the_same(
     rows.write_text('{"a":1}\n{"a":2}\n')
     name = bucket.root.removeprefix("s3://").rstrip("/")
     for at, scheme in enumerate(("s3a", "s3n", "S3")):
-        place = f"{scheme}://{name}/a b+ü/{at}.zion"
-        sdb.pack([rows], place)
+        url = f"{scheme}://{name}/a b+ü/{at}.zion"
+        sdb.pack([rows], url)
         with sdb.open(f"s3://{name}/a b+ü/{at}.zion") as packfile:
             assert packfile.trailer.rows == 2
-        with sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{scheme}://{name}/a b+ü/*')") as found:
-            assert list(found) == [{"n": 2 * (at + 1)}]
+        with sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{scheme}://{name}/a b+ü/*')") as result:
+            assert list(result) == [{"n": 2 * (at + 1)}]
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
     db = sdb.connect(f"s3a://{name}/root")
     db.execute("CREATE TABLE web.t")

@@ -29,43 +29,43 @@ class ReadAhead:
 
     def __init__(self, blocks: Sequence[tuple[Packfile, int]]) -> None:
         self._blocks = blocks
-        self._begun: dict[int, Future[bytes]] = {}  # by place, in the order of the blocks
+        self._begun: dict[int, Future[bytes]] = {}  # by position, in the order of the blocks
         self._bytes = 0  # of what was begun
-        self._next = 0  # the place that comes next if the scan takes blocks in order
+        self._next = 0  # the position that comes next if the scan takes blocks in order
         self._window = _FIRST
 
     def reader(self, first: int) -> Callable[[int], bytes]:
-        """Return what reads the blocks from a place on, by numbers that are counted from 0."""
+        """Return what reads the blocks from a position on, by numbers that are counted from 0."""
         return lambda number: self._read(first + number)
 
-    def _read(self, place: int) -> bytes:
-        if place != self._next:
+    def _read(self, position: int) -> bytes:
+        if position != self._next:
             # What was begun is not what the scan wants: it ends by itself.
             self._begun.clear()
             self._bytes, self._window = 0, 1
-        future = self._begun.pop(place, None)
-        self._next = place + 1
+        future = self._begun.pop(position, None)
+        self._next = position + 1
         if future is not None:
-            self._bytes -= self._size(place)
+            self._bytes -= self._size(position)
         self._begin()
         self._window = min(2 * self._window, MOST)
         if future is not None:
             return future.result()
-        packfile, number = self._blocks[place]
+        packfile, number = self._blocks[position]
         return packfile.read_block(number)
 
     def _begin(self) -> None:
         """Begin to read what comes next, as far as the window and memory go."""
         stop = min(self._next + self._window - 1, len(self._blocks))
-        for place in range(self._next + len(self._begun), stop):
-            size = self._size(place)
+        for position in range(self._next + len(self._begun), stop):
+            size = self._size(position)
             if self._bytes + size > MOST_BYTES:
                 return
             self._bytes += size
-            self._begun[place] = _begun(*self._blocks[place])
+            self._begun[position] = _begun(*self._blocks[position])
 
-    def _size(self, place: int) -> int:
-        packfile, number = self._blocks[place]
+    def _size(self, position: int) -> int:
+        packfile, number = self._blocks[position]
         start, stop = packfile.trailer.block_range(number)
         return stop - start
 

@@ -46,11 +46,12 @@ class Computed:
     def schema(self, options: ReadOptions) -> StructType:
         """Return the columns that Spark sees, in the order of the query."""
         with _opened(self.data) as packs:
-            found = schema_of(packs, options)
+            schema = schema_of(packs, options)
         if options.fields is not None:
-            return found
-        place = {name: at for at, name in enumerate(self.columns)}
-        return StructType(sorted(found.fields, key=lambda field: place.get(field.name, len(place))))
+            return schema
+        order = {name: at for at, name in enumerate(self.columns)}
+        fields = sorted(schema.fields, key=lambda field: order.get(field.name, len(order)))
+        return StructType(fields)
 
 
 def view_rows(named: NamedTable) -> Computed | None:

@@ -74,8 +74,10 @@ def schema_of(packs: Sequence[Packfile], options: ReadOptions) -> StructType:
     present = [summary for summary in summaries if summary is not None]
     complete = len(present) == len(packs) and all(summary.complete for summary in present)
     fields = options.fields
-    found = _of_rows(packs, fields) if options.from_rows or not complete else _of_summaries(present)
-    pruned = _pruned(found, fields)
+    schema = (
+        _of_rows(packs, fields) if options.from_rows or not complete else _of_summaries(present)
+    )
+    pruned = _pruned(schema, fields)
     return pruned if options.has_variants else StructType([_as_text(item) for item in pruned])
 
 
