@@ -167,6 +167,9 @@ def test_lines_that_are_no_records(lake: Path, run: Run, tmp_path: Path) -> None
     assert again.returncode == 0
     assert (tmp_path / "bad.txt").read_bytes() == b"{bad\nworse\nx\n"
     assert numbers(lake) == [0, 1, 2, 5, 6, 9]
+    as_rows = run(*words, "--on-error", "keep", "--json", data=b'{"n": 10}\ny\n')
+    assert b"kept 1 malformed record as rows of `message`" in as_rows.stderr
+    assert json.loads(as_rows.stdout.splitlines()[-1])["kept"] == 1
 
 
 def test_nothing_is_lost_while_the_table_cannot_be_written(lake: Path, start: Any) -> None:

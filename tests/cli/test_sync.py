@@ -292,7 +292,7 @@ def test_inputs_that_may_not_be_read_are_left_for_later(
     for number in range(3):
         put(lake, f"in/{number}.json", json.dumps({"a": number}))
     root = table_root(lake)
-    good_etag, good_recognise = ListedInput.etag, packing.recognise
+    good_etag, good_recognise = ListedInput.etag, packing.recognise_each
 
     def etag(listed: ListedInput, cache: EtagCache) -> str:
         if listed.uri.endswith("/1.json"):
@@ -306,7 +306,7 @@ def test_inputs_that_may_not_be_read_are_left_for_later(
 
     with monkeypatch.context() as patch:
         patch.setattr(ListedInput, "etag", etag)
-        patch.setattr(packing, "recognise", recognise)
+        patch.setattr(packing, "recognise_each", recognise)
         with pytest.warns(SdbWarning, match=r"left out: opening in/[12]\.json"):
             synced = sync_table(root, "d", "t")
     assert (synced.taken, synced.rejected) == (("file://in/0.json",), ())

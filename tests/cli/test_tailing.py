@@ -135,6 +135,13 @@ def test_what_is_no_record(lake: Path, tmp_path: Path, run: Run) -> None:
     assert b"skipped 1 malformed record; kept in bad.txt" in quarantined.stderr
     assert (tmp_path / "bad.txt").read_text() == "{bad\n"
     assert numbers(lake) == [1, 2, 5]
+    with log.open("a") as file:
+        file.write("  at x.py\n")
+    as_rows = run(*words, "--on-error", "keep")
+    assert as_rows.returncode == 0
+    assert b"kept 1 malformed record as rows of `message`" in as_rows.stderr
+    messages = sdb.sql("SELECT message FROM d.t WHERE message IS NOT NULL", root=str(lake))
+    assert list(messages) == [{"message": "  at x.py"}]
     refused = run(*words, "--on-error", "quarantine:bad.log")
     assert refused.returncode == 2
     assert b"it is one of the files that --tail follows" in refused.stderr

@@ -146,7 +146,7 @@ def test_options_carry_over(spark: SparkSession, tmp_path: Path) -> None:
         "format": "json",
         "time_fields": (("created_at",),),
     }
-    options = Options(**how, on_error="keep")  # type: ignore[arg-type]
+    options = Options(**how, on_error="quarantine")  # type: ignore[arg-type]
     result = pack_on_spark([source], tmp_path / "out", options, spark=spark, tasks=2)
     skipped: list[object] = []
     alone = packed_alone(tmp_path, [source], **how, on_error=skipped.append)

@@ -8,6 +8,7 @@ import time
 from sdb import formats
 from sdb.errors import InputError
 from sdb.packfile.inputs.inputs import recognise
+from sdb.packfile.inputs.sniff import HEAD_BYTES
 from sdb.records import record, replace
 from sdb.table.insert.stream import stream_form, text_input
 
@@ -28,7 +29,7 @@ class FileLines:
     def input(self, form: str | None, hints: bytes | None) -> Input:
         """Return the lines as an input.
 
-        * ``form``: Their format as ``-f`` has it; None: it is found out by the first of them.
+        * ``form``: Their format as ``-f`` has it; None: it is found out by the start of the file.
         * ``hints``: A hints file for them.
 
         Raises
@@ -38,12 +39,18 @@ class FileLines:
         """
         file = self.file
         if not file.form:
-            file.form = _parser_of(file.path, self.piece.data, form, hints)
+            file.form = _parser_of(file.path, self._first_lines(), form, hints)
         begin = file.cursor.offset
         name = f"{file.path} behind byte {begin:,}" if begin else file.path
         lines = text_input(name, file.form, self.piece.data, hints)
         written = min(time.time(), file.facts.written)
         return replace(lines, format=formats.parser_at(file.form, written, is_later=True))
+
+    def _first_lines(self) -> bytes:
+        """Return lines at the start of the file: what comes behind may begin with a stack trace."""
+        text = self.file.opened() if self.file.cursor.offset else None
+        head = b"" if text is None else text.read(0, HEAD_BYTES).lstrip(b"\0")
+        return head[: head.rfind(b"\n") + 1] or self.piece.data
 
 
 def unread_bytes(file: FollowedFile) -> int:
