@@ -11,7 +11,7 @@ import pytest
 import sdb
 from sdb.errors import SdbError
 from sdb.exchange.mirror import TableMirror
-from sdb.store import url as stores
+from sdb.store import url
 from sdb.store.faults import CrashError, Fault, StoreCall
 from sdb.store.memory import MemoryStore
 from sdb.table.catalog.root import table_root
@@ -45,7 +45,7 @@ def test_each_version_is_put_once(lake: Path, monkeypatch: pytest.MonkeyPatch, s
         return dice.choice([*Fault]) if call.verb == "put" and dice.random() < 0.3 else None
 
     store = MemoryStore(script)
-    monkeypatch.setitem(stores._stores, "mirror", store)
+    monkeypatch.setitem(url._stores, "mirror", store)
     mirrors = [_mirror(lake), _mirror(lake)]
     for _ in range(200):
         number = dice.randrange(2)

@@ -8,7 +8,7 @@ import deltalake
 import pytest
 
 import sdb
-from sdb.delta import log as deltalog
+from sdb.delta import log
 from sdb.delta.checkpoints import store_options
 from tests.exchange.mirrors import mirrored
 from tests.store.conftest import bucket, endpoint  # noqa: F401 - fixtures
@@ -25,7 +25,7 @@ def test_a_mirror_on_s3(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", "eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHg=")
-    monkeypatch.setattr(deltalog, "CHECKPOINT_COMMITS", 3)
+    monkeypatch.setattr(log, "CHECKPOINT_COMMITS", 3)
     db = sdb.connect(tmp_path)
     db.create("web.t", "file://in/*.json")
     location = bucket.at("m")

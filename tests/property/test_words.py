@@ -16,8 +16,7 @@ import pytest
 import sdb
 from sdb import ion
 from sdb.errors import QueryError, UsageError
-from sdb.packfile.prune import ngrams as words_
-from sdb.packfile.prune import prune
+from sdb.packfile.prune import ngrams, prune
 from sdb.packfile.prune import rules as blockrules
 from sdb.packfile.read.search import search
 from sdb.query.catalog import reduction
@@ -338,11 +337,11 @@ def test_rules_made_wrong_lose_rows(name: str, known: list[Condition]) -> None:
     made = mutant(module, old, new)
     rules, reduced = (_executed(item, inspect.getsource(item)) for item in (prune, reduction))
     asked = made if module is blockrules else _executed(blockrules, inspect.getsource(blockrules))
-    if module is words_:
+    if module is ngrams:
         asked.ngrams = made  # type: ignore[attr-defined]
         reduced.wanted = made.wanted  # type: ignore[attr-defined]
     for word in ("cased", "ascii_parts", "similar"):
-        if module is not words_ and hasattr(made, word):
+        if module is not ngrams and hasattr(made, word):
             setattr(reduced, word, getattr(made, word))
     rules.rules = asked  # type: ignore[attr-defined]
     assert any(lost(case, rules, made if module is reduction else reduced) for case in known)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb import errors
-from sdb.store import url as stores
+from sdb.store import url
 from tests.patience import soon
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def noise(count: int, seed: int = 1) -> bytes:
 @pytest.mark.parametrize("size", [0, 1, PART - 1, PART, PART + 1, 3 * PART + 7])
 def test_what_is_written_is_there(backend: Backend, size: int) -> None:
     data = noise(size)
-    with stores.atomic_write(backend.at("x")) as file:
+    with url.atomic_write(backend.at("x")) as file:
         for start in range(0, size, 700_001):
             file.write(data[start : start + 700_001])
         assert backend.names() == []
@@ -48,7 +48,7 @@ def test_a_failure_leaves_what_was_there(
     backend.put("x", b"old")
     with (
         pytest.raises(failure) as caught,
-        stores.atomic_write(backend.at("x"), overwrite=True) as file,
+        url.atomic_write(backend.at("x"), overwrite=True) as file,
     ):
         file.write(bytes(size))
         raise failure
@@ -67,7 +67,7 @@ def test_existing_objects_are_kept_unless_told_otherwise(backend: Backend, size:
 
 @pytest.mark.parametrize("size", [10, 2 * PART])
 def test_an_object_that_appears_meanwhile_is_kept(backend: Backend, size: int) -> None:
-    with pytest.raises(errors.ExistsError), stores.atomic_write(backend.at("x")) as file:
+    with pytest.raises(errors.ExistsError), url.atomic_write(backend.at("x")) as file:
         file.write(bytes(size))
         backend.put("x", b"theirs")
     assert (backend.get("x"), backend.names(), backend.uploads()) == (b"theirs", ["x"], [])
@@ -76,7 +76,7 @@ def test_an_object_that_appears_meanwhile_is_kept(backend: Backend, size: int) -
 def test_ranges_are_read_whole(backend: Backend) -> None:
     data = noise(3 * MIB)
     backend.put("x", data)
-    with closing(stores.open_read(backend.at("x"))) as reader:
+    with closing(url.open_read(backend.at("x"))) as reader:
         assert (reader.size_bytes, reader.path) == (len(data), backend.at("x"))
         for start, stop in [
             (0, 1),
@@ -96,7 +96,7 @@ def test_ranges_are_read_whole(backend: Backend) -> None:
 @pytest.mark.parametrize("size", [0, 1, 4000])
 def test_small_objects_open_at_either_end(backend: Backend, size: int, head_bytes: int) -> None:
     backend.put("x", noise(size))
-    with closing(stores.open_read(backend.at("x"), head_bytes=head_bytes)) as reader:
+    with closing(url.open_read(backend.at("x"), head_bytes=head_bytes)) as reader:
         assert reader.size_bytes == size
         assert reader.read(0, size) == noise(size)
         with closing(reader.reopen()) as again:
@@ -106,7 +106,7 @@ def test_small_objects_open_at_either_end(backend: Backend, size: int, head_byte
 @pytest.mark.parametrize("start", [0, 7, 3999, 4000, 9000])
 def test_objects_open_in_the_middle(backend: Backend, start: int) -> None:
     backend.put("x", noise(4000))
-    with closing(stores.open_read(backend.at("x"), head_bytes=100, start=start)) as reader:
+    with closing(url.open_read(backend.at("x"), head_bytes=100, start=start)) as reader:
         assert reader.size_bytes == 4000
         for first, last in [(start, start + 100), (0, 4000), (3990, 4000), (5, 9)]:
             if last <= 4000:
@@ -116,7 +116,7 @@ def test_objects_open_in_the_middle(backend: Backend, start: int) -> None:
 
 def test_what_is_not_there(backend: Backend) -> None:
     with pytest.raises(errors.NotFoundError):
-        stores.open_read(backend.at("none"))
+        url.open_read(backend.at("none"))
 
 
 KEPT = [0, 1, 5 * MIB - 1, 5 * MIB, 12 * MIB]
@@ -128,8 +128,8 @@ TAIL = [0, 3, PART + 1]
 def test_an_object_grows_in_place(backend: Backend, kept_count: int, tail: int) -> None:
     old, new = noise(12 * MIB), noise(tail, 2)
     backend.put("x", old)
-    with closing(stores.open_read(backend.at("x"))) as source:
-        with stores.create_from_prefix(source, kept_count, backend.at("x")) as draft:
+    with closing(url.open_read(backend.at("x"))) as source:
+        with url.create_from_prefix(source, kept_count, backend.at("x")) as draft:
             draft.write(new)
             assert backend.get("x") == old
         assert draft.copied_bytes + draft.written_bytes == kept_count + tail
@@ -140,10 +140,10 @@ def test_an_object_grows_in_place(backend: Backend, kept_count: int, tail: int) 
 @pytest.mark.parametrize("kept_count", [3, 6 * MIB])
 def test_someone_else_was_faster(backend: Backend, kept_count: int) -> None:
     backend.put("x", noise(7 * MIB))
-    with closing(stores.open_read(backend.at("x"))) as source:
+    with closing(url.open_read(backend.at("x"))) as source:
         with (
             pytest.raises(errors.ConflictError),
-            stores.create_from_prefix(source, kept_count, backend.at("x")) as draft,
+            url.create_from_prefix(source, kept_count, backend.at("x")) as draft,
         ):
             draft.write(b"mine")
             backend.put("x", b"theirs")
@@ -153,10 +153,10 @@ def test_someone_else_was_faster(backend: Backend, kept_count: int) -> None:
 @pytest.mark.parametrize("kept_count", [3, 6 * MIB])
 def test_the_object_was_removed(backend: Backend, kept_count: int) -> None:
     backend.put("x", noise(7 * MIB))
-    with closing(stores.open_read(backend.at("x"))) as source:
+    with closing(url.open_read(backend.at("x"))) as source:
         with (
             pytest.raises((errors.ConflictError, errors.NotFoundError)),
-            stores.create_from_prefix(source, kept_count, backend.at("x")) as draft,
+            url.create_from_prefix(source, kept_count, backend.at("x")) as draft,
         ):
             draft.write(b"mine")
             remove(backend, "x")
@@ -164,7 +164,7 @@ def test_the_object_was_removed(backend: Backend, kept_count: int) -> None:
 
 
 def remove(backend: Backend, name: str) -> None:
-    stores.store_of(backend.root).delete(backend.at(name))
+    url.store_of(backend.root).delete(backend.at(name))
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
@@ -174,10 +174,10 @@ def test_a_failure_while_growing(
 ) -> None:
     old = noise(7 * MIB)
     backend.put("x", old)
-    with closing(stores.open_read(backend.at("x"))) as source:
+    with closing(url.open_read(backend.at("x"))) as source:
         with (
             pytest.raises(failure),
-            stores.create_from_prefix(source, kept_count, backend.at("x")) as draft,
+            url.create_from_prefix(source, kept_count, backend.at("x")) as draft,
         ):
             draft.write(bytes(2 * PART))
             raise failure
@@ -189,18 +189,16 @@ def test_growing_elsewhere(backend: Backend, kept_count: int) -> None:
     old = noise(7 * MIB)
     backend.put("x", old)
     backend.put("z", b"other")
-    with closing(stores.open_read(backend.at("x"))) as source:
-        with stores.create_from_prefix(source, kept_count, backend.at("y")) as draft:
+    with closing(url.open_read(backend.at("x"))) as source:
+        with url.create_from_prefix(source, kept_count, backend.at("y")) as draft:
             draft.write(b"new")
         with (
             pytest.raises(errors.ExistsError),
-            stores.create_from_prefix(source, kept_count, backend.at("z")) as draft,
+            url.create_from_prefix(source, kept_count, backend.at("z")) as draft,
         ):
             draft.write(b"new")
         assert backend.get("z") == b"other"
-        with stores.create_from_prefix(
-            source, kept_count, backend.at("z"), overwrite=True
-        ) as draft:
+        with url.create_from_prefix(source, kept_count, backend.at("z"), overwrite=True) as draft:
             draft.write(b"new")
     assert backend.get("y") == backend.get("z") == old[:kept_count] + b"new"
     assert (backend.get("x"), backend.uploads()) == (old, [])
@@ -214,15 +212,15 @@ def test_growing_from_one_store_into_the_other(
     old = noise(7 * MIB)
     (tmp_path / "x").write_bytes(old)
     with (
-        closing(stores.open_read(tmp_path / "x")) as source,
-        stores.create_from_prefix(source, kept_count, bucket.at("x")) as draft,
+        closing(url.open_read(tmp_path / "x")) as source,
+        url.create_from_prefix(source, kept_count, bucket.at("x")) as draft,
     ):
         draft.write(b"new")
     assert draft.kept_by == "upload"
     assert bucket.get("x") == old[:kept_count] + b"new"
     with (
-        closing(stores.open_read(bucket.at("x"))) as source,
-        stores.create_from_prefix(source, kept_count, tmp_path / "y") as draft,
+        closing(url.open_read(bucket.at("x"))) as source,
+        url.create_from_prefix(source, kept_count, tmp_path / "y") as draft,
     ):
         draft.write(b"er")
     assert (tmp_path / "y").read_bytes() == old[:kept_count] + b"er"
@@ -231,13 +229,13 @@ def test_growing_from_one_store_into_the_other(
 def test_nobody_waits_for_long(backend: Backend) -> None:
     backend.put("x", b"")
     began = time.monotonic()
-    with stores.locked(backend.at("x")):
+    with url.locked(backend.at("x")):
         assert time.monotonic() - began < soon(5)
 
 
 def put_if_match(backend: Backend, data: bytes, replaced: Reader | None) -> None:
     """Take turns as every writer does who replaces what was read."""
-    store = stores.store_of(backend.root)
+    store = url.store_of(backend.root)
     if replaced is None:
         version = store.put_if_match(backend.at("x"), data, None)
     else:
@@ -255,8 +253,8 @@ def test_a_first_writer_wins(backend: Backend) -> None:
 
 def test_what_was_read_is_replaced_once(backend: Backend) -> None:
     backend.put("x", b"old")
-    with closing(stores.open_read(backend.at("x"))) as first:
-        with closing(stores.open_read(backend.at("x"))) as other:
+    with closing(url.open_read(backend.at("x"))) as first:
+        with closing(url.open_read(backend.at("x"))) as other:
             put_if_match(backend, b"new!", first)
             with pytest.raises(errors.ConflictError):
                 put_if_match(backend, b"newer", other)
@@ -265,8 +263,8 @@ def test_what_was_read_is_replaced_once(backend: Backend) -> None:
 
 def test_what_was_removed_is_not_replaced(backend: Backend) -> None:
     backend.put("x", b"old")
-    store = stores.store_of(backend.root)
-    with closing(stores.open_read(backend.at("x"))) as reader:
+    store = url.store_of(backend.root)
+    with closing(url.open_read(backend.at("x"))) as reader:
         store.delete(backend.at("x"))
         with pytest.raises((errors.ConflictError, errors.NotFoundError)):
             store.put_if_match(backend.at("x"), b"new", reader)
@@ -274,7 +272,7 @@ def test_what_was_removed_is_not_replaced(backend: Backend) -> None:
 
 
 def test_versions_tell_contents_apart(backend: Backend) -> None:
-    store = stores.store_of(backend.root)
+    store = url.store_of(backend.root)
     assert store.version(backend.at("x")) is None
     backend.put("x", b"old")
     with closing(store.open(backend.at("x"))) as reader:
@@ -286,7 +284,7 @@ def test_versions_tell_contents_apart(backend: Backend) -> None:
 
 
 def test_all_that_is_below_a_folder_is_listed(backend: Backend) -> None:
-    store = stores.store_of(backend.root)
+    store = url.store_of(backend.root)
     assert list(store.below(backend.at("none"))) == []
     for name in ("a", "f/b", "f/g/c", "f[1]/d", "fg/e"):
         store.make_folder(backend.at(name).rpartition("/")[0])
@@ -307,7 +305,7 @@ def test_all_that_is_below_a_folder_is_listed(backend: Backend) -> None:
 
 
 def test_listings_tell_what_is_there(backend: Backend) -> None:
-    store = stores.store_of(backend.root)
+    store = url.store_of(backend.root)
     assert store.list(backend.at("none")) == store.find(backend.at("none*")) == []
     store.make_folder(backend.at("deep/er"))
     began_us = time.time_ns() // 1000
@@ -338,7 +336,7 @@ def test_listings_tell_what_is_there(backend: Backend) -> None:
 
 def test_deleting_twice(backend: Backend) -> None:
     backend.put("x", b"x")
-    store = stores.store_of(backend.root)
+    store = url.store_of(backend.root)
     store.delete(backend.at("x"))
     store.delete(backend.at("x"))
     assert backend.names() == []
@@ -353,9 +351,9 @@ def test_ranges_of_other_objects_are_taken_over(
     backend.put("x", old)
     backend.put("y", other)
     with (
-        closing(stores.open_read(backend.at("x"))) as source,
-        closing(stores.open_read(backend.at("y"))) as second,
-        stores.create_from_prefix(source, kept_count, backend.at("z")) as draft,
+        closing(url.open_read(backend.at("x"))) as source,
+        closing(url.open_read(backend.at("y"))) as second,
+        url.create_from_prefix(source, kept_count, backend.at("z")) as draft,
     ):
         draft.write(new)
         draft.copy_range(second, MIB, 11 * MIB)
@@ -373,10 +371,10 @@ def test_a_source_that_changes_is_not_taken_over(memory: Backend, bucket: S3Back
         item.put("x", noise(7 * MIB))
         item.put("y", noise(7 * MIB))
         with (
-            closing(stores.open_read(item.at("x"))) as source,
-            closing(stores.open_read(item.at("y"))) as second,
+            closing(url.open_read(item.at("x"))) as source,
+            closing(url.open_read(item.at("y"))) as second,
             pytest.raises(errors.ConflictError),
-            stores.create_from_prefix(source, 10, item.at("z")) as draft,
+            url.create_from_prefix(source, 10, item.at("z")) as draft,
         ):
             item.put("y", b"theirs")
             draft.copy_range(second, 0, 6 * MIB)

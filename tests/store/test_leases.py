@@ -10,7 +10,7 @@ import pytest
 
 import sdb
 from sdb.errors import AccessError, CorruptError
-from sdb.store import url as stores
+from sdb.store import url
 from sdb.table.catalog import leases
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import table_root
@@ -32,7 +32,7 @@ def handle(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> TableHandle:
     if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
-    stores.store_of(backend.root).make_folder(backend.root)
+    url.store_of(backend.root).make_folder(backend.root)
     db = sdb.connect(backend.root)
     db.create("d.t", f"{backend.root}/in/*.json" if "://" in backend.root else "in/*.json")
     db.append("d.t", ROWS)
@@ -90,7 +90,7 @@ def test_a_damaged_lease_stops_the_collector(handle: TableHandle) -> None:
     collected = collector(handle)
     path = handle.root.place(lease.key)
     handle.root.store.make_folder(path.rpartition("/")[0])
-    with stores.atomic_write(path) as file:
+    with url.atomic_write(path) as file:
         file.write(handle.data[:-7])
     with pytest.raises(CorruptError, match=f"reading the lease {lease.key}"):
         collected(dry_run=False)

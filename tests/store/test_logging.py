@@ -12,7 +12,7 @@ import pytest
 import sdb
 from sdb import retry
 from sdb.errors import NotFoundError
-from sdb.store import url as stores
+from sdb.store import url
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.commit.environment import Environment
@@ -33,7 +33,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def table_in(backend: Backend) -> Connection:
-    stores.store_of(backend.root).make_folder(backend.root)
+    url.store_of(backend.root).make_folder(backend.root)
     db = sdb.connect(backend.root)
     if backend.root.startswith("mem"):
         pytest.skip("definitions know files and S3")
@@ -127,10 +127,10 @@ def test_requests_are_logged_without_secrets(
     caplog.set_level(logging.DEBUG, "sdb")
     location = bucket.put("a b.bin", b"0123456789")
     with pytest.raises(NotFoundError):
-        stores.open_read(bucket.at("none"))
-    reader = stores.open_read(location, head_bytes=4)
+        url.open_read(bucket.at("none"))
+    reader = url.open_read(location, head_bytes=4)
     assert reader.read(0, 4) == b"0123"
-    list(stores.store_of(location).list(bucket.root))
+    list(url.store_of(location).list(bucket.root))
     reported = messages(caplog, "sdb.store.s3")
     folder = bucket.root.removeprefix("s3://")
     put = next(text for text in reported if text.startswith("PUT ") and "a b.bin:" in text)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.store import url as stores
+from sdb.store import url
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,11 +49,9 @@ def test_many_writers_lose_and_double_nothing(
 ) -> None:
     if backend.root.startswith("mem"):
         pytest.skip("one program's memory is no other's")
-    stores.store_of(backend.root).make_folder(backend.root)
+    url.store_of(backend.root).make_folder(backend.root)
     db = sdb.connect(backend.root)
-    pattern = (
-        f"{backend.root}/in/*.json" if stores.store_of(backend.root).is_remote else "in/*.json"
-    )
+    pattern = f"{backend.root}/in/*.json" if url.store_of(backend.root).is_remote else "in/*.json"
     db.create("d.t", pattern)
     began = time.perf_counter()
     running = [
@@ -79,6 +77,6 @@ def test_many_writers_lose_and_double_nothing(
     }
     assert table.version == writers * count
     if backend.root.startswith("s3"):  # nobody has lost a race there, and written for nothing
-        versions = stores.store_of(backend.root).below(backend.at("db/d/t/versions"))
+        versions = url.store_of(backend.root).below(backend.at("db/d/t/versions"))
         assert len(list(versions)) == writers * count
     assert table.validate().ok

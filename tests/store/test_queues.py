@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb.errors import NotFoundError, SdbError, UsageError
-from sdb.store import url as stores
+from sdb.store import url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,18 +102,18 @@ def test_what_a_killed_program_held_comes_again(waiting: Waiting) -> None:
 
 def test_no_queue_is_an_error_at_once(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="there is no folder"):
-        stores.queue_of(tmp_path / "nothing")
+        url.queue_of(tmp_path / "nothing")
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="is a file"):
-        stores.queue_of(tmp_path / "file")
+        url.queue_of(tmp_path / "file")
     with pytest.raises(UsageError, match="is no queue"):
-        stores.queue_of("s3://bucket/queue")
+        url.queue_of("s3://bucket/queue")
 
 
 @pytest.mark.s3
 def test_no_queue_at_a_server_is_an_error_at_once(sqs: str) -> None:
     with pytest.raises(NotFoundError, match="there is no such queue"):
-        stores.queue_of(f"{sqs}/123456789012/nothing")
+        url.queue_of(f"{sqs}/123456789012/nothing")
 
 
 def test_no_server_is_an_error_that_tells_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,13 +123,13 @@ def test_no_server_is_an_error_that_tells_the_setting(monkeypatch: pytest.Monkey
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.delenv("AWS_ENDPOINT_URL_SQS", raising=False)
     with pytest.raises(SdbError, match=r"127\.0\.0\.1:9") as caught:
-        stores.queue_of("http://127.0.0.1:9/1/queue")
+        url.queue_of("http://127.0.0.1:9/1/queue")
     assert "AWS_ENDPOINT_URL_SQS" in str(caught.value.hint)
 
 
 def test_files_of_the_same_name_are_two_messages(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("first")
-    queue = stores.queue_of(tmp_path)
+    queue = url.queue_of(tmp_path)
     first = receive(queue, 1)
     (tmp_path / "a").write_text("second")
     second = receive(queue, 1)
@@ -144,7 +144,7 @@ def test_refused_messages_of_a_folder_are_kept_apart(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("what?")
     (tmp_path / ".b").write_text("not ready")
     (tmp_path / "c").mkdir()
-    queue = stores.queue_of(tmp_path)
+    queue = url.queue_of(tmp_path)
     queue.refuse(receive(queue, 1))
     assert list(queue.receive(0)) == []
     queue.close()

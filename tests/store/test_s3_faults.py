@@ -24,7 +24,7 @@ from sdb.errors import (
     UnsupportedError,
     UsageError,
 )
-from sdb.store import url as stores
+from sdb.store import url
 from sdb.store.s3 import client, lock, probe
 from tests.patience import soon
 from tests.store import proxy as proxies
@@ -53,8 +53,8 @@ def on(kind: str, *faults: str) -> Callable[[Request], str]:
 
 def grown(backend: S3Backend, kept_count: int) -> None:
     with (
-        closing(stores.open_read(backend.at("x"))) as source,
-        stores.create_from_prefix(source, kept_count, backend.at("x")) as draft,
+        closing(url.open_read(backend.at("x"))) as source,
+        url.create_from_prefix(source, kept_count, backend.at("x")) as draft,
     ):
         draft.write(b"new")
 
@@ -129,7 +129,7 @@ def test_what_becomes_of_a_new_object(
 def test_a_lost_answer_does_not_hide_the_version(
     bucket: S3Backend, proxy: Proxy, fault: str
 ) -> None:
-    store = stores.store_of(bucket.root)
+    store = url.store_of(bucket.root)
     bucket.put("x", b"old")
     probe._known[proxy.url, BUCKET, "puts_conditionally"] = True
     with closing(store.open(bucket.at("x"))) as reader:
@@ -323,7 +323,7 @@ def test_reading_goes_on_where_it_broke(bucket: S3Backend, proxy: Proxy, fault: 
     bucket.put("x", data)
     proxy.log.clear()
     proxy.choose = on("GetObject", "", fault, fault)
-    with closing(stores.open_read(bucket.at("x"), head_bytes=9)) as reader:
+    with closing(url.open_read(bucket.at("x"), head_bytes=9)) as reader:
         assert b"".join(reader.pieces(0, len(data))) == data
     proxy.choose = on("GetObject", fault, fault)
     assert bucket.get("x") == data
@@ -331,7 +331,7 @@ def test_reading_goes_on_where_it_broke(bucket: S3Backend, proxy: Proxy, fault: 
 
 def test_reading_gives_up_in_the_end(bucket: S3Backend, proxy: Proxy) -> None:
     bucket.put("x", noise(5 * MIB))
-    with closing(stores.open_read(bucket.at("x"))) as reader:
+    with closing(url.open_read(bucket.at("x"))) as reader:
         proxy.choose = lambda _: "truncated"
         with pytest.raises(SdbError, match="the connection broke 5 times"):
             # Nothing arrives of a body of one byte that is cut in half.
@@ -340,7 +340,7 @@ def test_reading_gives_up_in_the_end(bucket: S3Backend, proxy: Proxy) -> None:
 
 def test_an_object_that_changes_while_it_is_read(bucket: S3Backend) -> None:
     bucket.put("x", noise(5 * MIB))
-    with closing(stores.open_read(bucket.at("x"))) as reader:
+    with closing(url.open_read(bucket.at("x"))) as reader:
         bucket.put("x", noise(5 * MIB, 2))
         with pytest.raises(ConflictError, match="another writer changed it"):
             reader.read(0, 10)
@@ -357,8 +357,8 @@ def test_parts_are_sent_again(
     bucket.put("x", old)
     proxy.choose = on(kind, fault)
     with (
-        closing(stores.open_read(bucket.at("x"))) as source,
-        stores.create_from_prefix(source, 6 * MIB, bucket.at("x")) as draft,
+        closing(url.open_read(bucket.at("x"))) as source,
+        url.create_from_prefix(source, 6 * MIB, bucket.at("x")) as draft,
     ):
         draft.write(new)
     assert direct.get(bucket.prefix + "x") == old[: 6 * MIB] + new

@@ -12,8 +12,7 @@ import pytest
 import sdb
 from sdb import errors
 from sdb.packfile.read.resolve import resolve
-from sdb.store import keypatterns
-from sdb.store import url as stores
+from sdb.store import keypatterns, url
 from sdb.store.s3 import client, parts
 from sdb.store.s3.parts import MAX_PART_BYTES, MAX_PARTS, MIN_PART_BYTES, copy_ranges, part_bytes
 
@@ -145,12 +144,12 @@ def test_settings_of_aws(settings: pytest.MonkeyPatch) -> None:
 def test_no_credentials(settings: pytest.MonkeyPatch) -> None:
     settings.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
     with pytest.raises(errors.AccessError, match="unable to locate credentials") as caught:
-        stores.open_read("s3://bucket/key")
+        url.open_read("s3://bucket/key")
     assert "aws configure" in str(caught.value.hint)
     settings.setenv("AWS_PROFILE", "nobody")
     client.disconnect()
     with pytest.raises(errors.AccessError, match="nobody"):
-        stores.open_read("s3://bucket/key")
+        url.open_read("s3://bucket/key")
 
 
 def test_no_endpoint(settings: pytest.MonkeyPatch) -> None:
@@ -159,12 +158,12 @@ def test_no_endpoint(settings: pytest.MonkeyPatch) -> None:
     settings.setenv("AWS_ACCESS_KEY_ID", "a")
     settings.setenv("AWS_SECRET_ACCESS_KEY", "b")
     with pytest.raises(errors.SdbError, match=r"http://127\.0\.0\.1:9") as caught:
-        stores.open_read("s3://bucket/key")
+        url.open_read("s3://bucket/key")
     assert "AWS_ENDPOINT_URL_S3" in str(caught.value.hint)
     settings.setenv("AWS_ENDPOINT_URL_S3", "no url")
     client.disconnect()
     with pytest.raises(errors.UsageError):
-        stores.open_read("s3://bucket/key")
+        url.open_read("s3://bucket/key")
 
 
 @pytest.mark.s3
@@ -172,12 +171,12 @@ def test_what_the_server_refuses(bucket: S3Backend, monkeypatch: pytest.MonkeyPa
     with pytest.raises(errors.NotFoundError, match="no such object"):
         bucket.get("x")
     with pytest.raises(errors.NotFoundError, match="no S3 bucket"):
-        stores.open_read("s3://no-such-bucket/x")
+        url.open_read("s3://no-such-bucket/x")
     with pytest.raises(errors.NotFoundError, match="no S3 bucket"):
         resolve(["s3://no-such-bucket/*"])
     with (
         pytest.raises(errors.NotFoundError, match="no S3 bucket"),
-        stores.atomic_write("s3://no-such-bucket/x") as file,
+        url.atomic_write("s3://no-such-bucket/x") as file,
     ):
         file.write(b"x")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")

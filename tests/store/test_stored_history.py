@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.store import url as stores
+from sdb.store import url
 from sdb.table.history.diff import compare, different_rows
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def filled(backend: Backend, name: str = "d.t") -> Connection:
     """Make a table of four versions: version k has 1 + ... + k rows."""
-    stores.store_of(backend.root).make_folder(backend.root)
+    url.store_of(backend.root).make_folder(backend.root)
     db = sdb.connect(backend.root)
-    is_remote = stores.store_of(backend.root).is_remote
+    is_remote = url.store_of(backend.root).is_remote
     db.create(name, "s3://b/in/*.json" if is_remote else "file://in/*", allow_inputs="s3://b")
     for number in range(1, 5):
         db.append(name, [{"n": n, "v": number} for n in range(number)])
@@ -106,7 +106,7 @@ def test_branches_and_forks_are_the_same_in_every_store(backend: Backend) -> Non
     if backend.root.startswith("mem"):
         return  # it has one root
     other = backend.at("other")
-    stores.store_of(other).make_folder(other)
+    url.store_of(other).make_folder(other)
     assert table.at(3).push(other).sent == 3
     assert table.push(other).sent == 3
     assert sdb.connect(other).table("e.t").to_arrow().num_rows == 12

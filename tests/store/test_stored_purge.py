@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.store import url as stores
+from sdb.store import url
 
 if TYPE_CHECKING:
     from tests.store.conftest import Backend
@@ -23,7 +23,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_purge_in_every_store(backend: Backend) -> None:
-    store = stores.store_of(backend.root)
+    store = url.store_of(backend.root)
     store.make_folder(backend.root)
     db = sdb.connect(backend.root)
     db.execute("CREATE TABLE p.t")

@@ -12,7 +12,7 @@ import pytest
 import sdb
 from sdb.packfile.trailer.sparseindex import build_indices
 from sdb.records import replace
-from sdb.store import url as stores
+from sdb.store import url
 from sdb.table.commit.objects import ObjectWriter
 from sdb.table.format import etags
 from sdb.table.format.descriptor import Descriptor, joined_ranges, slim
@@ -38,13 +38,13 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def etag_of(location: str) -> str:
-    with closing(stores.open_read(location)) as reader:
+    with closing(url.open_read(location)) as reader:
         return reader.etag or etags.of_content([reader.read(0, reader.size_bytes)])
 
 
 def fill(backend: Backend, folder: Path) -> None:
     """Make a table of a packfile for each day, of which two are told by a list."""
-    store = stores.store_of(backend.root)
+    store = url.store_of(backend.root)
     store.make_folder(backend.at(f"{KEYS.folder}/data"))
     store.make_folder(backend.at("in"))
     results, taken = [], []
@@ -99,7 +99,7 @@ def test_inputs_that_change_are_told(backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "rows").mkdir()
     fill(backend, tmp_path / "rows")
     backend.put("in/1.json", b"{}")
-    stores.store_of(backend.root).delete(backend.at("in/2.json"))
+    url.store_of(backend.root).delete(backend.at("in/2.json"))
     states = [entry.state.value for entry in sdb.connect(backend.root).table("web.logs").inputs()]
     assert states == ["taken"] * DAYS
     checked = sdb.connect(backend.root).table("web.logs").inputs(check=True)
@@ -159,13 +159,13 @@ def test_packfiles_of_the_original_are_adopted_in_every_store(
 ) -> None:
     """Those of its index, and those of its lists; what it deletes then nobody misses."""
     fill(backend, tmp_path)
-    store = stores.store_of(backend.root)
+    store = url.store_of(backend.root)
     table = sdb.connect(backend.root).table("web.logs").handle
     named = {}
     for descriptor in table.descriptors():
         key = KEYS.packfile("p", ".zion", new_uid())
         store.make_folder(backend.at(f"{KEYS.folder}/p"))
-        with closing(stores.open_read(backend.at(descriptor.key))) as reader:
+        with closing(url.open_read(backend.at(descriptor.key))) as reader:
             data = reader.read(0, reader.size_bytes)
         with store.create(backend.at(key)) as file:
             file.write(data)

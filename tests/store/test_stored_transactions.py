@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.store import url as stores
+from sdb.store import url
 from sdb.table.catalog.handle import find_head
 from sdb.table.commit import coordinator
 from sdb.table.definition.cache import read_definition
@@ -74,7 +74,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 def db(backend: Backend) -> Connection:
     if backend.root.startswith("mem"):
         pytest.skip("one program's memory is no other's")
-    stores.store_of(backend.root).make_folder(backend.root)
+    url.store_of(backend.root).make_folder(backend.root)
     made = sdb.connect(backend.root)
     made.execute("CREATE TABLE a.t; CREATE TABLE b.u")
     return made

@@ -13,8 +13,8 @@ import pytest
 import sdb
 from sdb.errors import UsageError
 from sdb.packfile.rewrite import cluster
-from sdb.store import url as stores
-from sdb.store.s3 import client as s3
+from sdb.store import url
+from sdb.store.s3 import client
 from sdb.table.commit.commit import find_commit
 from sdb.table.format.keys import TableKeys
 from sdb.table.insert.insert import insert
@@ -40,12 +40,12 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pattern_of(backend: Backend) -> str:
-    scheme = "file://" if not stores.store_of(backend.root).is_remote else f"{backend.root}/"
+    scheme = "file://" if not url.store_of(backend.root).is_remote else f"{backend.root}/"
     return f"{scheme}in/*.json"
 
 
 def test_many_inserts_at_the_same_time(backend: Backend) -> None:
-    stores.store_of(backend.root).make_folder(backend.root)
+    url.store_of(backend.root).make_folder(backend.root)
     db = sdb.connect(backend.root)
     if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
@@ -75,7 +75,7 @@ def test_syncs_take_what_a_pattern_finds(backend: Backend) -> None:
     if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
     for number in range(3):
-        stores.store_of(backend.root).make_folder(backend.at("in"))
+        url.store_of(backend.root).make_folder(backend.at("in"))
         backend.put(f"in/{number}.json", json.dumps({"a": number}).encode())
     backend.put("in/bad.json", b"{")
     db = sdb.connect(backend.root)
@@ -122,7 +122,7 @@ def test_without_a_key_nothing_is_written_to_s3(
 def test_inputs_are_taken_as_they_appear(backend: Backend) -> None:
     if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
-    stores.store_of(backend.root).make_folder(backend.at("in"))
+    url.store_of(backend.root).make_folder(backend.at("in"))
     db = sdb.connect(backend.root)
     db.create("d.t", pattern_of(backend))
     backend.put("in/0.json", b'{"n": 0}\n')
@@ -146,7 +146,7 @@ def test_inputs_are_taken_as_they_appear(backend: Backend) -> None:
 def test_tables_are_compacted_and_collected(backend: Backend) -> None:
     if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
-    stores.store_of(backend.root).make_folder(backend.root)
+    url.store_of(backend.root).make_folder(backend.root)
     db = sdb.connect(backend.root)
     db.create("d.t", pattern_of(backend))
     for number in range(9):
@@ -176,7 +176,7 @@ def test_tables_are_clustered(backend: Backend, monkeypatch: pytest.MonkeyPatch)
     if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
     monkeypatch.setattr(cluster, "BLOCK_BYTES", 2 << 20)
-    stores.store_of(backend.root).make_folder(backend.root)
+    url.store_of(backend.root).make_folder(backend.root)
     db = sdb.connect(backend.root)
     db.create("d.t", pattern_of(backend))
     for part in range(8):
@@ -200,9 +200,9 @@ def test_open_uploads_of_killed_writers_are_collected(bucket: S3Backend) -> None
     others = ["db/d/t/mine.bin", "db/d/u/data/B.zion"]
     for name in ("db/d/t/data/A.zion", "db/d/t/data/A.zion", *others):
         key = f"{bucket.prefix}{name}"
-        begun = s3.connect().create_multipart_upload(Bucket=BUCKET, Key=key)
+        begun = client.connect().create_multipart_upload(Bucket=BUCKET, Key=key)
         part = {"Bucket": BUCKET, "Key": key, "UploadId": begun["UploadId"]}
-        s3.connect().upload_part(**part, PartNumber=1, Body=b"x" * 100)
+        client.connect().upload_part(**part, PartNumber=1, Body=b"x" * 100)
     table = db.table("d.t")
     assert not [leftover for leftover in table.gc().garbage if leftover.kind == "upload"]
     collected = table.gc(grace="0s", dry_run=True).garbage
@@ -215,7 +215,7 @@ def test_open_uploads_of_killed_writers_are_collected(bucket: S3Backend) -> None
 
 
 def test_lines_of_log_files(backend: Backend, tmp_path: Path) -> None:
-    stores.store_of(backend.root).make_folder(backend.root)
+    url.store_of(backend.root).make_folder(backend.root)
     if backend.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
     db = sdb.connect(backend.root)

@@ -10,8 +10,7 @@ import pytest
 
 from sdb import _core, instants
 from sdb.errors import CorruptError, SdbError
-from sdb.table.format import compression, etags
-from sdb.table.format import keys as names
+from sdb.table.format import compression, etags, keys
 from sdb.table.format.index import TableIndex
 from sdb.table.format.inputnodes import (
     InputNodeRef,
@@ -90,9 +89,9 @@ def shown_times(indices: dict[tuple[str, ...], Any]) -> dict[str, str]:
 
 def expected(recorded: dict[str, Any]) -> dict[str, Any]:
     trailer = recorded["trailer"]
-    names = ("version", "offset", "algo", "blockshift", "blocks", "decompressed", "sparse_fields")
+    keys = ("version", "offset", "algo", "blockshift", "blocks", "decompressed", "sparse_fields")
     outer = ("path", "etag", "last_modified", "format", "size")
-    return {name: recorded[name] for name in outer} | {name: trailer[name] for name in names}
+    return {name: recorded[name] for name in outer} | {name: trailer[name] for name in keys}
 
 
 @pytest.mark.parametrize(("root", "name"), recorded())
@@ -272,7 +271,7 @@ def test_tree_12000() -> None:
     store: dict[str, bytes] = {}
 
     def put(data: bytes) -> tuple[str, str]:
-        key = f"db/demo/tree/inputs-{names.new_uid()}"
+        key = f"db/demo/tree/inputs-{keys.new_uid()}"
         store[key] = data
         return key, etags.of_content([data])
 

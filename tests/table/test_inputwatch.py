@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdb.store import url as stores
+from sdb.store import url
 from sdb.store.memory import MemoryStore
 from sdb.table.sync import watch as inputwatch
 from sdb.table.sync.watch import ANEW_SECONDS, InputWatch
@@ -59,10 +59,10 @@ class Bucket:
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
     made = Bucket()
-    stores.register("watched", made.store)
+    url.register("watched", made.store)
     monkeypatch.setattr(time, "time", lambda: made.seconds)
     yield made
-    stores.register("watched", None)
+    url.register("watched", None)
 
 
 names = st.integers(0, 30).map(lambda number: f"{number:03}")
@@ -83,7 +83,7 @@ def test_everything_is_listed_in_the_end(
         patch.setattr(inputwatch, "FEW_FOLDERS", few)
         bucket = Bucket()
         patch.setattr(time, "time", lambda: bucket.seconds)
-        stores.register("watched", bucket.store)
+        url.register("watched", bucket.store)
         seen: set[str] = set()
         for verb, what, name in done:
             if verb == "put":
@@ -101,7 +101,7 @@ def test_everything_is_listed_in_the_end(
             while bucket.watch.has_more:
                 seen |= set(bucket.round())
         assert seen == {key.removeprefix(f"{ROOT}/") for key in bucket.store.contents}
-        stores.register("watched", None)
+        url.register("watched", None)
 
 
 def test_ascending_names_are_listed_from_the_last_one_on(bucket: Bucket) -> None:

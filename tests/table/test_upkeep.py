@@ -20,7 +20,7 @@ from sdb.store.faults import Fault
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import table_root
 from sdb.table.format.keys import TableKeys
-from sdb.table.upkeep import lock as locking
+from sdb.table.upkeep import lock
 from sdb.table.upkeep.actions import Action, Request
 from sdb.table.upkeep.budget import Budget
 from sdb.table.upkeep.lock import LockState, UpkeepLock, read_lock
@@ -306,5 +306,5 @@ def test_versions_go_in_batches(days: Days) -> None:
         seconds += 61.0
         made += sum(action.action == "expire" for action in upkeep.round())
     assert 0 < made < 100 / steps.EXPIRY_BATCH + 200 * 61 / 900
-    assert locking.STALE_SECONDS < 3600
+    assert lock.STALE_SECONDS < 3600
     assert open_table(days.root, "d", "t").state is not None

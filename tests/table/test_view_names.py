@@ -18,8 +18,7 @@ from sdb.store.faults import CrashError
 from sdb.table.catalog.root import TableRoot
 from sdb.table.catalog.views import find_name, find_view
 from sdb.table.commit import commit as committing
-from sdb.table.commit import naming
-from sdb.table.commit import views as changing
+from sdb.table.commit import naming, views
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.commit.views import create_view, drop_view, undrop_view
@@ -141,23 +140,23 @@ def tables_claim_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def views_look_for_no_table(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(changing._NewText, "_check_no_table", lambda *_: None)
+    patch.setattr(views._NewText, "_check_no_table", lambda *_: None)
 
 
 def views_look_for_tables_first(patch: pytest.MonkeyPatch) -> None:
     """Look for a table before the claim, and not behind it."""
-    good, check = changing._NewText.put, changing._NewText._check_no_table
+    good, check = views._NewText.put, views._NewText._check_no_table
 
     def put(self: Any, text: str, *, or_replace: bool) -> Any:
         check(self, "")
         return good(self, text, or_replace=or_replace)
 
-    patch.setattr(changing._NewText, "_check_no_table", lambda *_: None)
-    patch.setattr(changing._NewText, "put", put)
+    patch.setattr(views._NewText, "_check_no_table", lambda *_: None)
+    patch.setattr(views._NewText, "put", put)
 
 
 def claims_are_stale_at_once(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(changing, "is_fresh", lambda *_: False)
+    patch.setattr(views, "is_fresh", lambda *_: False)
 
 
 def tables_release_too_early(patch: pytest.MonkeyPatch) -> None:
@@ -183,7 +182,7 @@ def tables_do_not_look_at_views(patch: pytest.MonkeyPatch) -> None:
 
 
 def views_do_not_ask_for_their_claim(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(changing, "_holds", lambda *_: True)
+    patch.setattr(views, "_holds", lambda *_: True)
 
 
 @pytest.mark.parametrize(

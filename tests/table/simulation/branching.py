@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sdb.errors import CorruptError, SdbError
 from sdb.records import replace
-from sdb.table.commit import commit as committing
+from sdb.table.commit import commit
 from sdb.table.commit.change import TableChange
 from sdb.table.format import etags
 from sdb.table.history import setrefs
@@ -99,7 +99,7 @@ def brancher(world: World, count: int) -> Callable[[Actor], None]:
                 key = KEYS.content(commit_id, "A" * 32)
                 change = TableChange("insert", (world.packed((commit_id,), key),))
                 options = {"commit_id": commit_id, "env": actor.env(), "branch": BRANCH}
-                committing.commit(world.root, KEYS, change, **options)  # type: ignore[arg-type]
+                commit.commit(world.root, KEYS, change, **options)  # type: ignore[arg-type]
             except CorruptError:
                 raise
             except SdbError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sdb.errors import CorruptError, SdbError, UncertainError
 from sdb.store.faults import CrashError
 from sdb.table.catalog.handle import find_table, open_table
-from sdb.table.commit import commit as committing
+from sdb.table.commit import commit
 from sdb.table.commit.change import TableChange
 from sdb.table.format.keys import TableKeys
 from sdb.table.history.fork import fork
@@ -75,7 +75,7 @@ def lose(world: World, actor: Actor, name: str) -> None:
         )
 
     try:
-        committing.commit(world.root, TableKeys("f", name), plan, env=env)
+        commit.commit(world.root, TableKeys("f", name), plan, env=env)
         for _ in range(2):
             expire.expire(world.root, "f", name, expire.ExpiryPolicy(1), env=env)
             gc.collect(world.root, "f", name, env=env)

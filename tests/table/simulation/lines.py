@@ -18,7 +18,7 @@ from sdb.records import record
 from sdb.store.faults import CrashError
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, UnknownReferenceError
-from sdb.table.commit import commit as committing
+from sdb.table.commit import commit
 from sdb.table.commit.change import TableChange
 from sdb.table.history import setrefs
 from sdb.table.history.lineage import Ancestry
@@ -129,7 +129,7 @@ def _commit(
     name: str,
 ) -> None:
     options = {"commit_id": name, "env": actor.env(), "branch": branch}
-    committing.commit(world.root, KEYS, change, **options)  # type: ignore[arg-type]
+    commit.commit(world.root, KEYS, change, **options)  # type: ignore[arg-type]
 
 
 def _insert(world: World, actor: Actor, name: str) -> None:

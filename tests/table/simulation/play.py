@@ -24,7 +24,7 @@ from sdb.query.writes import erasure
 from sdb.query.writes.apply import StatementRunner
 from sdb.table.catalog import owned
 from sdb.table.commit import change as tablechange
-from sdb.table.commit import commit as committing
+from sdb.table.commit import commit
 from sdb.table.commit.chain import FOREIGN
 from sdb.table.commit.change import own_keys
 from sdb.table.format import history
@@ -151,12 +151,12 @@ def settle(world: World) -> None:
     actor.fault_rate = 0
     world.intended["last"] = ("last",)
     change = tablechange.TableChange("insert", (world.packed(("last",)),))
-    committing.commit(world.root, KEYS, change, commit_id="last", env=actor.env())
+    commit.commit(world.root, KEYS, change, commit_id="last", env=actor.env())
     world.acknowledged["last"] = ("last",)
     for keys in world.tables[1:]:
         rows = world.packed(("last",), keys=keys) if keys == joint.OTHERS[0] else None
         change = tablechange.TableChange("insert", () if rows is None else (rows,))
-        committing.commit(world.root, keys, change, commit_id="last", env=actor.env())
+        commit.commit(world.root, keys, change, commit_id="last", env=actor.env())
     actors.sync(world, actor, "last-sync", len(INPUTS))
 
 

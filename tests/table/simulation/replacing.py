@@ -13,7 +13,7 @@ from unittest import mock
 
 from sdb.packfile.trailer.provenance import Origin, Provenance
 from sdb.table.catalog.handle import open_table
-from sdb.table.commit import commit as committing
+from sdb.table.commit import commit
 from sdb.table.inputs.listing import ListedInput
 from sdb.table.packfiles.rewrite import Rewritten
 from sdb.table.sync import inputrows, plan
@@ -49,7 +49,7 @@ def played(world: World) -> Iterator[None]:
     with ExitStack() as stack:
         for item, name, instead in (
             (tablesync, "_planned", _planned),
-            (tablesync, "commit", world.on_time(committing.commit)),
+            (tablesync, "commit", world.on_time(commit.commit)),
             (plan, "list_inputs", lambda *_: _listed(world)),
             (plan, "EtagCache", nullcontext),
             (inputrows, "_provenance", _provenance),

@@ -20,7 +20,7 @@ from unittest import mock
 from sdb.errors import CorruptError, InputError, SdbError, UncertainError
 from sdb.packfile.write.pack import PackResult
 from sdb.store.faults import CrashError
-from sdb.table.commit import commit as committing
+from sdb.table.commit import commit
 from sdb.table.insert import groupcommit
 from sdb.table.packfiles.pack import PackedRows
 from tests.table.simulation.actors import KEYS, SLOW_SECONDS
@@ -81,7 +81,7 @@ def played(world: World) -> Iterator[None]:
         for name, instead in (
             ("threading", conditions),
             ("time", SimpleNamespace(monotonic=lambda: schedule.seconds)),
-            ("commit", world.on_time(committing.commit)),
+            ("commit", world.on_time(commit.commit)),
             ("packing_options", lambda *_: {}),
             ("encoded_rows", _encoded),
             ("pack_rows", lambda *item, commit_id, **_: _packed(world, *item, commit_id)),
