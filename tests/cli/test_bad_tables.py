@@ -106,7 +106,9 @@ def test_each_byte_of_an_index(table: Callable[[str], Table]) -> None:
 
 
 @pytest.mark.parametrize("archive", [INDIRECT, "12-scanning-2"])
-@pytest.mark.parametrize("step", [7, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "step", [29, pytest.param(7, marks=pytest.mark.wide), pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_signed_nonsense_is_told_or_answered(
     table: Callable[[str], Table], archive: str, step: int
 ) -> None:

@@ -156,7 +156,7 @@ def test_summary_on_a_terminal(screen: Any, sample: Path) -> None:
 
 
 def test_progress(run: Any, screen: Any, sample: Path, tmp_path: Path) -> None:
-    (tmp_path / "big.json").write_bytes(gzip.decompress(sample.read_bytes()) * 150)
+    (tmp_path / "big.json").write_bytes(gzip.decompress(sample.read_bytes()) * 80)
     result = run("pack", "--progress", "json", "-j1", "-o", "x.zion", "big.json")
     events = [json.loads(line) for line in result.stderr.splitlines()]
     size = (tmp_path / "big.json").stat().st_size

@@ -11,6 +11,7 @@ import pytest
 
 import sdb
 from sdb.query.analyze import types
+from tests.amounts import usual
 from tests.conftest import VECTORS, json_lines
 from tests.engines import Answers
 
@@ -70,9 +71,16 @@ def test_answer(vector: dict[str, Any], packed: Path) -> None:
         assert same, f"{vector['sql']}\n{rows}\nis not\n{expected}"
 
 
+def some_queries() -> list[dict[str, Any]]:
+    """Return a quarter of the queries, spread over all of them, or all of them."""
+    everything = vectors_of_queries()
+    return everything[:: len(everything) // usual(len(everything))]
+
+
+@pytest.mark.seeds
 def test_scans_and_engine_agree(packed: Path) -> None:
     alone = 0
-    for vector in vectors_of_queries():
+    for vector in some_queries():
         answers = Answers(packed, OF_THE_ORIGINAL + vector["sql"])
         if not answers.by_scans():
             continue
@@ -82,14 +90,15 @@ def test_scans_and_engine_agree(packed: Path) -> None:
         if vector["id"] not in DIFFERENT:
             assert is_answer(rows, vector), vector["sql"]
             assert is_answer(of_engine, vector), vector["sql"]
-    assert alone >= BY_SCANS
+    assert alone >= usual(BY_SCANS)
 
 
+@pytest.mark.seeds
 @pytest.mark.parametrize("blind", [False, True])
 def test_columns_of_scans_are_those_of_the_engine(packed: Path, *, blind: bool) -> None:
     """What a scan begins, the engine may have to end: both must mean the same columns."""
     alone = 0
-    for vector in vectors_of_queries():
+    for vector in some_queries():
         for typed in (False, True):
             answers = Answers(packed, OF_THE_ORIGINAL + vector["sql"], typed=typed, blind=blind)
             lanes = answers.columns(native=True)
@@ -101,7 +110,7 @@ def test_columns_of_scans_are_those_of_the_engine(packed: Path, *, blind: bool) 
             counted = all(column[1:] == (["x"], types.INTEGER) for column in lanes)
             assert counted or lanes == of_engine, vector["sql"]
             assert [column[0] for column in lanes] == [column[0] for column in of_engine]
-    assert alone >= 2 * (BY_SCANS_BLIND if blind else BY_SCANS)
+    assert alone >= 2 * usual(BY_SCANS_BLIND if blind else BY_SCANS)
 
 
 def rows_of(lines: list[str]) -> list[Any]:
