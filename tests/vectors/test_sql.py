@@ -11,7 +11,7 @@ import pytest
 
 import sdb
 from sdb.query.analyze import types
-from tests.amounts import usual
+from tests.amounts import ALL, usual
 from tests.conftest import VECTORS, json_lines
 from tests.engines import Answers
 
@@ -77,6 +77,11 @@ def some_queries() -> list[dict[str, Any]]:
     return everything[:: len(everything) // usual(len(everything))]
 
 
+def least(by_scans: int) -> int:
+    """Return how many of them scans answer, when so many of all are."""
+    return by_scans if ALL else usual(by_scans) * 9 // 10  # a quarter need not have a quarter
+
+
 @pytest.mark.seeds
 def test_scans_and_engine_agree(packed: Path) -> None:
     alone = 0
@@ -90,7 +95,7 @@ def test_scans_and_engine_agree(packed: Path) -> None:
         if vector["id"] not in DIFFERENT:
             assert is_answer(rows, vector), vector["sql"]
             assert is_answer(of_engine, vector), vector["sql"]
-    assert alone >= usual(BY_SCANS)
+    assert alone >= least(BY_SCANS)
 
 
 @pytest.mark.seeds
@@ -110,7 +115,7 @@ def test_columns_of_scans_are_those_of_the_engine(packed: Path, *, blind: bool) 
             counted = all(column[1:] == (["x"], types.INTEGER) for column in lanes)
             assert counted or lanes == of_engine, vector["sql"]
             assert [column[0] for column in lanes] == [column[0] for column in of_engine]
-    assert alone >= 2 * usual(BY_SCANS_BLIND if blind else BY_SCANS)
+    assert alone >= 2 * least(BY_SCANS_BLIND if blind else BY_SCANS)
 
 
 def rows_of(lines: list[str]) -> list[Any]:
