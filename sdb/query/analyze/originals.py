@@ -1,6 +1,7 @@
-"""The dialect `sneller` as operators of the tree: what is planned and run goes by them.
+"""The dialect `sneller` as marks on the tree: what is planned and run goes by them.
 
-Each operator of a query in that dialect is marked as one of the original's, once names are bound.
+Each select in that dialect, and each operator in it, is marked as one of the original's, once names
+are bound.
 What a mark means is in docs/sneller-dialect.md, and beside the field `original` of the node.
 """
 
@@ -29,6 +30,7 @@ _OPERATORS = (
     ast.Case,
     ast.Aggregate,
     ast.Sort,
+    ast.Select,
 )
 
 

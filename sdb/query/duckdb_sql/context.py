@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from sdb.query.analyze.dialects import SNELLER, STANDARD
 from sdb.query.analyze.types import MISSING
 from sdb.query.duckdb_sql.functions.growth import Growth
 from sdb.query.duckdb_sql.levels import Level, Reference
@@ -56,7 +55,7 @@ class SqlContext:
     levels: list[FromItem] = field(default_factory=list)
     # The entries of WITH; those that are used once are translated where they are used
     queries: dict[str, Query | ast.Select] = field(default_factory=dict)
-    dialect: str = STANDARD  # that of the select at hand
+    original: bool = False  # whether the select at hand is one of the original's
     growth: Growth = Growth()  # what texts may grow to
     _names: int = 0
 
@@ -85,38 +84,32 @@ class SqlContext:
 
     @contextmanager
     def inside(self, select: ast.Select) -> Iterator[None]:
-        """Have the dialect be that of a select."""
-        around = self.dialect
-        self.dialect = select.dialect or around
+        """Translate a select."""
+        around, self.original = self.original, select.original
         try:
             yield
         finally:
-            self.dialect = around
-
-    @property
-    def is_standard(self) -> bool:
-        """Return whether the dialect is not that of the original."""
-        return self.dialect != SNELLER
+            self.original = around
 
     def leaves_out(self, key: Value) -> bool:
         """Return whether rows without a key are left out."""
-        return bool(key.mask & MISSING) and not self.is_standard
+        return bool(key.mask & MISSING) and self.original
 
     def key(self, value: Value) -> str:
         """Return SQL that is equal for values of one group, NULL for those that have no key."""
-        return standard.key(value) if self.is_standard else value.key()
+        return value.key() if self.original else standard.key(value)
 
     def equal(self, left: Value, right: Value, *, holds: bool = False) -> str:
         """Return SQL of ``left = right``; see `equality.equal`."""
-        return equality.equal(left, right, nulls=not self.is_standard, holds=holds)
+        return equality.equal(left, right, nulls=self.original, holds=holds)
 
     def filled(self, value: Value) -> Value:
-        """Return a value of rows that are compared, of which MISSING is NULL in `standard`."""
-        return standard.computed(value) if self.is_standard else value
+        """Return a value of rows that are compared: MISSING is NULL, but for the original."""
+        return value if self.original else standard.computed(value)
 
     def compared(self, row: Value) -> Value:
-        """Return what rows are compared by, without members that are NULL in `standard`."""
-        return standard.without_nulls(row) if self.is_standard else row
+        """Return what rows are compared by: without members that are NULL, but for the original."""
+        return row if self.original else standard.without_nulls(row)
 
     def refer(self, query: Query) -> tuple[str | Level, Reference]:
         """Put a query into FROM: what to write there, and the relation."""

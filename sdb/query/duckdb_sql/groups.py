@@ -67,7 +67,7 @@ class Groups:
         keys = self._keys()
         for expr, value, key in zip(self.exprs, self.values, keys, strict=True):
             column = reference.column(key)
-            if self.context.is_standard:
+            if not self.node.original:
                 scope.known[expr] = standard.of_key(value, column, optional=True)
                 continue
             # A total has NULL for a key that its set lacks.
@@ -132,7 +132,7 @@ class Groups:
         self.context.levels.append(self.inner)
         groups, buckets = self.context.name("g"), self.context.name("b")
         series = self._series(fill, keys, timeless)
-        same = "IS NOT DISTINCT FROM" if self.context.is_standard else "="
+        same = "=" if self.node.original else "IS NOT DISTINCT FROM"
         tests = [
             f"{buckets}.k{number} {same} {groups}.{self.inner.column(key)}"
             for number, key in enumerate(keys)
@@ -154,9 +154,9 @@ class Groups:
             if number == fill.key and timeless:
                 column = f"nullif({column}, {timeless})"
             scope.known[expr] = (
-                standard.of_key(value, column)
-                if self.context.is_standard
-                else _seen(value, value.key(), column, absent=0)
+                _seen(value, value.key(), column, absent=0)
+                if self.node.original
+                else standard.of_key(value, column)
             )
         gap = Null() if fill.value is None else Constant(fill.value)
 
@@ -173,7 +173,7 @@ class Groups:
 
     def _timeless(self, fill: ast.Fill) -> str:
         """Return SQL of the bucket of rows without a time, where these are kept; else nothing."""
-        if not (self.context.is_standard and self.values[fill.key].mask & (MISSING | NULL)):
+        if self.node.original or not self.values[fill.key].mask & (MISSING | NULL):
             return ""
         return f"{_INT64_MAX}::BIGINT" if self._type == "BIGINT" else "'infinity'::TIMESTAMP"
 

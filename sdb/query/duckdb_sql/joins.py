@@ -73,7 +73,7 @@ def merged(join: str, fields: Pairs, context: SqlContext) -> MergedNames:
     values: dict[str, Value] = {}
     for name, (left, right) in fields.items():
         if join == "FULL":
-            absent = standard.null(left) if context.is_standard else left.missing()
+            absent = left.missing() if context.original else standard.null(left)
             values[name] = Chosen([(f"(NOT {absent})", left)], right)
         else:
             values[name] = right if join == "RIGHT" else left
@@ -144,7 +144,7 @@ def _is_right(expr: ast.Expr, source: ast.Source) -> bool:
 
 def _same(left: Value, right: Value, context: SqlContext) -> str:
     """Return SQL that two keys are equal, of which the engine sees the sides."""
-    if context.is_standard:
+    if not context.original:
         return equality.equal(left, right, nulls=False, holds=True)
     letter = LETTERS.get(left.only, "k") if left.only == right.only else "k"
     letter = "k" if letter == "n" else letter

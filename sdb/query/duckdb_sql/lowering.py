@@ -119,8 +119,8 @@ class _Translator:
         if self._is_known(node):
             return self.scope.known[node]
         value = self._BY_TYPE[type(node)](self, node)
-        is_computed = self.context.is_standard and not isinstance(node, _PASSED)
-        return standard.computed(value) if is_computed else value
+        is_passed = self.context.original or isinstance(node, _PASSED)
+        return value if is_passed else standard.computed(value)
 
     def _is_known(self, node: ast.Expr) -> bool:
         # To look up a node takes as long as it is large, and mostly nothing is known.
@@ -316,7 +316,7 @@ class _Translator:
 
     def _subquery(self, node: ast.Subquery) -> Value:
         select = node.select
-        is_single = self.context.is_standard and len(select.items) == 1
+        is_single = not self.context.original and len(select.items) == 1
         return scalar(select, self.scope, self.context, is_single=is_single)
 
     def _exists(self, node: ast.Exists) -> Value:

@@ -111,8 +111,8 @@ class _Select:
         keys = []
         for expr in [item.expr for item in self.node.group_by or ()]:
             value = translate(expr, self.rows, self.context)
-            is_standard = self.context.is_standard
-            if isinstance(value, (Constant, Null)) or (is_standard and value.mask == MISSING):
+            original = self.node.original
+            if isinstance(value, (Constant, Null)) or (value.mask == MISSING and not original):
                 scope.known[expr] = Null() if value.mask == MISSING else value
                 continue
             key = self.context.key(value)
@@ -120,9 +120,9 @@ class _Select:
             if self.context.leaves_out(value):
                 inner.conditions.append(f"{key} IS NOT NULL")
             scope.known[expr] = (
-                standard.of_key(value, reference.column(key))
-                if is_standard
-                else _grouped(reference, value, key)
+                _grouped(reference, value, key)
+                if original
+                else standard.of_key(value, reference.column(key))
             )
             scope.known[expr].declared = value.declared
         if keys:

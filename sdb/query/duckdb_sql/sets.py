@@ -106,7 +106,7 @@ def beside(
     QueryError
         The sides have not equally many columns, or those of one side are not known.
     """
-    if by_name or not context.is_standard:
+    if by_name or context.original:
         return right
     sides = [shown(query.columns) for query in (left, right)]
     whole = [any(not name for name, _ in columns) for columns in sides]

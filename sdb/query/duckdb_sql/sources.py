@@ -298,8 +298,8 @@ class From:
         """Move conditions into a sub-query, where names cannot mean anything else."""
         (source, *others) = self.select.sources
         unfolded = isinstance(source.table, ast.UnpivotTable)
-        is_view = inner.dialect not in {"", self.context.dialect}  # conditions mean something else
-        if others or unfolded or is_view or self.scope.parent is not None:
+        is_other = inner.original != self.context.original  # conditions mean something else
+        if others or unfolded or is_other or self.scope.parent is not None:
             return inner
         return narrowed(inner, self.select.where, alias)
 

@@ -56,7 +56,7 @@ def translate(
     def plan(node: ast.Select, scope: Scope | None) -> Query:
         return select(node, scope, context)
 
-    context = SqlContext(datasets, holds, plan, dialect=statement.dialect)
+    context = SqlContext(datasets, holds, plan, original=statement.select.original)
     context.growth = growth_of(statement)
     uses = Counter(
         node.expr.name
@@ -97,7 +97,12 @@ def _united(statement: ast.Statement, query: Query, context: SqlContext) -> Quer
     source = ast.Source(ast.PathTable(ast.Name(UNION)), None)
     outer = ast.Select((), star=True, sources=(source,))
     outer = replace(
-        outer, order_by=last.order_by, limit=last.limit, offset=last.offset, ties=last.ties
+        outer,
+        order_by=last.order_by,
+        limit=last.limit,
+        offset=last.offset,
+        ties=last.ties,
+        original=last.original,
     )
     return context.plan(outer, None)
 

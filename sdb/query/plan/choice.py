@@ -8,7 +8,6 @@ says nothing about the others.
 from __future__ import annotations
 
 from sdb.query.analyze.binder import columns, has_windows, is_grouped
-from sdb.query.analyze.dialects import is_standard
 from sdb.query.analyze.namescope import SourcePath, SourceRows, scope_of
 from sdb.query.analyze.types import (
     BOOL,
@@ -97,11 +96,10 @@ def choose(
 def _chosen(
     statement: ast.Statement, datasets: OpenDataset, schema_of: SchemaOf, *, typed: bool
 ) -> Operation:
-    keeps = is_standard(statement.select, statement.dialect)
-    node = _distinct(statement.select) if keeps else statement.select
+    node = statement.select if statement.select.original else _distinct(statement.select)
     if statement.with_ or statement.unions or node.distinct or not node.sources:
         raise Unsuited
-    rows = _Rows(node, datasets, schema_of, is_standard=keeps)
+    rows = _Rows(node, datasets, schema_of)
     is_group = is_grouped(node)
     is_other = node.grouping_sets or node.fill is not None or node.ties
     if is_other or node.having is not None or (is_group and node.star) or has_windows(node):
@@ -149,15 +147,8 @@ def _only_counts(node: ast.Select) -> bool:
 class _Rows:
     """Rows of one scan, unfolded or not, and the places of what is in them."""
 
-    def __init__(
-        self,
-        node: ast.Select,
-        datasets: OpenDataset,
-        schema_of: SchemaOf,
-        *,
-        is_standard: bool,
-    ) -> None:
-        self.is_standard = is_standard
+    def __init__(self, node: ast.Select, datasets: OpenDataset, schema_of: SchemaOf) -> None:
+        self.original = node.original
         first, *others = node.sources
         self.is_unpivot = isinstance(first.table, ast.UnpivotTable)
         table = first.table.table if isinstance(first.table, ast.UnpivotTable) else first.table
@@ -237,7 +228,7 @@ class _Rows:
 
     def may_lack(self, field: FieldRef) -> bool:
         """Return whether rows without a key may have to stay."""
-        return self.is_standard and not is_always_there(field)
+        return not (self.original or is_always_there(field))
 
     def outputs(self) -> list[tuple[str, FieldRef]]:
         """Return what ``*`` stands for: names and places, the empty name for a whole row."""
@@ -354,7 +345,7 @@ class _Grouping:
             sort,
             self.node.limit,
             self.node.offset or 0,
-            self.rows.is_standard,
+            not self.rows.original,
         )
 
     def _number(self, expr: ast.Expr) -> int:
@@ -373,16 +364,16 @@ class _Grouping:
         if not isinstance(expr, ast.Call):
             field = self.rows.field(expr)
             self.declared[len(self.shapes)] = field.declared
-            if self.rows.is_standard:
-                if not field.types & ~MISSING:
-                    raise Unsuited
-                absent = self._absent(field)
-                self.shapes.append(lambda: _key_shape(self.rows.shape(field).mask, absent))
-            else:
+            if self.rows.original:
                 self.shapes.append(lambda: _group_shape(self.rows.shape(field).mask))
+                return self._lane(expr), None
+            if not field.types & ~MISSING:
+                raise Unsuited
+            absent = self._absent(field)
+            self.shapes.append(lambda: _key_shape(self.rows.shape(field).mask, absent))
             return self._lane(expr), None
         absent = 0
-        if expr.name in {"DATE_TRUNC", "DATE_BIN"} and self.rows.is_standard:
+        if expr.name in {"DATE_TRUNC", "DATE_BIN"} and not self.rows.original:
             field = self.rows.field(expr.args[0])
             if field.types & ~(TIME | NULL | MISSING):
                 # The engine knows which texts are times, and counts those that are none.

@@ -275,6 +275,9 @@ class Select(Node):
     dialect: str = ""
     # Names of the columns, the empty one for a whole row; the binder gives them
     names: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    # Whether it is that of the original: rows without a key of GROUP BY and DISTINCT are left out,
+    # what has no value is MISSING, UNION goes by name
+    original: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @record

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from sdb.query.analyze.dialects import is_standard
 from sdb.query.analyze.signatures import FUNCTIONS
 from sdb.query.analyze.static_types import static_type
 from sdb.query.analyze.types import ANY, BOOL, LIST, NULL, NUMBER, STRING, TIME, loose, values_of
@@ -65,9 +64,8 @@ def losses(
         opened = table_packs(select, packs, withs)
         if opened and _is_of_interest(select):
             losses_of = _Losses(select, whole(opened), opened)
-            keeps = is_standard(select, statement.dialect)
-            lines |= dict.fromkeys(losses_of.lines(is_standard=keeps))
-            if keeps:
+            lines |= dict.fromkeys(losses_of.lines())
+            if not select.original:
                 lines |= dict.fromkeys(losses_of.conditions())
     return list(lines)[:_MOST]
 
@@ -76,8 +74,7 @@ def _is_of_interest(select: ast.Select) -> bool:
     """Check whether types matter to any expression of a select."""
     nodes = list(visitor.nodes(select, into_selects=False))
     if any(
-        isinstance(node, ast.Cast) or _compared(node)[1] or any(_operands(node, is_standard=False))
-        for node in nodes
+        isinstance(node, ast.Cast) or _compared(node)[1] or any(_operands(node)) for node in nodes
     ):
         return True
     if any(map(_is_logic, nodes)):
@@ -125,23 +122,23 @@ class _Losses:
         types = None if path is None else types_in(self._scans, path)
         return 0 if types is None else types
 
-    def lines(self, *, is_standard: bool) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """Yield a line for each loss."""
-        absent = "NULL" if is_standard else "MISSING"
+        absent = "MISSING" if self._select.original else "NULL"
         for node in visitor.nodes(self._select, into_selects=False):
             if isinstance(node, ast.Cast) and not node.reads_texts:
                 yield from _of_cast(node, self.of_path(node.operand), absent)
-            yield from self._of_comparison(node, is_standard=is_standard)
-            for operand, wanted in _operands(node, is_standard=is_standard):
+            yield from self._of_comparison(node)
+            for operand, wanted in _operands(node):
                 held = self.types(operand)
                 is_sum = isinstance(node, ast.Aggregate) and node.name in {"SUM", "AVG"}
-                flags = BOOL if is_sum and is_standard else 0
+                flags = BOOL if is_sum and not self._select.original else 0
                 if held and not held & (loose(wanted) | flags) and not self._is_span(node):
                     yield _useless(
                         node, told(printer.text(operand), held, loose(wanted) & ~NULL), absent
                     )
 
-    def _of_comparison(self, node: ast.Node, *, is_standard: bool) -> Iterator[str]:
+    def _of_comparison(self, node: ast.Node) -> Iterator[str]:
         """Yield a line for a comparison of types that have no value in common.
 
         Conditions have lines of their own about constants.
@@ -161,7 +158,7 @@ class _Losses:
                 how = f"{name}::TIMESTAMP reads those that say a time"
                 yield f"warning: {text} is NULL where {name} is a text: {how}"
             is_sure = held and all(kinds) and not held & wanted
-            if is_sure and (is_standard or TIME in {held, wanted}):
+            if is_sure and (TIME in {held, wanted} or not self._select.original):
                 how = f"; {_HOW}" if wanted == TIME else ""
                 yield f"warning: {text} is TRUE in no row: {told(name, held, wanted)}{how}"
                 return
@@ -224,14 +221,14 @@ def _of_cast(cast: ast.Cast, held: int, absent: str) -> Iterator[str]:
             yield f"note: CAST({text} AS {cast.type}) is {what}{hint}"
 
 
-def _operands(node: ast.Node, *, is_standard: bool) -> Iterator[tuple[ast.Expr, int]]:
+def _operands(node: ast.Node) -> Iterator[tuple[ast.Expr, int]]:
     """Yield what an expression works on, and the types that it takes."""
     match node:
         case ast.Match():
             yield node.operand, STRING
         case ast.Unary(op, operand) if op != "NOT":
             yield operand, NUMBER
-        case ast.Binary("||") if is_standard:
+        case ast.Binary("||") if not node.original:
             return  # joins values of any type
         case ast.Binary(op) if op in _OPERATORS:
             yield node.left, _OPERATORS[op]

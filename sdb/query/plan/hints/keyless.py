@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sdb.query.analyze.dialects import is_standard
 from sdb.query.plan.hints.storedpaths import counted, path_of, stored_path, table_packs
 from sdb.query.plan.rewrite import conjuncts, own
 from sdb.query.syntax import ast, visitor
@@ -33,12 +32,8 @@ def left_out(statement: ast.Statement, packs: Packs, *, is_cut: bool) -> list[st
     withs = {name for name, _ in statement.with_}
     nodes = visitor.nodes(_sorted(statement))
     selects = [node for node in nodes if isinstance(node, ast.Select)]
-    around = statement.dialect
     lacking = [
-        pair
-        for select in selects
-        if not is_standard(select, around)
-        for pair in _lacking(select, packs, withs)
+        pair for select in selects if select.original for pair in _lacking(select, packs, withs)
     ]
     if not lacking:
         return []
