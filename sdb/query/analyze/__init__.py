@@ -20,6 +20,7 @@ module           holds
 `folding`        constants in the place of what they decide
 `windows`        window functions: arguments, orders, frames, QUALIFY
 `dialects`       which dialect a statement is in
+`originals`      marks of the dialect `sneller` on selects and operators
 `fills`          times between which FILL makes buckets
 `check`          all checks of a statement, in order
 ===============  ==========================================================
