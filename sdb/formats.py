@@ -214,7 +214,8 @@ COMPRESSIONS = (
 )
 PATTERN = "regex"  # the format that is named with a pattern behind it: ``regex:PATTERN``
 # Those with options behind them: ``csv:header=no;columns=id:text``, ``json:records=hits.hits``
-WITH_OPTIONS = ("csv", "tsv", "json")
+WITH_OPTIONS = ("csv", "tsv", "json", "cloudtrail")
+FOUND = "auto"  # the format that the content tells, with options that several have
 INPUTS = tuple(form.name for form in FORMATS if form.is_input)
 TEXTS = frozenset(form.name for form in FORMATS if form.is_text)
 TYPED = frozenset(form.name for form in FORMATS if form.has_types)
@@ -227,6 +228,51 @@ _MOST_LETTERS = 10
 def get(name: str) -> Format:
     """Return the format of a name, which may have a pattern behind it: ``regex:PATTERN``."""
     return _BY_NAME[name.partition(":")[0]]
+
+
+def asked(name: str | None, duplicates: str | None) -> str | None:
+    """Return the format that a user names, with what shall count where a name comes twice.
+
+    Raises
+    ------
+    UsageError
+        It is neither the first nor the last.
+
+    Examples
+    --------
+    >>> asked("csv:skip=1", "last"), asked(None, "fail"), asked("ion", None)
+    ('csv:skip=1;duplicates=last', 'auto:duplicates=fail', 'ion')
+    """
+    if duplicates is None:
+        return name
+    if duplicates not in {"first", "last", "fail"}:
+        raise UsageError(f"duplicates is {duplicates!r}", hint="it is first, last or fail")
+    return with_option(name, FOUND, f"duplicates={duplicates}")
+
+
+def with_options(parser: str, options: str, name: str) -> str:
+    """Return the parser of an input whose format was found, with options that were asked for.
+
+    * ``name``: The name of the input.
+
+    Raises
+    ------
+    UsageError
+        The format has none of them, and rows might be others than the user wants.
+
+    Examples
+    --------
+    >>> with_options("json:records=items", "duplicates=last", "a.json")
+    'json:records=items;duplicates=last'
+    """
+    word, colon, _ = parser.partition(":")
+    if word in WITH_OPTIONS:
+        return f"{parser}{';' if colon else ':'}{options}"
+    if word != "rows" and options != "duplicates=first":
+        *others, last = [get(form).title for form in WITH_OPTIONS]
+        text = f"{options} is for {', '.join(others)} and {last}"
+        raise UsageError(f"{name}: {text}, and this is {get(word).title}")
+    return parser
 
 
 def parser_at(form: str, seconds: float, *, is_later: bool = False) -> str:
@@ -307,7 +353,7 @@ def input_named(text: str) -> tuple[str, str]:
     >>> input_named("regex:(?P<level>[A-Z]+)"), input_named("csv.gz:header=no")
     (('regex:(?P<level>[A-Z]+)', 'none'), ('csv:header=no', 'gzip'))
     """
-    if text.startswith(f"{PATTERN}:"):
+    if text.startswith((f"{PATTERN}:", f"{FOUND}:duplicates=")):
         return text, "none"
     word, colon, options = text.partition(":")
     if colon:
@@ -342,6 +388,19 @@ def with_option(format: str | None, usual: str, option: str) -> str:  # noqa: A0
     """
     named = format or usual
     return f"{named}{';' if ':' in named else ':'}{option}"
+
+
+def found_or_named(text: str) -> tuple[tuple[str, str] | None, str]:
+    """Return the format and compression of inputs that ``-f`` names, and options of one to find.
+
+    Examples
+    --------
+    >>> found_or_named("csv"), found_or_named("auto:duplicates=last")
+    ((('csv', 'none'), ''), (None, 'duplicates=last'))
+    """
+    named = input_named(text)
+    word, colon, options = named[0].partition(":")
+    return (None, options) if colon and word == FOUND else (named, "")
 
 
 def of_name(name: str) -> tuple[str | None, str]:

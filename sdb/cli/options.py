@@ -198,12 +198,31 @@ RecordsPath = Annotated[
         " row; default: by its shape.",
     ),
 ]
+Duplicates = Annotated[
+    str | None,
+    Option(
+        "--duplicates",
+        metavar="first|last|fail",
+        help="What counts where an object of JSON has a name twice, or a header of CSV; default:"
+        " the first, and all columns.",
+        values=("first", "last", "fail"),
+    ),
+]
 BlockSize = Annotated[
     str,
     Option(
         metavar="SIZE",
         bounds=bounds.BLOCK,
         help="Decompressed size of a block; queries skip whole blocks.",
+    ),
+]
+MaxRow = Annotated[
+    str | None,
+    Option(
+        "--max-row",
+        metavar="SIZE",
+        bounds=bounds.MAX_ROW,
+        help="Most that a row may take, 16MiB with zstd; the original queries no rows above 1MiB.",
     ),
 ]
 Algorithm = Annotated[
@@ -417,7 +436,7 @@ def times(mode: str, timezone: str, time_field: list[str] | None) -> dict[str, A
 
 def raw_reading(
     fmt: str | None,
-    records: str | None,
+    options: tuple[str | None, str | None],
     mode: str,
     timezone: str,
     time_field: str | None,
@@ -427,11 +446,13 @@ def raw_reading(
 ) -> tuple[str | None, RawReading]:
     """Return the path of a time field, and the way files are read that are no packfiles.
 
+    * ``options``: The path of records, and what counts where a name comes twice.
     * ``has_period``: Whether times are asked for; else a field is named for its form alone.
 
     Examples
     --------
-    >>> path, reading = raw_reading("csv", None, "all", "", "user.seen", "skip", has_period=True)
+    >>> options = ("all", "", "user.seen", "skip")
+    >>> path, reading = raw_reading("csv", (None, None), *options, has_period=True)
     >>> path, reading.format, reading.on_error
     ('user.seen', 'csv', 'skip')
     """
@@ -440,7 +461,7 @@ def raw_reading(
 
     named = [] if time_field is None else [time_field]
     times = of_fields(mode, timezone, named)
-    reading = RawReading(suffix(recorded(fmt, records)), times, on_error)
+    reading = RawReading(suffix(recorded(fmt, *options)), times, on_error)
     if time_field is None:
         return None, reading
     path, form = field(time_field)
@@ -564,14 +585,15 @@ def malformed(on_error: str) -> tuple[str, str | None]:
     return action, None
 
 
-def recorded(fmt: str | None, records: str | None) -> str | None:
-    """Return the format of inputs whose records are in objects, as ``-f`` names it."""
+def recorded(fmt: str | None, records: str | None, duplicates: str | None) -> str | None:
+    """Return the format of inputs with what other options say of it, as ``-f`` names it."""
     from sdb import formats
 
-    return fmt if records is None else formats.with_option(fmt, "json", f"records={records}")
+    named = fmt if records is None else formats.with_option(fmt, "json", f"records={records}")
+    return formats.asked(named, duplicates)
 
 
-def packing(
+def packing(  # noqa: PLR0913 - the options of commands, by name
     algorithm: str,
     level: str | None,
     block_size: str,
@@ -581,12 +603,15 @@ def packing(
     reading: dict[str, Any],
     *,
     verify: bool,
+    max_row: str | None = None,
 ) -> dict[str, Any]:
     """Return the arguments that packing has here and on Spark, see :func:`sdb.pack`.
 
     * ``reading``: Those of :func:`times`.
     """
+    largest = {} if max_row is None else {"max_row_bytes": bounds.MAX_ROW.read(max_row)}
     return {
+        **largest,
         "algorithm": algorithm,
         "level": None if level is None else levels.read(level),
         "block_bytes": bounds.BLOCK.read(block_size),

@@ -70,6 +70,7 @@ class PackingOptions(TypedDict, total=False):
     level: int | str | None
     block_bytes: int
     align_bytes: int
+    max_row_bytes: int | None
     threads: int | None
     hints: bytes | None
     format: str | None

@@ -120,7 +120,7 @@ def test_malformed_records(run: Any, pack: Path) -> None:
     options = ("-f", "json", "--on-error", "quarantine:bad.json")
     result = run("append", *options, "x.zion", "-", data=bad)
     assert result.returncode == 0
-    assert b"skipped 1 malformed record; kept in bad.json" in result.stderr
+    assert b"skipped 1 record; kept in bad.json" in result.stderr
     assert (pack.parent / "bad.json").read_bytes() == b"nonsense\n"
     assert len(rows(run)) == 6
 

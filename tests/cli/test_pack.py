@@ -117,7 +117,7 @@ def test_broken_record_skipped(run: Any, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_bytes(BROKEN)
     result = run("pack", "--on-error", "skip", "-o", "x.zion", "bad.json")
     assert result.returncode == 0
-    assert result.stderr.startswith(b"sdb: skipped 1 malformed record; first bad.json: line 3: ")
+    assert result.stderr.startswith(b"sdb: skipped 1 record; first bad.json: line 3: ")
     assert [row["a"] for row in rows(run)] == [1, 2, 3]
     quiet = run("pack", "-q", "--force", "--on-error", "skip", "-o", "x.zion", "bad.json")
     assert (quiet.returncode, quiet.stderr) == (0, b"")

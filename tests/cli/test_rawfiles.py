@@ -92,7 +92,7 @@ def test_inputs_in_no_known_format_are_named_together(run: Run, tmp_path: Path) 
     assert run("pack", "--on-error", "skip", "-o", "b.zion", "day/b.bin").returncode == 6
 
 
-@pytest.mark.filterwarnings("ignore:.*malformed")
+@pytest.mark.filterwarnings("ignore:skipped|kept")
 def test_a_query_says_how_a_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"level=a n=1\nbad\nlevel=b n=2\n")
@@ -121,7 +121,7 @@ def test_what_a_query_leaves_out_is_told_each_time(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"level=a n=1\nbad\n")
     for _ in range(2):
-        with pytest.warns(SdbWarning, match="skipped 1 malformed record; first"):
+        with pytest.warns(SdbWarning, match="skipped 1 record; first"):
             sdb.sql(
                 f"SELECT * FROM read_file('{path}', format => 'logfmt', on_error => 'skip')"
             ).close()
@@ -136,7 +136,15 @@ def test_all_commands_that_read_inputs_have_the_same_options(name: str) -> None:
     """A new option of inputs is one of all commands that read them."""
     parameters = inspect.signature(commands.load(name).command).parameters
     form = "input_format" if name in READERS else "fmt"
-    assert {form, "records", "mode", "timezone", "time_field", "on_error"} <= parameters.keys()
+    assert {
+        form,
+        "records",
+        "duplicates",
+        "mode",
+        "timezone",
+        "time_field",
+        "on_error",
+    } <= parameters.keys()
 
 
 def test_the_options_of_inputs_do_the_same_everywhere(run: Run, tmp_path: Path) -> None:
@@ -182,7 +190,7 @@ def test_malformed_lines_go_where_they_are_told_and_each_command_says_so(
     for words in (["head"], ["head"], ["tail"], ["grep", "-v", "nothing"]):
         result = run(*words, "--on-error", action, "a.json")
         assert result.stdout.count(b"\n") == lines, words
-        assert verb + b" 1 malformed record" in result.stderr, words
+        assert verb + b" 1 record" in result.stderr, words
 
 
 def test_what_packing_warned_of_is_told_by_each_query(tmp_path: Path) -> None:
@@ -191,3 +199,24 @@ def test_what_packing_warned_of_is_told_by_each_query(tmp_path: Path) -> None:
     for _ in range(3):
         with pytest.warns(SdbWarning, match="1 time has digits beyond microseconds"):
             sdb.sql(f"SELECT * FROM '{tmp_path}/a.json'").close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["query", "SELECT level FROM 'a.json'"],
+        ["head", "--fields", "level", "a.json"],
+        ["tail", "--fields", "level", "a.json"],
+        ["grep", "error", "a.json"],
+        ["fields", "--stats", "a.json"],
+        ["pack", "-o", "a.zion", "a.json"],
+    ],
+)
+def test_commands_take_which_of_two_values_counts(
+    run: Run, tmp_path: Path, words: list[str]
+) -> None:
+    (tmp_path / "a.json").write_text('{"level":"info","level":"error"}\n')
+    result = run(words[0], "--duplicates", "last", *words[1:])
+    assert (result.returncode, b"1 value is dropped" in result.stderr) == (0, True)
+    assert b"info" not in result.stdout
+    assert run(words[0], "--duplicates", "most", *words[1:]).returncode == 2

@@ -161,7 +161,7 @@ def test_lines_that_are_no_records(lake: Path, run: Run, tmp_path: Path) -> None
         *words, "--on-error", "quarantine:bad.txt", data=data.replace(rows(0, 2), rows(5, 7))
     )
     assert result.returncode == 0
-    assert b"skipped 2 malformed records; kept in bad.txt; first standard input" in result.stderr
+    assert b"skipped 2 records; kept in bad.txt; first standard input" in result.stderr
     assert (tmp_path / "bad.txt").read_bytes() == b"{bad\nworse\n"
     again = run(*words, "--on-error", "quarantine:bad.txt", data=b'{"n": 9}\nx\n')
     assert again.returncode == 0

@@ -35,7 +35,7 @@ def packed(path: Path, **options: Any) -> tuple[sdb.PackResult, list[dict[str, A
 def test_lines_that_are_no_records_are_rows_in_their_place(tmp_path: Path) -> None:
     """With `keep` nothing of a log is lost, and a warning counts what no form fits."""
     (tmp_path / "app.log").write_text(LOG)
-    with pytest.warns(SdbWarning, match="kept 3 malformed records as rows of `message`; first"):
+    with pytest.warns(SdbWarning, match="kept 3 records as rows of `message`; first"):
         result, rows = packed(tmp_path / "app.log", on_error="keep")
     assert rows == ROWS
     assert (result.rows, result.kept_records, result.rejected) == (5, 3, 0)
@@ -44,7 +44,7 @@ def test_lines_that_are_no_records_are_rows_in_their_place(tmp_path: Path) -> No
 def test_what_is_skipped_is_counted(tmp_path: Path) -> None:
     """With `skip` and nothing that takes records, a warning counts them."""
     (tmp_path / "app.log").write_text(LOG)
-    with pytest.warns(SdbWarning, match="skipped 3 malformed records; first .*line 2"):
+    with pytest.warns(SdbWarning, match="skipped 3 records; first .*line 2"):
         result, rows = packed(tmp_path / "app.log", on_error="skip")
     assert rows == [{"n": 1}, {"n": 2}]
     assert (result.kept_records, result.rejected) == (0, 3)
@@ -113,7 +113,7 @@ def test_a_definition_says_what_becomes_of_them(
     tmp_path: Path, on_error: str, rows: list[dict[str, Any]]
 ) -> None:
     """A trace in a log does not refuse the file, and the counts are in the report and the log."""
-    with pytest.warns(SdbWarning, match="3 malformed records"):
+    with pytest.warns(SdbWarning, match="3 records"):
         result = synced(tmp_path, on_error)
     assert (result.rejected, result.skipped + result.kept_records) == ((), 3)
     assert result.as_dict()["kept" if on_error == "keep" else "skipped"] == 3
@@ -121,7 +121,7 @@ def test_a_definition_says_what_becomes_of_them(
     assert sorted(rows_in_table, key=str) == sorted(rows, key=str)
     handle = find_table(table_root(str(tmp_path)), "web", "app")
     assert handle is not None
-    assert "3 malformed records" in next(iter(log(handle))).message
+    assert "3 records" in next(iter(log(handle))).message
 
 
 def test_without_a_word_the_file_is_refused(tmp_path: Path) -> None:

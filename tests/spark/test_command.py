@@ -103,7 +103,7 @@ def test_a_whole_run(tmp_path: Path) -> None:
     assert facts["path"] == str(tmp_path / "out")
     assert (tmp_path / "bad.json").read_bytes() == b'{"a": }\n'
     assert sum(rows(listed(tmp_path / "out")).values()) == 1000
-    assert "skipped 1 malformed record; kept in bad.json" in text
+    assert "skipped 1 record; kept in bad.json" in text
     events = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     size = (tmp_path / "a.json").stat().st_size
     assert events[-1]["consumed_bytes"] == events[-1]["total_bytes"] == size

@@ -109,12 +109,15 @@ def test_what_does_not_fit(tmp_path: Path) -> None:
     base = folder.new(times(1, 3)).rename(tmp_path / "base.zion")
     for options, message in [
         ({"algorithm": "zstd"}, "compression zstd, not zion"),
-        ({"align_bytes": 4096}, "chunk size 4096, not 1048576"),
         ({"constants": {"x": 1}}, "constants {'x': 1}, not none"),
     ]:
         folder.new(times(1, 3), **options)
         with pytest.raises(UsageError, match=f"x.zion does not fit .*base.zion: {message}"):
             sdb.concat([base, folder.pack], tmp_path / "out.zion")
+    fixed = folder.new(times(1, 3), algorithm="zstd").rename(tmp_path / "fixed.zion")
+    folder.new(times(1, 3), algorithm="zstd", align_bytes=4096)
+    with pytest.raises(UsageError, match="chunk size 4096, not 1048576"):
+        sdb.concat([fixed, folder.pack], tmp_path / "out.zion")
     with pytest.raises(UsageError, match="no packfiles"):
         sdb.concat([], tmp_path / "out.zion")
     folder.pack.write_bytes(b"nonsense")

@@ -152,7 +152,8 @@ def test_cloudtrail(tmp_path: Path) -> None:
 def test_csv_without_and_with_hints(tmp_path: Path) -> None:
     path = put(tmp_path, "x.csv", b"id,id,at\n007,7,2021-01-02T03:04:05Z\n")
     at = dt.datetime(2021, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
-    assert rows(path) == [{"id": "007", "id_2": 7, "at": at}]
+    with pytest.warns(errors.SdbWarning, match="several columns are called id"):
+        assert rows(path) == [{"id": "007", "id_2": 7, "at": at}]
     hints = b'{"skip_records": 1, "fields": [{"name": "a.b", "type": "int"}]}'
     assert rows(path, hints=hints) == [{"a": {"b": 7}}]
 

@@ -21,6 +21,7 @@ pub fn check(data: &[u8]) -> Result<()> {
         algorithm: Algorithm::Zstd,
         level: 1,
         align: ALIGN,
+        max_row: ALIGN,
         block_bytes: 2 * ALIGN,
         part_bytes: 256 * (usize::from(part) + 1),
         read_bytes: usize::from(read) + 1,

@@ -23,6 +23,7 @@ pub fn check(data: &[u8]) -> Result<()> {
         algorithm: form.algorithm,
         level: 1,
         align: form.align,
+        max_row: form.align,
         block_bytes: 64 * form.align,
         part_bytes: 1 << 12,
         read_bytes: 1 << 12,

@@ -134,6 +134,11 @@ impl ArrowTypes {
         self.seen.settle_field(name, mask)
     }
 
+    /// Sets the columns: names of fields that were seen, in their order.
+    fn arrange(&mut self, names: Vec<String>) {
+        self.fields = boxed(Some(names));
+    }
+
     /// Number of rows that were looked at.
     #[getter]
     fn rows(&self) -> u64 {

@@ -59,14 +59,15 @@ pub struct Packer {
 #[pymethods]
 impl Packer {
     #[new]
-    #[pyo3(signature = (*, algorithm, align=1 << 20, block_bytes=50 << 20, threads=0, level=3, constants=None,
-                        part_bytes=PART_BYTES, time_paths=vec![], stats=false, stats_paths=vec![],
+    #[pyo3(signature = (*, algorithm, align=1 << 20, max_row=None, block_bytes=50 << 20, threads=0, level=3,
+                        constants=None, part_bytes=PART_BYTES, time_paths=vec![], stats=false, stats_paths=vec![],
                         ngram_paths=vec![], prefix_paths=vec![]))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         algorithm: &str,
         align: usize,
+        max_row: Option<usize>,
         block_bytes: usize,
         threads: usize,
         level: i32,
@@ -87,6 +88,7 @@ impl Packer {
             algorithm: Algorithm::from_name(algorithm).map_err(to_py)?,
             level,
             align,
+            max_row: max_row.unwrap_or(align),
             block_bytes,
             part_bytes,
             read_bytes: READ_BYTES,
@@ -187,6 +189,28 @@ impl Packer {
     #[getter]
     fn replaced_texts(&mut self) -> PyResult<u64> {
         Ok(self.inner()?.replaced)
+    }
+
+    /// Number of values that do not count, since their object has the name twice.
+    #[getter]
+    fn dropped_values(&mut self) -> PyResult<u64> {
+        Ok(self.inner()?.dropped)
+    }
+
+    /// Decompressed size of the largest chunk, in bytes.
+    #[getter]
+    fn largest_chunk(&mut self) -> PyResult<usize> {
+        Ok(self.inner()?.largest_chunk)
+    }
+
+    /// Inputs, names in their headers that several columns have, and what the later ones are called.
+    #[getter]
+    fn renamed_columns(&self) -> Vec<(&str, &str, &str)> {
+        let all = self.columns.iter();
+        all.flat_map(|(input, columns)| {
+            columns.renamed().iter().map(|(name, called)| (input.as_str(), name.as_str(), called.as_str()))
+        })
+        .collect()
     }
 
     /// Inputs that are damaged behind the rows that were taken, and what is wrong.

@@ -47,6 +47,7 @@
 //!         algorithm: Algorithm::ZionZstd,
 //!         level: 3,
 //!         align: 1 << 20,
+//!         max_row: 1 << 20,
 //!         block_bytes: 100 << 20,
 //!         part_bytes: 16 << 20,
 //!         read_bytes: 1 << 20,

@@ -18,6 +18,7 @@ fn rows(text: &[u8], format: &str, piece: usize, part_bytes: usize) -> Result<u6
         algorithm: Algorithm::Zstd,
         level: 1,
         align: 1 << 20,
+        max_row: 1 << 20,
         block_bytes: 50 << 20,
         part_bytes,
         read_bytes: 100,

@@ -112,6 +112,7 @@ def _encoding(target: str) -> str:
 
 def _table(result: Result | Lines, columns: int) -> str:
     from sdb.query.result.lines import parse
+    from sdb.query.result.outputs import in_order_of_inputs
     from sdb.view.grid import gathered, grid
 
     lines: list[str] = []
@@ -123,7 +124,8 @@ def _table(result: Result | Lines, columns: int) -> str:
     rows = [parse(line) for line in lines]
     if result.is_plan:
         return output.plain("".join(f"{row[result.columns[-1]]}\n" for row in rows))
-    names = gathered(rows) if result.of_whole_rows else result.columns
+    whole = result.of_whole_rows
+    names = in_order_of_inputs(gathered(rows), result.tables) if whole else result.columns
     mark = "…" if output.can_draw() else "..."
     return output.plain(grid(names, rows, columns=columns, total=total, ellipsis=mark))
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from sdb.packfile.inputs.rawreading import RawReading
+    from sdb.query.catalog.tablescan import TableScan
 
 FORMATS = formats.written_by("rows")
 METAVAR = formats.metavar("rows")
@@ -35,6 +36,7 @@ class Lines:
     is_plan = False
     warns = False
     notes: Sequence[str] = ()
+    tables: Sequence[TableScan] = ()
 
     def __init__(self, lines: Sequence[bytes], columns: Sequence[str] | None) -> None:
         self._lines = lines

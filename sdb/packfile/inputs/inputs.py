@@ -180,20 +180,21 @@ def recognise_each(
     if isinstance(source, Input):
         yield source
         return
-    forced = None if format is None else formats.input_named(format)
+    forced, asked = (None, "") if format is None else formats.found_or_named(format)
+    base = _NamedInput("", forced, hints, verify, version, asked)
     if not isinstance(source, str | os.PathLike):
         name = getattr(source, "name", None)
         called = name if isinstance(name, str) else "the open file"
-        yield _NamedInput(called, forced, hints).stream(Unclosed(source))
+        yield replace(base, name=called).stream(Unclosed(source))
         return
     name = os.fspath(source)
     path = None if name == "-" else store_of(source).path_of(source)
     if name == "-":
-        yield _NamedInput("standard input", forced, hints).stream(standard_input())
+        yield replace(base, name="standard input").stream(standard_input())
     elif path is not None and is_stream(path):
-        yield _NamedInput(name, forced, hints).stream(open_stream(path))
+        yield replace(base, name=name).stream(open_stream(path))
     else:
-        yield from _NamedInput(name, forced, hints, verify, version).file(source)
+        yield from replace(base, name=name).file(source)
 
 
 def recognise_all(
@@ -300,6 +301,7 @@ class _NamedInput:
     hints: bytes | None
     verify: bool = True
     version: str = ""
+    asked: str = ""  # options of a format that is found
 
     def file(self, location: Location) -> Generator[Input]:
         """Recognise an object that can be read at any position, or all that is in it."""
@@ -399,6 +401,8 @@ class _NamedInput:
             raise UsageError(f"{self.name}: hints apply to {titles}, this is {form.title}")
         has_text = form.name == formats.PATTERN or ":" in kind
         parser = kind if has_text else form.parser
+        if self.asked:
+            parser = formats.with_options(parser, self.asked, self.name)
         if form.lacks_year:
             parser = formats.parser_at(parser, self._written_at())
         return Input(

@@ -57,7 +57,16 @@ USUAL = RawReading()
 ACTIONS = ("fail", "skip", "keep")
 """Malformed records are an error; passed over; or rows whose field `message` has the text."""
 
-OPTIONS = ("format", "records", "columns", "on_error", "times", "timezone", "time_field")
+OPTIONS = (
+    "format",
+    "records",
+    "columns",
+    "duplicates",
+    "on_error",
+    "times",
+    "timezone",
+    "time_field",
+)
 
 
 def check_action(action: str) -> str:
@@ -101,6 +110,7 @@ def of_options(options: Iterable[tuple[str, str]]) -> RawReading:
     for option, usual in (("records", "json"), ("columns", "csv")):
         if option in values:
             named = formats.with_option(named, usual, f"{option}={values[option]}")
+    named = formats.asked(named, values.get("duplicates"))
     if named is not None:
         formats.input_named(named)
     fields = [values["time_field"]] if "time_field" in values else []

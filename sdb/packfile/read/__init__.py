@@ -11,6 +11,7 @@
 ``search``      patterns, and where they are looked for
 ``fields``      the fields of packfiles, from their trailers alone
 ``likelytimes``  fields that look as if they held times
+``fieldorder``  fields in the order of the inputs
 ``fieldstats``  statistics of fields, from one pass over all rows
 ``tailscan``    last rows of a selection
 ``reader``      the public class ``Packfile``

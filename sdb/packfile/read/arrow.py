@@ -19,8 +19,9 @@ than 1000 fields, what is deeper than 48
 levels, or beyond 16384 paths
 =============================================  ==================================================
 
-A field that a row lacks is null. Columns come in the order in which they first occur, or in that
-of `fields`, where a name that does not occur gives a column of nulls.
+A field that a row lacks is null. Columns come in the order in which the fields first occurred in
+the inputs, as far as the trailer tells it, or in that of `fields`, where a name that does not occur
+gives a column of nulls.
 """
 
 from __future__ import annotations
@@ -156,7 +157,20 @@ class Scan:
                 source.skip()
             else:
                 types.merge(source.scan(fields, left, self._threads).types())
+        if self._fields is None:
+            self._arrange(types)
         return types
+
+    def _arrange(self, types: ArrowTypes) -> None:
+        """Give columns the order of the inputs; rows have their fields in that of symbols."""
+        import pyarrow as pa
+
+        from sdb.packfile.read.fieldorder import arranged
+
+        names = pa.schema(types).names
+        ordered = arranged(names, [pack.trailer for pack, _ in self._selected])
+        if ordered != names:
+            types.arrange(ordered)
 
     def _unsettled(self, types: ArrowTypes, pack: Packfile) -> Sequence[str] | None:
         """Return the fields whose types the trailer does not have."""

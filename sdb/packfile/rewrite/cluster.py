@@ -99,7 +99,7 @@ def clustered(
 def block_bytes_of(packs: Sequence[Packfile]) -> int:
     """Return size of blocks: the usual one, or that of packfiles that were packed in smaller."""
     full = sorted(
-        block.chunks << pack.trailer.block_shift for pack in packs for block in pack.blocks[:-1]
+        block.chunks * pack.trailer.filled_bytes for pack in packs for block in pack.blocks[:-1]
     )
     return min(BLOCK_BYTES, full[len(full) // 2]) if full else BLOCK_BYTES
 

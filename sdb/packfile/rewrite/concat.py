@@ -185,7 +185,7 @@ def _check_fit(first: Packfile, other: Packfile) -> None:
 def _differences(first: Trailer, other: Trailer) -> Iterator[tuple[str, object, object]]:
     if first.algorithm != other.algorithm:
         yield "compression", first.algorithm, other.algorithm
-    if first.align_bytes != other.align_bytes:
+    if first.algorithm == "zstd" and first.align_bytes != other.align_bytes:
         yield "chunk size", first.align_bytes, other.align_bytes
     ours, theirs = first.sparse.constants, other.sparse.constants
     if typed(ours) != typed(theirs):
@@ -195,7 +195,8 @@ def _differences(first: Trailer, other: Trailer) -> Iterator[tuple[str, object, 
 def join(trailers: Sequence[Trailer]) -> Trailer:
     """Make the trailer of packfiles that follow each other.
 
-    * ``trailers``: At least one; all of the same compression, chunk size and constants.
+    * ``trailers``: At least one; all of the same compression and constants, and those of
+      zstd of one chunk size.
 
     Returns: Its time indexes hold for every row of all of them.
     """
@@ -220,7 +221,8 @@ def join(trailers: Sequence[Trailer]) -> Trailer:
         stored_provenance=_provenance(parts) if summary else b"",
         level=_level(parts),
     )
-    return Trailer(VERSION, offset, first.algorithm, first.block_shift, tuple(blocks), sparse)
+    shift = max(trailer.block_shift for trailer in trailers)
+    return Trailer(VERSION, offset, first.algorithm, shift, tuple(blocks), sparse)
 
 
 def _is_known(parts: Sequence[SparseIndex], path: Path) -> bool:

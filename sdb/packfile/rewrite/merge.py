@@ -190,7 +190,7 @@ class _Joining:
         self._spool = spool
         self._threads = threads
         self._found = JoinedPackfile(packs, spool)
-        align = packs[0].trailer.align_bytes
+        align = packs[0].trailer.filled_bytes
         self._full = max(1, BLOCK_BYTES // align)
         self._least = max(2, BLOCK_BYTES // (2 * align))
         self._facts = [facts_of(pack.trailer.sparse) for pack in packs]

@@ -266,7 +266,7 @@ def packed_like(
         types, types_complete = packer.types
         listed, sparse = build_index(
             [Span(*run) for run in packer.runs],
-            align_bytes=trailer.align_bytes,
+            align_bytes=trailer.filled_bytes,
             block_bytes=block_bytes,
             types=types,
             types_complete=types_complete,

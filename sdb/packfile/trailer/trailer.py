@@ -33,6 +33,7 @@ ALGORITHMS = (
     "s2",
 )
 BLOCK_SHIFTS = range(9, 27)
+FILLED_BYTES = 1 << 20  # of a chunk, unless a packfile has smaller ones
 MAX_TRAILER_BYTES = 64 << 20
 LENGTH_BYTES = 4
 MAX_BLOCKS = 1 << 24
@@ -75,8 +76,14 @@ class Trailer:
 
     @property
     def align_bytes(self) -> int:
-        """Size of a decompressed chunk, in bytes."""
+        """Most bytes of a decompressed chunk; those of plain zstd all have as many."""
         return 1 << self.block_shift
+
+    @property
+    def filled_bytes(self) -> int:
+        """Bytes up to which chunks are filled: what is larger holds a single row."""
+        is_fixed = self.algorithm == "zstd"
+        return self.align_bytes if is_fixed else min(self.align_bytes, FILLED_BYTES)
 
     @property
     def chunks(self) -> int:

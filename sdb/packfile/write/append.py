@@ -61,6 +61,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     output: Location | None = None,
     level: int | str | None = None,
     block_bytes: int = BLOCK_BYTES,
+    max_row_bytes: int | None = None,
     threads: int | None = None,
     constants: Mapping[str, object] | None = None,
     hints: bytes | None = None,
@@ -99,6 +100,8 @@ def append(  # noqa: PLR0913 - the command's options, by name
         packfile if not given. An explicit level is recorded for later appends.
     block_bytes : int
         Decompressed size of a block in bytes.
+    max_row_bytes : int, optional
+        Most bytes of a row, as in :func:`sdb.pack`.
     threads : int, optional
         Threads that parse and compress; one for each processor if not given. The packfile does not
         depend on it.
@@ -218,6 +221,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
             block_bytes=block_bytes,
             threads=threads or 0,
             constants=constants,
+            max_row_bytes=max_row_bytes,
             time_fields=time_fields,
             rejected_once=RejectedOnce(taker) if taker else None,
             overwrite=overwrite,
@@ -251,6 +255,7 @@ def _created(
             block_bytes=request.block_bytes,
             threads=request.threads or None,
             constants=request.constants,
+            max_row_bytes=request.max_row_bytes,
             time_fields=request.time_fields,
             on_error=action,
             on_errors=taker,
@@ -339,6 +344,8 @@ def _attempt(request: AppendRequest) -> AppendResult:
                     if not _added(packer, prefix):
                         raise _NothingNewError  # noqa: TRY301 - leaves no draft behind
                     new = finish(request, sources, prefix, packer)
+                    if request.max_row_bytes is None:
+                        feeder.findings.tell_chunks(old.align_bytes)
                     output.write(new.encode())
             except _NothingNewError:
                 output = _Output(partial(_grow, request, reader, reader.size_bytes))

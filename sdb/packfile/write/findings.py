@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb import formats, notes, sizes
+from sdb.packfile.trailer.trailer import FILLED_BYTES
 from sdb.packfile.write.malformed import Malformed, lines_of
 from sdb.records import record
 
@@ -62,6 +63,12 @@ class Findings:
         Rows made of lines of logs that begin no record and follow none.
     malformed : tuple of Malformed
         Inputs with malformed records that nobody else was told of.
+    dropped_values : int
+        Values that do not count, since their object has the name twice.
+    largest_chunk : int
+        Decompressed size of the largest chunk in bytes; of a row above 1 MiB that of its own.
+    renamed : tuple
+        Inputs, names that several of their columns have, and what the later ones are called.
     """
 
     cut_times: int = 0
@@ -76,6 +83,9 @@ class Findings:
     is_zone_unknown: bool = False
     strays: int = 0
     malformed: tuple[Malformed, ...] = ()
+    dropped_values: int = 0
+    renamed: tuple[tuple[str, str, str], ...] = ()
+    largest_chunk: int = 0
 
     def tell(self) -> None:
         """Warn of it."""
@@ -110,12 +120,32 @@ class Findings:
         for line in self._opened_lines():
             notes.tell(line, is_detail=False)
 
+    def tell_chunks(self, known_bytes: int) -> None:
+        """Warn of chunks that are larger than others read.
+
+        * ``known_bytes``: What chunks of the packfile had before.
+        """
+        if self.largest_chunk > max(known_bytes, FILLED_BYTES):
+            size, usual = sizes.human(self.largest_chunk), sizes.human(FILLED_BYTES)
+            notes.warn(
+                f"a row takes {size}: queries of the original read chunks of {usual}, and not this"
+                f" packfile (--max-row {usual.replace(' ', '')} takes no such rows)"
+            )
+
     def _damage_lines(self) -> list[str]:
         lines = []
         if self.replaced_texts:
             count = self.replaced_texts
             texts = "1 text is" if count == 1 else f"{count:,} texts are"
             lines.append(f"{texts} not UTF-8: the bytes that are none became U+FFFD")
+        if self.dropped_values:
+            values = (
+                "1 value is" if self.dropped_values == 1 else f"{self.dropped_values:,} values are"
+            )
+            lines.append(
+                f"{values} dropped, since an object has the name twice"
+                " (--duplicates first, last or fail; first if not given)"
+            )
         for name, damage in self.damages[:_MOST_NOTES]:
             lines.append(f"{name}: {damage}; the rows before that are packed")
         if self.damages[_MOST_NOTES:]:
@@ -149,6 +179,14 @@ class Findings:
                     f"{name}: {column} is text, since only {fitting:,} of the first {values:,}"
                     f" values are {kind} (-f csv:columns={column}:{kind} takes those as such)"
                 )
+        for input_name, twice, called in self.renamed[:_MOST_NOTES]:
+            lines.append(
+                f"{input_name}: several columns are called {twice}, and the later one is {called}"
+                " (--duplicates first, last or fail)"
+            )
+        if self.renamed[_MOST_NOTES:]:
+            others = sizes.counted(len(self.renamed) - _MOST_NOTES, "more column")
+            lines.append(f"{others} had the names of others")
         if self.columns[_MOST_NOTES:]:
             more = len(self.columns) - _MOST_NOTES
             lines.append(f"{more:,} more columns have values of several types")
@@ -197,6 +235,9 @@ def findings_of(
         packer.has_unknown_zone,
         packer.strays,
         tuple(malformed)[:_MOST_KEPT],
+        packer.dropped_values,
+        tuple(packer.renamed_columns),
+        packer.largest_chunk,
     )
 
 
@@ -233,4 +274,7 @@ def together(parts: Iterable[Findings]) -> Findings:
         any(part.is_zone_unknown for part in every),
         sum(part.strays for part in every),
         tuple(records for part in every for records in part.malformed)[:_MOST_KEPT],
+        sum(part.dropped_values for part in every),
+        tuple(dict.fromkeys(entry for part in every for entry in part.renamed))[:_MOST_KEPT],
+        max((part.largest_chunk for part in every), default=0),
     )

@@ -50,14 +50,14 @@ class Malformed:
 
 
 def outcome(count: int, *, is_kept: bool) -> str:
-    """Say what became of malformed records.
+    """Say what became of records that cannot be packed.
 
     Examples
     --------
     >>> outcome(1, is_kept=False), outcome(2000, is_kept=True)
-    ('skipped 1 malformed record', 'kept 2,000 malformed records as rows of `message`')
+    ('skipped 1 record', 'kept 2,000 records as rows of `message`')
     """
-    records = sizes.counted(count, "malformed record")
+    records = sizes.counted(count, "record")
     return f"kept {records} as rows of `message`" if is_kept else f"skipped {records}"
 
 

@@ -12,7 +12,7 @@ import time
 
 from sdb import bounds, formats, ion, levels, notes, sizes
 from sdb._core import Packer
-from sdb.errors import CorruptError, UsageError
+from sdb.errors import CorruptError, InputError, UsageError
 from sdb.packfile.build.choose import with_statistics
 from sdb.packfile.build.indexbuilder import Span, build_index
 from sdb.packfile.build.options import AUTO, StatisticsChoice, followed
@@ -22,7 +22,7 @@ from sdb.packfile.inputs.unpacking import CUT_SHORT_HINT, CutShortError
 from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.provenance import Origin, Provenance, consecutive
-from sdb.packfile.trailer.trailer import Trailer
+from sdb.packfile.trailer.trailer import FILLED_BYTES, Trailer
 from sdb.packfile.write.findings import Findings, findings_of, tell_forms
 from sdb.packfile.write.malformed import actions_of, added
 from sdb.progress import silent
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
 
-ALIGN_BYTES = 1 << 20
+ALIGN_BYTES = FILLED_BYTES
+LARGEST_ROW_BYTES = (1 << 21) - (1 << 14)  # in zion, whose lengths have three bytes
+_LARGER_ROWS = "--algorithm zstd --max-row 16MiB takes rows of up to 16 MiB"
 BLOCK_BYTES = 50 << 20
 DEFAULT_ALGORITHM = "zion+zstd"
 ALGORITHMS = ("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd")
@@ -113,6 +115,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     level: int | str | None = None,
     block_bytes: int = BLOCK_BYTES,
     align_bytes: int = ALIGN_BYTES,
+    max_row_bytes: int | None = None,
     threads: int | None = None,
     constants: Mapping[str, object] | None = None,
     hints: bytes | None = None,
@@ -146,6 +149,11 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         Decompressed size of a block in bytes.
     align_bytes : int
         Decompressed size of a chunk in bytes: a power of two from 512 bytes to 64 MiB.
+    max_row_bytes : int, optional
+        Most bytes that a row may take as it is stored; larger ones are errors. If not given that
+        are 2,080,768, the most that ``zion`` has room for; ``zstd`` takes up to 16 MiB if they are
+        asked for. A packfile with a row above 1 MiB has larger chunks, which the original cannot
+        query; a warning says so unless the limit is given.
     threads : int, optional
         Threads that parse and compress; one for each processor if not given. The packfile does not
         depend on it.
@@ -231,12 +239,14 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     bounds.BLOCK.check(block_bytes)
     bounds.ALIGN.check(align_bytes)
     bounds.THREADS.check(threads)
+    chunk_bytes = sizes_of_chunks(algorithm, align_bytes, max_row_bytes)
+    align_bytes = chunk_bytes[0]
     if level is not None:
         levels.tell(number, algorithm)
     choice = StatisticsChoice.of(stats)
     packer = _packer(
         algorithm,
-        align_bytes,
+        chunk_bytes,
         block_bytes,
         number,
         constants,
@@ -262,9 +272,10 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         )
         sparse = with_statistics(sparse, packer, blocks, choice)
         sparse = replace(sparse, level=levels.kept(number, packer.algorithm))
-        trailer = Trailer(
-            1, packer.position, packer.algorithm, align_bytes.bit_length() - 1, blocks, sparse
-        )
+        shift = shift_of(packer, align_bytes)
+        if max_row_bytes is None:
+            feeder.findings.tell_chunks(align_bytes)
+        trailer = Trailer(1, packer.position, packer.algorithm, shift, blocks, sparse)
         tail = trailer.encode()
         file.write(tail)
         warn_unknown(time_fields, [(_name_of(output), trailer)])
@@ -294,6 +305,7 @@ def packer_like(
     block_bytes: int = BLOCK_BYTES,
     threads: int | None = None,
     stats: StatisticsChoice = AUTO,
+    max_row_bytes: int | None = None,
 ) -> Packer:
     """Make a packer that packs as a packfile was packed.
 
@@ -301,15 +313,18 @@ def packer_like(
     * ``level``: The level; that of the packfile if not given.
     * ``constants``: Fields that every row gets first; those of the packfile if not given.
     * ``time_fields``: Paths that get a time index as soon as they hold any timestamp.
+    * ``max_row_bytes``: Most bytes of a row; those of a chunk of the packfile if not given.
     * ``stats``: Paths that shall have statistics; with `AUTO` also those that the packfile has
       filters of.
     """
     sparse = trailer.sparse
     if level is None:
         level = levels.DEFAULT if sparse.level is None else sparse.level
+    least = trailer.align_bytes if trailer.algorithm == "zstd" else trailer.filled_bytes
+    most = max(least, min(max(max_row_bytes or 0, trailer.align_bytes), LARGEST_ROW_BYTES))
     return _packer(
         trailer.algorithm,
-        trailer.align_bytes,
+        (trailer.filled_bytes, most),
         block_bytes,
         level,
         sparse.constants if constants is None else constants,
@@ -321,7 +336,7 @@ def packer_like(
 
 def _packer(
     algorithm: str,
-    align_bytes: int,
+    chunk_bytes: tuple[int, int],
     block_bytes: int,
     level: int,
     constants: Mapping[str, object] | None,
@@ -329,10 +344,14 @@ def _packer(
     time_fields: Iterable[Path],
     threads: int | None,
 ) -> Packer:
-    """Return a packer of the core."""
+    """Return a packer of the core.
+
+    * ``chunk_bytes``: Up to where chunks are filled, and the most that one of a single row has.
+    """
     return Packer(
         algorithm=algorithm,
-        align=align_bytes,
+        align=chunk_bytes[0],
+        max_row=chunk_bytes[1],
         block_bytes=block_bytes,
         threads=threads or 0,
         level=level,
@@ -343,6 +362,38 @@ def _packer(
         ngram_paths=choice.words,
         prefix_paths=choice.prefixes,
     )
+
+
+def sizes_of_chunks(algorithm: str, align_bytes: int, asked: int | None) -> tuple[int, int]:
+    """Return up to where chunks are filled, and the most that one of a single row has.
+
+    * ``asked``: The most that a row shall take, if that is said.
+
+    Raises
+    ------
+    UsageError
+        The compression has no room for such rows.
+    """
+    bounds.MAX_ROW.check(asked)
+    if algorithm == "zstd":
+        # All of its chunks are of one size.
+        size = align_bytes if asked is None else max(align_bytes, 1 << (asked - 1).bit_length())
+        return size, size
+    if asked is not None and asked > LARGEST_ROW_BYTES:
+        raise UsageError(
+            f"{algorithm} has no room for rows above {LARGEST_ROW_BYTES:,} bytes", hint=_LARGER_ROWS
+        )
+    if asked is None:
+        asked = LARGEST_ROW_BYTES if align_bytes >= ALIGN_BYTES else align_bytes
+    return align_bytes, max(align_bytes, asked)
+
+
+def shift_of(packer: Packer, align_bytes: int) -> int:
+    """Return the block shift of a packfile, by the largest chunk that was packed.
+
+    * ``align_bytes``: The least that a chunk may have.
+    """
+    return (max(align_bytes, packer.largest_chunk) - 1).bit_length()
 
 
 def _name_of(output: Location | BinaryIO) -> str:
@@ -388,6 +439,14 @@ class Feeder:
 
     def feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
         """Pack inputs one after the other."""
+        try:
+            self._feed_all(sources, progress)
+        except InputError as error:
+            if str(LARGEST_ROW_BYTES) in error.message:
+                error.hint = error.hint or _LARGER_ROWS
+            raise
+
+    def _feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
         tell_forms(sources)
         sizes = [source.size_bytes for source in sources]
         total = None if None in sizes else sum(size for size in sizes if size is not None)

@@ -14,7 +14,7 @@ from sdb.packfile.read.reader import Packfile
 from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.trailer import Trailer
 from sdb.packfile.write.countstats import all_facts
-from sdb.packfile.write.pack import packer_like, provenance_of
+from sdb.packfile.write.pack import packer_like, provenance_of, shift_of, sizes_of_chunks
 from sdb.records import record, replace
 from sdb.store.base import CLOSED
 
@@ -65,6 +65,7 @@ class AppendRequest:
     block_bytes: int
     threads: int
     constants: Mapping[str, object] | None
+    max_row_bytes: int | None
     time_fields: Sequence[Path]
     rejected_once: RejectedOnce | None
     overwrite: bool
@@ -125,6 +126,7 @@ def start(request: AppendRequest, old: Trailer) -> Packer:
         block_bytes=request.block_bytes,
         threads=request.threads,
         stats=request.stats,
+        max_row_bytes=sizes_of_chunks(old.algorithm, old.filled_bytes, request.max_row_bytes)[1],
     )
 
 
@@ -176,7 +178,7 @@ def retain(request: AppendRequest, source: Counted, old: Trailer, packer: Packer
     check_version(old, source.path)
     facts = partial(all_facts, Packfile(source.path, source, old))
     prefix = RetainedPrefix(old, len(old.blocks), facts, size_bytes=old.offset)
-    least = max(2, request.block_bytes // (2 * old.align_bytes))
+    least = max(2, request.block_bytes // (2 * old.filled_bytes))
     if old.blocks and old.blocks[-1].chunks < least:
         number = len(old.blocks) - 1
         start, stop = old.block_range(number)
@@ -213,7 +215,7 @@ def finish(
     types, complete = packer.types
     blocks, sparse = build_index(
         [replace(span, offset=span.offset + prefix.size_bytes) for span in spans],
-        align_bytes=old.align_bytes,
+        align_bytes=old.filled_bytes,
         block_bytes=request.block_bytes,
         types=types,
         types_complete=complete,
@@ -226,6 +228,7 @@ def finish(
     )
     sparse = with_statistics(sparse, packer, blocks, request.stats, prefix)
     sparse = replace(sparse, level=levels.kept(_level(request, old), old.algorithm))
+    shift = shift_of(packer, old.align_bytes)
     return Trailer(
-        VERSION, prefix.size_bytes + packer.position, old.algorithm, old.block_shift, blocks, sparse
+        VERSION, prefix.size_bytes + packer.position, old.algorithm, shift, blocks, sparse
     )

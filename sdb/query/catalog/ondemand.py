@@ -492,7 +492,7 @@ def _pack(
     name: str,
 ) -> str:
     """Pack, and give what there is to tell of it."""
-    from sdb.packfile.write.pack import pack
+    from sdb.packfile.write.pack import LARGEST_ROW_BYTES, pack
 
     began = time.monotonic()
     try:
@@ -500,6 +500,7 @@ def _pack(
             sources,
             path,
             level=_LEVEL,
+            max_row_bytes=LARGEST_ROW_BYTES,
             threads=threads,
             progress=progress,
         )

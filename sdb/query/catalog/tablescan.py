@@ -110,7 +110,7 @@ class PackfileScan:
         if self._is_whole:
             return self.pack.decompressed_bytes
         trailer = self.pack.trailer
-        return sum(trailer.blocks[number].chunks for number in self.blocks) << trailer.block_shift
+        return sum(trailer.blocks[number].chunks for number in self.blocks) * trailer.filled_bytes
 
     @property
     def rows(self) -> int | None:

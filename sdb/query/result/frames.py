@@ -29,7 +29,7 @@ from sdb.records import changing_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, BinaryIO
 
     import pyarrow as pa
@@ -43,10 +43,20 @@ _NESTED = LIST | STRUCT
 
 
 class Frame:
-    """Columns with types."""
+    """Columns with types.
 
-    def __init__(self, columns: Sequence[Column], replay: Replay) -> None:
+    * ``arrange``: Puts the names of the members of whole rows in order.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        replay: Replay,
+        arrange: Callable[[list[str]], list[str]] = list,
+    ) -> None:
         import pyarrow as pa
+
+        self._arrange = arrange
 
         self._columns = effective(columns)
         self._replay = replay
@@ -150,14 +160,14 @@ class Frame:
         from sdb.packfile.inputs.inputs import Input
         from sdb.packfile.read.arrow import Scan
         from sdb.packfile.read.reader import open_packfile
-        from sdb.packfile.write.pack import pack
+        from sdb.packfile.write.pack import LARGEST_ROW_BYTES, pack
 
         as_ion = Input("the result", "ion", source=lambda: structs(self._replay, columns))
         from sdb.store.local.scratch import Scratch
 
         with Scratch() as folder:
             path = Path(folder.path) / "rows.zion"
-            pack([as_ion], path, level=1)
+            pack([as_ion], path, level=1, max_row_bytes=LARGEST_ROW_BYTES)
             # The file is gone with the folder; what is open stays.
             packfile = self._stack.enter_context(open_packfile(path))
         return Scan([(packfile, packfile.select())])
@@ -170,7 +180,8 @@ class Frame:
         fields: dict[str, pa.Field] = {}
         for column in self._columns:
             if column.is_row:
-                fields |= {name: f for name, f in packed.items() if name not in others}
+                names = self._arrange([name for name in packed if name not in others])
+                fields |= {name: packed[name] for name in names}
             elif column.name in self._types:
                 fields[column.name] = pa.field(column.name, self._types[column.name])
             elif column.name in self._drafts:

@@ -17,18 +17,22 @@ _LONGEST = 1000
 
 
 def page(
-    names: Sequence[str] | None, pieces: Iterable[bytes], count: Callable[[], tuple[int, bool]]
+    names: Sequence[str] | None,
+    pieces: Iterable[bytes],
+    count: Callable[[], tuple[int, bool]],
+    arrange: Callable[[list[str]], list[str]] = list,
 ) -> str:
     """Draw the first rows as a table.
 
     * ``names``: The columns; if not given, all members of these rows, in the order of their
       appearance.
+    * ``arrange``: Puts such members in order.
     * ``count``: Gives how many rows were read so far, and whether these are all.
     """
     texts = (line for piece in pieces for line in piece.decode().split("\n")[:-1])
     rows = [parse(line) for line in islice(texts, _ROWS + 1)]
     if names is None:
-        names = list(dict.fromkeys(name for row in rows for name in row))
+        names = arrange(list(dict.fromkeys(name for row in rows for name in row)))
     head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
     body = "".join(
         f"<tr>{''.join(_cell(row.get(name)) for name in names)}</tr>" for row in rows[:_ROWS]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from typing import Any, BinaryIO, TypeVar
 
+    from sdb.query.catalog.tablescan import TableScan
     from sdb.query.plan.columns import Column
 
     _Row = TypeVar("_Row")
@@ -22,18 +23,23 @@ _ION_VERSION = b"\xe0\x01\x00\xea"
 
 
 def write_cells(
-    pieces: Iterable[bytes], names: list[str] | None, output: BinaryIO, fmt: str
+    pieces: Iterable[bytes],
+    names: list[str] | None,
+    output: BinaryIO,
+    fmt: str,
+    arrange: Callable[[list[str]], list[str]] = list,
 ) -> None:
     """Write a table of text: CSV, TSV or Markdown.
 
     * ``names``: The columns; without them all rows are gone over first, to find out.
+    * ``arrange``: Puts those that were found out in order.
     """
     import tempfile
 
     with tempfile.SpooledTemporaryFile(_SPOOL_BYTES, prefix="sdb-query-") as spool:
         rows = _rows(pieces)
         if names is None:
-            names = _gather(pieces, spool)
+            names = arrange(_gather(pieces, spool))
             spool.seek(0)
             rows = (cells(line.decode()) for line in spool)
         write = _WRITERS[fmt]
@@ -42,6 +48,15 @@ def write_cells(
             write([[row.get(name, "") for name in names] for row in page], head=False)
             for page in _pages(rows)
         )
+
+
+def in_order_of_inputs(names: list[str], tables: Sequence[TableScan]) -> list[str]:
+    """Return the names of whole rows of a table in the order in which its inputs had them."""
+    if len(tables) != 1:
+        return names
+    from sdb.packfile.read.fieldorder import arranged
+
+    return arranged(names, [part.pack.trailer for part in tables[0].parts])
 
 
 def _rows(pieces: Iterable[bytes]) -> Iterator[dict[str, str]]:

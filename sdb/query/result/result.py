@@ -11,7 +11,12 @@ from sdb import formats, notes
 from sdb.errors import SdbError
 from sdb.query.exec.exhausted import exhausted
 from sdb.query.result.lines import effective, lines
-from sdb.query.result.outputs import known_structs, structs, write_cells
+from sdb.query.result.outputs import (
+    in_order_of_inputs,
+    known_structs,
+    structs,
+    write_cells,
+)
 from sdb.query.result.waiting import Waiter
 from sdb.records import record
 
@@ -190,6 +195,10 @@ class Result:
         """The columns, when they are known before the rows."""
         return None if self.of_whole_rows else self.columns
 
+    def _arranged(self, names: list[str]) -> list[str]:
+        """Return the names of whole rows in the order that their inputs had."""
+        return in_order_of_inputs(names, self.tables)
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Iterate over the rows as dicts.
 
@@ -304,7 +313,7 @@ class Result:
             with self._explained():
                 self._framed().write(output, fmt)
         else:
-            write_cells(self.lines(), self._names, output, fmt)
+            write_cells(self.lines(), self._names, output, fmt, self._arranged)
 
     def _wired(self) -> Iterator[bytes]:
         """Iterate over the bytes of the result for a client, see :mod:`sdb.query.result.wire`."""
@@ -366,10 +375,11 @@ class Result:
         -------
         list of tuple
             The members of each row in the order of `columns`; of whole rows (``SELECT *``) in the
-            order in which the rows first have them. What is NULL or MISSING is ``None``.
+            order in which the inputs of a table have them. What is NULL or MISSING is ``None``.
         """
         rows = list(self)
-        names = self._names or list(dict.fromkeys(name for row in rows for name in row))
+        found = dict.fromkeys(name for row in rows for name in row)
+        names = self._names or self._arranged(list(found))
         return [tuple(row.get(name) for name in names) for row in rows]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -388,7 +398,9 @@ class Result:
 
         with self._explained(is_end=False):
             replay = self._kept()
-            drawn = page(self._names, lines(replay, self._result.columns), replay.count)
+            drawn = page(
+                self._names, lines(replay, self._result.columns), replay.count, self._arranged
+            )
         return drawn + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
 
     def _kept(self) -> Replay:
@@ -406,7 +418,7 @@ class Result:
         from sdb.query.result.frames import Frame
 
         if self._frame is None:
-            self._frame = Frame(self._result.columns, self._kept())
+            self._frame = Frame(self._result.columns, self._kept(), self._arranged)
         return self._frame
 
     @contextmanager

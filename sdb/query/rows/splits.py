@@ -389,7 +389,7 @@ def _made(
     for part, scan in parts:
         trailer = scan.pack.trailer
         for number in scan.blocks:
-            block_bytes = trailer.blocks[number].chunks << trailer.block_shift
+            block_bytes = trailer.blocks[number].chunks * trailer.filled_bytes
             if groups[-1] and filled + block_bytes > size:
                 groups.append([])
                 filled = 0
@@ -404,7 +404,7 @@ def _made(
             part = listed[0][0]
             trailer = chunks[id(part)].pack.trailer
             numbers = [block for _, block in listed]
-            total += sum(trailer.blocks[block].chunks for block in numbers) << trailer.block_shift
+            total += sum(trailer.blocks[block].chunks for block in numbers) * trailer.filled_bytes
             members.append(SplitPart(_intervals(numbers), part.descriptor, part.path, part.version))
         values = dict(params or {})
         made.append(

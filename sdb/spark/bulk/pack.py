@@ -119,7 +119,9 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
         raise
     packing_seconds = time.monotonic() - started
     removed = _publish(work, outcomes, mode, stop)
-    together(outcome.findings for outcome in outcomes).tell()
+    findings = together(outcome.findings for outcome in outcomes)
+    findings.tell()
+    findings.tell_chunks(0)
     if not any(outcome.rows for outcome in outcomes):
         others = f" and {len(files) - 1:,} more" if files[1:] else ""
         notes.warn(f"no rows in {files[0].path}{others}: {folder} gets none")

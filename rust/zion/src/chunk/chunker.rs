@@ -1,4 +1,5 @@
-//! Rows become chunks: each with the symbols that it needs, none larger than the alignment, and blocks end
+//! Rows become chunks: each with the symbols that it needs, none larger than the alignment unless one row needs it,
+//! and blocks end
 //! when they are long enough (`docs/format.md`, "Writing").
 
 use std::sync::Arc;
@@ -107,6 +108,8 @@ impl Row<'_> {
 /// Turns rows into chunks.
 pub struct Stream<'s> {
     align: usize,
+    /// Size that a chunk with a single row may have.
+    most: usize,
     block_chunks: u64,
     symbols: SymbolTable,
     /// What new tables begin with.
@@ -130,6 +133,7 @@ pub struct Stream<'s> {
     chunks: u64,
     rows: u64,
     blocks: Vec<BlockInfo>,
+    largest_chunk: usize,
     /// Makes statistics of the rows, if they are wanted.
     statistics: Option<Builder>,
     /// Gathers the pieces of texts, if they are wanted.
@@ -149,6 +153,10 @@ pub struct Summary {
     pub cut_times: u64,
     /// Texts with bytes that are no UTF-8, which were replaced.
     pub replaced: u64,
+    /// Values that do not count, since their object has the name twice.
+    pub dropped: u64,
+    /// Size of the largest chunk in bytes.
+    pub largest_chunk: usize,
 }
 
 impl<'s> Stream<'s> {
@@ -156,6 +164,7 @@ impl<'s> Stream<'s> {
     pub fn new(align: usize, block_bytes: usize, sink: &'s mut dyn Sink) -> Self {
         let mut stream = Self {
             align,
+            most: align,
             block_chunks: block_bytes.div_ceil(align).max(1) as u64,
             symbols: SymbolTable::new(),
             placement: None,
@@ -172,11 +181,19 @@ impl<'s> Stream<'s> {
             chunks: 0,
             rows: 0,
             blocks: vec![],
+            largest_chunk: 0,
             statistics: None,
             ngrams: None,
         };
         stream.begin_chunk();
         stream
+    }
+
+    /// Admits rows that take chunks of their own, of at most so many bytes.
+    #[must_use]
+    pub fn with_larger_rows(mut self, most: usize) -> Self {
+        self.most = most.max(self.align);
+        self
     }
 
     /// Follows the fields with a tree of its own kind, as long as there are no rows.
@@ -244,7 +261,7 @@ impl<'s> Stream<'s> {
             out: &mut self.buffer,
             symbols: &mut self.symbols,
             paths: &mut self.paths,
-            limit: self.align,
+            limit: self.most,
         };
         match write(&mut row) {
             Ok(()) => self.commit(),
@@ -272,9 +289,9 @@ impl<'s> Stream<'s> {
 
     fn commit(&mut self) -> Result<()> {
         let size = self.buffer.len() - self.done;
-        if size > self.align {
+        if size > self.most {
             self.take_back(self.included.max(self.base));
-            return Err(Error::too_large(0, format!("a row of {size} bytes, the limit is {}", self.align)));
+            return Err(Error::too_large(0, format!("a row of {size} bytes, the limit is {}", self.most)));
         }
         if self.fits() {
             let start = std::mem::replace(&mut self.done, self.buffer.len());
@@ -293,11 +310,12 @@ impl<'s> Stream<'s> {
     #[inline]
     fn fits(&mut self) -> bool {
         let rows = self.buffer.len() - HEADROOM;
-        if self.symbols.max_id() == self.included {
-            return rows + self.head <= self.align;
+        if self.symbols.max_id() == self.included && rows + self.head <= self.align {
+            return true;
         }
+        let most = if self.done == HEADROOM { self.most } else { self.align };
         let head = self.table_size();
-        if rows + head > self.align {
+        if rows + head > most {
             return false;
         }
         self.head = head;
@@ -349,14 +367,14 @@ impl<'s> Stream<'s> {
         if !tail.is_empty() {
             // Where the symbols of other rows leave this one no room, a new table has only its own.
             let size = tail.len() + self.table_size();
-            if self.sent == 0 || self.symbols.text_bytes() >= self.align / 2 || size > self.align {
+            if self.sent == 0 || self.symbols.text_bytes() >= self.align / 2 || size > self.most {
                 let old = self.begin_table();
                 remap(&tail, &old, &mut self.symbols, &mut self.buffer)?;
                 self.paths.forget_symbols();
                 self.frequent.restart();
                 self.included = 0;
                 self.sent = 0;
-                if self.base > FIRST_USER && self.buffer.len() - HEADROOM + self.table_size() > self.align {
+                if self.base > FIRST_USER && self.buffer.len() - HEADROOM + self.table_size() > self.most {
                     // A row that has no room beside the symbols of others.
                     (self.symbols, self.base) = (SymbolTable::new(), FIRST_USER);
                     self.buffer.truncate(HEADROOM);
@@ -370,7 +388,7 @@ impl<'s> Stream<'s> {
                 self.take_back(self.sent.max(self.base));
                 return Err(Error::too_large(
                     0,
-                    format!("a row that takes {size} bytes with its names, the limit is {}", self.align),
+                    format!("a row that takes {size} bytes with its names, the limit is {}", self.most),
                 ));
             }
             self.done = self.buffer.len();
@@ -395,6 +413,7 @@ impl<'s> Stream<'s> {
         }
         let rows = start + table.len();
         buffer[start..rows].copy_from_slice(&table);
+        self.largest_chunk = self.largest_chunk.max(buffer.len() - start);
         let placement = self.placement.as_ref().filter(|_| self.base > FIRST_USER);
         let selector = placement.map(|placement| placement.selector);
         self.sink.chunk(Chunk { buffer, start, rows, resets, selector })
@@ -440,13 +459,15 @@ impl<'s> Stream<'s> {
         } else if self.chunks > 0 {
             self.end_block();
         }
-        let Self { blocks, paths, .. } = self;
+        let Self { blocks, paths, largest_chunk, .. } = self;
         Ok(Summary {
             blocks,
             fields: paths.fields(),
             hidden: paths.hidden(),
             cut_times: paths.cut(),
             replaced: paths.replaced(),
+            dropped: paths.dropped(),
+            largest_chunk,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod columns;
 mod constants;
+mod duplicates;
 pub mod ion;
 pub mod json;
 mod lines;
@@ -13,5 +14,6 @@ pub mod typing;
 pub mod xsv;
 
 pub use constants::{Constants, Fields};
+pub use duplicates::Duplicates;
 pub use parser::{OnError, PartContext, PartParser, Splitter, Whole};
 pub use rejected::{Rejected, Rejects};

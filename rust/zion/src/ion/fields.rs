@@ -36,9 +36,11 @@ impl Fields {
         self.open.push((symbol, start));
     }
 
-    /// Puts the fields since `begin`, which are all from `body` on, into the order of their symbols.
-    pub fn sort(&mut self, out: &mut Vec<u8>, body: usize, begin: usize, keep: Keep) {
+    /// Puts the fields since `begin`, which are all from `body` on, into the order of their symbols; gives how many
+    /// do not count.
+    pub fn sort(&mut self, out: &mut Vec<u8>, body: usize, begin: usize, keep: Keep) -> usize {
         let fields = &self.open[begin..];
+        let mut dropped = 0;
         if !fields.is_sorted_by(|before, after| before.0 < after.0) {
             let ends = fields.iter().skip(1).map(|field| field.1).chain([out.len()]);
             self.spans.clear();
@@ -49,6 +51,7 @@ impl Fields {
                 if same && keep == Keep::Last {
                     *kept = *next;
                 }
+                dropped += usize::from(same);
                 same
             });
             self.scratch.clear();
@@ -59,6 +62,7 @@ impl Fields {
             }
         }
         self.open.truncate(begin);
+        dropped
     }
 }
 
@@ -77,8 +81,8 @@ mod tests {
                 fields.add(symbol, out.len());
                 out.push(byte);
             }
-            fields.sort(&mut out, 1, begin, keep);
-            assert_eq!((out.as_slice(), fields.begin()), (&expected[..], 1));
+            let dropped = fields.sort(&mut out, 1, begin, keep);
+            assert_eq!((out.as_slice(), fields.begin(), dropped), (&expected[..], 1, 1));
         }
     }
 }

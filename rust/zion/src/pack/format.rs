@@ -6,8 +6,9 @@ use super::{Constants, PartContext, PartParser, Rejects, Splitter};
 use crate::chunk::grouping::First;
 use crate::chunk::placement::Placement;
 use crate::error::{Error, Result};
+use crate::ingest::Duplicates;
 use crate::ingest::ion::IonInput;
-use crate::ingest::json::hints::Hints;
+use crate::ingest::json::Reading;
 use crate::ingest::json::parse::JsonParser;
 use crate::ingest::json::split::{JsonSplitter, LineSplitter};
 use crate::ingest::logs::Logs;
@@ -17,13 +18,16 @@ use crate::pack::OnError;
 use crate::pack::records::{Unwrapper, Wrapper};
 use crate::times::Times;
 
+/// JSON of which nothing is said.
+static USUAL: Reading = Reading { hints: None, duplicates: Duplicates::First };
+
 /// What the text of an input is. Each input needs its own.
 #[derive(Debug, Clone)]
 pub enum Format {
     /// Records and arrays of records.
-    Json(Option<Arc<Hints>>),
+    Json(Option<Arc<Reading>>),
     /// Records in objects.
-    Wrapped(Wrapper, Option<Arc<Hints>>),
+    Wrapped(Wrapper, Option<Arc<Reading>>),
     /// CSV or TSV.
     Xsv(Arc<Xsv>),
     /// Binary Ion.
@@ -38,18 +42,19 @@ impl Format {
         let (word, options) = name.split_once(':').unwrap_or((name, ""));
         match (word, hints) {
             ("json", _) => {
-                let hints = hints.map(Hints::parse).transpose()?.map(Arc::new);
-                match options.strip_prefix("records=").filter(|path| *path != "none") {
-                    Some(path) => Ok(Self::Wrapped(Wrapper::of_path(path)?, hints)),
-                    None if matches!(options, "" | "records=none") => Ok(Self::Json(hints)),
-                    None => Err(Error::argument(format!(
-                        "json: unknown option {options:?}; there is records=PATH"
-                    ))),
-                }
+                let (reading, path) = Reading::of(hints, options)?;
+                let reading = Some(Arc::new(reading));
+                Ok(match path {
+                    Some(path) => Self::Wrapped(Wrapper::of_path(&path)?, reading),
+                    None => Self::Json(reading),
+                })
             }
             ("csv", _) => Ok(Self::Xsv(Xsv::new(Kind::Csv, hints, options)?)),
             ("tsv", _) => Ok(Self::Xsv(Xsv::new(Kind::Tsv, hints, options)?)),
-            ("cloudtrail", None) => Ok(Self::Wrapped(Wrapper::cloudtrail(), None)),
+            ("cloudtrail", None) => {
+                let reading = Reading::of(None, options)?.0;
+                Ok(Self::Wrapped(Wrapper::cloudtrail(), Some(Arc::new(reading))))
+            }
             ("ion", None) => Ok(Self::Ion(IonInput::new(1))),
             // Rows of a packfile or a Parquet file: indexed as those of JSON text.
             ("rows", None) => Ok(Self::Ion(IonInput::new(2))),
@@ -151,6 +156,11 @@ impl Columns {
         }
     }
 
+    /// Columns whose names others have, and what they are called.
+    pub fn renamed(&self) -> &[(String, String)] {
+        if let Self::Xsv(xsv) = self { xsv.renamed() } else { &[] }
+    }
+
     /// Whether the first record was taken for a row and not for a header, since it has values.
     pub fn has_no_header(&self) -> bool {
         matches!(self, Self::Xsv(xsv) if xsv.has_guessed())
@@ -171,8 +181,9 @@ impl Input {
     pub fn parser(&self) -> Box<dyn PartParser> {
         let constants = Arc::clone(&self.constants);
         match &self.format {
-            Format::Json(hints) | Format::Wrapped(_, hints) => {
-                Box::new(JsonParser::new(constants, hints.clone(), self.on_error))
+            Format::Json(reading) | Format::Wrapped(_, reading) => {
+                let reading = reading.as_deref().unwrap_or(&USUAL);
+                Box::new(JsonParser::reading(constants, reading, self.on_error))
             }
             Format::Xsv(xsv) => Box::new(xsv.parser(constants, self.on_error)),
             Format::Ion(ion) => Box::new(ion.parser(constants, self.on_error)),

@@ -43,6 +43,8 @@ pub struct Options {
     pub level: i32,
     /// Decompressed size of a chunk in bytes: a power of two.
     pub align: usize,
+    /// Size that a chunk may have in bytes, for rows that are larger than `align`.
+    pub max_row: usize,
     /// Decompressed size after which a block ends, in bytes.
     pub block_bytes: usize,
     /// Size of the text of a part in bytes.

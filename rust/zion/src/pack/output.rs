@@ -80,6 +80,8 @@ impl Packer {
         self.hidden.extend(summary.hidden);
         self.cut_times += summary.cut_times;
         self.replaced += summary.replaced;
+        self.dropped += summary.dropped;
+        self.largest_chunk = self.largest_chunk.max(summary.largest_chunk);
         self.fields.add(summary.fields);
         if let Some(input) = self.inputs.get_mut(part.input) {
             // The first part of all begins with rows that are none of the input's.

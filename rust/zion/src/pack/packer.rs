@@ -88,6 +88,10 @@ pub struct Packer {
     pub cut_times: u64,
     /// Texts with bytes that are no UTF-8, which were replaced.
     pub replaced: u64,
+    /// Values that do not count, since their object has the name twice.
+    pub dropped: u64,
+    /// Decompressed size of the largest chunk, in bytes.
+    pub largest_chunk: usize,
     /// Inputs that are damaged behind the rows that were taken, and what is wrong.
     pub damages: Vec<InputError>,
     /// Inputs whose rows are records in objects, and some names of members beside these.
@@ -144,6 +148,12 @@ impl Packer {
         if !options.align.is_power_of_two() || !(9..=26).contains(&options.align.trailing_zeros()) {
             return Err(Error::argument("the chunk size must be a power of two from 512 bytes to 64 MiB"));
         }
+        let is_fixed = options.algorithm == Algorithm::Zstd && options.max_row != options.align;
+        if is_fixed || !(options.align..=1 << 26).contains(&options.max_row) {
+            return Err(Error::argument(
+                "a row must have room in a chunk of at most 64 MiB, and those of zstd are of one size",
+            ));
+        }
         if !(1..=MAX_PART_BYTES).contains(&options.part_bytes) {
             return Err(Error::argument("the size of a part must be from 1 byte to 1 GiB"));
         }
@@ -168,6 +178,8 @@ impl Packer {
             text_bytes: 0,
             cut_times: 0,
             replaced: 0,
+            dropped: 0,
+            largest_chunk: 0,
             damages: vec![],
             left_out: vec![],
             gatherer,
@@ -191,7 +203,7 @@ impl Packer {
             return Err(Error::argument("a block can be resumed only before the first input"));
         }
         let options = &self.pool.options;
-        let form = Form::new(options.algorithm, options.align)?.verifying(verify);
+        let form = Form::new(options.algorithm, options.max_row.next_power_of_two())?.verifying(verify);
         let seed = Seed::read(block, chunks, form, is_counted)?;
         let resumed = seed.resumed.clone();
         self.seed = Some(Arc::new(seed));

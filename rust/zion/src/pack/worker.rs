@@ -100,7 +100,8 @@ impl<'a> Worker<'a> {
 /// The stream of a part.
 fn begun<'s>(options: &Options, job: &PartJob, sink: &'s mut PartSink) -> Result<Stream<'s>> {
     let paths = Paths::wanting(Arc::clone(&options.time_paths));
-    let mut stream = Stream::new(options.align, options.block_bytes, sink).with_paths(paths);
+    let stream = Stream::new(options.align, options.block_bytes, sink).with_paths(paths);
+    let mut stream = stream.with_larger_rows(options.max_row);
     stream.read_times(&job.input.times);
     let again = job.seed.as_ref().map_or(0, |seed| seed.rows_counted_before());
     let stream = stream.with_placement(job.placement.clone());

@@ -76,7 +76,7 @@ proptest! {
         if let Some((at, byte)) = broken {
             text.insert(at.index(text.len() + 1), byte);
         }
-        let options = Options { align: 1024, read_bytes, ..options(Algorithm::ZionZstd, threads, 128 * steps) };
+        let options = Options { align: 1024, max_row: 1024, read_bytes, ..options(Algorithm::ZionZstd, threads, 128 * steps) };
         let fed = pack(&text, options.clone(), usize::MAX, Compression::None);
         match (fed, pack_stored(&text, options)) {
             (Ok(fed), Ok((stored, _))) => {
@@ -99,7 +99,7 @@ proptest! {
     ) {
         let text = records.join("\n") + "\n";
         let options = options(Algorithm::ZionZstd, threads, part_bytes);
-        let options = Options { align, block_bytes: block_chunks * align, read_bytes: 1 << 14, ..options };
+        let options = Options { align, max_row: align, block_bytes: block_chunks * align, read_bytes: 1 << 14, ..options };
         let unwrapped = |stop: Stop| TestCaseError::fail(format!("{stop:?}"));
         let fed = pack(text.as_bytes(), options.clone(), usize::MAX, Compression::None).map_err(unwrapped)?;
         let rows = rows_of(&fed, Algorithm::ZionZstd, align).map_err(|error| unwrapped(error.into()))?;

@@ -26,6 +26,7 @@ pub fn options(algorithm: Algorithm, threads: usize, part_bytes: usize) -> Optio
         algorithm,
         level: 3,
         align: ALIGN,
+        max_row: ALIGN,
         block_bytes: 4 * ALIGN,
         part_bytes,
         read_bytes: 100,

@@ -6,6 +6,7 @@ from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
+    Duplicates,
     InputOnError,
     PackfilesOrTables,
     ProgressMode,
@@ -57,6 +58,7 @@ def command(
     input_format: RawFormat = None,
     time_field: RawTimeField = None,
     records: RecordsPath = None,
+    duplicates: Duplicates = None,
     mode: TimeMode = "all",
     timezone: Timezone = "",
     on_error: InputOnError = "fail",
@@ -70,7 +72,7 @@ def command(
     Only the end of each file is read, unless --stats is given. Several files are taken together.
     """
     _, reading = raw_reading(
-        input_format, records, mode, timezone, time_field, on_error, has_period=False
+        input_format, (records, duplicates), mode, timezone, time_field, on_error, has_period=False
     )
     with Sources(context, root, reading=reading) as sources:
         references = sources.resolve(packfiles)

@@ -10,6 +10,7 @@ from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
+    Duplicates,
     InputOnError,
     ProgressMode,
     Quiet,
@@ -87,6 +88,7 @@ def command(
     time_field: RawTimeField = None,
     input_format: RawFormat = None,
     records: RecordsPath = None,
+    duplicates: Duplicates = None,
     mode: TimeMode = "all",
     timezone: Timezone = "",
     on_error: InputOnError = "fail",
@@ -118,7 +120,7 @@ def command(
     output.prepare(quiet=quiet, verbose=verbose)
     time_field, reading = raw_reading(
         input_format,
-        records,
+        (records, duplicates),
         mode,
         timezone,
         time_field,

@@ -8,6 +8,7 @@ import sys
 from sdb import bounds
 from sdb.cli import output
 from sdb.cli.options import (
+    Duplicates,
     Fields,
     InputOnError,
     PackfileOrTable,
@@ -54,6 +55,7 @@ def command(
     time_field: RawTimeField = None,
     input_format: RawFormat = None,
     records: RecordsPath = None,
+    duplicates: Duplicates = None,
     mode: TimeMode = "all",
     timezone: Timezone = "",
     on_error: InputOnError = "fail",
@@ -71,7 +73,7 @@ def command(
     chosen = names(fields)
     time_field, reading = raw_reading(
         input_format,
-        records,
+        (records, duplicates),
         mode,
         timezone,
         time_field,

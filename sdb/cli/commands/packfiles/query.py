@@ -14,6 +14,7 @@ from sdb.cli.meter import Meter
 from sdb.cli.options import (
     At,
     Dialect,
+    Duplicates,
     Force,
     InputOnError,
     Memory,
@@ -90,6 +91,7 @@ def command(
     timezone: Timezone = "",
     input_format: RawFormat = None,
     records: RecordsPath = None,
+    duplicates: Duplicates = None,
     on_error: InputOnError = "fail",
     at: At = "",
     no_prune: Annotated[
@@ -123,7 +125,13 @@ def command(
     since, until = period(since, until)
     has_period = since is not None or until is not None
     time_field, reading = raw_reading(
-        input_format, records, mode, timezone, time_field, on_error, has_period=has_period
+        input_format,
+        (records, duplicates),
+        mode,
+        timezone,
+        time_field,
+        on_error,
+        has_period=has_period,
     )
     options: dict[str, Any] = {"time_field": time_field}
     if reading != USUAL:

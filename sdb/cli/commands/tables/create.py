@@ -9,6 +9,7 @@ from sdb.cli import output
 from sdb.cli.options import (
     AllowInputs,
     AsJson,
+    Duplicates,
     InputFormat,
     InputOnError,
     NextWord,
@@ -52,6 +53,7 @@ def command(
     ] = None,
     fmt: InputFormat = None,
     records: RecordsPath = None,
+    duplicates: Duplicates = None,
     mode: TimeMode = "all",
     timezone: Timezone = "",
     time_field: TimeFields = None,
@@ -90,7 +92,7 @@ def command(
             statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
-    fmt = recorded(fmt, records)
+    fmt = recorded(fmt, records, duplicates)
     read = _reading(mode, timezone, time_field)
     if definition is not None and (fmt or time_field or read != ALL or on_error != "fail"):
         message = "a definition says by itself how its inputs are read"

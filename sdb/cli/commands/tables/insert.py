@@ -13,9 +13,11 @@ from sdb.cli.options import (
     AsJson,
     BlockSize,
     Branch,
+    Duplicates,
     Hints,
     InputFormat,
     Level,
+    MaxRow,
     Message,
     NoHive,
     OnError,
@@ -79,10 +81,12 @@ def command(
     root: Root = None,
     fmt: InputFormat = None,
     records: RecordsPath = None,
+    duplicates: Duplicates = None,
     algorithm: Algorithm = "zion+zstd",
     level: Level = None,
     threads: Threads = None,
     block_size: BlockSize = "50MiB",
+    max_row: MaxRow = None,
     hints: Hints = None,
     time_field: TimeFields = None,
     mode: TimeMode = "all",
@@ -120,7 +124,15 @@ def command(
     bounds.THREADS.check(threads)
     reading = times(mode, timezone, time_field)
     options = packing(
-        algorithm, level, block_size, None, hints, recorded(fmt, records), reading, verify=True
+        algorithm,
+        level,
+        block_size,
+        None,
+        hints,
+        recorded(fmt, records, duplicates),
+        reading,
+        verify=True,
+        max_row=max_row,
     )
     del options["constants"]
     options["hive"] = False if no_hive else None

@@ -46,6 +46,7 @@ pub struct Paths {
     cut: u64,
     /// Texts with bytes that are no UTF-8, which were replaced.
     replaced: u64,
+    dropped: u64,
 }
 
 /// What may be a time.
@@ -77,6 +78,7 @@ impl Default for Paths {
             may_be_times: MayBeTimes::Texts,
             cut: 0,
             replaced: 0,
+            dropped: 0,
         }
     }
 }
@@ -135,6 +137,17 @@ impl Paths {
     /// The number of texts of which bytes were replaced.
     pub(crate) fn replaced(&self) -> u64 {
         self.replaced
+    }
+
+    /// Notes that so many values do not count, since their object has the name twice.
+    #[inline]
+    pub fn note_dropped(&mut self, values: u64) {
+        self.dropped += values;
+    }
+
+    /// The number of values that do not count.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// The instant that a text at `node` is, if it is one.

@@ -259,13 +259,16 @@ impl Writer {
             let (id, next) = varuint::read(data, at)?;
             let content = foreign::unwrap(data, next)?;
             if !content.is_pad() {
-                let field = row.paths.field(&mut names, Self::name(&table, id, at)?, row.symbols);
+                let name = Self::name(&table, id, at)?;
+                let field = row.paths.field(&mut names, name, row.symbols);
                 let node = if field.repeated { NodeId::NONE } else { field.node };
                 let begin = row.out.len();
                 varuint::put(row.out, u64::from(field.symbol));
                 self.put(row, data, content, node, depth)?;
                 if field.repeated {
                     row.out.truncate(begin);
+                    let is_constant = constants.fields.iter().any(|(constant, _)| **constant == *name);
+                    row.paths.note_dropped(u64::from(!is_constant));
                 } else {
                     self.fields.add(field.symbol, begin);
                 }
@@ -273,7 +276,8 @@ impl Writer {
             at = content.end;
         }
         constants.put_defaults(row, &mut names, |symbol, start| self.fields.add(symbol, start));
-        self.fields.sort(row.out, start + 1, first_field, Keep::First);
+        let dropped = self.fields.sort(row.out, start + 1, first_field, Keep::First);
+        row.paths.note_dropped(dropped as u64);
         nest::close(row.out, start, kind::STRUCT);
         Ok(())
     }

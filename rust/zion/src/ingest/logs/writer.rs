@@ -58,6 +58,7 @@ impl<'w, 'r> Writer<'w, 'r> {
     fn field(&mut self, name: &[u8]) -> Option<NodeId> {
         let field = self.row.paths.field(&mut self.names, name, self.row.symbols);
         if field.repeated {
+            self.row.paths.note_dropped(1);
             return None;
         }
         self.fields.add(field.symbol, self.row.out.len());
@@ -200,7 +201,8 @@ impl<'w, 'r> Writer<'w, 'r> {
 
     /// Ends the struct.
     pub(super) fn end(self) {
-        self.fields.sort(self.row.out, self.start + 1, self.first, Keep::First);
+        let dropped = self.fields.sort(self.row.out, self.start + 1, self.first, Keep::First);
+        self.row.paths.note_dropped(dropped as u64);
         nest::close(self.row.out, self.start, kind::STRUCT);
     }
 }

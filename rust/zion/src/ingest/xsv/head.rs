@@ -1,11 +1,12 @@
 //! The lines before the first row: what names the columns, and what they have.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::convert::Convert;
 use super::csv;
 use super::form::{BYTE_ORDER_MARK, Form, Kind};
-use super::hints::{self, Column};
+use super::hints::{self, Column, Named};
 use super::options::Header;
 use super::record::Record;
 use crate::error::Result;
@@ -25,6 +26,8 @@ pub(super) struct Head {
     pub behind: usize,
     /// Whether there is no header although nobody said so.
     pub is_guessed: bool,
+    /// Names that are others' already, and what their columns are called.
+    pub renamed: Vec<(String, String)>,
 }
 
 /// The lines of a text before its first record.
@@ -120,8 +123,8 @@ impl Head {
         let separator = separator(form, text, &front);
         let mut head = match &front.fields {
             Some((names, line)) => {
-                let columns = hints::columns_of_header(names.iter().copied())?;
-                let mut head = Self::new(separator, columns, front.at);
+                let named = hints::columns_of_header(names.iter().copied(), form.options.duplicates)?;
+                let mut head = Self::new(separator, named, front.at);
                 for column in &mut head.columns {
                     column.missing = vec![b"-".as_slice().into(), b"(empty)".as_slice().into()];
                 }
@@ -145,8 +148,9 @@ impl Head {
         Ok(Some(head))
     }
 
-    fn new(separator: u8, columns: Vec<Column>, behind: usize) -> Self {
-        Self { separator, columns, comment: None, fields: None, behind, is_guessed: false }
+    fn new(separator: u8, named: Named, behind: usize) -> Self {
+        let Named { columns, renamed } = named;
+        Self { separator, columns, comment: None, fields: None, behind, is_guessed: false, renamed }
     }
 
     /// The head of an input whose first record names the columns, or has values already.
@@ -156,9 +160,10 @@ impl Head {
         form.check_line_ends(text, front.at, next)?;
         read.map_err(|error| error.at_line(1))?;
         if !form.options.names.is_empty() {
-            let columns = hints::columns_of_header(form.options.names.iter().map(|name| &**name))?;
+            let names = form.options.names.iter().map(|name| &**name);
+            let named = hints::columns_of_header(names, form.options.duplicates)?;
             let behind = if form.options.header == Header::Yes { next } else { front.at };
-            return Ok(Some(Self::new(separator, columns, behind)));
+            return Ok(Some(Self::new(separator, named, behind)));
         }
         let count = record.len();
         if let Some((at, _)) = front.last.filter(|_| form.options.comment.is_none() && count > 1) {
@@ -167,7 +172,7 @@ impl Head {
             if let Some((next, Ok(()))) = form.read(text, at, separator, &mut named)
                 && named.len() == count
             {
-                return Self::named(text, &named, separator, at, next).map(Some);
+                return Self::named(form, text, &named, separator, at..next).map(Some);
             }
         }
         let mut fields = (0..count).map(|index| record.field(text, index).unwrap_or_default());
@@ -177,17 +182,19 @@ impl Head {
             Header::Auto => fields.any(|field| is_value(field, form.times())),
         };
         if !is_row {
-            return Self::named(text, &record, separator, front.at, next).map(Some);
+            return Self::named(form, text, &record, separator, front.at..next).map(Some);
         }
-        let mut head = Self::new(separator, hints::numbered_columns(count), front.at);
+        let numbered = Named { columns: hints::numbered_columns(count), renamed: vec![] };
+        let mut head = Self::new(separator, numbered, front.at);
         head.is_guessed = form.options.header == Header::Auto;
         Ok(Some(head))
     }
 
-    fn named(text: &[u8], record: &Record, separator: u8, at: usize, next: usize) -> Result<Self> {
+    fn named(form: &Form, text: &[u8], record: &Record, separator: u8, range: Range<usize>) -> Result<Self> {
         let names = (0..record.len()).map(|index| record.field(text, index).unwrap_or_default());
-        let columns = hints::columns_of_header(names).map_err(|error| error.shifted(at as u64))?;
-        Ok(Self::new(separator, columns, next))
+        let named = hints::columns_of_header(names, form.options.duplicates)
+            .map_err(|error| error.shifted(range.start as u64).at_line(1))?;
+        Ok(Self::new(separator, named, range.end))
     }
 
     /// Finds out the types of the columns: those that the user says, and those that the first rows have.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::convert::Convert;
 use crate::error::{Error, Result};
+use crate::ingest::Duplicates;
 use crate::ingest::json::ordered::Json;
 use crate::times::Form;
 
@@ -188,9 +189,21 @@ fn datetime(format: Option<&str>) -> Result<Convert> {
     }
 }
 
-/// The columns of a header row. Names are taken as they are, dots included. A second `name` becomes
-/// `name_2`, a column without a name `column_` and its number.
-pub(super) fn columns_of_header<'a>(names: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<Vec<Column>> {
+/// The columns that a header names.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    pub columns: Vec<Column>,
+    /// Names that are others' already, and what their columns are called.
+    pub renamed: Vec<(String, String)>,
+}
+
+/// The columns of a header row. Names are taken as they are, dots included. A column without a name is
+/// `column_` and its number. Of columns with one name all are kept unless it is said which one counts: the second
+/// `name` becomes `name_2`.
+pub(super) fn columns_of_header<'a>(
+    names: impl ExactSizeIterator<Item = &'a [u8]>,
+    duplicates: Option<Duplicates>,
+) -> Result<Named> {
     if names.len() > MAX_COLUMNS {
         return Err(Error::too_large(
             0,
@@ -201,8 +214,13 @@ pub(super) fn columns_of_header<'a>(names: impl ExactSizeIterator<Item = &'a [u8
     let given: HashSet<&str> = names.iter().map(String::as_str).collect();
     let mut used = HashSet::new();
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    let mut columns = vec![];
+    let mut named = Named::default();
+    let counting = counting(&names, duplicates)?;
     for (index, name) in names.iter().enumerate() {
+        if !counting[index] {
+            named.columns.push(Column::default());
+            continue;
+        }
         let base = if name.is_empty() { "column" } else { name };
         let count = counts.entry(base).or_insert(2);
         if name.is_empty() {
@@ -213,10 +231,31 @@ pub(super) fn columns_of_header<'a>(names: impl ExactSizeIterator<Item = &'a [u8
             unique = format!("{base}_{count}");
             *count += 1;
         }
-        columns.push(plain(&unique));
+        if !name.is_empty() && unique != *name {
+            named.renamed.push((name.clone(), unique.clone()));
+        }
+        named.columns.push(plain(&unique));
         used.insert(unique);
     }
-    Ok(columns)
+    Ok(named)
+}
+
+/// Which of the columns of a header count.
+fn counting(names: &[String], duplicates: Option<Duplicates>) -> Result<Vec<bool>> {
+    let mut counting = vec![true; names.len()];
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (index, name) in names.iter().enumerate().filter(|(_, name)| duplicates.is_some() && !name.is_empty())
+    {
+        let Some(before) = places.insert(name, index) else { continue };
+        match duplicates {
+            Some(Duplicates::Fail) => {
+                return Err(Error::syntax(0, format!("the header has the name {name:?} twice")));
+            }
+            Some(Duplicates::Last) => counting[before] = false,
+            _ => counting[index] = false,
+        }
+    }
+    Ok(counting)
 }
 
 /// The columns of a file without a header: `c0`, `c1` and so on.
@@ -245,7 +284,7 @@ mod tests {
     #[test]
     fn header_names_are_made_unique() -> Result<()> {
         let names: [&[u8]; 6] = [b"a", b"a", b"", b"a_2", b"x.y", b"a"];
-        let columns = columns_of_header(names.into_iter())?;
+        let columns = columns_of_header(names.into_iter(), None)?.columns;
         let names: Vec<_> =
             columns.iter().map(|column| String::from_utf8_lossy(&column.path[0]).into_owned()).collect();
         assert_eq!(names, ["a", "a_3", "column_3", "a_2", "x.y", "a_4"]);

@@ -100,6 +100,11 @@ impl Xsv {
         }))
     }
 
+    /// Columns whose names others have, and what they are called.
+    pub fn renamed(&self) -> &[(String, String)] {
+        self.head.get().map_or(&[], |head| &head.renamed)
+    }
+
     /// Whether the first record has values, so that it was taken for a row and not for a header.
     pub fn has_guessed(&self) -> bool {
         self.head.get().is_some_and(|head| head.is_guessed)

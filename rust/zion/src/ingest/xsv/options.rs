@@ -1,6 +1,7 @@
 //! Options of an input without hints: `header=no;skip=2;comment=#;separator=|;columns=id:text,n:int`.
 
 use crate::error::{Error, Result};
+use crate::ingest::Duplicates;
 use crate::ingest::typing::{self, Type};
 
 /// Whether the first record names the columns.
@@ -24,6 +25,8 @@ pub(super) struct Options {
     pub separator: Option<u8>,
     /// Names of the columns, for an input whose first record does not name them.
     pub names: Vec<Box<[u8]>>,
+    /// What counts where columns have one name; all of them if nothing is said.
+    pub duplicates: Option<Duplicates>,
     /// Types of columns.
     pub columns: Vec<(Box<[u8]>, Type)>,
 }
@@ -56,9 +59,10 @@ impl Options {
             "names" => {
                 self.names = value.split(',').map(|name| name.trim().as_bytes().into()).collect();
             }
+            "duplicates" => self.duplicates = Some(Duplicates::from_name(value)?),
             "columns" => self.columns = typing::said(value)?,
             _ => {
-                let known = "header, names, skip, comment, separator, columns";
+                let known = "header, names, skip, comment, separator, duplicates, columns";
                 return Err(Error::argument(format!("there is no option {key:?} of CSV and TSV: {known}")));
             }
         }

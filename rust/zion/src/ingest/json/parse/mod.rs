@@ -13,13 +13,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::container::Container;
+use super::Reading;
 use super::hints::{HintId, Hints, Step};
+use super::repeated::last_of_each;
 use super::split::Start;
 use crate::chunk::paths::{AHEAD, Cursor, Field, NodeId};
 use crate::chunk::{Row, Stream};
 use crate::error::{Error, Result};
 use crate::ingest::lines::Lines;
-use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects, Whole};
+use crate::ingest::{Constants, Duplicates, OnError, PartContext, PartParser, Rejects, Whole};
 use crate::ion::{copy_short, kind, timestamp, varuint};
 use crate::limits::MAX_ROW_DEPTH;
 use crate::simd::json::Carry;
@@ -33,6 +35,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub struct JsonParser {
     constants: Arc<Constants>,
     hints: Option<Arc<Hints>>,
+    duplicates: Duplicates,
     on_error: OnError,
     index: Vec<u32>,
     special: Vec<u64>,
@@ -42,6 +45,12 @@ pub struct JsonParser {
     name: Vec<u8>,
     /// Texts of the row at hand that are not UTF-8.
     replaced: u64,
+    /// Values of the row at hand that do not count, since their object has the name twice.
+    dropped: u64,
+    /// The name of the first of them.
+    twice: Vec<u8>,
+    /// The end of a record that is well-formed, and no row all the same.
+    whole_end: Option<usize>,
     /// Text that was indexed, in bytes.
     #[cfg(test)]
     indexed_bytes: usize,
@@ -53,6 +62,7 @@ impl JsonParser {
         Self {
             constants,
             hints,
+            duplicates: Duplicates::First,
             on_error,
             index: vec![],
             special: vec![],
@@ -61,9 +71,18 @@ impl JsonParser {
             scratch: vec![],
             name: vec![],
             replaced: 0,
+            dropped: 0,
+            twice: vec![],
+            whole_end: None,
             #[cfg(test)]
             indexed_bytes: 0,
         }
+    }
+
+    /// The same for an input that is read as its user says.
+    pub fn reading(constants: Arc<Constants>, reading: &Reading, on_error: OnError) -> Self {
+        let parser = Self::new(constants, reading.hints.clone(), on_error);
+        Self { duplicates: reading.duplicates, ..parser }
     }
 }
 
@@ -87,7 +106,11 @@ impl PartParser for JsonParser {
             if self.on_error == OnError::Fail {
                 return Err(error);
             }
-            from = end_of_malformed(text, record);
+            let is_whole = self.whole_end.take().or_else(|| match &error {
+                Error::TooLarge { .. } => end_of_object(text, record),
+                _ => None,
+            });
+            from = is_whole.unwrap_or_else(|| end_of_malformed(text, record));
             rejected.push(&error, text, indented(text, record)..from, stream)?;
             state = Start::Anywhere;
         }
@@ -200,17 +223,81 @@ impl Descent<'_, '_> {
 
     fn row(&mut self, stream: &mut Stream, open: usize) -> Result<usize> {
         let mut end = 0;
-        self.parser.replaced = 0;
+        let mut has_others = false;
         let result = stream.add_row(|row| {
-            let hint = self.parser.hints.as_ref().and_then(|hints| hints.root());
-            end = self.record(row, open, Place { node: NodeId::ROOT, hint }, 1).map_err(|error| *error)?;
+            end = self.top_record(row, open)?;
+            let dropped = self.parser.dropped;
+            has_others = dropped > 0 && self.parser.duplicates == Duplicates::Last;
+            if dropped > 0 && self.parser.duplicates != Duplicates::First {
+                self.parser.whole_end = Some(end);
+                let name = String::from_utf8_lossy(&self.parser.twice);
+                return Err(Error::syntax(open, format!("an object has the name {name:?} twice")));
+            }
             row.paths.note_replaced(self.parser.replaced);
+            row.paths.note_dropped(dropped);
             Ok(())
         });
+        let result = if has_others { self.last_row(stream, open, end) } else { result };
+        if result.is_ok() {
+            self.parser.whole_end = None;
+        }
         match result {
             Err(Error::TooLarge { offset: 0, message, .. }) => Err(Error::too_large(open, message)),
             other => other.map(|()| end),
         }
+    }
+
+    /// The record whose bracket is at `open`, as a row; gives the place after it.
+    fn top_record(&mut self, row: &mut Row, open: usize) -> Result<usize> {
+        (self.parser.replaced, self.parser.dropped) = (0, 0);
+        let hint = self.parser.hints.as_ref().and_then(|hints| hints.root());
+        self.record(row, open, Place { node: NodeId::ROOT, hint }, 1).map_err(|error| *error)
+    }
+
+    /// A record that has names twice, of which the last one counts.
+    #[cold]
+    fn last_row(&mut self, stream: &mut Stream, open: usize, end: usize) -> Result<()> {
+        let dropped = self.parser.dropped;
+        let text = last_of_each(&self.text[open..end]);
+        self.nested(&text, |inner| {
+            stream.add_row(|row| {
+                let start = inner.next();
+                inner.top_record(row, start).map_err(|error| error.shifted(open as u64))?;
+                row.paths.note_replaced(inner.parser.replaced);
+                row.paths.note_dropped(dropped);
+                Ok(())
+            })
+        })
+    }
+
+    /// Goes through another text, and then on with this one.
+    fn nested<T>(&mut self, text: &[u8], follow: impl FnOnce(&mut Descent) -> T) -> T {
+        let index = std::mem::take(&mut self.parser.index);
+        let special = std::mem::take(&mut self.parser.special);
+        let fields = std::mem::take(&mut self.parser.fields);
+        let result = follow(&mut Descent::new(self.parser, text, 0));
+        (self.parser.index, self.parser.special, self.parser.fields) = (index, special, fields);
+        result
+    }
+
+    /// Notes that a value does not count, since its object has the name of `symbol` already; `before` have been
+    /// found before it. Fields that every row gets are no names of the object.
+    #[cold]
+    fn drop_value(&mut self, row: &Row, symbol: u32, constants: Range<usize>, before: u64) {
+        self.parser.dropped = before;
+        let constants = self.parser.fields.get(constants).unwrap_or_default();
+        if constants.iter().all(|field| field.0 != symbol) {
+            self.note_twice(row, symbol);
+        }
+    }
+
+    #[cold]
+    fn note_twice(&mut self, row: &Row, symbol: u32) {
+        if self.parser.dropped == 0 {
+            self.parser.twice.clear();
+            self.parser.twice.extend_from_slice(row.symbols.name(symbol).unwrap_or_default());
+        }
+        self.parser.dropped += 1;
     }
 
     /// The record whose bracket is at `open`; gives the place after it.
@@ -250,9 +337,12 @@ impl Descent<'_, '_> {
                     let start = row.out.len();
                     varuint::put(row.out, u64::from(field.symbol));
                     let node = if field.repeated { NodeId::NONE } else { field.node };
+                    let dropped = self.parser.dropped;
                     let after = self.value(row, colon + 1, Place { node, hint }, depth)?;
                     if field.repeated {
                         row.out.truncate(start);
+                        let constants = if depth == 1 { self.parser.constants.fields.len() } else { 0 };
+                        self.drop_value(row, field.symbol, first_field..first_field + constants, dropped);
                     } else {
                         order.note(field.symbol);
                         self.parser.fields.push((field.symbol, start as u32));
@@ -360,10 +450,12 @@ impl Descent<'_, '_> {
         scratch.extend_from_slice(&row.out[base..]);
         row.out.truncate(base);
         let mut run = 0..0;
+        let mut twice = vec![];
         let mut last = stay.checked_sub(1).map_or(u32::MAX, |at| fields[at].0);
         for key in &keys[stay..] {
             let (symbol, at) = ((key >> 32) as u32, *key as u32 as usize);
             if std::mem::replace(&mut last, symbol) == symbol {
+                twice.push(symbol);
                 continue;
             }
             let start = fields[at].1 as usize - base;
@@ -374,6 +466,9 @@ impl Descent<'_, '_> {
             run.end = fields.get(at + 1).map_or(scratch.len(), |next| next.1 as usize - base);
         }
         copy_short(row.out, scratch, run.start, run.end);
+        for symbol in twice {
+            self.note_twice(row, symbol);
+        }
     }
 
     fn list(&mut self, row: &mut Row, open: usize, place: Place, depth: u32) -> Parsed<usize> {
@@ -467,6 +562,30 @@ fn indented(text: &[u8], record: usize) -> usize {
     let blanks = text[..record].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let start = record - blanks;
     if start == 0 || text[start - 1] == b'\n' { start } else { record }
+}
+
+/// Where the object ends that starts at `start`, by its brackets, with white space up to the end of its line.
+fn end_of_object(text: &[u8], start: usize) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for (at, &byte) in (start..).zip(text.get(start..)?) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth > 1 => depth -= 1,
+            b'}' | b']' => {
+                let rest = &text[at + 1..];
+                let space =
+                    rest.iter().take_while(|&&byte| byte != b'\n' && timestamp::is_space(byte)).count();
+                return Some(at + 1 + if rest.get(space) == Some(&b'\n') { space + 1 } else { 0 });
+            }
+            _ if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Where a malformed record ends that starts at `start`: behind the bracket that closes it, if that is on its
