@@ -162,7 +162,7 @@ class Scan:
         return types
 
     def _arrange(self, types: ArrowTypes) -> None:
-        """Give columns the order of the inputs; rows have their fields in that of symbols."""
+        """Put columns in the order of the inputs; rows have their fields in that of symbols."""
         import pyarrow as pa
 
         from sdb.packfile.read.fieldorder import arranged

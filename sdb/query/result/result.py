@@ -378,8 +378,8 @@ class Result:
             order in which the inputs of a table have them. What is NULL or MISSING is ``None``.
         """
         rows = list(self)
-        found = dict.fromkeys(name for row in rows for name in row)
-        names = self._names or self._arranged(list(found))
+        members = dict.fromkeys(name for row in rows for name in row)
+        names = self._names or self._arranged(list(members))
         return [tuple(row.get(name) for name in names) for row in rows]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
