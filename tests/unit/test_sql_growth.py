@@ -157,17 +157,17 @@ def test_joins_of_many_rows_can_be_stopped(folder: Path) -> None:
         assert time.monotonic() - begun < soon(2)
 
 
-FEW = f"(SELECT s, n FROM {ROWS} WHERE n < 3) AS t"
+BESIDE = f"(SELECT s, n FROM {ROWS} WHERE n < 3) AS t"
 SHORT = f"(SELECT STRING_AGG(REPEAT(s, 30), 'x') AS s FROM {ROWS} WHERE n < 9) AS r"
 
 
 @pytest.mark.parametrize(
     "query",
     [
-        f"SELECT DISTINCT ON (r.s) r.s, t.n FROM {FEW}, {SHORT} ORDER BY r.s, t.n",
-        f"SELECT DISTINCT ON (t.n * 0) r.s FROM {FEW}, {SHORT} ORDER BY r.s",
-        f"SELECT r.s FROM {FEW}, {SHORT} WHERE n < 2 EXCEPT ALL SELECT r.s FROM {SHORT}",
-        f"SELECT MAX(n) OVER (PARTITION BY r.s) AS n FROM {FEW}, {SHORT} LIMIT 1",
+        f"SELECT DISTINCT ON (r.s) r.s, t.n FROM {BESIDE}, {SHORT} ORDER BY r.s, t.n",
+        f"SELECT DISTINCT ON (t.n * 0) r.s FROM {BESIDE}, {SHORT} ORDER BY r.s",
+        f"SELECT r.s FROM {BESIDE}, {SHORT} WHERE n < 2 EXCEPT ALL SELECT r.s FROM {SHORT}",
+        f"SELECT MAX(n) OVER (PARTITION BY r.s) AS n FROM {BESIDE}, {SHORT} LIMIT 1",
     ],
 )
 def test_texts_beside_rows_are_keys_of_windows(folder: Path, query: str) -> None:

@@ -41,7 +41,7 @@ def cast(parser: ExpressionParser, operand: ast.Expr, start: int, *, reads_texts
     if kind in {"STRING", "TIMESTAMP"}:
         _skip_length(parser, kind)
     if kind not in CASTS:
-        known = sorted({*CASTS, "ARRAY(type)", "DATE", "DECIMAL", "JSON"})
+        known = [*sorted({*CASTS, "DATE", "DECIMAL", "JSON"}), "ARRAY(type)"]
         hint = _INSTEAD.get(kind) or hints.cast(known)
         raise parser.fault(f'bad CAST type "{name}"', type_token, hint=hint)
     return ast.Cast(operand, kind, reads_texts, span=(start, parser.last.stop))
