@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from sdb.packfile.read.resolve import PackfileReference
 
-ASKED, USUAL = "asked", "usual"
 _UNLIMITED = 1 << 16
 _MOST_CHARACTERS = 2000
 _NO_TERMINAL = "-o FILE, a pipe, or --force"
@@ -99,40 +98,6 @@ def say_json(value: object) -> None:
     import json
 
     say(json.dumps(value, indent=2, ensure_ascii=not _is_utf8(sys.stdout)))
-
-
-def csv_safety(fmt: str, target: str, *, wanted: bool, refused: bool) -> str:
-    """Return whether cells that a spreadsheet would execute are to be quoted.
-
-    * ``target``: Where rows go; ``-`` is standard output.
-    * ``wanted, refused``: Whether the command was called with the options.
-
-    Returns: Nothing, `ASKED`, or `USUAL`: somebody at a terminal writes a file of CSV.
-
-    Raises
-    ------
-    UsageError
-        Both options, or another format than CSV.
-    """
-    if wanted and refused:
-        raise UsageError("--safe-csv and --no-safe-csv exclude each other")
-    if wanted and fmt != "csv":
-        raise UsageError(f"--safe-csv is for CSV, and this is {fmt}", hint="--fmt csv")
-    if wanted:
-        return ASKED
-    is_usual = fmt == "csv" and target != "-" and not refused and sys.stdout.isatty()
-    return USUAL if is_usual else ""
-
-
-def made_safe(file: BinaryIO, safety: str) -> AbstractContextManager[BinaryIO]:
-    """Return what to write rows to; see :func:`csv_safety`."""
-    if safety:
-        from sdb.cli.render.safecells import safe_cells
-
-        return safe_cells(file, safety)
-    from sdb.store.base import LeftOpen
-
-    return LeftOpen(file)
 
 
 def binary(*, force: bool = True, hint: str = _NO_TERMINAL) -> BinaryIO:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     )
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.query.result.result import Result
+    from sdb.query.writes.effects import Executed
     from sdb.query.writes.transacting import TransactionContext
-    from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
     from sdb.table.catalog.root import TableRoot
     from sdb.table.catalog.storedqueries import StoredQuery

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.progress import Progress
     from sdb.query.rows.splits import Splits
+    from sdb.query.writes.effects import Executed
     from sdb.query.writes.purged import Purged
-    from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.refs import NamedVersion

@@ -138,7 +138,7 @@ def write(
         case "html":
             return _write_page(result, output, rows, warnings)
         case "seafowl":
-            from sdb.serve.seafowl.queries import write_lines
+            from sdb.serve.seafowl.lines import write_lines
 
             return write_lines(result, output)
         case "rows":

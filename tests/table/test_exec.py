@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sdb.client.connection import Connection
-    from sdb.query.writes.transaction import Executed
+    from sdb.query.writes.effects import Executed
 
 ABSENT = object()
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sdb.client.connection import Connection
-    from sdb.query.writes.transaction import Executed
+    from sdb.query.writes.effects import Executed
 
 T, U = TableKeys("a", "t"), TableKeys("b", "u")
 BOTH = "BEGIN; INSERT INTO a.t VALUES ({'x': $x}); INSERT INTO b.u VALUES ({'x': $x}); COMMIT"

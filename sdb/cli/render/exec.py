@@ -11,7 +11,7 @@ from sdb.query.writes.effects import Effect
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sdb.query.writes.transaction import Executed
+    from sdb.query.writes.effects import Executed
     from sdb.query.writes.vacuuming import Vacuumed
     from sdb.table.catalog.root import TableRoot
 

@@ -6,8 +6,7 @@ from typing import cast
 
 from sdb import instants
 from sdb.packfile.read.fields import FieldDescription
-from sdb.query.writes.effects import Effect
-from sdb.query.writes.transaction import Executed
+from sdb.query.writes.effects import Effect, Executed
 from sdb.records import record
 from sdb.table.catalog.refs import NamedVersion
 from sdb.table.catalog.storedqueries import QueryParam, StoredQuery

@@ -21,7 +21,7 @@ from sdb.query.syntax.parser import parse
 from sdb.query.syntax.writeparser import parse_write
 from sdb.query.writes.execute import bound_statements, groups
 from sdb.table.format.keys import flaw_of_name, new_uid
-from sdb.table.format.versionref import split_reference
+from sdb.table.format.versionref import parse_reference, split_reference
 from sdb.table.insert.insert import Inserted
 
 TYPE_CHECKING = False
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from sdb.client.remote.transport import Transport
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.query.exec.execution import Execution
+    from sdb.query.writes.effects import Executed
     from sdb.query.writes.transacting import TransactionContext
-    from sdb.query.writes.transaction import Executed
     from sdb.table.catalog.storedqueries import StoredQuery
     from sdb.table.catalog.views import View
     from sdb.table.format.versionref import Given
@@ -168,7 +168,7 @@ class RemoteConnection(ConnectionCalls):
         branch = options.get("branch", "main")
         at = "" if branch == "main" else f"@{branch}"
         members = {
-            "at": reference_text(reference),
+            "at": parse_reference(reference).text,
             "author": options.get("author", ""),
             "message": options.get("message", ""),
         }
@@ -277,14 +277,6 @@ class RemoteConnection(ConnectionCalls):
     def __repr__(self) -> str:
         """Show the server."""
         return f"<Connection to {self.transport.url}>"
-
-
-def reference_text(reference: Given) -> str:
-    """Return a reference to a version as text."""
-    from sdb.table.format.versionref import parse_reference
-
-    parsed = parse_reference(reference)
-    return parsed.text
 
 
 def _params_of(texts: Sequence[str], params: Mapping[str, object]) -> dict[str, object]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from sdb import errors
-from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, UnknownReferenceError
 from sdb.table.commit.change import VersionChangedError
+from sdb.table.format.versionref import BeforeFirstError, ExpiredError, UnknownReferenceError
 from sdb.table.history.merge import MergeConflictError
 
 TYPE_CHECKING = False

@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 from sdb.client.calls import TableCalls
 from sdb.client.remote import answers
-from sdb.client.remote.connection import reference_text
 from sdb.client.remote.faults import Refused, refused
 from sdb.client.tableinspection import TableInspection
 from sdb.errors import ConflictError, ExistsError, SdbError, UsageError
+from sdb.table.format.versionref import parse_reference
 from sdb.table.history.merge import MergeConflictError
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.packfile.read.fields import FieldDescription
     from sdb.query.result.result import Result
-    from sdb.query.writes.transaction import Executed
+    from sdb.query.writes.effects import Executed
     from sdb.table.catalog.refs import NamedVersion
     from sdb.table.format.versionref import Given
     from sdb.table.history.diff import TableDifference
@@ -74,7 +74,7 @@ class RemoteTable(TableCalls):
 
     def at(self, reference: Given) -> RemoteTable:
         """Return the table as it was at a version."""
-        return RemoteTable(self._connection, self._name, at=reference_text(reference))
+        return RemoteTable(self._connection, self._name, at=parse_reference(reference).text)
 
     @property
     def version(self) -> int | None:
@@ -143,7 +143,7 @@ class RemoteTable(TableCalls):
 
     def diff(self, other: RemoteTable | Given) -> TableDifference:
         """Compare this version with a later one."""
-        to = other.version if isinstance(other, RemoteTable) else reference_text(other)
+        to = other.version if isinstance(other, RemoteTable) else parse_reference(other).text
         if self.version is None or to is None:
             raise refused("comparing", "another program has written the version")
         path, asked = f"/v1/tables/{self._name}/diff", {"from": self.version, "to": to}
@@ -174,7 +174,7 @@ class RemoteTable(TableCalls):
         return f"/v1/tables/{self._name}/{kind}/{quote(name, safe='')}"
 
     def _put(self, path: str, reference: Given, headers: dict[str, str]) -> NamedVersion:
-        text = reference_text(reference)
+        text = parse_reference(reference).text
         members = {"at": "" if text == _MAIN else text}
         reply = self._connection.transport.request("PUT", path, members=members, headers=headers)
         return answers.named(reply.json())

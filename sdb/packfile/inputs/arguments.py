@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from itertools import chain
 
-from sdb import ion, notes
-from sdb.errors import InputError, NotFoundError, UsageError, text_of
+from sdb import notes
+from sdb.errors import NotFoundError, UsageError, text_of
 from sdb.packfile.inputs.inputs import Input
-from sdb.packfile.inputs.rowvalues import is_frame, is_row, members, plain
+from sdb.packfile.inputs.rowvalues import ROWS, encoded_rows, is_frame, is_row
 from sdb.store.url import store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, Literal, Protocol, TypeAlias, TypeGuard
 
     from sdb.packfile.inputs.inputs import InputSource
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     Rows: TypeAlias = Iterable[Mapping[str, Any]] | Iterable[object]
     Inputs: TypeAlias = InputSource | ArrowStream | Iterable[InputSource | ArrowStream] | Rows
     Nulls: TypeAlias = Literal["null", "missing"]
-
-ROWS = "the rows"
-_PIECE_BYTES = 1 << 16
 
 
 def normalize_inputs(inputs: Inputs, nulls: Nulls = "null") -> list[InputSource]:
@@ -163,34 +160,3 @@ def _not_an_input(value: object) -> UsageError:
         hint="a path, a URL, a binary file, a data frame or table of Arrow, a list of these, "
         "or a list of rows as dicts",
     )
-
-
-def encoded_rows(rows: Iterable[object], *, keep_nulls: bool = True) -> Generator[bytes]:
-    """Encode rows, a stream each.
-
-    * ``keep_nulls``: Whether members that are null are written as such, or left out.
-
-    Raises
-    ------
-    InputError
-        A row that is no dict, or has a value that no row can have.
-    """
-    piece = bytearray()
-    is_plain = keep_nulls
-    for number, row in enumerate(rows):
-        if not is_row(row):
-            raise InputError(f"row {number:,} is a {type(row).__name__}, and not a dict", path=ROWS)
-        try:
-            if is_plain:
-                try:
-                    piece += ion.dumps(members(row))
-                except (TypeError, ValueError):
-                    is_plain = False  # other values are converted first, from now on
-            if not is_plain:
-                piece += ion.dumps(plain(members(row), keep_nulls=keep_nulls))
-        except (TypeError, ValueError) as error:
-            raise InputError(f"row {number:,}: {error}", path=ROWS) from error
-        if len(piece) >= _PIECE_BYTES:
-            yield bytes(piece)
-            piece.clear()
-    yield bytes(piece)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import CorruptError
-from sdb.packfile.inputs.arguments import ROWS
+from sdb.packfile.inputs.rowvalues import ROWS
 from sdb.packfile.inputs.streams import content_digest
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import InputError, SdbError
 from sdb.packfile.inputs.arrowrows import encoded
-from sdb.packfile.inputs.rowvalues import warn_of_zone
+from sdb.packfile.inputs.rowvalues import encoded_rows, warn_of_zone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,8 +125,6 @@ def _rows_of_pandas(frame: Any, *, keep_nulls: bool) -> Generator[bytes]:  # noq
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        from sdb.packfile.inputs.arguments import encoded_rows
-
         yield from encoded_rows(_python_rows(frame), keep_nulls=keep_nulls)
         return
     yield from _rows_of_batches(table.to_batches(), keep_nulls=keep_nulls)

@@ -18,12 +18,13 @@ NaT, ``pandas.NA``          null
 
 from __future__ import annotations
 
-from sdb import notes
+from sdb import ion, notes
+from sdb.errors import InputError
 from sdb.ion import Timestamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Iterable, Mapping
     from datetime import datetime
     from decimal import Decimal
     from typing import Any
@@ -43,6 +44,41 @@ _AS_TEXT = {
     "ZoneInfo",
 }
 """Classes whose values are known by their text."""
+
+
+ROWS = "the rows"
+_PIECE_BYTES = 1 << 16
+
+
+def encoded_rows(rows: Iterable[object], *, keep_nulls: bool = True) -> Generator[bytes]:
+    """Encode rows, a stream each.
+
+    * ``keep_nulls``: Whether members that are null are written as such, or left out.
+
+    Raises
+    ------
+    InputError
+        A row that is no dict, or has a value that no row can have.
+    """
+    piece = bytearray()
+    is_plain = keep_nulls
+    for number, row in enumerate(rows):
+        if not is_row(row):
+            raise InputError(f"row {number:,} is a {type(row).__name__}, and not a dict", path=ROWS)
+        try:
+            if is_plain:
+                try:
+                    piece += ion.dumps(members(row))
+                except (TypeError, ValueError):
+                    is_plain = False  # other values are converted first, from now on
+            if not is_plain:
+                piece += ion.dumps(plain(members(row), keep_nulls=keep_nulls))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"row {number:,}: {error}", path=ROWS) from error
+        if len(piece) >= _PIECE_BYTES:
+            yield bytes(piece)
+            piece.clear()
+    yield bytes(piece)
 
 
 def is_row(value: object) -> bool:

@@ -29,12 +29,13 @@ MOST_FILTERED = 256
 
 
 def rules_of_many(
-    test: OneOf, statistics: BlockStatistics, zones: Sequence[Zone | None] | None, types: int
+    test: OneOf, statistics: BlockStatistics, types: int
 ) -> Iterator[tuple[str, BlockRule]]:
     """Yield what block statistics say of many values; see :func:`sdb.packfile.prune.rules.rules`.
 
     * ``types``: The Ion types that the file may have at the path, as a bit mask.
     """
+    zones = statistics.zone(test.path)
     if zones is not None:
         keys = SortedValues(test.values)
         fits = [zone is None or keys.fit(zone) for zone in zones]

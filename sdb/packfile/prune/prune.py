@@ -38,7 +38,7 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TypeAlias
 
     from sdb.packfile.prune.predicate import Constant, PathTest, Predicate
@@ -186,7 +186,7 @@ def _answers(
     if statistics is None or not left or source == "constant":
         return
     rows = () if sparse.summary is None else sparse.summary.rows
-    for source, may_hold in rules.rules(test, statistics, types, rows):
+    for source, may_hold in _rules(test, statistics, types, rows):
         left_now = union(
             (number, number + 1)
             for number in chain.from_iterable(range(start, stop) for start, stop in left)
@@ -195,6 +195,17 @@ def _answers(
         if left_now != left:
             left = left_now
             yield source, left
+
+
+def _rules(
+    test: PathTest, statistics: BlockStatistics, types: int, rows: Sequence[int]
+) -> Iterator[tuple[str, rules.BlockRule]]:
+    """Return what block statistics say of a test; see :func:`sdb.packfile.prune.rules.rules`."""
+    if not isinstance(test, OneOf):
+        return rules.rules(test, statistics, types, rows)
+    from sdb.packfile.prune.inlist import rules_of_many
+
+    return rules_of_many(test, statistics, types)
 
 
 def _by_file(test: PathTest, sparse: SparseIndex) -> tuple[str, Intervals]:

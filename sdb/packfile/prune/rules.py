@@ -23,7 +23,6 @@ from sdb.packfile.prune.predicate import (
     AddressRange,
     Compare,
     Instant,
-    OneOf,
     TextPrefix,
     TextWords,
     TypeTest,
@@ -67,11 +66,6 @@ def rules(
     """
     is_deep = isinstance(test, TextWords) and test.is_deep
     zones = None if is_deep else statistics.zone(test.path)
-    if isinstance(test, OneOf):
-        from sdb.packfile.prune.inlist import rules_of_many
-
-        yield from rules_of_many(test, statistics, zones, types)
-        return
     if zones is not None:
         fits = [
             zone is None or zone_fits(test, zone, rows[number] if rows else None)

@@ -11,7 +11,7 @@ from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.run.api import run
 from sdb.query.syntax import ast, writes
-from sdb.query.writes.effects import Effect
+from sdb.query.writes.effects import Effect, Executed
 from sdb.query.writes.targettable import tables_of
 from sdb.records import replace
 from sdb.table.catalog.handle import open_table
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from sdb.query.syntax.writes import FieldPath
     from sdb.query.writes.targettable import TargetTable
-    from sdb.query.writes.transaction import Executed, Transaction
+    from sdb.query.writes.transaction import Transaction
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.index import TableIndex
     from sdb.table.schema.types import ColumnType
@@ -62,8 +62,6 @@ def altered(transaction: Transaction, statement: writes.WriteStatement) -> Execu
     ConflictError, UncertainError
         See :func:`sdb.table.commit.commit.commit`.
     """
-    from sdb.query.writes.transaction import Executed
-
     write = statement.write
     assert isinstance(write, writes.AlterTable)  # noqa: S101 - the caller has looked
     if len(transaction.statements) > 1:
@@ -117,7 +115,6 @@ def described(transaction: Transaction, write: writes.DescribedTable) -> Execute
     ConflictError
         Others replace the definition all the time.
     """
-    from sdb.query.writes.transaction import Executed
     from sdb.table.definition.create import describe_table
 
     (table,) = tables_of(transaction.root, transaction.statements)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from sdb.records import record
+from sdb.records import field, record
 from sdb.table.format.state import RowCounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from sdb.query.writes.vacuuming import Vacuumed
 
 _MAIN = "@main"
 
@@ -67,6 +69,50 @@ _NUMBERS = (
     "copied_bytes",
     "written_bytes",
 )
+
+
+@record
+class Executed:
+    """The result of a transaction.
+
+    Attributes
+    ----------
+    effects : tuple of Effect or Vacuumed
+        What each statement did; none if the id was done before.
+    table : str
+        The table, as ``db.table``; of several their names, with ``and`` between them.
+    version : int
+        The version that it made; where nothing changed the one that was there, 0 without any. Of
+        several tables that of the first.
+    commit : str
+        The id of the commit; empty when there was none.
+    is_new : bool
+        Whether it made a version.
+    is_dry : bool
+        Whether it only tells what would change.
+    versions : dict
+        The versions that it made of several tables, by their names; empty where it made one.
+    """
+
+    effects: tuple[Effect | Vacuumed, ...]
+    table: str
+    version: int
+    commit: str
+    is_new: bool
+    is_dry: bool = False
+    versions: dict[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as plain values with stable names, for JSON."""
+        return {
+            "table": self.table,
+            "version": self.version,
+            "versions": self.versions or {self.table: self.version},
+            "id": self.commit or None,
+            "new": self.is_new,
+            "dry_run": self.is_dry,
+            "statements": [effect.as_dict() for effect in self.effects],
+        }
 
 
 def row_counts(effects: Iterable[Effect], table: str) -> RowCounts:

@@ -12,8 +12,7 @@ from sdb.query.writes.purgescan import ErasableRows, scan_table
 from sdb.query.writes.transaction import carried_out
 from sdb.records import replace
 from sdb.table.catalog.handle import find_table
-from sdb.table.catalog.lookup import UnknownReferenceError
-from sdb.table.format.versionref import MAIN
+from sdb.table.format.versionref import MAIN, UnknownReferenceError
 from sdb.table.history.holds import holder_of
 from sdb.table.maintenance.expire import history_of
 from sdb.table.maintenance.forget import (

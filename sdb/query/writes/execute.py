@@ -15,7 +15,7 @@ from sdb.query.syntax.clauses import settings
 from sdb.query.syntax.statements import split
 from sdb.query.syntax.writeparser import parse_write
 from sdb.query.writes.targettable import tables_of
-from sdb.query.writes.transaction import Executed, Transaction, carried_out
+from sdb.query.writes.transaction import Transaction, carried_out
 from sdb.records import replace
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.root import TableRoot, table_root
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.progress import Progress
+    from sdb.query.writes.effects import Executed
     from sdb.query.writes.matching import Follow
     from sdb.store.base import Location
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from sdb.query.syntax.writes import WriteStatement
-    from sdb.query.writes.transaction import Executed
+    from sdb.query.writes.effects import Executed
     from sdb.table.catalog.root import TableRoot
 
 

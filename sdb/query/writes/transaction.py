@@ -15,7 +15,7 @@ from sdb.log import Logger
 from sdb.progress import silent
 from sdb.query.syntax import writes
 from sdb.query.writes.apply import StatementRunner, reads_tables
-from sdb.query.writes.effects import Effect, row_counts
+from sdb.query.writes.effects import Effect, Executed, row_counts
 from sdb.query.writes.matching import QueryContext
 from sdb.query.writes.tableview import TransactionOverlay
 from sdb.query.writes.targettable import (
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from sdb.progress import Progress
     from sdb.query.writes.matching import Follow
     from sdb.query.writes.targettable import TargetTable
-    from sdb.query.writes.vacuuming import Vacuumed
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.index import TableIndex
@@ -96,50 +95,6 @@ class Transaction:
     progress: Progress = silent
     follow: Follow = nullcontext
     env: Environment = REAL  # the clock and the dice
-
-
-@record
-class Executed:
-    """The result of a transaction.
-
-    Attributes
-    ----------
-    effects : tuple of Effect or Vacuumed
-        What each statement did; none if the id was done before.
-    table : str
-        The table, as ``db.table``; of several their names, with ``and`` between them.
-    version : int
-        The version that it made; where nothing changed the one that was there, 0 without any. Of
-        several tables that of the first.
-    commit : str
-        The id of the commit; empty when there was none.
-    is_new : bool
-        Whether it made a version.
-    is_dry : bool
-        Whether it only tells what would change.
-    versions : dict
-        The versions that it made of several tables, by their names; empty where it made one.
-    """
-
-    effects: tuple[Effect | Vacuumed, ...]
-    table: str
-    version: int
-    commit: str
-    is_new: bool
-    is_dry: bool = False
-    versions: dict[str, int] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, object]:
-        """Return it as plain values with stable names, for JSON."""
-        return {
-            "table": self.table,
-            "version": self.version,
-            "versions": self.versions or {self.table: self.version},
-            "id": self.commit or None,
-            "new": self.is_new,
-            "dry_run": self.is_dry,
-            "statements": [effect.as_dict() for effect in self.effects],
-        }
 
 
 def carried_out(transaction: Transaction) -> Executed:

@@ -8,10 +8,16 @@ from sdb.errors import ConflictError, CorruptError, UnsupportedError, UsageError
 from sdb.spark.stream.offset import StreamOffset, VersionMark
 from sdb.table.catalog.foreign import is_foreign
 from sdb.table.catalog.handle import dropped, find_table
-from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, own_version
+from sdb.table.catalog.lookup import own_version
 from sdb.table.commit.change import packfiles_between
 from sdb.table.commit.commit import check_branch
-from sdb.table.format.versionref import MAIN, VersionReference, parse_reference
+from sdb.table.format.versionref import (
+    MAIN,
+    BeforeFirstError,
+    ExpiredError,
+    VersionReference,
+    parse_reference,
+)
 from sdb.table.maintenance.compact import COMPACT
 
 TYPE_CHECKING = False

@@ -138,6 +138,10 @@ class TableHandle:
 
         return resolve(self, reference)
 
+    def on(self, branch: str) -> TableHandle | None:
+        """Open a branch of the table; None: it does not exist."""
+        return find_table(self.root, self.keys.database, self.keys.table, branch=branch)
+
     @property
     def own(self) -> OwnObjects:
         """The packfiles that it may lead to: its own, and those that others keep for it."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from sdb import instants, notes
-from sdb.errors import NotFoundError
 from sdb.table.catalog.foreign import is_foreign
-from sdb.table.catalog.handle import find_table
 from sdb.table.format.history import PastVersion, read_history
-from sdb.table.format.versionref import MAIN, VersionReference, parse_reference
+from sdb.table.format.versionref import (
+    MAIN,
+    BeforeFirstError,
+    ExpiredError,
+    UnknownReferenceError,
+    VersionReference,
+    parse_reference,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,18 +27,6 @@ if TYPE_CHECKING:
 _MEANT = 0.5
 _MOST_NAMED = 8
 _SECOND_US = 1_000_000
-
-
-class BeforeFirstError(NotFoundError):
-    """A reference to what was before the first version of a table."""
-
-
-class ExpiredError(NotFoundError):
-    """A reference to a version that was there, and is not kept any more."""
-
-
-class UnknownReferenceError(NotFoundError):
-    """A reference to a version, tag or branch that never was there."""
 
 
 def resolve(head: TableHandle, reference: Given) -> TableHandle:
@@ -86,7 +79,7 @@ def _branch_head(head: TableHandle, name: str, wanted: VersionReference) -> Tabl
     branches = () if state is None else state.branches
     branch_head = None
     if name in branches:
-        branch_head = find_table(head.root, head.keys.database, head.keys.table, branch=name)
+        branch_head = head.on(name)
     if branch_head is None:
         tags = () if state is None or wanted.kind == "branch" else state.tags
         what = "branch" if wanted.kind == "branch" or wanted.branch != MAIN else "tag or branch"

@@ -5,9 +5,14 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import CorruptError, NotFoundError, SdbError, UnsupportedError
 from sdb.records import field, record
-from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, UnknownReferenceError
 from sdb.table.format.keys import TableKeys, flaw_of_name, joined
-from sdb.table.format.versionref import MAIN, parse_reference
+from sdb.table.format.versionref import (
+    MAIN,
+    BeforeFirstError,
+    ExpiredError,
+    UnknownReferenceError,
+    parse_reference,
+)
 from sdb.table.format.view import MAX_BYTES, ViewObject
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 
 from sdb import instants
-from sdb.errors import UsageError
+from sdb.errors import NotFoundError, UsageError
 from sdb.records import record, replace
 from sdb.table.format import keys
 
@@ -34,6 +34,18 @@ _BACK = re.compile(r"-\d{1,18}")
 _TO_THE_SECOND = re.compile(r"\d:\d\d:\d\d(?![\d.,:])")
 _SECOND_US = 1_000_000
 _HINT = "12, -1 (the one before the newest), 2026-11-01T00:00Z, -1d, or the name of a tag or branch"
+
+
+class BeforeFirstError(NotFoundError):
+    """A reference to what was before the first version of a table."""
+
+
+class ExpiredError(NotFoundError):
+    """A reference to a version that was there, and is not kept any more."""
+
+
+class UnknownReferenceError(NotFoundError):
+    """A reference to a version, tag or branch that never was there."""
 
 
 @record

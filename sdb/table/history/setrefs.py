@@ -12,7 +12,6 @@ from sdb import notes, sizes
 from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError, UsageError
 from sdb.records import replace
 from sdb.table.catalog.handle import find_table, open_table
-from sdb.table.catalog.lookup import UnknownReferenceError
 from sdb.table.catalog.refs import NamedVersion, is_told, named_version, pointer_to
 from sdb.table.commit.change import version_changed
 from sdb.table.commit.commit import check_writable
@@ -20,7 +19,7 @@ from sdb.table.commit.environment import REAL, Environment
 from sdb.table.commit.objects import put_new
 from sdb.table.commit.refswap import adopted, strange_packfiles, swap
 from sdb.table.format.keys import TableKeys, check_new_ref, flaw_of_ref
-from sdb.table.format.versionref import MAIN
+from sdb.table.format.versionref import MAIN, UnknownReferenceError
 from sdb.table.history.branch import first_index
 from sdb.table.history.holds import check_free
 

@@ -13,11 +13,11 @@ from sdb import notes
 from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError, UsageError
 from sdb.table.catalog.foreign import is_foreign
 from sdb.table.catalog.handle import open_table
-from sdb.table.catalog.lookup import ExpiredError, UnknownReferenceError, Versions
+from sdb.table.catalog.lookup import Versions
 from sdb.table.catalog.refs import pointer_to
 from sdb.table.commit.refswap import adopted
 from sdb.table.format.keys import TableKeys, folder_of, is_packed
-from sdb.table.format.versionref import MAIN, VersionReference
+from sdb.table.format.versionref import MAIN, ExpiredError, UnknownReferenceError, VersionReference
 from sdb.table.history.holds import hold_name, is_hold_for
 from sdb.table.history.setrefs import branch, delete_branch
 

@@ -13,9 +13,9 @@ import time
 from copy import copy
 
 from sdb.errors import CorruptError, InputError, UncertainError, UnsupportedError
-from sdb.packfile.inputs.arguments import ROWS, encoded_rows, keeps_nulls
+from sdb.packfile.inputs.arguments import keeps_nulls
 from sdb.packfile.inputs.inputs import Input
-from sdb.packfile.inputs.rowvalues import is_row
+from sdb.packfile.inputs.rowvalues import ROWS, encoded_rows, is_row
 from sdb.records import changing_record, replace
 from sdb.table.commit.change import TableChange, TransactionDoneError
 from sdb.table.commit.commit import check_writable, commit

@@ -17,7 +17,6 @@ from sdb.errors import AccessError, CorruptError, UnsupportedError
 from sdb.log import Logger
 from sdb.progress import silent
 from sdb.table.catalog.handle import find_table
-from sdb.table.catalog.lookup import UnknownReferenceError
 from sdb.table.commit.change import COLLECT, TableChange
 from sdb.table.commit.commit import check_writable, commit, go_on
 from sdb.table.commit.environment import REAL
@@ -27,7 +26,7 @@ from sdb.table.commit.parents import read_version
 from sdb.table.commit.putback import was_put_back
 from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
-from sdb.table.format.versionref import MAIN
+from sdb.table.format.versionref import MAIN, UnknownReferenceError
 from sdb.table.maintenance.collected import KINDS, Collected, Garbage, held_of, kind_of
 from sdb.table.maintenance.intents import old_intents
 from sdb.table.maintenance.listing import branches_of, key_of, objects_of

@@ -38,6 +38,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.render import query
+from sdb.cli.render.safecells import csv_safety
 from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.statementtext import statement_text
 from sdb.typed import Annotated
@@ -139,7 +140,7 @@ def command(
         if server is not None:
             refuse_options(input_format=input_format, timezone=timezone, times=True)
     form, compression = query.form("json" if as_json and fmt is None else fmt, target)
-    safety = output.csv_safety(form, target, wanted=safe_csv, refused=no_safe_csv)
+    safety = csv_safety(form, target, wanted=safe_csv, refused=no_safe_csv)
     with Interruptible() as signals, Meter("packing", progress) as meter:
         run: Any = partial(run_sql, root=location) if server is None else server.sql
         result = run(

@@ -28,6 +28,7 @@ from sdb.cli.options import (
     period,
 )
 from sdb.cli.parameters import Context, Option
+from sdb.cli.render.safecells import csv_safety, made_safe
 from sdb.cli.settings import terminal_format
 from sdb.cli.tablenames import Sources
 from sdb.errors import UsageError
@@ -90,7 +91,7 @@ def command(
         fmt = preferred if preferred in formats.TEXTS else None
     name = None if target == "-" else target
     fmt, compression = formats.written(name, fmt, formats.written_by("unpack"), "ion")
-    safety = output.csv_safety(fmt, target, wanted=safe_csv, refused=no_safe_csv)
+    safety = csv_safety(fmt, target, wanted=safe_csv, refused=no_safe_csv)
     output.prepare(verbose=verbose, unverified=no_verify)
     since, until = period(since, until)
 
@@ -131,7 +132,7 @@ def command(
             output.opened(
                 target, force=force, is_text=fmt in formats.TEXTS, compression=compression
             ) as file,
-            output.made_safe(file, safety) as cells,
+            made_safe(file, safety) as cells,
         ):
             unpack(
                 references,
