@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from sdb.query.rows.splits import Split, Splits, splits
     from sdb.query.rows.unpacking import unpack
     from sdb.query.run.api import sql
-    from sdb.query.writes.execute import execute
+    from sdb.statements.execute import execute
     from sdb.store.url import diagnose
     from sdb.times import Times
 
@@ -98,7 +98,7 @@ _PLACES = {
     "connect": ("sdb.client.connection", "connect"),
     "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.inspect.describe", "describe"),
-    "execute": ("sdb.query.writes.execute", "execute"),
+    "execute": ("sdb.statements.execute", "execute"),
     "field_stats": ("sdb.packfile.inspect.fieldreport", "field_stats"),
     "fields": ("sdb.packfile.inspect.describe", "fields"),
     "grep": ("sdb.packfile.export.grep", "grep"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.query.result.result import Result
-    from sdb.query.writes.effects import Executed
+    from sdb.statements.effects import Executed
     from sdb.table.insert.insert import Inserted
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     )
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.query.result.result import Result
-    from sdb.query.writes.effects import Executed
-    from sdb.query.writes.transacting import TransactionContext
+    from sdb.statements.effects import Executed
+    from sdb.statements.transacting import TransactionContext
     from sdb.store.base import Location
     from sdb.table.catalog.root import TableRoot
     from sdb.table.catalog.storedqueries import StoredQuery
@@ -500,7 +500,7 @@ class Connection(ConnectionCalls):
         list of Executed
             The result of each transaction.
         """
-        from sdb.query.writes.execute import execute
+        from sdb.statements.execute import execute
 
         return execute(text, params, root=self._root, **self._chosen(options))
 
@@ -527,7 +527,7 @@ class Connection(ConnectionCalls):
         ...     tx.execute("DELETE FROM web.gha WHERE type = $type", params={"type": "WatchEvent"})
         ...     tx.execute("INSERT INTO web.gha VALUES ({'type': 'Note'})")
         """
-        from sdb.query.writes.transacting import TransactionContext
+        from sdb.statements.transacting import TransactionContext
 
         return TransactionContext(self._root, self._chosen(options))
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.progress import Progress
     from sdb.query.rows.splits import Splits
-    from sdb.query.writes.effects import Executed
-    from sdb.query.writes.purged import Purged
+    from sdb.statements.effects import Executed
+    from sdb.statements.purged import Purged
     from sdb.store.base import Location
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.refs import NamedVersion
@@ -348,7 +348,7 @@ class Table(StoredRows, TableCalls):
         threads, memory_bytes, progress
             As in :func:`sdb.execute`.
         """
-        from sdb.query.writes.purge import purge
+        from sdb.statements.purge import purge
 
         self._check_main()
         root, keys = self._handle.root, self._handle.keys
@@ -451,7 +451,7 @@ class Table(StoredRows, TableCalls):
         ChangedSchema
             The version, and its schema.
         """
-        from sdb.query.writes.schemasetting import set_schema
+        from sdb.statements.schemasetting import set_schema
 
         done = set_schema(*self._place, schema, branch=self._target, **options)
         self._reopen()
@@ -532,7 +532,7 @@ class Table(StoredRows, TableCalls):
         return compare(self._handle, view.handle)
 
     def _execute(self, text: str, options: WriteOptions) -> Executed:
-        from sdb.query.writes.execute import execute
+        from sdb.statements.execute import execute
 
         (executed,) = execute(text, root=self._handle.root, **options)
         self._reopen()

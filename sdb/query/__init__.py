@@ -14,6 +14,5 @@ module             holds
 `result`           rows in the forms that users ask for
 `run`              `sdb.sql`: a query, asked
 `rows`             rows of packfiles and tables that no SELECT asks for
-`writes`           `sdb.execute`: statements that change tables
 =================  ==========================================================
 """

@@ -14,7 +14,7 @@ import sdb
 from sdb import errors
 from sdb.packfile.inspect.validate import validate
 from sdb.query.syntax.writeparser import is_write, parse_write
-from sdb.query.writes import transaction
+from sdb.statements import transaction
 from sdb.store.local.disk import LocalStore
 from sdb.table.catalog.handle import open_table
 from sdb.table.history import restore, setrefs
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sdb.client.connection import Connection
-    from sdb.query.writes.effects import Executed
+    from sdb.statements.effects import Executed
 
 ABSENT = object()
 

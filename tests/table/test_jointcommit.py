@@ -12,9 +12,9 @@ import pytest
 
 import sdb
 from sdb import errors, retry
-from sdb.query.writes import transaction
 from sdb.records import replace
 from sdb.spark.options.namedtable import LoadedTable, NamedTable
+from sdb.statements import transaction
 from sdb.table.catalog import intents, leases
 from sdb.table.catalog.handle import find_head
 from sdb.table.catalog.intents import ABORTED, COMMITTED, PENDING, TransactionIntent, find_intent
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sdb.client.connection import Connection
-    from sdb.query.writes.effects import Executed
+    from sdb.statements.effects import Executed
 
 T, U = TableKeys("a", "t"), TableKeys("b", "u")
 BOTH = "BEGIN; INSERT INTO a.t VALUES ({'x': $x}); INSERT INTO b.u VALUES ({'x': $x}); COMMIT"

@@ -10,8 +10,8 @@ import pytest
 
 import sdb
 from sdb.errors import ExistsError, NotFoundError, QueryError, UnsupportedError, UsageError
-from sdb.query.writes.schemasetting import set_schema
 from sdb.records import replace
+from sdb.statements.schemasetting import set_schema
 from sdb.store.local.disk import LocalStore
 from sdb.table.commit.schemas import change_schema
 from sdb.table.definition.cache import read_definition

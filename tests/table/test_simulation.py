@@ -13,8 +13,8 @@ import pytest
 
 from sdb.errors import ConflictError, SdbError, UncertainError
 from sdb.packfile.trailer import extension
-from sdb.query.writes import erasure, targettable, transaction
 from sdb.records import replace
+from sdb.statements import erasure, targettable, transaction
 from sdb.table.catalog import foreign, leases, snapshot
 from sdb.table.catalog import handle as tablehandle
 from sdb.table.catalog.lookup import UnknownReferenceError

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from sdb import notes, sizes
 from sdb.cli.asking import agreed, can_ask
-from sdb.query.writes.effects import Effect
+from sdb.statements.effects import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sdb.query.writes.effects import Executed
-    from sdb.query.writes.vacuuming import Vacuumed
+    from sdb.statements.effects import Executed
+    from sdb.statements.vacuuming import Vacuumed
     from sdb.table.catalog.root import TableRoot
 
 _DONE = {
@@ -35,7 +35,7 @@ _DONE = {
 
 def is_meant(text: str, params: Mapping[str, object], root: TableRoot | None, *, yes: bool) -> bool:
     """Say how many rows each UPDATE or DELETE without WHERE changes, and ask on a terminal."""
-    from sdb.query.writes.execute import unconditional
+    from sdb.statements.execute import unconditional
 
     for word, table, rows in unconditional(text, params, root):
         what = "all rows" if rows is None else f"all {sizes.counted(rows, 'row')}"

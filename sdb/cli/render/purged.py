@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sdb.query.writes.purged import Purged, PurgedBranch
+    from sdb.statements.purged import Purged, PurgedBranch
 
 
 def lines_of(purged: Purged, *, verbose: bool) -> Iterator[str]:

@@ -6,8 +6,8 @@ from typing import cast
 
 from sdb import instants
 from sdb.packfile.read.fields import FieldDescription
-from sdb.query.writes.effects import Effect, Executed
 from sdb.records import record
+from sdb.statements.effects import Effect, Executed
 from sdb.table.catalog.refs import NamedVersion
 from sdb.table.catalog.storedqueries import QueryParam, StoredQuery
 from sdb.table.catalog.views import View

@@ -19,7 +19,7 @@ from sdb.query.run.storedquery import texts_of
 from sdb.query.syntax import ast, printer, visitor, writes
 from sdb.query.syntax.parser import parse
 from sdb.query.syntax.writeparser import parse_write
-from sdb.query.writes.execute import bound_statements, groups
+from sdb.statements.execute import bound_statements, groups
 from sdb.table.format.keys import flaw_of_name, new_uid
 from sdb.table.format.versionref import parse_reference, split_reference
 from sdb.table.insert.insert import Inserted
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from sdb.client.remote.transport import Transport
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.query.exec.execution import Execution
-    from sdb.query.writes.effects import Executed
-    from sdb.query.writes.transacting import TransactionContext
+    from sdb.statements.effects import Executed
+    from sdb.statements.transacting import TransactionContext
     from sdb.table.catalog.storedqueries import StoredQuery
     from sdb.table.catalog.views import View
     from sdb.table.format.versionref import Given

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.packfile.read.fields import FieldDescription
     from sdb.query.result.result import Result
-    from sdb.query.writes.effects import Executed
+    from sdb.statements.effects import Executed
     from sdb.table.catalog.refs import NamedVersion
     from sdb.table.format.versionref import Given
     from sdb.table.history.diff import TableDifference

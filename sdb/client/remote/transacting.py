@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb.errors import UsageError
 from sdb.query.syntax import writes
-from sdb.query.writes.execute import bound_statements
-from sdb.query.writes.transacting import TransactionContext
+from sdb.statements.execute import bound_statements
+from sdb.statements.transacting import TransactionContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

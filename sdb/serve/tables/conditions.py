@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.errors import QueryError, UsageError
 from sdb.query.syntax import ast, printer, visitor, writes
-from sdb.query.writes.execute import bound_statements
+from sdb.statements.execute import bound_statements
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from sdb.errors import InputError, UsageError
 from sdb.packfile.inputs.inputs import Input
 from sdb.query.catalog.tables import table_name
 from sdb.query.syntax import ast, visitor, writes
-from sdb.query.writes.execute import bound_statements, execute, execute_together, groups
 from sdb.records import replace
 from sdb.serve.bodies import bounded
 from sdb.serve.conditional import check_match, matched, with_warnings
@@ -26,6 +25,7 @@ from sdb.serve.tables.following import version_of
 from sdb.serve.tables.opening import absent, check_right, named, version_tag
 from sdb.serve.tables.parameters import ExecBody
 from sdb.serve.tables.replays import REPLAYED, digest, key_of
+from sdb.statements.execute import bound_statements, execute, execute_together, groups
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.views import find_view
 from sdb.table.format.keys import TableKeys, flaw_of_name

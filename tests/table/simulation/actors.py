@@ -17,9 +17,9 @@ from sdb.packfile.trailer.extension import Summary
 from sdb.packfile.trailer.sparseindex import SparseIndex
 from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.query.syntax.writeparser import parse_write
-from sdb.query.writes.effects import Effect
-from sdb.query.writes.transaction import Transaction, carried_out
 from sdb.records import replace
+from sdb.statements.effects import Effect
+from sdb.statements.transaction import Transaction, carried_out
 from sdb.store.faults import CrashError
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.catalog.leases import Lease
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.progress import Progress
-    from sdb.query.writes.apply import StatementRunner
+    from sdb.statements.apply import StatementRunner
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.index import TableIndex
     from sdb.table.maintenance.collected import Collected

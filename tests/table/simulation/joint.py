@@ -14,8 +14,8 @@ from unittest import mock
 from sdb.errors import CorruptError, NotFoundError, SdbError, UncertainError
 from sdb.query.syntax import writes
 from sdb.query.syntax.writeparser import parse_write
-from sdb.query.writes.effects import Effect
-from sdb.query.writes.transaction import Transaction, carried_out
+from sdb.statements.effects import Effect
+from sdb.statements.transaction import Transaction, carried_out
 from sdb.store.faults import CrashError
 from sdb.table.catalog import handle as tablehandle
 from sdb.table.catalog import snapshot
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from sdb.query.writes.apply import StatementRunner
+    from sdb.statements.apply import StatementRunner
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.index import TableIndex
     from tests.table.simulation.actors import World

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sdb.errors import CorruptError, SdbError, UncertainError
 from sdb.query.syntax.writeparser import parse_write
-from sdb.query.writes.transaction import Transaction, carried_out
+from sdb.statements.transaction import Transaction, carried_out
 from sdb.store.faults import CrashError
 from sdb.table.catalog.handle import find_table
 from sdb.table.format.keys import TableKeys

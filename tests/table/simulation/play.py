@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from sdb import notes
-from sdb.query.writes import erasure
-from sdb.query.writes.apply import StatementRunner
+from sdb.statements import erasure
+from sdb.statements.apply import StatementRunner
 from sdb.table.catalog import owned
 from sdb.table.commit import change as tablechange
 from sdb.table.commit import commit

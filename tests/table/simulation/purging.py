@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from sdb.errors import CorruptError, NotFoundError, SdbError
 from sdb.query.syntax.writeparser import parse_write
-from sdb.query.writes.effects import Effect
-from sdb.query.writes.erasure import Erasure
-from sdb.query.writes.purgescan import ErasableRows
-from sdb.query.writes.transaction import Transaction
+from sdb.statements.effects import Effect
+from sdb.statements.erasure import Erasure
+from sdb.statements.purgescan import ErasableRows
+from sdb.statements.transaction import Transaction
 from sdb.table.catalog.handle import find_table
 from sdb.table.format.versionref import MAIN
 from sdb.table.history.holds import holder_of
@@ -29,9 +29,9 @@ from tests.table.simulation.scheduler import Actor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.writes.apply import StatementRunner
-    from sdb.query.writes.matching import QueryContext
-    from sdb.query.writes.purged import Purged
+    from sdb.statements.apply import StatementRunner
+    from sdb.statements.matching import QueryContext
+    from sdb.statements.purged import Purged
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.keys import TableKeys
     from tests.table.simulation.actors import World

@@ -28,7 +28,7 @@ def command(
     with branches is not dropped, nor one whose packfiles another table shares.
     """
     from sdb.cli.render.exec import lines_of
-    from sdb.query.writes.execute import execute
+    from sdb.statements.execute import execute
 
     location = table_root(context, root)
     names = table_of(name, table)

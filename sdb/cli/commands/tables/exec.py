@@ -80,7 +80,7 @@ def command(
     docs/sql.md.
     """
     from sdb.cli.render.exec import is_meant, lines_of
-    from sdb.query.writes.execute import execute
+    from sdb.statements.execute import execute
 
     output.prepare(verbose=verbose, quiet=quiet)
     server = server_of(context, root)

@@ -50,7 +50,7 @@ def command(
     if not is_set:
         say_schema(handle, schema, is_compact=as_json)
         return
-    from sdb.query.writes.schemasetting import set_schema
+    from sdb.statements.schemasetting import set_schema
 
     database, table, reference = named_table(name)
     done = set_schema(

@@ -45,7 +45,7 @@ def command(
     Columns with an id are those that have it; others are those of their names, or new. A column
     that the file does not have is dropped. Rows stay as they are.
     """
-    from sdb.query.writes.schemasetting import set_mode, set_schema
+    from sdb.statements.schemasetting import set_mode, set_schema
 
     name, words = joined_table(name, file, last)
     database, table, reference = named_table(name)

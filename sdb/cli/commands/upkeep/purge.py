@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdb.query.result.result import Result
-    from sdb.query.writes.purged import Purged
+    from sdb.statements.purged import Purged
 
 EXAMPLES = (
     "sdb purge -n --root lake web.gha --where \"actor.login = 'ann'\"",
@@ -69,7 +69,7 @@ def command(
     with a field that no row of any version has is an error.
     """
     from sdb.cli.render.purged import lines_of
-    from sdb.query.writes.purge import purge
+    from sdb.statements.purge import purge
 
     output.prepare(verbose=verbose, quiet=quiet)
 

@@ -11,7 +11,7 @@ from sdb.query.catalog.views import ViewExpansion, in_parentheses
 from sdb.query.run.api import planned
 from sdb.query.syntax import versions, writes
 from sdb.query.syntax.parser import parse
-from sdb.query.writes.effects import Effect, Executed
+from sdb.statements.effects import Effect, Executed
 from sdb.table.catalog.views import find_view
 from sdb.table.commit.commit import check_writable
 from sdb.table.commit.views import CREATE, ViewChange, create_view, drop_view, undrop_view
@@ -20,7 +20,7 @@ from sdb.table.format.view import ViewQuery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.query.writes.transaction import Transaction
+    from sdb.statements.transaction import Transaction
     from sdb.table.catalog.root import TableRoot
 
 

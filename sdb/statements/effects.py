@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sdb.query.writes.vacuuming import Vacuumed
+    from sdb.statements.vacuuming import Vacuumed
 
 _MAIN = "@main"
 

@@ -14,9 +14,9 @@ from sdb.query.syntax import ast, visitor, writes
 from sdb.query.syntax.clauses import settings
 from sdb.query.syntax.statements import split
 from sdb.query.syntax.writeparser import parse_write
-from sdb.query.writes.targettable import tables_of
-from sdb.query.writes.transaction import Transaction, carried_out
 from sdb.records import replace
+from sdb.statements.targettable import tables_of
+from sdb.statements.transaction import Transaction, carried_out
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.root import TableRoot, table_root
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.progress import Progress
-    from sdb.query.writes.effects import Executed
-    from sdb.query.writes.matching import Follow
+    from sdb.statements.effects import Executed
+    from sdb.statements.matching import Follow
     from sdb.store.base import Location
 
 

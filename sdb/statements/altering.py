@@ -11,9 +11,9 @@ from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.run.api import run
 from sdb.query.syntax import ast, writes
-from sdb.query.writes.effects import Effect, Executed
-from sdb.query.writes.targettable import tables_of
 from sdb.records import replace
+from sdb.statements.effects import Effect, Executed
+from sdb.statements.targettable import tables_of
 from sdb.table.catalog.handle import open_table
 from sdb.table.commit.schemas import change_schema
 from sdb.table.format.versionref import MAIN
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from sdb.query.syntax.writes import FieldPath
-    from sdb.query.writes.targettable import TargetTable
-    from sdb.query.writes.transaction import Transaction
+    from sdb.statements.targettable import TargetTable
+    from sdb.statements.transaction import Transaction
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.index import TableIndex
     from sdb.table.schema.types import ColumnType

@@ -11,8 +11,8 @@ from sdb.query.catalog.pseudo import Certain
 from sdb.query.catalog.request import QueryRequest
 from sdb.query.run.api import run
 from sdb.query.syntax import ast
-from sdb.query.writes.tableview import told_of
 from sdb.records import record
+from sdb.statements.tableview import told_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sdb.query.catalog.storedtable import TableSource
     from sdb.query.result.result import Result
     from sdb.query.syntax.writes import FieldPath
-    from sdb.query.writes.tableview import OverlaySource
+    from sdb.statements.tableview import OverlaySource
     from sdb.table.catalog.root import Visible
     from sdb.table.format.descriptor import Descriptor
 
@@ -48,7 +48,7 @@ class QueryContext:
     now_us: int  # the instant of UTCNOW(), the same in all of them
     threads: int | None = None  # how many threads decode and compute
     memory_bytes: int | None = None  # how much memory groups, joins and sorts may take
-    # See :func:`sdb.query.writes.execute.execute`
+    # See :func:`sdb.statements.execute.execute`
     progress: Progress = silent
     follow: Follow = nullcontext
     dialect: str | None = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from sdb.errors import UsageError
-from sdb.query.writes.altering import largest_integer
 from sdb.records import replace
+from sdb.statements.altering import largest_integer
 from sdb.table.catalog.handle import open_table
 from sdb.table.commit.schemas import ChangedSchema, change_schema
 from sdb.table.format.versionref import MAIN, VersionReference

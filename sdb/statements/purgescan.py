@@ -7,10 +7,10 @@ from contextlib import closing
 from sdb.errors import CorruptError, NotFoundError, UnsupportedError, UsageError
 from sdb.packfile.prune.unknownfields import AbsentFieldError, is_cut
 from sdb.packfile.trailer.read import read_trailer
-from sdb.query.writes.matching import Target
-from sdb.query.writes.tableview import TransactionOverlay
 from sdb.records import field, record, replace
 from sdb.sizes import counted
+from sdb.statements.matching import Target
+from sdb.statements.tableview import TransactionOverlay
 from sdb.table.catalog.handle import find_table
 from sdb.table.format import etags
 from sdb.table.format.descriptor import Descriptor, slim
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sdb.query.syntax import ast
-    from sdb.query.writes.matching import QueryContext
+    from sdb.statements.matching import QueryContext
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.keys import TableKeys

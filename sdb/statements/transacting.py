@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.writes.execute import bound_statements, execute_together
+from sdb.statements.execute import bound_statements, execute_together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from sdb.query.syntax.writes import WriteStatement
-    from sdb.query.writes.effects import Executed
+    from sdb.statements.effects import Executed
     from sdb.table.catalog.root import TableRoot
 
 

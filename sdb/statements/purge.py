@@ -18,10 +18,10 @@ from sdb.errors import UsageError
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
 from sdb.query.syntax import ast, visitor, writes
-from sdb.query.writes.erasure import Erasure
-from sdb.query.writes.execute import bound_statements
-from sdb.query.writes.transaction import Transaction
 from sdb.records import replace
+from sdb.statements.erasure import Erasure
+from sdb.statements.execute import bound_statements
+from sdb.statements.transaction import Transaction
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import TableRoot, table_root
 from sdb.table.commit.commit import check_writable
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sdb.progress import Progress
-    from sdb.query.writes.matching import Follow
-    from sdb.query.writes.purged import Purged
+    from sdb.statements.matching import Follow
+    from sdb.statements.purged import Purged
     from sdb.store.base import Location
     from sdb.table.schema.columns import TableSchema
 

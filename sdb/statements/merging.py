@@ -7,10 +7,10 @@ import tempfile
 from sdb.errors import QueryError
 from sdb.progress import counted
 from sdb.query.syntax import ast, writes
-from sdb.query.writes.effects import Effect
-from sdb.query.writes.insertion import columns_at
-from sdb.query.writes.matching import dropping, tell
 from sdb.records import replace
+from sdb.statements.effects import Effect
+from sdb.statements.insertion import columns_at
+from sdb.statements.matching import dropping, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from sdb.packfile.rewrite.rewrite import RowChanges
     from sdb.query.syntax.writes import Merge, WhenNotMatched
-    from sdb.query.writes.apply import StatementRunner
-    from sdb.query.writes.matching import MatchedRows, Target
+    from sdb.statements.apply import StatementRunner
+    from sdb.statements.matching import MatchedRows, Target
     from sdb.table.format.descriptor import Descriptor
 
 _TRUE = ast.Literal(value=True)

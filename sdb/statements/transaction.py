@@ -14,18 +14,18 @@ from sdb.errors import ConflictError, SdbError, UnsupportedError, UsageError
 from sdb.log import Logger
 from sdb.progress import silent
 from sdb.query.syntax import writes
-from sdb.query.writes.apply import StatementRunner, reads_tables
-from sdb.query.writes.effects import Effect, Executed, row_counts
-from sdb.query.writes.matching import QueryContext
-from sdb.query.writes.tableview import TransactionOverlay
-from sdb.query.writes.targettable import (
+from sdb.records import field, record, replace
+from sdb.retry import Backoff, default_patience
+from sdb.statements.apply import StatementRunner, reads_tables
+from sdb.statements.effects import Effect, Executed, row_counts
+from sdb.statements.matching import QueryContext
+from sdb.statements.tableview import TransactionOverlay
+from sdb.statements.targettable import (
     StaleError,
     is_collected_since,
     tables_of,
     warn_of_left_out,
 )
-from sdb.records import field, record, replace
-from sdb.retry import Backoff, default_patience
 from sdb.table.catalog.intents import MOST_TABLES
 from sdb.table.catalog.snapshot import read_together
 from sdb.table.commit.change import (
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from sdb.progress import Progress
-    from sdb.query.writes.matching import Follow
-    from sdb.query.writes.targettable import TargetTable
+    from sdb.statements.matching import Follow
+    from sdb.statements.targettable import TargetTable
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.index import TableIndex
@@ -91,7 +91,7 @@ class Transaction:
     threads: int | None = None
     memory_bytes: int | None = None
     dialect: str | None = None
-    # See :func:`sdb.query.writes.execute.execute`
+    # See :func:`sdb.statements.execute.execute`
     progress: Progress = silent
     follow: Follow = nullcontext
     env: Environment = REAL  # the clock and the dice
@@ -117,11 +117,11 @@ def carried_out(transaction: Transaction) -> Executed:
         if isinstance(statement.write, _Alone):
             return _alone(transaction, statement.write)
         if isinstance(statement.write, writes.CreateView | writes.DropView | writes.UndropView):
-            from sdb.query.writes.viewchanges import changed
+            from sdb.statements.viewchanges import changed
 
             return changed(transaction, statement)
         if isinstance(statement.write, writes.AlterTable):
-            from sdb.query.writes.altering import altered
+            from sdb.statements.altering import altered
 
             return altered(transaction, statement)
     attempts = _Attempts(transaction)
@@ -170,7 +170,7 @@ def _alone(transaction: Transaction, write: _Alone) -> Executed:
     if isinstance(write, writes.DescribedTable):
         if len(transaction.statements) > 1:
             raise UnsupportedError(f"{word} is a transaction of its own")
-        from sdb.query.writes.altering import described
+        from sdb.statements.altering import described
 
         return described(transaction, write)
     if len(transaction.statements) > 1 or transaction.txn_id:
@@ -181,7 +181,7 @@ def _alone(transaction: Transaction, write: _Alone) -> Executed:
         raise UnsupportedError(f"{name}@{table.branch} is a branch, and no table")
     root, labels = transaction.root, {"author": transaction.author, "message": transaction.message}
     if isinstance(write, writes.Vacuum):
-        from sdb.query.writes.vacuuming import vacuum
+        from sdb.statements.vacuuming import vacuum
 
         is_dry = write.is_dry or transaction.is_dry
         progress, env = transaction.progress, transaction.env
@@ -257,7 +257,7 @@ class _Attempts:
                 continue
             if len(self._all.statements) > 1:
                 raise UnsupportedError("CREATE TABLE with columns is a transaction of its own")
-            from sdb.query.writes.altering import schema_of_columns
+            from sdb.statements.altering import schema_of_columns
             from sdb.table.schema.stored import packed_schema
 
             now_us = self._all.env.now_us()

@@ -8,8 +8,8 @@ from sdb import ion
 from sdb.errors import QueryError
 from sdb.query.analyze.folding import fold
 from sdb.query.syntax import ast, writes
-from sdb.query.writes.matching import tell
 from sdb.records import replace
+from sdb.statements.matching import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from sdb.query.syntax.writes import FieldPath, InsertQuery, InsertValues
-    from sdb.query.writes.matching import QueryContext
+    from sdb.statements.matching import QueryContext
     from sdb.table.schema.columns import TableSchema
 
 _ABSENT = object()

@@ -6,11 +6,11 @@ from sdb import instants
 from sdb.packfile.trailer.fieldcounts import field_name
 from sdb.query.catalog.schemarows import steps_of
 from sdb.query.syntax import visitor, writes
-from sdb.query.writes.matching import QueryContext
-from sdb.query.writes.purged import LeftObject, Purged, PurgedBranch
-from sdb.query.writes.purgescan import ErasableRows, scan_table
-from sdb.query.writes.transaction import carried_out
 from sdb.records import replace
+from sdb.statements.matching import QueryContext
+from sdb.statements.purged import LeftObject, Purged, PurgedBranch
+from sdb.statements.purgescan import ErasableRows, scan_table
+from sdb.statements.transaction import carried_out
 from sdb.table.catalog.handle import find_table
 from sdb.table.format.versionref import MAIN, UnknownReferenceError
 from sdb.table.history.holds import holder_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from sdb.query.syntax import ast
-    from sdb.query.writes.transaction import Transaction
+    from sdb.statements.transaction import Transaction
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.keys import TableKeys
     from sdb.table.maintenance.held import HeldObject

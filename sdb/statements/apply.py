@@ -10,16 +10,16 @@ from sdb.packfile.inputs.inputs import Input
 from sdb.packfile.rewrite.rewrite import blocks_with
 from sdb.progress import counted
 from sdb.query.syntax import ast, visitor, writes
-from sdb.query.writes import insertion
-from sdb.query.writes.effects import Effect
-from sdb.query.writes.matching import QueryContext, Target, dropping, tell
-from sdb.query.writes.storednames import (
+from sdb.records import record, replace
+from sdb.statements import insertion
+from sdb.statements.effects import Effect
+from sdb.statements.matching import QueryContext, Target, dropping, tell
+from sdb.statements.storednames import (
     check_changed,
     check_visible,
     has_renamed,
     with_stored_paths,
 )
-from sdb.records import record, replace
 from sdb.table.definition.cache import statistics_of
 from sdb.table.packfiles.pack import pack_rows
 from sdb.table.packfiles.rewrite import rewrite
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from sdb.packfile.rewrite.rewrite import RowChanges
-    from sdb.query.writes.matching import MatchedRows
-    from sdb.query.writes.tableview import TransactionOverlay
+    from sdb.statements.matching import MatchedRows
+    from sdb.statements.tableview import TransactionOverlay
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.schema.columns import TableSchema
 
@@ -80,7 +80,7 @@ class StatementRunner:
             case writes.DropTable():
                 effect = self._truncate("drop")
             case writes.Merge():
-                from sdb.query.writes.merging import merged
+                from sdb.statements.merging import merged
 
                 effect = merged(self, write)
             case _:
@@ -90,7 +90,7 @@ class StatementRunner:
     def _named(self) -> writes.WriteStatement:
         """Return the statement with the names of all columns that it writes."""
         if isinstance(self.statement.write, writes.Merge):
-            from sdb.query.writes.merging import written_out
+            from sdb.statements.merging import written_out
 
             return replace(self.statement, write=written_out(self, self.statement.write))
         return insertion.with_columns(self.statement, self.schema)
