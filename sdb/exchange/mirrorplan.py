@@ -7,8 +7,7 @@ from sdb.errors import UnsupportedError
 from sdb.exchange.mirrorfiles import mark_in, mark_of, marked
 from sdb.exchange.pending import opened
 from sdb.records import field, record
-from sdb.table.commit.change import COLLECT, EXPIRE, packfiles_between
-from sdb.table.maintenance.compact import COMPACT
+from sdb.table.commit.change import ADOPT, PURGE, SAME_ROWS, packfiles_between
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
     from sdb.table.format.history import PastVersion
     from sdb.table.format.state import VersionState
 
-_SAME_ROWS = frozenset({COMPACT, EXPIRE, COLLECT})
+# A mirror still has the rows that are purged, and lacks those that another program has written.
+_SAME_ROWS = SAME_ROWS - {PURGE, ADOPT}
 
 
 @record

@@ -116,6 +116,18 @@ def test_compactions_change_no_data(lake: Path, tmp_path: Path) -> None:
     check(lake, tmp_path / "m")
 
 
+def test_a_purge_takes_rows_from_a_mirror(lake: Path, tmp_path: Path) -> None:
+    insert(lake, [{"id": 1}, {"id": 2}])
+    mirrored(lake, tmp_path / "m")
+    sdb.connect(lake).table("web.t").purge("id = 1")
+    mirrored(lake, tmp_path / "m")
+    *_, last = sorted((tmp_path / "m/_delta_log").glob("*.json"))
+    actions = [json.loads(line) for line in last.read_text().splitlines()]
+    changed = [entry for action in actions for entry in action.values() if "dataChange" in entry]
+    assert {entry["dataChange"] for entry in changed} == {True}
+    check(lake, tmp_path / "m")
+
+
 def test_squashed_versions_are_one_commit(lake: Path, tmp_path: Path) -> None:
     for number in range(4):
         insert(lake, [{"id": number}])

@@ -19,6 +19,7 @@
 ``hintedtimes`` times in hints files
 ``rawreading``  how inputs are read where packfiles are meant as well
 ``inputs``      files, pipes and standard input, opened
+``recognised``  inputs as they are named: patterns, folders, tables of other systems
 ``arguments``   the ``inputs=`` argument of programs
 ==============  ===============================================
 """

@@ -18,7 +18,7 @@ from sdb.log import Logger
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.inputs.arguments import locations, normalize_inputs
 from sdb.packfile.inputs.duplicates import repeated
-from sdb.packfile.inputs.inputs import recognise_all
+from sdb.packfile.inputs.recognised import recognise_all
 from sdb.packfile.inputs.spool import Spool
 from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer.read import read_trailer

@@ -17,7 +17,7 @@ from sdb.packfile.build.choose import with_statistics
 from sdb.packfile.build.indexbuilder import Span, build_index
 from sdb.packfile.build.options import AUTO, StatisticsChoice, followed
 from sdb.packfile.inputs.arguments import locations, normalize_inputs
-from sdb.packfile.inputs.inputs import Input, recognise_all
+from sdb.packfile.inputs.recognised import recognise_all
 from sdb.packfile.inputs.unpacking import CUT_SHORT_HINT, CutShortError
 from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer.fieldcounts import FieldCounts
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from sdb._core import RejectedBatch
     from sdb.packfile.inputs.arguments import Inputs, Nulls
+    from sdb.packfile.inputs.inputs import Input
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.packfile.write.malformed import Malformed, Rejected
     from sdb.progress import Progress

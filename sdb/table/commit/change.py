@@ -30,9 +30,11 @@ FOREIGN = "foreign"
 EXPIRE = "expire"
 COLLECT = "gc"
 PURGE = "purge"
+ADOPT = "adopt"
+"""The operation of a version that only makes what another program has written one of ours."""
 HOUSEKEEPING = frozenset({EXPIRE, COLLECT, PURGE})
 """What makes versions that have the rows of those before them, and are of no interest later."""
-SAME_ROWS = HOUSEKEEPING | {"compact", "adopt"}
+SAME_ROWS = HOUSEKEEPING | {"compact", ADOPT}
 """What makes versions that have the rows of those before them."""
 
 

@@ -8,7 +8,7 @@ from sdb.errors import ConflictError, ExistsError, NotFoundError, UncertainError
 from sdb.records import replace
 from sdb.table.catalog.foreign import is_overwritten
 from sdb.table.catalog.handle import open_table
-from sdb.table.commit.change import TableChange
+from sdb.table.commit.change import ADOPT, TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.commit.coordinator import StaleDetector, check_decided
 from sdb.table.commit.environment import backoff_of
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from sdb.table.format.state import VersionState
 
     Change: TypeAlias = Callable[[VersionState], VersionState | None]
-
-ADOPT = "adopt"
-"""The operation of a version that only makes what another program has written one of ours."""
 
 _ADOPTIONS = 4
 
