@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sdb.lake.columntypes import Columns, ColumnType, NestedPath
-    from sdb.table.schema.columns import TableColumn, TableSchema
+    from sdb.table.schema.columns import TableSchema
     from sdb.table.schema.types import ColumnType as SchemaType
+    from sdb.table.schema.types import TableColumn
 
     Layout: TypeAlias = dict[str, Any]
 

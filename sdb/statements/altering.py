@@ -18,16 +18,9 @@ from sdb.table.catalog.handle import open_table
 from sdb.table.commit.schemas import change_schema
 from sdb.table.format.versionref import MAIN
 from sdb.table.schema import evolve
-from sdb.table.schema.columns import (
-    TableColumn,
-    TableSchema,
-    flaw_of_default,
-    overlaps,
-    shown,
-    walk,
-)
+from sdb.table.schema.columns import TableSchema, flaw_of_default, overlaps, shown, walk
 from sdb.table.schema.names import column_at
-from sdb.table.schema.types import DOUBLE, INTEGER
+from sdb.table.schema.types import DOUBLE, INTEGER, TableColumn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from sdb.errors import ExistsError, InputError, UsageError
 from sdb.table.schema import adopt, evolve
-from sdb.table.schema.columns import TableColumn, TableSchema, walk
+from sdb.table.schema.columns import TableSchema, walk
 from sdb.table.schema.conform import departures, shown_row
 from sdb.table.schema.merge import SchemaConflictError, merged
 from sdb.table.schema.names import column_at
-from sdb.table.schema.types import type_of
+from sdb.table.schema.types import TableColumn, type_of
 from tests.amounts import usual
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from sdb.table.definition.cache import read_definition
 from sdb.table.format.keys import TableKeys, era_of
 from sdb.table.history.rename import rename
 from sdb.table.schema import evolve
-from sdb.table.schema.columns import TableColumn, TableSchema, walk
+from sdb.table.schema.columns import TableSchema, walk
 from sdb.table.schema.merge import SchemaConflictError, merged
-from sdb.table.schema.types import type_of
+from sdb.table.schema.types import TableColumn, type_of
 
 if TYPE_CHECKING:
     from sdb.client.connection import Connection

@@ -10,9 +10,9 @@ from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.operators import balanced, operands
 from sdb.records import record, replace
 from sdb.table.schema import eras
-from sdb.table.schema.columns import columns_of, instant_us, shown, walk
+from sdb.table.schema.columns import instant_us, shown, walk
 from sdb.table.schema.names import meant, named
-from sdb.table.schema.types import DATE, TIMESTAMP, ListType, MapType, StructType
+from sdb.table.schema.types import DATE, TIMESTAMP, ListType, MapType, StructType, columns_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.query.catalog.dataset import ValuePath
-    from sdb.table.schema.columns import TableColumn, TableSchema
-    from sdb.table.schema.types import ColumnType
+    from sdb.table.schema.columns import TableSchema
+    from sdb.table.schema.types import ColumnType, TableColumn
 
 _FALSE = ast.Literal(value=False)
 

@@ -96,10 +96,10 @@ class Frame:
     def _departing(self, column: Column, kind: ColumnType) -> int:
         """Count the rows whose value of a column, or a part of it, is not of its type."""
         from sdb.query.result.replay import rows
-        from sdb.table.schema.columns import TableColumn, TableSchema
+        from sdb.table.schema.columns import TableSchema
         from sdb.table.schema.conform import UNKNOWN_FIELD, departures
         from sdb.table.schema.fitting import as_texts, bytes_of
-        from sdb.table.schema.types import BINARY
+        from sdb.table.schema.types import BINARY, TableColumn
 
         schema = TableSchema((TableColumn(0, column.name, as_texts(kind), (column.name,)),))
         return sum(

@@ -59,7 +59,8 @@ def pieces(stream: object, execution: Execution, notes: Callable[[], list[str]])
 
 def _declared(columns: tuple[Column, ...]) -> object:
     """Return a schema, as JSON, of the columns that have a type, by their places."""
-    from sdb.table.schema.columns import TableColumn, TableSchema
+    from sdb.table.schema.columns import TableSchema
+    from sdb.table.schema.types import TableColumn
 
     typed = [
         TableColumn(0, str(at), column.declared, (str(at),))

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from sdb.query.rows.splits import Split
     from sdb.spark.options.namedtable import LoadedTable
     from sdb.spark.options.settings import ReadOptions
-    from sdb.table.schema.columns import TableColumn, TableSchema
+    from sdb.table.schema.columns import TableSchema
+    from sdb.table.schema.types import TableColumn
 
 
 def spark_schema(schema: TableSchema, fields: Sequence[FieldNames] | None) -> StructType:

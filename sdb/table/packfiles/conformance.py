@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.fieldcounts import FieldPath
-    from sdb.table.schema.columns import Path, TableColumn, TableSchema
+    from sdb.table.schema.columns import Path, TableSchema
     from sdb.table.schema.conform import Departure
-    from sdb.table.schema.types import ColumnType
+    from sdb.table.schema.types import ColumnType, TableColumn
 
 _MOST_EXACT = 1 << 53
 

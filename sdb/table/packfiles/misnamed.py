@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.packfile.trailer.trailer import Trailer
-    from sdb.table.schema.columns import TableColumn, TableSchema
+    from sdb.table.schema.columns import TableSchema
+    from sdb.table.schema.types import TableColumn
 
 
 def warn_misnamed(name: str, schema: TableSchema, trailer: Trailer, *, is_frame: bool) -> None:

@@ -11,7 +11,7 @@ from sdb.table.format.keys import era_of
 from sdb.table.packfiles.conformance import departing_rows
 from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
 from sdb.table.schema import adopt
-from sdb.table.schema.columns import TableColumn, TableSchema
+from sdb.table.schema.columns import TableSchema
 from sdb.table.schema.types import (
     BINARY,
     BOOLEAN,
@@ -23,6 +23,7 @@ from sdb.table.schema.types import (
     DecimalType,
     ListType,
     StructType,
+    TableColumn,
 )
 
 TYPE_CHECKING = False

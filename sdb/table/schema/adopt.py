@@ -9,14 +9,7 @@ from __future__ import annotations
 from sdb.errors import UsageError
 from sdb.records import replace
 from sdb.table.schema import eras
-from sdb.table.schema.columns import (
-    overlaps,
-    problems,
-    shown,
-    steps_of,
-    walk,
-    with_columns,
-)
+from sdb.table.schema.columns import overlaps, problems, shown, steps_of, walk, with_columns
 from sdb.table.schema.evolve import flaw_of_widening, with_ids
 from sdb.table.schema.names import named
 from sdb.table.schema.types import VARIANT
@@ -25,7 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.table.schema.columns import Path, TableColumn, TableSchema
+    from sdb.table.schema.columns import Path, TableSchema
+    from sdb.table.schema.types import TableColumn
 
 
 def first(wished: TableSchema) -> TableSchema:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sdb.table.schema.columns import TableColumn
-    from sdb.table.schema.types import ColumnType
+    from sdb.table.schema.types import ColumnType, TableColumn
 
 _ENCODED = {"sdb.encoding": "json"}
 

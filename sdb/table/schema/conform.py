@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
-    from sdb.table.schema.columns import Path, TableColumn, TableSchema
-    from sdb.table.schema.types import ColumnType
+    from sdb.table.schema.columns import Path, TableSchema
+    from sdb.table.schema.types import ColumnType, TableColumn
 
 _MOST_EXACT = 1 << 53
 _INTEGERS = range(-(1 << 63), 1 << 63)

@@ -7,7 +7,8 @@ from sdb.table.schema.columns import shown, walk, with_columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.table.schema.columns import Path, TableColumn, TableSchema
+    from sdb.table.schema.columns import Path, TableSchema
+    from sdb.table.schema.types import TableColumn
 
 _MEMBERS = ("required", "default", "description", "aliases")
 

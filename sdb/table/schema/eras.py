@@ -15,7 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sdb.table.schema.columns import Path, TableColumn, TableSchema
+    from sdb.table.schema.columns import Path, TableSchema
+    from sdb.table.schema.types import TableColumn
 
 _ERA_BYTES = 6
 

@@ -17,17 +17,7 @@ from __future__ import annotations
 from sdb.errors import ExistsError, UsageError
 from sdb.records import replace
 from sdb.table.schema import eras
-from sdb.table.schema.columns import (
-    MODES,
-    TableColumn,
-    columns_of,
-    overlaps,
-    problems,
-    shown,
-    steps_of,
-    walk,
-    with_columns,
-)
+from sdb.table.schema.columns import MODES, overlaps, problems, shown, steps_of, walk, with_columns
 from sdb.table.schema.names import absent, column_at, named
 from sdb.table.schema.types import (
     DATE,
@@ -39,6 +29,8 @@ from sdb.table.schema.types import (
     ListType,
     MapType,
     StructType,
+    TableColumn,
+    columns_of,
 )
 
 TYPE_CHECKING = False

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from sdb.packfile.read.fields import FieldDescription
     from sdb.packfile.trailer.fieldcounts import FieldPath
-    from sdb.table.schema.columns import Path, TableColumn, TableSchema
-    from sdb.table.schema.types import ColumnType
+    from sdb.table.schema.columns import Path, TableSchema
+    from sdb.table.schema.types import ColumnType, TableColumn
 
 _TYPES: dict[ColumnType, set[str]] = {
     BOOLEAN: {"bool"},

@@ -10,19 +10,14 @@ from __future__ import annotations
 from sdb.errors import ConflictError
 from sdb.records import changing_record, record, replace
 from sdb.table.schema import eras
-from sdb.table.schema.columns import (
-    overlaps,
-    problems,
-    shown,
-    steps_of,
-    with_columns,
-)
+from sdb.table.schema.columns import overlaps, problems, shown, steps_of, with_columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.table.schema.columns import Path, TableColumn, TableSchema
+    from sdb.table.schema.columns import Path, TableSchema
+    from sdb.table.schema.types import TableColumn
 
 _ROW = 0
 _MEMBERS = ("name", "type", "required", "default", "description", "aliases")

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from sdb.table.schema.columns import Path, TableColumn, TableSchema
-    from sdb.table.schema.types import ColumnType
+    from sdb.table.schema.columns import Path, TableSchema
+    from sdb.table.schema.types import ColumnType, TableColumn
 
 _SHOWN = 12
 

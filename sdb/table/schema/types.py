@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from sdb.table.schema.columns import TableColumn
 
 MOST_DIGITS = 38
 MOST_DEPTH = 32
@@ -44,6 +43,67 @@ class DecimalType:
     def __str__(self) -> str:
         """Return it as it is written."""
         return f"decimal({self.precision},{self.scale})"
+
+
+@record
+class TableColumn:
+    """A column of a table, or of a struct in one.
+
+    Attributes
+    ----------
+    id : int
+        What tells it from all other columns that the table has had; 0: it has none yet.
+    name : str
+        Its name in queries.
+    type : ColumnType
+        Its type.
+    path : tuple of str
+        The fields that lead to its values, from the struct that has the column.
+    required : bool
+        Whether each row has a value.
+    default : bool, int, float, str or None
+        The value of rows without the field; None: they have none.
+    description : str
+        What it is, for people.
+    aliases : tuple of str
+        Other names of it in queries.
+    since : int
+        The era whose rows have it; 0: rows of all eras.
+    """
+
+    id: int
+    name: str
+    type: ColumnType
+    path: tuple[str, ...]
+    required: bool = False
+    default: bool | int | float | str | None = None
+    description: str = ""
+    aliases: tuple[str, ...] = ()
+    since: int = 0
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns inside it: those of its struct, also where that is an item or a value."""
+        return columns_of(self.type)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the column as JSON has it; what is usual is left out."""
+        members: dict[str, object] = {"id": self.id} if self.id else {}
+        members["name"] = self.name
+        if self.path != (self.name,):
+            members["path"] = list(self.path)
+        members["type"] = _type_json(self.type)
+        if self.required:
+            members["required"] = True
+        if self.default is not None:
+            members["default"] = self.default
+        if self.description:
+            members["description"] = self.description
+        if self.aliases:
+            members["aliases"] = list(self.aliases)
+        if self.since:
+            members["since"] = self.since
+        return members
 
 
 @record
@@ -235,7 +295,6 @@ class _TypeText:
         return decimal_of(precision, scale)
 
     def _struct(self) -> StructType:
-        from sdb.table.schema.columns import TableColumn
 
         self._expect("<")
         columns: list[TableColumn] = []
@@ -320,3 +379,24 @@ class _TypeText:
 
 def _hint() -> str:
     return f"types are {', '.join([*SCALARS, *_NESTED])}"
+
+
+def columns_of(kind: ColumnType) -> tuple[TableColumn, ...]:
+    """Return the columns of the struct that a type is, or has in lists and maps."""
+    if isinstance(kind, StructType):
+        return kind.columns
+    if isinstance(kind, ListType):
+        return columns_of(kind.item)
+    return columns_of(kind.value) if isinstance(kind, MapType) else ()
+
+
+def _type_json(kind: ColumnType) -> object:
+    if isinstance(kind, StructType):
+        return {"type": "struct", "columns": [column.as_dict() for column in kind.columns]}
+    if not columns_of(kind):
+        return str(kind)
+    if isinstance(kind, ListType):
+        return {"type": "list", "item": _type_json(kind.item)}
+    if isinstance(kind, MapType):
+        return {"type": "map", "value": _type_json(kind.value)}
+    return str(kind)

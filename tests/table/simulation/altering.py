@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sdb.table.commit.schemas import OPERATION, change_schema
-from sdb.table.schema.columns import TableColumn, TableSchema
+from sdb.table.schema.columns import TableSchema
 from sdb.table.schema.evolve import add
 from sdb.table.schema.stored import schema_of
-from sdb.table.schema.types import STRING
+from sdb.table.schema.types import STRING, TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from sdb.query.catalog.dataset import ValuePath
     from sdb.query.catalog.schemarows import SchemaRows
-    from sdb.table.schema.columns import TableColumn
-    from sdb.table.schema.types import ColumnType
+    from sdb.table.schema.types import ColumnType, TableColumn
 
 _SHAPED = "kvjze"
 """The lanes that have names of columns in them, or their number."""
