@@ -7,7 +7,7 @@
 ``statscache``   facts of packfiles, kept for further queries
 ``knownfields``  which fields no row of a table has
 ``identities``   rows that are known again in other packfiles
-``store``        packfiles made of others, stored under their content id
+``store``        packfiles, packed or made of others, stored under their content id
 ``schemas``      a schema that fits all rows, and rows that depart from one
 ``conformance``  whether all rows of a packfile conform
 ``pack``         rows to packfiles of a table

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from sdb.errors import CorruptError, ExistsError
 from sdb.packfile.inputs.rowvalues import is_frame, is_row
 from sdb.packfile.write.pack import pack
 from sdb.progress import silent
 from sdb.records import record
-from sdb.table.commit.objects import put_new
-from sdb.table.format import contentid, etags
-from sdb.table.format.descriptor import Descriptor, slim
-from sdb.table.packfiles.store import stored_etag
+from sdb.table.packfiles.store import SMALL_BYTES, store_packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, BinaryIO
+    from typing import Any
 
     from sdb.packfile.inputs.arguments import Inputs
     from sdb.packfile.write.pack import PackResult
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.keys import TableKeys
     from sdb.table.packfiles.rules import RowRules
 
-_SMALL_BYTES = 8 << 20
-_PIECE_BYTES = 1 << 20
 BATCHES = "rows"
 """The format of an input that was made of record batches."""
 
@@ -75,7 +70,7 @@ def pack_rows(
         if is_applied:
             spool = stack.enter_context(NamedTemporaryFile(prefix="sdb-", suffix=".zion"))
         else:
-            spool = stack.enter_context(SpooledTemporaryFile(_SMALL_BYTES))
+            spool = stack.enter_context(SpooledTemporaryFile(SMALL_BYTES))
         result = pack(inputs, spool, constants=constants, progress=progress, **options)
         if not result.rows:
             return PackedRows(result, None)
@@ -91,13 +86,8 @@ def pack_rows(
             warn_misnamed(rules.name, rules.schema, trailer, is_frame=_has_frame(inputs))
         if not result.rows:
             return PackedRows(result, None)
-        content_id = contentid.of_trailer(result.trailer)
-        if content_id is None:
-            raise CorruptError("a packfile has no digests of its blocks")
-        key = keys.content(directory, content_id, commit_id, era=rules.era if rules else 0)
-        spool.seek(0)
-        etag = _store(root, key, spool, result.output_bytes)
-    descriptor = Descriptor(key, etag, result.output_bytes, slim(result.trailer))
+        era = rules.era if rules else 0
+        descriptor = store_packed(root, keys, (result, spool), directory, commit_id, era=era)
     return PackedRows(result, descriptor)
 
 
@@ -108,21 +98,3 @@ def _has_frame(inputs: Inputs) -> bool:
     if not inputs or is_row(inputs[0]):
         return False
     return any(is_frame(each) or getattr(each, "format", "") == BATCHES for each in inputs)
-
-
-def _store(root: TableRoot, key: str, spool: BinaryIO, size_bytes: int) -> str:
-    """Store a packfile unless it is there already, and return its ETag."""
-    if size_bytes <= _SMALL_BYTES:
-        return put_new(root, key, spool.read(), durable=False)
-    location = root.place(key)
-    root.store.make_folder(location.rpartition("/")[0])
-    try:
-        with root.store.create(location) as file:
-            while piece := spool.read(_PIECE_BYTES):
-                file.write(piece)
-    except ExistsError:
-        pass  # its name is derived from the content
-    if not root.store.is_remote:
-        spool.seek(0)
-        return etags.of_content(iter(lambda: spool.read(_PIECE_BYTES), b""))
-    return stored_etag(root, key)

@@ -30,9 +30,11 @@ from sdb.table.schema.columns import QUARANTINE, REJECT, TableSchema
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
+    from typing import Any
 
     from sdb.packfile.read.reader import Packfile
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.descriptor import Descriptor
     from sdb.table.packfiles.conformance import DepartingRow
 
 REJECTED = "rejected"
@@ -233,9 +235,7 @@ def quarantine(
     ConflictError, UncertainError
         See :func:`sdb.table.commit.commit.commit`.
     """
-    from sdb.packfile.inputs.inputs import Input
     from sdb.table.commit.environment import REAL
-    from sdb.table.packfiles.pack import pack_rows
 
     name = f"{keys.database}.{keys.table}"
     at = ion.instant_from_us(REAL.now_us())
@@ -244,24 +244,32 @@ def quarantine(
     for departing, row in zip(rows, contents, strict=True):
         reasons = [f"{each.column}: {each.reason}" for each in departing.departures]
         texts.append({"table": name, "at": at, "reason": "; ".join(reasons), "row": row})
-    encoded = b"".join(map(ion.dumps, texts))
-
-    def pieces() -> Generator[bytes]:
-        yield encoded
-
     digest = short_digest(b"".join(map(ion.dumps, contents)))
     own_id = f"{_OPERATION}-{short_digest(f'{name} {commit_id} {digest}'.encode())}"
     target = TableKeys(keys.database, REJECTED)
-    source = Input("rows that depart", "ion", source=pieces)
-    packed = pack_rows(root, target, [source], rules=None, commit_id=own_id)
-    if packed.descriptor is None:
-        return
-    change = TableChange(
-        _OPERATION, (packed.descriptor,), message=f"rows of {name} that depart", makes_table=True
-    )
+    descriptor = _stored(root, target, b"".join(map(ion.dumps, texts)), own_id)
+    message = f"rows of {name} that depart"
+    change = TableChange(_OPERATION, (descriptor,), message=message, makes_table=True)
     if not commit(root, target, change, commit_id=own_id).is_new:
         return
     notes.warn(
         f"{keys.database}.{REJECTED} got {sizes.counted(len(rows), 'row')} that the schema of "
         f"{name} does not admit"
     )
+
+
+def _stored(root: TableRoot, keys: TableKeys, encoded: bytes, commit_id: str) -> Descriptor:
+    """Store a packfile of rows in Ion."""
+    from tempfile import SpooledTemporaryFile
+
+    from sdb.packfile.inputs.inputs import Input
+    from sdb.packfile.write.pack import pack
+    from sdb.table.packfiles.store import SMALL_BYTES, store_packed
+
+    def pieces() -> Generator[bytes]:
+        yield encoded
+
+    with SpooledTemporaryFile(SMALL_BYTES) as file:
+        spool: Any = file
+        packed = pack([Input("rows that depart", "ion", source=pieces)], spool)
+        return store_packed(root, keys, (packed, spool), commit_id=commit_id)

@@ -1,10 +1,11 @@
-"""Packfiles that are made of others of a table: stored under the name of their content."""
+"""Packfiles of a table, packed or made of others: stored under the names of their content."""
 
 from __future__ import annotations
 
 from contextlib import closing
 
 from sdb.errors import ConflictError, CorruptError, ExistsError
+from sdb.table.commit.objects import put_new
 from sdb.table.format import contentid, etags
 from sdb.table.format.descriptor import Descriptor, slim
 from sdb.table.format.keys import era_of
@@ -12,11 +13,61 @@ from sdb.table.format.keys import era_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import BinaryIO
 
     from sdb.packfile.trailer.trailer import Trailer
+    from sdb.packfile.write.pack import PackResult
     from sdb.store.base import Draft, Reader
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.keys import TableKeys
+
+SMALL_BYTES = 8 << 20
+"""Largest packfile that is held in memory, and put at once."""
+_PIECE_BYTES = 1 << 20
+
+
+def store_packed(
+    root: TableRoot,
+    keys: TableKeys,
+    packed: tuple[PackResult, BinaryIO],
+    directory: str = "",
+    commit_id: str = "",
+    *,
+    era: int = 0,
+) -> Descriptor:
+    """Store a packfile that was packed, unless it is there already.
+
+    * ``packed``: What packing came to, and the temporary file.
+    * ``directory``: Where the packfile goes below ``data/``.
+    * ``commit_id``: Whose packfile it is, if it must be no other's.
+    * ``era``: The era of its rows.
+    """
+    result, spool = packed
+    name = contentid.of_trailer(result.trailer)
+    if name is None:
+        raise CorruptError("a packfile has no digests of its blocks")
+    key = keys.content(directory, name, commit_id, era=era)
+    spool.seek(0)
+    etag = _put(root, key, spool, result.output_bytes)
+    return Descriptor(key, etag, result.output_bytes, slim(result.trailer))
+
+
+def _put(root: TableRoot, key: str, spool: BinaryIO, size_bytes: int) -> str:
+    """Store a packfile unless it is there already, and return its ETag."""
+    if size_bytes <= SMALL_BYTES:
+        return put_new(root, key, spool.read(), durable=False)
+    location = root.place(key)
+    root.store.make_folder(location.rpartition("/")[0])
+    try:
+        with root.store.create(location) as file:
+            while piece := spool.read(_PIECE_BYTES):
+                file.write(piece)
+    except ExistsError:
+        pass  # its name is derived from the content
+    if not root.store.is_remote:
+        spool.seek(0)
+        return etags.of_content(iter(lambda: spool.read(_PIECE_BYTES), b""))
+    return stored_etag(root, key)
 
 
 def store_grown(
