@@ -20,13 +20,12 @@ from sdb.store import url as stores
 from sdb.store.faults import CrashError, Fault
 from sdb.store.memory import MemoryStore
 from sdb.table.catalog.handle import open_table
-from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError
 from sdb.table.catalog.root import TableRoot
 from sdb.table.commit.change import PackfileGoneError, TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.signature import Keyring
-from sdb.table.format.versionref import VersionReference
+from sdb.table.format.versionref import BeforeFirstError, ExpiredError, VersionReference
 from sdb.table.maintenance.gc import collect
 from sdb.table.packfiles.pack import pack_rows
 from tests.store.conftest import Backend

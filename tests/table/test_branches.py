@@ -13,7 +13,6 @@ from sdb.records import replace
 from sdb.store.memory import MemoryStore
 from sdb.table.catalog import refs
 from sdb.table.catalog.handle import open_table
-from sdb.table.catalog.lookup import ExpiredError, UnknownReferenceError
 from sdb.table.catalog.root import TableRoot
 from sdb.table.commit.change import ChangedInput, TableChange
 from sdb.table.commit.commit import commit, find_commit
@@ -21,6 +20,7 @@ from sdb.table.commit.environment import Environment
 from sdb.table.commit.objects import put_new
 from sdb.table.format import etags, keys
 from sdb.table.format.index import TableIndex
+from sdb.table.format.versionref import ExpiredError, UnknownReferenceError
 from sdb.table.history import setrefs
 from sdb.table.history.log import log
 from sdb.table.history.merge import MergeConflictError, MergedBranch, merge

@@ -15,11 +15,11 @@ import sdb
 from sdb import errors
 from sdb.records import replace
 from sdb.table.catalog.handle import open_table
-from sdb.table.catalog.lookup import UnknownReferenceError
 from sdb.table.catalog.root import table_root
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
 from sdb.table.format.keys import TableKeys
+from sdb.table.format.versionref import UnknownReferenceError
 from sdb.table.history import diff, rowdiff
 from sdb.table.history.diff import compare, different_rows
 from sdb.table.history.log import log, show

@@ -15,7 +15,6 @@ from sdb.records import replace
 from sdb.store.memory import MemoryStore
 from sdb.table.catalog.foreign import seal_of
 from sdb.table.catalog.handle import open_table
-from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, UnknownReferenceError
 from sdb.table.catalog.root import TableRoot
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
@@ -26,7 +25,13 @@ from sdb.table.format.history import HistoryRef, PastVersion, write_history
 from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.state import VersionState, with_state
-from sdb.table.format.versionref import parse_reference, parse_time
+from sdb.table.format.versionref import (
+    BeforeFirstError,
+    ExpiredError,
+    UnknownReferenceError,
+    parse_reference,
+    parse_time,
+)
 from tests.amounts import usual
 from tests.table.roots import LOCAL
 from tests.table.simulation.actors import descriptor

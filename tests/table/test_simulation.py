@@ -17,7 +17,6 @@ from sdb.records import replace
 from sdb.statements import erasure, targettable, transaction
 from sdb.table.catalog import foreign, leases, snapshot
 from sdb.table.catalog import handle as tablehandle
-from sdb.table.catalog.lookup import UnknownReferenceError
 from sdb.table.commit import adoption, commit, coordinator, gcbarrier, parents, refswap, twophase
 from sdb.table.commit import chain as succession
 from sdb.table.commit import change as tablechange
@@ -26,6 +25,7 @@ from sdb.table.definition import thinning
 from sdb.table.format import history
 from sdb.table.format import keys as names
 from sdb.table.format import state as versionstate
+from sdb.table.format.versionref import UnknownReferenceError
 from sdb.table.history import lineage, mergebase, sharing
 from sdb.table.insert import groupcommit
 from sdb.table.maintenance import collected, compact, expire, gc, reachable, sizetiers

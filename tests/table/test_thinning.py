@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sdb import instants, notes
 from sdb.errors import InputError, UsageError
 from sdb.table.catalog.handle import open_table
-from sdb.table.catalog.lookup import ExpiredError
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit, find_commit
 from sdb.table.definition import thinning
@@ -22,6 +21,7 @@ from sdb.table.definition.timespan import CalendarSpan
 from sdb.table.format import limits
 from sdb.table.format.history import PastVersion
 from sdb.table.format.keys import new_uid
+from sdb.table.format.versionref import ExpiredError
 from sdb.table.history.setrefs import tag
 from sdb.table.maintenance.expire import ExpiryPolicy, expire, history_of, policy_of
 from tests.amounts import usual

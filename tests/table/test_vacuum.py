@@ -12,9 +12,9 @@ import sdb
 from sdb import errors, notes
 from sdb.records import replace
 from sdb.table.catalog.handle import open_table
-from sdb.table.catalog.lookup import ExpiredError
 from sdb.table.definition.create import create_table, definition_of
 from sdb.table.definition.definition import VersionPolicy
+from sdb.table.format.versionref import ExpiredError
 
 if TYPE_CHECKING:
     from pathlib import Path

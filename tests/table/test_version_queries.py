@@ -12,7 +12,7 @@ import sdb
 from sdb import errors
 from sdb.query.syntax import printer
 from sdb.query.syntax.parser import parse
-from sdb.table.catalog.lookup import BeforeFirstError, UnknownReferenceError
+from sdb.table.format.versionref import BeforeFirstError, UnknownReferenceError
 
 if TYPE_CHECKING:
     from pathlib import Path

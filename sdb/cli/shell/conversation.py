@@ -99,7 +99,7 @@ class Session:
             text, self._begun = "\n;\n".join(self._begun), []
         from sdb.cli.failures import warn
         from sdb.cli.render.exec import is_meant, lines_of
-        from sdb.query.writes.execute import execute
+        from sdb.statements.execute import execute
         from sdb.table.catalog.root import table_root
 
         notes.hear(warn)

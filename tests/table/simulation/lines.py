@@ -17,9 +17,9 @@ from sdb.errors import ConflictError, NotFoundError, SdbError, UncertainError
 from sdb.records import record
 from sdb.store.faults import CrashError
 from sdb.table.catalog.handle import find_table, open_table
-from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, UnknownReferenceError
 from sdb.table.commit import commit
 from sdb.table.commit.change import TableChange
+from sdb.table.format.versionref import BeforeFirstError, ExpiredError, UnknownReferenceError
 from sdb.table.history import setrefs
 from sdb.table.history.lineage import Ancestry
 from sdb.table.history.merge import merge
