@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # A mirror still has the rows that are purged, and lacks those that another program has written.
 _SAME_ROWS = SAME_ROWS - {PURGE, ADOPT}
 
+_EXPIRED = "expired"
+"""Stands for versions between, whose rows come or go with the next one, whatever that is."""
+
 
 @record
 class MirrorStep:
@@ -61,14 +64,16 @@ class MirrorPlan:
             state = after.state
             if state is None:
                 continue
-            self._note_gap(state, number)
+            operations = frozenset({state.operation})
+            if (parent := state.parent) is not None and parent.version > number:
+                self._note_gap(state, number)
+                operations |= {_EXPIRED}
             if before is None:
                 added, removed = self._difference(after)
             else:
                 came, went = packfiles_between(before.index, after.index, after.root.fetch)
                 added = marked(came)
                 removed = frozenset(map(mark_of, went))
-            operations = frozenset({state.operation})
             steps.append(MirrorStep(after, state, state.version, operations, added, removed))
             before, number = after, state.version
         return steps
@@ -83,6 +88,8 @@ class MirrorPlan:
         operations = frozenset(past.operation for past in versions)
         if self.mirrored == 0:
             operations = frozenset({"restart"})
+        elif versions[0].version > self.mirrored + 1:
+            operations |= {_EXPIRED}
         return MirrorStep(after, state, versions[0].version, operations, added, removed)
 
     def _difference(self, after: TableHandle) -> tuple[dict[str, Descriptor], frozenset[str]]:
@@ -97,9 +104,6 @@ class MirrorPlan:
 
         * ``before``: The version that the mirror has then; 0: none.
         """
-        parent = state.parent
-        if parent is None or parent.version <= before:
-            return
         if not before:
             at = instants.text(state.at_us)
             notes.warn(

@@ -116,16 +116,22 @@ def test_compactions_change_no_data(lake: Path, tmp_path: Path) -> None:
     check(lake, tmp_path / "m")
 
 
-def test_a_purge_takes_rows_from_a_mirror(lake: Path, tmp_path: Path) -> None:
-    insert(lake, [{"id": 1}, {"id": 2}])
+def test_a_compaction_brings_rows_of_versions_that_expired(lake: Path, tmp_path: Path) -> None:
+    insert(lake, [{"id": 0}])
     mirrored(lake, tmp_path / "m")
-    sdb.connect(lake).table("web.t").purge("id = 1")
-    mirrored(lake, tmp_path / "m")
-    *_, last = sorted((tmp_path / "m/_delta_log").glob("*.json"))
-    actions = [json.loads(line) for line in last.read_text().splitlines()]
-    changed = [entry for action in actions for entry in action.values() if "dataChange" in entry]
-    assert {entry["dataChange"] for entry in changed} == {True}
-    check(lake, tmp_path / "m")
+    for number in range(1, 9):
+        insert(lake, [{"id": number}])
+    table = sdb.connect(lake).table("web.t")
+    assert table.compact().version == 10
+    table.expire(all_but_head=True)
+    with pytest.warns(SdbWarning, match="versions 2 to 9 have expired"):
+        mirrored(lake, tmp_path / "m")
+    text = (tmp_path / "m/_delta_log/00000000000000000001.json").read_text()
+    info, *actions = [json.loads(line) for line in text.splitlines()]
+    assert info["commitInfo"]["operation"] == "WRITE"
+    assert {action["add"]["dataChange"] for action in actions if "add" in action} == {True}
+    for reader in READERS:
+        assert mirror_rows(tmp_path / "m", 1, reader) == table_rows(lake, "web.t", 10)
 
 
 def test_squashed_versions_are_one_commit(lake: Path, tmp_path: Path) -> None:

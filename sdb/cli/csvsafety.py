@@ -1,0 +1,48 @@
+"""CSV made safe for spreadsheets: where it was asked for, and where it is usual."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import BinaryIO
+
+ASKED, USUAL = "asked", "usual"
+
+
+def csv_safety(fmt: str, target: str, *, wanted: bool, refused: bool) -> str:
+    """Return whether cells that a spreadsheet would execute are to be quoted.
+
+    * ``target``: Where rows go; ``-`` is standard output.
+    * ``wanted, refused``: Whether the command was called with the options.
+
+    Returns: Nothing, `ASKED`, or `USUAL`: somebody at a terminal writes a file of CSV.
+
+    Raises
+    ------
+    UsageError
+        Both options, or another format than CSV.
+    """
+    if wanted and refused:
+        raise UsageError("--safe-csv and --no-safe-csv exclude each other")
+    if wanted and fmt != "csv":
+        raise UsageError(f"--safe-csv is for CSV, and this is {fmt}", hint="--fmt csv")
+    if wanted:
+        return ASKED
+    is_usual = fmt == "csv" and target != "-" and not refused and sys.stdout.isatty()
+    return USUAL if is_usual else ""
+
+
+def made_safe(file: BinaryIO, safety: str) -> AbstractContextManager[BinaryIO]:
+    """Return what to write rows to; see :func:`csv_safety`."""
+    if safety:
+        from sdb.cli.render.safecells import safe_cells
+
+        return safe_cells(file, is_told=safety == USUAL)
+    from sdb.store.base import LeftOpen
+
+    return LeftOpen(file)
