@@ -19,7 +19,6 @@
 ``manual``         manual pages, from the texts of `--help`
 ``render``         what commands print
 ``output``         standard output and standard error
-``csvsafety``      CSV made safe for spreadsheets
 ``meter``          progress on standard error
 ``following``      how far a query is, for `meter`
 ``indexkey``       the key of tables on S3: made once, and read

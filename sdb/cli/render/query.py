@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 from sdb import formats, sizes
 from sdb.cli import output
-from sdb.cli.csvsafety import made_safe
+from sdb.cli.render.csvsafety import made_safe
 from sdb.cli.settings import terminal_format
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def write(
     * ``target``: Where they go; ``-`` is standard output.
     * ``force``: Whether an existing file may be replaced, or a terminal get binary data.
     * ``follow``: Shows how far a result is, as long as its rows do not come to a terminal.
-    * ``safety``: See :func:`sdb.cli.csvsafety.csv_safety`.
+    * ``safety``: See :func:`sdb.cli.render.csvsafety.csv_safety`.
     """
     result.warns = False  # what there is to tell comes behind rows and progress
     is_shown = target == "-" and sys.stdout.isatty()

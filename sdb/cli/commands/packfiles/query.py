@@ -8,7 +8,6 @@ from functools import partial
 
 from sdb import bounds, formats
 from sdb.cli import output
-from sdb.cli.csvsafety import csv_safety
 from sdb.cli.following import Following
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
@@ -39,6 +38,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.render import query
+from sdb.cli.render.csvsafety import csv_safety
 from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.statementtext import statement_text
 from sdb.typed import Annotated

@@ -6,7 +6,6 @@ import sys
 
 from sdb import formats
 from sdb.cli import output
-from sdb.cli.csvsafety import csv_safety, made_safe
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     Fields,
@@ -29,6 +28,7 @@ from sdb.cli.options import (
     period,
 )
 from sdb.cli.parameters import Context, Option
+from sdb.cli.render.csvsafety import csv_safety, made_safe
 from sdb.cli.settings import terminal_format
 from sdb.cli.tablenames import Sources
 from sdb.errors import UsageError
