@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 _SCHEME = "s3://"
 _HADOOP = ("s3a://", "s3n://", "s3://")
-_ADDRESS = re.compile(
-    r"https?://(?:(?P<bucket>[a-z0-9][a-z0-9._-]+)\.)?s3[.-](?:dualstack\.)?(?:[a-z0-9-]+\.)?"
-    r"amazonaws\.com(?:\.cn)?/(?P<path>.*)",
-    re.DOTALL | re.IGNORECASE,
+_ADDRESS = (
+    r"(?is)https?://(?:(?P<bucket>[a-z0-9][a-z0-9._-]+)\.)?s3[.-](?:dualstack\.)?(?:[a-z0-9-]+\.)?"
+    r"amazonaws\.com(?:\.cn)?/(?P<path>.*)"
 )
 
 
@@ -26,9 +23,13 @@ def plain(location: str) -> str:
     start = location[:8].lower()
     if start.startswith(_HADOOP):
         return _SCHEME + location[location.index("://") + 3 :]
-    if start.startswith("http") and (match := _ADDRESS.fullmatch(location)):
+    if start.startswith("http") and ".amazonaws.com" in location.lower():
+        import re
         from urllib.parse import unquote
 
+        match = re.fullmatch(_ADDRESS, location)
+        if match is None:
+            return location
         path = unquote(match["path"].partition("?")[0])
         return _SCHEME + (f"{match['bucket']}/{path}" if match["bucket"] else path)
     return location

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @record
 class FileChoice:
-    """Which packfiles are read, of those that paths stand for."""
+    """Packfiles that are read, of those that paths stand for."""
 
     pattern: str | None = None  # pattern of their names, without folders
     is_deep: bool = False  # whether a folder stands for what is below it at any depth
