@@ -99,7 +99,7 @@ ROWS = Bounds("limit of rows", 0, 2**63 - 1)
 LEVEL = Bounds("level of zstd", 1, 22)
 BLOCK = Bounds("block size", 1, 1 << 40, is_size=True)
 ALIGN = Bounds("chunk size", 512, 16 << 20, is_size=True)
-MAX_ROW = Bounds("size of a row", 1 << 20, ALIGN.most, is_size=True)
+MAX_ROW = Bounds("size of a row", 1 << 20, (1 << 21) - (1 << 14), is_size=True)
 MEMORY = Bounds("memory", 1, 1 << 60, is_size=True)
 FREE = Bounds("free space", 1, 1 << 60, is_size=True)
 

@@ -222,7 +222,7 @@ MaxRow = Annotated[
         "--max-row",
         metavar="SIZE",
         bounds=bounds.MAX_ROW,
-        help="Most that a row may take, 16MiB with zstd; the original queries no rows above 1MiB.",
+        help="Most that a row may take, at most 2080768; the original queries no rows above 1MiB.",
     ),
 ]
 Algorithm = Annotated[

@@ -12,7 +12,7 @@ import time
 
 from sdb import bounds, formats, ion, levels, notes, sizes
 from sdb._core import Packer
-from sdb.errors import CorruptError, InputError, UsageError
+from sdb.errors import CorruptError, UsageError
 from sdb.packfile.build.choose import with_statistics
 from sdb.packfile.build.indexbuilder import Span, build_index
 from sdb.packfile.build.options import AUTO, StatisticsChoice, followed
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from sdb.store.base import Location, Reader
 
 ALIGN_BYTES = FILLED_BYTES
-LARGEST_ROW_BYTES = (1 << 21) - (1 << 14)  # in zion, whose lengths have three bytes
-_LARGER_ROWS = "--algorithm zstd --max-row 16MiB takes rows of up to 16 MiB"
+LARGEST_ROW_BYTES = bounds.MAX_ROW.most  # since lengths have three bytes
 BLOCK_BYTES = 50 << 20
 DEFAULT_ALGORITHM = "zion+zstd"
 ALGORITHMS = ("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd")
@@ -152,7 +151,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         Decompressed size of a chunk in bytes: a power of two from 512 bytes to 64 MiB.
     max_row_bytes : int, optional
         Most bytes that a row may take as it is stored; larger ones are errors. If not given that
-        are 2,080,768, the most that ``zion`` has room for; ``zstd`` takes up to 16 MiB if they are
+        are 2,080,768, the most that there is room for; ``zstd`` takes more than a chunk if that is
         asked for. A packfile with a row above 1 MiB has larger chunks, which the original cannot
         query; a warning says so unless the limit is given.
     threads : int, optional
@@ -369,21 +368,12 @@ def sizes_of_chunks(algorithm: str, align_bytes: int, asked: int | None) -> tupl
     """Return up to where chunks are filled, and the most that one of a single row has.
 
     * ``asked``: The most that a row shall take, if that is said.
-
-    Raises
-    ------
-    UsageError
-        The compression has no room for such rows.
     """
     bounds.MAX_ROW.check(asked)
     if algorithm == "zstd":
         # All of its chunks are of one size.
         size = align_bytes if asked is None else max(align_bytes, 1 << (asked - 1).bit_length())
         return size, size
-    if asked is not None and asked > LARGEST_ROW_BYTES:
-        raise UsageError(
-            f"{algorithm} has no room for rows above {LARGEST_ROW_BYTES:,} bytes", hint=_LARGER_ROWS
-        )
     if asked is None:
         asked = LARGEST_ROW_BYTES if align_bytes >= ALIGN_BYTES else align_bytes
     return align_bytes, max(align_bytes, asked)
@@ -440,14 +430,6 @@ class Feeder:
 
     def feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
         """Pack inputs one after the other."""
-        try:
-            self._feed_all(sources, progress)
-        except InputError as error:
-            if str(LARGEST_ROW_BYTES) in error.message:
-                error.hint = error.hint or _LARGER_ROWS
-            raise
-
-    def _feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
         tell_forms(sources)
         sizes = [source.size_bytes for source in sources]
         total = None if None in sizes else sum(size for size in sizes if size is not None)
