@@ -35,6 +35,10 @@ class Blind:
         return self._table.sources
 
     @property
+    def streamed(self) -> Sequence[Any]:
+        return self._table.streamed
+
+    @property
     def is_remote(self) -> bool:
         return self._table.is_remote
 
