@@ -168,7 +168,7 @@ def test_lines_that_are_no_records(lake: Path, run: Run, tmp_path: Path) -> None
     assert (tmp_path / "bad.txt").read_bytes() == b"{bad\nworse\nx\n"
     assert numbers(lake) == [0, 1, 2, 5, 6, 9]
     as_rows = run(*words, "--on-error", "keep", "--json", data=b'{"n": 10}\ny\n')
-    assert b"kept 1 malformed record as rows of `message`" in as_rows.stderr
+    assert b"kept 1 record as rows of `message`" in as_rows.stderr
     assert json.loads(as_rows.stdout.splitlines()[-1])["kept"] == 1
 
 

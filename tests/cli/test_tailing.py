@@ -139,7 +139,7 @@ def test_what_is_no_record(lake: Path, tmp_path: Path, run: Run) -> None:
         file.write("  at x.py\n")
     as_rows = run(*words, "--on-error", "keep")
     assert as_rows.returncode == 0
-    assert b"kept 1 malformed record as rows of `message`" in as_rows.stderr
+    assert b"kept 1 record as rows of `message`" in as_rows.stderr
     messages = sdb.sql("SELECT message FROM d.t WHERE message IS NOT NULL", root=str(lake))
     assert list(messages) == [{"message": "  at x.py"}]
     refused = run(*words, "--on-error", "quarantine:bad.log")
