@@ -156,6 +156,15 @@ def test_lines_become_rows(run: Run, form: str, data: bytes, rows: list[dict[str
     assert [row["host"] for row in own] == ["mine"] * len(rows)
 
 
+def test_a_constant_stands_above_a_value_and_a_key_that_comes_twice_is_told(run: Run) -> None:
+    options = ("pack", "--force", "--format", "logfmt", "-o", "a.zion", "--constant", "host=mine")
+    result = run(*options, "-", data=b"host=a n=1\nhost=b n=2\n")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert unpacked(run) == [{"host": "mine", "n": 1}, {"host": "mine", "n": 2}]
+    result = run(*options, "-", data=b"host=a n=1 n=2\n")
+    assert b"1 value is dropped" in result.stderr
+
+
 def test_times_are_indexed(run: Run) -> None:
     packed(run, "combined", ACCESS)
     assert "time" in run("describe-file", "a.zion").stdout.decode()

@@ -51,7 +51,6 @@ ALIGN_BYTES = FILLED_BYTES
 LARGEST_ROW_BYTES = bounds.MAX_ROW.most  # since lengths have three bytes
 BLOCK_BYTES = 50 << 20
 DEFAULT_ALGORITHM = "zion+zstd"
-_LOGS = frozenset(form.name for form in formats.FORMATS if form.is_log)
 ALGORITHMS = ("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd")
 
 
@@ -257,7 +256,6 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     )
     with packer, _opened(output, overwrite=overwrite) as file:
         feeder = Feeder(packer, file.write, taker)
-        feeder.has_constants = bool(constants)
         feeder.feed_all(sources, progress)
         types, types_complete = packer.types
         blocks, sparse = build_index(
@@ -425,11 +423,9 @@ class Feeder:
         self._take_rejected = take_rejected
         self._is_patient = False  # whether the input at hand may be damaged
         self._malformed: dict[str, Malformed] = {}
-        self.rejected = self.kept_records = (
-            0  # malformed records that were passed over, or are rows
-        )
+        # Malformed records that were passed over, and those that are rows
+        self.rejected = self.kept_records = 0
         self.findings = Findings()
-        self.has_constants = False
 
     def feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
         """Pack inputs one after the other."""
@@ -461,11 +457,6 @@ class Feeder:
         self._drain()
         self._packer.finish()
         self.findings = findings_of(self._packer, sources, self._malformed.values())
-        if self.has_constants and any(
-            source.format.partition(":")[0] in _LOGS for source in sources
-        ):
-            # Values of logs that make room for constants are counted among these.
-            self.findings = replace(self.findings, dropped_values=0)
         self.findings.tell()
 
     def _feed(self, source: Input) -> Generator[int]:

@@ -36,6 +36,12 @@ impl Fields {
         self.open.push((symbol, start));
     }
 
+    /// Whether one of the first `count` fields since `begin` has a symbol.
+    #[inline]
+    pub fn has(&self, begin: usize, count: usize, symbol: u32) -> bool {
+        self.open.iter().skip(begin).take(count).any(|field| field.0 == symbol)
+    }
+
     /// Puts the fields since `begin`, which are all from `body` on, into the order of their symbols; gives how many
     /// do not count.
     pub fn sort(&mut self, out: &mut Vec<u8>, body: usize, begin: usize, keep: Keep) -> usize {

@@ -27,6 +27,8 @@ pub(super) struct Writer<'w, 'r> {
     names: Cursor,
     start: usize,
     first: usize,
+    /// Number of its first fields that are constants, which stand above values of the line.
+    constants: usize,
 }
 
 impl<'w, 'r> Writer<'w, 'r> {
@@ -44,21 +46,23 @@ impl<'w, 'r> Writer<'w, 'r> {
                 writer.row.paths.saw(node, value.first().map_or(kind::NULL, |first| first >> 4));
             }
         }
+        writer.constants = constants.fields.len();
         writer
     }
 
     fn open(row: &'w mut Row<'r>, fields: &'w mut Fields, node: NodeId, types: Types<'w>) -> Self {
         let (names, first) = (row.paths.enter(node), fields.begin());
         let start = nest::open(row.out);
-        Self { types, row, fields, names, start, first }
+        Self { types, row, fields, names, start, first, constants: 0 }
     }
 
     /// Begins a field; None: the row has one of this name.
     #[inline]
     fn field(&mut self, name: &[u8]) -> Option<NodeId> {
         let field = self.row.paths.field(&mut self.names, name, self.row.symbols);
-        if field.repeated {
-            self.row.paths.note_dropped(1);
+        let is_constant = self.fields.has(self.first, self.constants, field.symbol);
+        if field.repeated || is_constant {
+            self.row.paths.note_dropped(u64::from(!is_constant));
             return None;
         }
         self.fields.add(field.symbol, self.row.out.len());
