@@ -70,7 +70,7 @@ def test_commands_and_options(offered: Any) -> None:
         ("sdb query --fmt ion^", ["ion", "ion-text"]),
         ("sdb pack -c zion+i^", ["zion+iguana_v0", "zion+iguana_v0/specialized"]),
         ("sdb pack --progress ^", ["auto", "on", "off", "json"]),
-        ("sdb append --on-error ^", ["fail", "skip", "quarantine:"]),
+        ("sdb append --on-error ^", ["fail", "skip", "keep", "quarantine:"]),
         ("sdb pack -f c^", ["cloudtrail.json", "csv", "combined", "cef"]),
         ("sdb completion ^", ["bash", "zsh", "fish"]),
     ],
