@@ -93,7 +93,7 @@ def test_versions_without_an_option(run: Any, lake: Path) -> None:
         ("log web", "'web' alone is a database"),
         ("describe web", "'web' alone is a database"),
         ("tag web.gha june july", "'web.gha' is the table, and 'july' one word too many"),
-        ("log web.gha x", "'web.gha' is the table, and 'x' one word too many"),
+        ("log web.gha 1 x", "'web.gha' is the table, and 'x' one word too many"),
         ("push web gha", "no root to send it to"),
         ("gc web.gha@1", "is a version of a table"),
         ("create web.gha definition.json --input x", "there are two definitions"),

@@ -168,6 +168,8 @@ class Scan:
         from sdb.packfile.read.fieldorder import arranged
 
         names = pa.schema(types).names
+        if any("\u2400" in name for name in names):
+            return  # it may stand for a zero byte, which names of Arrow cannot have
         ordered = arranged(names, [pack.trailer for pack, _ in self._selected])
         if ordered != names:
             types.arrange(ordered)
