@@ -45,9 +45,7 @@ def parsed(result: Any) -> list[Any]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def packed(
-    run: Any, data: bytes, *options: str, name: str = "a.json", warning: bytes = b""
-) -> str:
+def packed(run: Any, data: bytes, *options: str, name: str = "a.json", warning: bytes = b"") -> str:
     result = run("pack", "--force", "-f", name[1:], "-o", "a.zion", *options, "-", data=data)
     assert result.returncode == 0
     assert warning in result.stderr if warning else result.stderr == b""
