@@ -10,6 +10,7 @@ import pytest
 
 import sdb
 from sdb import errors
+from sdb.spark.options.files import FileChoice
 from sdb.spark.read.listing import listed
 from sdb.store.local.globbing import matching
 
@@ -109,4 +110,4 @@ def test_rows_of_files_below_a_loop_come_once(tmp_path: Path) -> None:
     pattern = str(tmp_path / "logs/**/*.zion")
     with sdb.sql(f"SELECT COUNT(*) AS n FROM '{pattern}'") as result:
         assert list(result) == [{"n": 4}]
-    assert listed([pattern]) == [str(tmp_path / "logs/deep/rows.zion")]
+    assert listed([pattern], FileChoice()) == [str(tmp_path / "logs/deep/rows.zion")]

@@ -73,7 +73,7 @@ def _later_mismatches(catalog: Catalog) -> list[str]:
     lines: list[str] = []
     for test, parts in catalog.tested:
         packs = [part.pack for part in parts]
-        if are_cut(packs) and any(True for _ in path_tests(test)):
+        if any(True for _ in path_tests(test)) and are_cut(packs):
             lines += mismatches(test, [PackfileScan(pack, ()) for pack in with_types(packs)])
     return lines
 
