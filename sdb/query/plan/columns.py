@@ -62,7 +62,7 @@ class Shape:
         if self.row:
             return text
         types = self.mask & ~MISSING
-        if self.absent is not None:
+        if self.absent is not None and types & ~self.absent:
             letters = "x" if self.whole else "nx" if self.exact else LETTERS[types & ~self.absent]
             return f"t{letters}" if self.absent == NULL else letters
         if types in LETTERS:

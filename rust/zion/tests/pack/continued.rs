@@ -87,7 +87,7 @@ proptest! {
         align in prop::sample::select(vec![ALIGN, 1 << 14]), part_bytes in (1usize << 12)..(1 << 17),
     ) {
         let failed = |stop: Stop| TestCaseError::fail(format!("{stop:?}"));
-        let options = Options { align, ..options(Algorithm::ZionZstd, 2, part_bytes) };
+        let options = Options { align, max_row: align, ..options(Algorithm::ZionZstd, 2, part_bytes) };
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| 1 + cut.index(records.len() - 1)).collect();
         cuts.push(records.len());
         cuts.sort_unstable();

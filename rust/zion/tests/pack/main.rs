@@ -118,7 +118,12 @@ fn symbols_of_others_leave_room_for_a_large_row() -> Result<(), Box<dyn std::err
     for count in 15..40 {
         let mut records = vec![format!(r#"{{"a": [{}]}}"#, frequent.join(", ")); count];
         records.push(format!(r#"{{"b": "{}"}}"#, "x".repeat(align - 1000)));
-        let options = Options { align, block_bytes: 1 << 20, ..options(Algorithm::ZionZstd, 1, 1 << 20) };
+        let options = Options {
+            align,
+            max_row: align,
+            block_bytes: 1 << 20,
+            ..options(Algorithm::ZionZstd, 1, 1 << 20)
+        };
         let packed = pack(records.join("\n").as_bytes(), options, usize::MAX, Compression::None);
         let packed = packed.map_err(|stop| format!("{count}: {stop:?}"))?;
         assert_eq!(rows_of(&packed, Algorithm::ZionZstd, align)?, records);
@@ -272,7 +277,7 @@ proptest! {
     ) {
         let text = records.join("\n") + "\n";
         let options = options(Algorithm::ZionZstd, 1, part_bytes);
-        let options = Options { align, block_bytes: block_chunks * align, read_bytes: 1 << 12, ..options };
+        let options = Options { align, max_row: align, block_bytes: block_chunks * align, read_bytes: 1 << 12, ..options };
         let unwrapped = |stop: Stop| TestCaseError::fail(format!("{stop:?}"));
         let one = pack(text.as_bytes(), options.clone(), usize::MAX, Compression::None).map_err(unwrapped)?;
         let rows = rows_of(&one, Algorithm::ZionZstd, align).map_err(|error| unwrapped(error.into()))?;
