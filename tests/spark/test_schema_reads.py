@@ -70,6 +70,6 @@ def test_renamed_columns_and_defaults_are_read(spark: SparkSession, lake: Path) 
     assert old.columns == ["at", "id", "user", "gone"]
     assert old.count() == 2
     with pytest.raises(Exception, match="since and until do not go"):
-        load(spark, lake, since="2026-01-01", time_field="at").count()
+        load(spark, lake, since="2026-01-01", timeField="at").count()
     with pytest.raises(Exception, match="no column nope"):
         load(spark, lake, fields="nope").count()

@@ -74,7 +74,6 @@ def test_spark_connect_cannot_pack(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_local_session_is_closed_to_the_network(spark: SparkSession) -> None:
     conf = spark.sparkContext.getConf()
     assert conf.get("spark.driver.host") == "127.0.0.1"
-    assert spark.conf.get("spark.sql.python.filterPushdown.enabled") == "true"
     gateway = spark.sparkContext._jvm
     assert gateway is not None
     pid = gateway.java.lang.ProcessHandle.current().pid()

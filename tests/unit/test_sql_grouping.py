@@ -334,3 +334,12 @@ def test_faults_are_said_in_words(folder: Path, query: str, message: str) -> Non
         rows(folder, query.replace("EVENTS", "'plain.zion'"))
     assert message in caught.value.message
     assert "Error:" not in caught.value.message
+
+
+def test_aggregates_that_are_null_where_no_row_is_left(folder: Path) -> None:
+    query = (
+        "SELECT kind, MIN(CASE kind WHEN kind THEN 'same' END) AS m FROM 'plain.zion'"
+        " WHERE FALSE GROUP BY ROLLUP (kind)"
+    )
+    assert rows(folder, query) == [{"kind": None, "m": None}]  # the total of all
+    assert rows(folder, query.replace("ROLLUP (kind)", "kind")) == []
