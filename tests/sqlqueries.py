@@ -145,7 +145,8 @@ class Queries:
         if self._odds(0.1):
             end = f" QUALIFY {self._window(columns)} <= {self._of(range(4))}"
         distinct = "DISTINCT " if not end and self._odds(0.15) else ""
-        if not (distinct or end) and self._odds(0.08):
+        has_key = any(column.kind in _SCALARS for column in columns)
+        if not (distinct or end) and self._odds(0.08) and has_key:
             return self._distinct_on(source + where, columns)
         return f"SELECT {distinct}{text}{source}{where}{end}", made
 

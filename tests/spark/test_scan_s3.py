@@ -13,7 +13,6 @@ from sdb.errors import ConflictError
 pytest.importorskip("pyspark")
 from pyspark.sql.types import LongType, StructField, StructType
 
-from sdb.packfile.prune.predicate import Anywhere
 from sdb.spark.options.settings import ReadOptions
 from sdb.spark.read import scan
 from sdb.spark.read.listing import listed, looked_at
@@ -31,8 +30,8 @@ SCHEMA = StructType([StructField("id", LongType())])
 
 
 def planned(options: ReadOptions) -> tuple[FilePart, ...]:
-    packs = looked_at(listed(options.paths))
-    (partition,) = grouped(chosen(packs, Anywhere(), options), options.partition_bytes)
+    packs = looked_at(listed(options.paths, options.files))
+    (partition,) = grouped(chosen(packs, options), options.partition_bytes)
     return partition
 
 
