@@ -195,7 +195,7 @@ def test_rows_that_another_program_overwrites_for_a_while_arrive_once(
 def test_tables_of_the_original_are_read_and_not_followed(tmp_path: Path, name: str) -> None:
     options, table = named(unpacked(name, tmp_path), "demo.t")
     loaded = LoadedTable.of(table)
-    schema = schema_of(described(loaded.handle()))
+    schema = schema_of(described(loaded.handle()), options)
     reader = ZionReader(schema, options, loaded)
     batches = [batch for part in reader.partitions() for batch in reader.read(part)]
     with sdb.connect(tmp_path).sql("SELECT * FROM demo.t") as result:
