@@ -220,3 +220,13 @@ def test_commands_take_which_of_two_values_counts(
     assert (result.returncode, b"1 value is dropped" in result.stderr) == (0, True)
     assert b"info" not in result.stdout
     assert run(words[0], "--duplicates", "most", *words[1:]).returncode == 2
+
+
+def test_a_table_keeps_which_of_two_values_counts(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake/x.json").write_text('{"a":1,"a":2}\n')
+    root = ("--root", "lake")
+    create = ("create", "web.t", "--duplicates", "last", *root, "--input")
+    assert b"needs --format" in run(*create, "*").stderr
+    assert run(*create, "*.json").returncode == run("sync", *root, "web.t").returncode == 0
+    assert json.loads(run("query", *root, "SELECT * FROM web.t").stdout) == {"a": 2}

@@ -92,6 +92,8 @@ def command(
             statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
+    if duplicates is not None and fmt is None and records is None:
+        fmt = _format_of(patterns or [])
     fmt = recorded(fmt, records, duplicates)
     read = _reading(mode, timezone, time_field)
     if definition is not None and (fmt or time_field or read != ALL or on_error != "fail"):
@@ -126,6 +128,17 @@ def command(
             output.say(output.plain(f"{database}.{table}: {text}"), to=sys.stderr)
         named = f"--root {shlex.quote(root)} " if root else ""
         say_fitting(location, f"{database}.{table}", fitting(location, patterns), named)
+
+
+def _format_of(patterns: list[str]) -> str:
+    """Return the format that all patterns end in: a definition has options of a format alone."""
+    from sdb.table.definition.validate import format_of
+
+    forms = {format_of(pattern) for pattern in patterns}
+    form = forms.pop() if len(forms) == 1 else None
+    if form is None:
+        raise UsageError("--duplicates of a table needs --format", expected="as --format json")
+    return form
 
 
 def _reading(mode: str, timezone: str, time_field: list[str] | None) -> Times:
