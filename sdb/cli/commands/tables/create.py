@@ -92,9 +92,7 @@ def command(
             statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
-    if duplicates is not None and fmt is None and records is None:
-        fmt = _format_of(patterns or [])
-    fmt = recorded(fmt, records, duplicates)
+    fmt = recorded(_format_of(patterns, fmt, records, duplicates), records, duplicates)
     read = _reading(mode, timezone, time_field)
     if definition is not None and (fmt or time_field or read != ALL or on_error != "fail"):
         message = "a definition says by itself how its inputs are read"
@@ -130,11 +128,15 @@ def command(
         say_fitting(location, f"{database}.{table}", fitting(location, patterns), named)
 
 
-def _format_of(patterns: list[str]) -> str:
-    """Return the format that all patterns end in: a definition has options of a format alone."""
+def _format_of(
+    patterns: list[str] | None, fmt: str | None, records: str | None, duplicates: str | None
+) -> str | None:
+    """Return the format that is named, or that patterns end in if options need one."""
+    if fmt is not None or records is not None or duplicates is None:
+        return fmt
     from sdb.table.definition.validate import format_of
 
-    forms = {format_of(pattern) for pattern in patterns}
+    forms = {format_of(pattern) for pattern in patterns or ()}
     form = forms.pop() if len(forms) == 1 else None
     if form is None:
         raise UsageError("--duplicates of a table needs --format", expected="as --format json")
