@@ -139,8 +139,9 @@ def _one_behind_another(*lists: str) -> str:
 
 def joined(left: Value, right: Value) -> Value:
     """Return ``left || right`` of `standard`: of lists a list, else the texts of any values."""
-    if not (left.mask | right.mask) & ~(LIST | NULL | MISSING):
-        return listed(_one_behind_another(left.lane("e"), right.lane("e")))
+    mask = left.mask | right.mask
+    if mask & LIST and not mask & ~(LIST | NULL | MISSING):
+        return listed(f"({left.lane('e')} || {right.lane('e')})")
     texts = [cast(value, "STRING", reads_texts=True) for value in (left, right)]
     return operators.joined(*texts)
 
