@@ -42,17 +42,19 @@ class ReadAhead:
         if position != self._next:
             # What was begun is not what the scan wants: it ends by itself.
             self._begun.clear()
-            self._bytes, self._window = 0, 1
+            self._bytes, self._window = 0, 2
         future = self._begun.pop(position, None)
         self._next = position + 1
-        if future is not None:
-            self._bytes -= self._size(position)
-        self._begin()
+        if future is None:
+            # Alone: it opens its packfile, and may be all that is wanted.
+            packfile, number = self._blocks[position]
+            block = packfile.read_block(number)
+            self._begin()
+            return block
+        self._bytes -= self._size(position)
         self._window = min(2 * self._window, MOST)
-        if future is not None:
-            return future.result()
-        packfile, number = self._blocks[position]
-        return packfile.read_block(number)
+        self._begin()
+        return future.result()
 
     def _begin(self) -> None:
         """Begin to read what comes next, as far as the window and memory go."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock  # threading takes 2 ms, which short commands do without
+
 from sdb.errors import CorruptError, NotFoundError
 from sdb.lru import LruCache
 from sdb.packfile.read.reader import Packfile
@@ -82,12 +84,13 @@ class _HeldDescriptor(int):
 class LazyReader:
     """A packfile of a table that is opened when it is read; see :class:`sdb.store.base.Reader`."""
 
-    __slots__ = ("_descriptor", "_objects", "_root")
+    __slots__ = ("_descriptor", "_lock", "_objects", "_root")
 
     def __init__(self, root: TableRoot, descriptor: Descriptor, objects: OpenObjects) -> None:
         self._root = root
         self._descriptor = descriptor
         self._objects = objects
+        self._lock = allocate_lock()  # one thread opens it, and those that read ahead wait
 
     @property
     def path(self) -> str:
@@ -160,16 +163,17 @@ class LazyReader:
         * ``start``: Where these bytes begin, if that is not its beginning.
         """
         key = self._descriptor.key
-        opened = self._objects.get(key)
-        if opened is not None:
-            return opened
-        try:
-            reader = self._root.open(key, head_bytes=head_bytes, start=start)
-        except NotFoundError:
-            raise missing_packfile_error(key) from None
-        check_same_object(reader, key, self.size_bytes, self.etag)
-        self._objects.put(key, reader)
-        return reader
+        with self._lock:
+            opened = self._objects.get(key)
+            if opened is not None:
+                return opened
+            try:
+                reader = self._root.open(key, head_bytes=head_bytes, start=start)
+            except NotFoundError:
+                raise missing_packfile_error(key) from None
+            check_same_object(reader, key, self.size_bytes, self.etag)
+            self._objects.put(key, reader)
+            return reader
 
 
 def whole_packfile(root: TableRoot, descriptor: Descriptor, objects: OpenObjects) -> Packfile:
