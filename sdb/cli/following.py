@@ -6,13 +6,35 @@ import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self
 
+    from sdb.cli.interrupts import Interruptible
     from sdb.cli.meter import Meter
     from sdb.query.result.result import Result
 
 _PERIOD_SECONDS = 0.1
+
+
+def followed(
+    signals: Interruptible, meter: Meter, verb: str
+) -> Callable[[Result], AbstractContextManager[None]]:
+    """Return what goes around each query of a statement: it can be interrupted, and is shown.
+
+    * ``verb``: What the meter says behind each query.
+    """
+    from contextlib import contextmanager
+
+    @contextmanager
+    def follow(result: Result) -> Generator[None]:
+        signals.arm(result.interrupt)
+        with Following(result, meter):
+            yield
+        meter.turn(verb)
+
+    return follow
 
 
 class Following:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
 from functools import partial
 
 from sdb import notes, sizes
 from sdb.cli import output
-from sdb.cli.following import Following
+from sdb.cli.following import Following, followed
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
 from sdb.cli.render import query
@@ -21,9 +20,8 @@ from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
-    from sdb.query.result.result import Result
 
 _COLUMN = 11
 
@@ -108,14 +106,6 @@ class Session:
         if not is_meant(text, {}, root, yes=False):
             return
         with Interruptible() as signals, Meter("writing", "auto") as meter:
-
-            @contextmanager
-            def follow(result: Result) -> Generator[None]:
-                signals.arm(result.interrupt)
-                with Following(result, meter):
-                    yield
-                meter.turn("writing")
-
             done = execute(
                 text,
                 root=root,
@@ -124,7 +114,7 @@ class Session:
                 memory_bytes=settings.memory_bytes,
                 dialect=settings.dialect,
                 progress=meter,
-                follow=follow,
+                follow=followed(signals, meter, "writing"),
             )
         for effect in done:
             for line in lines_of(effect, verbose=False):

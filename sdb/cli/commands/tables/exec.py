@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sdb import bounds
 from sdb.cli import output
 from sdb.cli.asking import Yes
-from sdb.cli.following import Following
+from sdb.cli.following import followed
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
@@ -34,11 +33,6 @@ from sdb.cli.servers import server_of
 from sdb.cli.statementtext import statement_text
 from sdb.cli.tablenames import author
 from sdb.typed import Annotated
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sdb.query.result.result import Result
 
 EXAMPLES = (
     "sdb exec --root lake \"DELETE FROM web.gha WHERE actor.login = 'spam-bot'\"",
@@ -93,17 +87,9 @@ def command(
     if not (dry_run or is_meant(text, params, tables, yes=yes)):
         return 1
     with Interruptible() as signals, Meter("writing", progress, quiet=quiet) as meter:
-
-        @contextmanager
-        def follow(result: Result) -> Iterator[None]:
-            signals.arm(result.interrupt)
-            with Following(result, meter):
-                yield
-            meter.turn("writing")
-
         run: Any = None if server is None else server.execute
         if tables is not None:
-            run = partial(execute, root=tables, follow=follow)
+            run = partial(execute, root=tables, follow=followed(signals, meter, "writing"))
         done = run(
             text,
             params=params,

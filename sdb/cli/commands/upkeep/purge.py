@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sdb import bounds, notes, sizes
 from sdb.cli import output
 from sdb.cli.asking import Yes, agreed, can_ask
-from sdb.cli.following import Following
+from sdb.cli.following import followed
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
@@ -33,9 +32,6 @@ from sdb.cli.parameters import Context
 from sdb.cli.tablenames import author, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sdb.query.result.result import Result
     from sdb.statements.purged import Purged
 
 EXAMPLES = (
@@ -75,14 +71,6 @@ def command(
 
     def run(verb: str, *, is_dry: bool) -> Purged:
         with Interruptible() as signals, Meter(verb, progress, quiet=quiet) as meter:
-
-            @contextmanager
-            def follow(result: Result) -> Iterator[None]:
-                signals.arm(result.interrupt)
-                with Following(result, meter):
-                    yield
-                meter.turn(verb)
-
             return purge(
                 table_root(context, root),
                 *table_of(name, table),
@@ -94,7 +82,7 @@ def command(
                 threads=threads,
                 memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
                 progress=meter,
-                follow=follow,
+                follow=followed(signals, meter, verb),
             )
 
     if can_ask() and not (yes or dry_run) and not _is_meant(run("looking", is_dry=True)):
