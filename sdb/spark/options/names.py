@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import UsageError
+from sdb.query.syntax.hints import near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,6 @@ WRITING = frozenset(
 _GONE = {
     "pushdown": "since and until read only the blocks of a time, query runs SQL on the packfiles",
 }
-_WRITER, _READER = "an option of reading, not of writing", "an option of writing, not of reading"
 
 
 def check_known(options: Mapping[str, str]) -> None:
@@ -76,33 +76,25 @@ def check_known(options: Mapping[str, str]) -> None:
     UsageError
         An option that nothing reads.
     """
-    for name in _missing(options, READING | WRITING):
-        hint = _GONE.get(name) or _near(name, READING | WRITING)
-        raise UsageError(f"unknown option {name!r} of the format zion", hint=hint)
+    _check(options, READING | WRITING, "unknown option {!r} of the format zion")
 
 
 def check_reading(options: Mapping[str, str]) -> None:
     """Check that all options are of reading; see :func:`check_known`."""
-    for name in _missing(options, READING):
-        raise UsageError(f"{name} is {_READER}", hint=_near(name, READING))
+    _check(options, READING, "{} is an option of writing, not of reading")
 
 
 def check_writing(options: Mapping[str, str]) -> None:
     """Check that all options are of writing; see :func:`check_known`."""
-    for name in _missing(options, WRITING):
-        raise UsageError(f"{name} is {_WRITER}", hint=_near(name, WRITING))
+    _check(options, WRITING, "{} is an option of reading, not of writing")
 
 
-def _missing(options: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    known = {name.lower() for name in names}
-    return sorted(name for name in options if name.lower() not in known)
-
-
-def _near(name: str, names: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    spelt = {known.lower(): known for known in names}
-    near = get_close_matches(name.lower(), sorted(spelt), 1, 0.6)
-    if near and near[0] != name.lower():
-        return f"did you mean {spelt[near[0]]}?"
-    return f"the options are {', '.join(sorted(spelt.values()))}"
+def _check(options: Mapping[str, str], names: Iterable[str], flaw: str) -> None:
+    """Refuse the first option that is none of some names, and suggest the nearest."""
+    spelt = {name.lower(): name for name in names}
+    for name in sorted(options):
+        if name.lower() not in spelt:
+            meant = near(name.lower(), spelt)
+            usual = f"the options are {', '.join(sorted(spelt.values()))}"
+            hint = _GONE.get(name) or (f"did you mean {spelt[meant]}?" if meant else usual)
+            raise UsageError(flaw.format(name), hint=hint)
