@@ -265,9 +265,9 @@ def with_options(parser: str, options: str, name: str) -> str:
     >>> with_options("json:records=items", "duplicates=last", "a.json")
     'json:records=items;duplicates=last'
     """
-    word, colon, _ = parser.partition(":")
+    word = parser.partition(":")[0]
     if word in WITH_OPTIONS:
-        return f"{parser}{';' if colon else ':'}{options}"
+        return with_option(parser, word, options)
     if word != "rows" and options != "duplicates=first":
         *others, last = [get(form).title for form in WITH_OPTIONS]
         text = f"{options} is for {', '.join(others)} and {last}"

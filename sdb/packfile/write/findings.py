@@ -135,13 +135,10 @@ class Findings:
     def _damage_lines(self) -> list[str]:
         lines = []
         if self.replaced_texts:
-            count = self.replaced_texts
-            texts = "1 text is" if count == 1 else f"{count:,} texts are"
+            texts = _counted(self.replaced_texts, "text")
             lines.append(f"{texts} not UTF-8: the bytes that are none became U+FFFD")
         if self.dropped_values:
-            values = (
-                "1 value is" if self.dropped_values == 1 else f"{self.dropped_values:,} values are"
-            )
+            values = _counted(self.dropped_values, "value")
             lines.append(
                 f"{values} dropped, since an object has the name twice"
                 " (--duplicates first, last or fail; first if not given)"
@@ -191,6 +188,17 @@ class Findings:
             more = len(self.columns) - _MOST_NOTES
             lines.append(f"{more:,} more columns have values of several types")
         return lines
+
+
+def _counted(count: int, what: str) -> str:
+    """Return the subject of a sentence with its verb.
+
+    Examples
+    --------
+    >>> _counted(1, "value"), _counted(2000, "value")
+    ('1 value is', '2,000 values are')
+    """
+    return f"{sizes.counted(count, what)} {'is' if count == 1 else 'are'}"
 
 
 def tell_forms(sources: Iterable[Input]) -> None:
