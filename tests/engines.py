@@ -34,9 +34,8 @@ class Blind:
     def sources(self) -> Sequence[Any]:
         return self._table.sources
 
-    @property
-    def streamed(self) -> Sequence[Any]:
-        return self._table.streamed
+    def streamed(self, limit: int | None) -> Sequence[Any]:
+        return self._table.streamed(limit)
 
     @property
     def is_remote(self) -> bool:

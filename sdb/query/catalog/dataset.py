@@ -56,9 +56,11 @@ class Dataset(Protocol):
     def sources(self) -> Sequence[Any]:
         """First argument of `_core.LaneScan`, which reads each block when it is wanted."""
 
-    @property
-    def streamed(self) -> Sequence[Any]:
-        """The same for a scan of all blocks: over a network they are read ahead."""
+    def streamed(self, limit: int | None) -> Sequence[Any]:
+        """Return the same for a scan; one of all blocks reads them ahead over a network.
+
+        * ``limit``: How many rows the scan takes at most; None: all.
+        """
 
     @property
     def is_remote(self) -> bool:

@@ -361,10 +361,12 @@ class TableScan:
         """First argument of `_core.LaneScan`, which reads each block when it is wanted."""
         return [part.source() for part in self.read]
 
-    @property
-    def streamed(self) -> Sequence[Any]:
-        """The same for a scan of all blocks: over a network they are read ahead."""
-        if not self.is_remote:
+    def streamed(self, limit: int | None) -> Sequence[Any]:
+        """Return the same for a scan; one of all blocks reads them ahead over a network.
+
+        * ``limit``: How many rows the scan takes at most; None: all.
+        """
+        if limit is not None or not self.is_remote:
             return self.sources
         from sdb.packfile.read.ahead import ReadAhead
 

@@ -140,7 +140,7 @@ def _lane_scan(scan: ScanNode, threads: int) -> _core.LaneScan:
     # DuckDB wants a column even where only the number of rows counts.
     wanted = list(scan.lanes) or [(len(scan.explode), (), "t")]
     return _core.LaneScan(
-        list(scan.dataset.streamed if scan.limit is None else scan.dataset.sources),
+        list(scan.dataset.streamed(scan.limit)),
         [(level, list(path), letter) for level, path, letter in wanted],
         explode=[(level, list(path), kind) for level, path, kind in scan.explode],
         predicate=scan.predicate,

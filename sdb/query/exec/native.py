@@ -82,12 +82,9 @@ def run(
         return _ordered(operation, engine, threads, most_bytes)
     # A shape is about whole rows.
     lanes = ((0, (), "v"),) if isinstance(operation, DataShape) else operation.lanes
-    dataset, limit = (
-        operation.scan.dataset,
-        operation.limit if isinstance(operation, Take) else None,
-    )
+    limit = operation.limit if isinstance(operation, Take) else None
     scan = _core.LaneScan(
-        list(dataset.streamed if limit is None else dataset.sources),
+        list(operation.scan.dataset.streamed(limit)),
         [(level, list(path), letter) for level, path, letter in lanes],
         explode=[(level, list(path), kind) for level, path, kind in operation.scan.explode],
         predicate=operation.scan.predicate,
