@@ -566,26 +566,36 @@ fn indented(text: &[u8], record: usize) -> usize {
 
 /// Where the object ends that starts at `start`, by its brackets, with white space up to the end of its line.
 fn end_of_object(text: &[u8], start: usize) -> Option<usize> {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for (at, &byte) in (start..).zip(text.get(start..)?) {
+    let mut brackets = Brackets::default();
+    let end = (start..).zip(text.get(start..)?).find(|&(_, &byte)| brackets.pass(byte) == 0);
+    let (at, _) = end.filter(|&(_, &byte)| matches!(byte, b'}' | b']'))?;
+    let rest = &text[at + 1..];
+    let space = rest.iter().take_while(|&&byte| byte != b'\n' && timestamp::is_space(byte)).count();
+    Some(at + 1 + if rest.get(space) == Some(&b'\n') { space + 1 } else { 0 })
+}
+
+/// The brackets that are open at a place, those in strings aside.
+#[derive(Default)]
+struct Brackets {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Brackets {
+    /// How many are open behind another byte.
+    fn pass(&mut self, byte: u8) -> usize {
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' if depth > 1 => depth -= 1,
-            b'}' | b']' => {
-                let rest = &text[at + 1..];
-                let space =
-                    rest.iter().take_while(|&&byte| byte != b'\n' && timestamp::is_space(byte)).count();
-                return Some(at + 1 + if rest.get(space) == Some(&b'\n') { space + 1 } else { 0 });
-            }
-            _ if depth == 0 => return None,
+            _ if self.escaped => self.escaped = false,
+            b'\\' if self.in_string => self.escaped = true,
+            b'"' => self.in_string = !self.in_string,
+            _ if self.in_string => {}
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
+        self.depth
     }
-    None
 }
 
 /// Where a malformed record ends that starts at `start`: behind the bracket that closes it, if that is on its
@@ -593,18 +603,9 @@ fn end_of_object(text: &[u8], start: usize) -> Option<usize> {
 fn end_of_malformed(text: &[u8], start: usize) -> usize {
     let rest = &text[start..];
     let line = &rest[..memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1)];
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    let mut brackets = Brackets::default();
     for (&byte, at) in line.iter().zip(1..) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
+        if brackets.pass(byte) == 0 {
             let closed = byte == b'}' && line.first() == Some(&b'{');
             let more = line[at..].iter().any(|&byte| !timestamp::is_space(byte));
             return start + if closed && more { at } else { line.len() };
