@@ -134,6 +134,12 @@ impl ArrowTypes {
         self.seen.settle_field(name, mask)
     }
 
+    /// Names of the fields that columns are made of; those of columns have no zero bytes.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.layout().columns.iter().map(|(name, _)| name.to_string()).collect()
+    }
+
     /// Sets the columns: names of fields that were seen, in their order.
     fn arrange(&mut self, names: Vec<String>) {
         self.fields = boxed(Some(names));

@@ -163,13 +163,9 @@ class Scan:
 
     def _arrange(self, types: ArrowTypes) -> None:
         """Put columns in the order of the inputs; rows have their fields in that of symbols."""
-        import pyarrow as pa
-
         from sdb.packfile.read.fieldorder import arranged
 
-        names = pa.schema(types).names
-        if any("\u2400" in name for name in names):
-            return  # it may stand for a zero byte, which names of Arrow cannot have
+        names = types.names
         ordered = arranged(names, [pack.trailer for pack, _ in self._selected])
         if ordered != names:
             types.arrange(ordered)
