@@ -90,7 +90,7 @@ def check_writing(options: Mapping[str, str]) -> None:
 
 
 def _check(options: Mapping[str, str], names: Iterable[str], flaw: str) -> None:
-    """Refuse the first option that is none of some names, and suggest the nearest."""
+    """Refuse the first option that is not among some names, and suggest the nearest."""
     spelt = {name.lower(): name for name in names}
     for name in sorted(options):
         if name.lower() not in spelt:
