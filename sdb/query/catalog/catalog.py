@@ -14,10 +14,8 @@ from sdb.query.analyze.types import MISSING
 from sdb.query.catalog.dataset import MixedSchemasError
 from sdb.query.catalog.locations import candidates
 from sdb.query.catalog.namedtables import NamedTables
-from sdb.query.catalog.ondemand import open_runs
 from sdb.query.catalog.pseudo import is_pseudo, names_origins
 from sdb.query.catalog.reduction import reduce
-from sdb.query.catalog.smallinputs import runs_of
 from sdb.query.catalog.tables import table_name
 from sdb.query.catalog.tablescan import PackfileScan, TableScan
 
@@ -279,6 +277,9 @@ class Catalog:
         if name.at is not None:
             message = f"{name.text}: files have no versions"
             raise self._named.unknown(name) or UsageError(message, hint="tables do: FROM db.t@12")
+        from sdb.query.catalog.ondemand import open_runs
+        from sdb.query.catalog.smallinputs import runs_of
+
         named = runs_of(candidates(name, self._root), apart=self._names_origins)
         reading = name.reading or self._reading
         # One file may be read in several ways.

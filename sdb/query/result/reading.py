@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sdb import sizes
 from sdb.packfile.prune.predicate import Anywhere
-from sdb.query.result.advice import advice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ def facts(result: Result, root: str = "") -> dict[str, Any]:
     is that not all of them will be; it is empty when they will. `dialect` is that of the
     query.
     """
+    from sdb.query.result.advice import advice
+
     reading = result.reading
     return {
         "tables": [
