@@ -9,7 +9,7 @@ show() {
 }
 
 show sdb pack --force -o demo/github.zion testdata/gh2015_1k.json.gz
-show sdb describe-file demo/github.zion
+show sdb describe demo/github.zion
 show sdb head -n 3 --fields id,type,created_at demo/github.zion
 show sdb query 'SELECT type, COUNT(*) AS n FROM "demo/github.zion" GROUP BY type ORDER BY n DESC LIMIT 5'
 printf '\nThe packed file is demo/github.zion; %s/sdb is ready for more.\n' "$(dirname "$(command -v sdb)")"

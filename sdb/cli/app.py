@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from sdb.bounds import TRUST
+from sdb.cli import parameters
 from sdb.cli.commands import COMMANDS, GROUPS, ROOMS, load
 from sdb.cli.complete import offers
 from sdb.cli.failures import BROKEN_PIPE
@@ -35,11 +36,8 @@ _BARE = {
     "status",
     "serve",
     "shell",
-    "show-config",
     "spark env",
-    "tables",
     "version",
-    "views",
 }
 _GROUP_HELP = {
     "schema": "Columns of a table: infer, show, set, check and compare them.",
@@ -48,7 +46,7 @@ _GROUP_HELP = {
 }
 _FIRST_DAY = """\
   sdb pack events.json.gz               pack rows into events.zion
-  sdb describe-file events.zion         show its size, blocks and times
+  sdb describe events.zion              show its size, blocks and times
   sdb append events.zion more.json.gz   add rows
   sdb query "SELECT COUNT(*) FROM 'events.zion'"
   sdb create web.visits --input 'in/*.json.gz' && sdb sync web.visits
@@ -110,6 +108,14 @@ class _Group(TyperGroup):
 
 
 class _Command(TyperCommand):
+    def make_parser(self, ctx: Any) -> Any:
+        """Add the names of options that the help does not show."""
+        parser = super().make_parser(ctx)
+        for name, shown in getattr(self.callback, "hidden_names", {}).items():
+            known = parser._long_opt if name.startswith("--") else parser._short_opt  # noqa: SLF001
+            known[name] = parser._long_opt[shown]  # noqa: SLF001
+        return parser
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Leave out words that the help does not show, and the braces of typer."""
         pieces = super().collect_usage_pieces(ctx)
@@ -173,16 +179,27 @@ def _known_to_typer(command: Callable[..., int | None]) -> Callable[..., int | N
     """Describe the parameters of a command in typer's words."""
 
     @wraps(command)
-    def call(*args: object, **values: Any) -> int | None:
+    def call(**values: Any) -> int | None:
         if "context" in values:
             values["context"] = Context(values["context"].obj or "")
-        return command(*args, **values)
+        return parameters.call(command, values)
 
     whole = signature(command, eval_str=True)
-    kinds = {name: _annotation(known.annotation) for name, known in whole.parameters.items()}
-    parameters = [known.replace(annotation=kinds[name]) for name, known in whole.parameters.items()]
-    call.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
+    known = dict(parameters.described(command))
+    kinds = {name: _annotation(annotation) for name, annotation in known.items()}
+    usual = Parameter("quiet", Parameter.KEYWORD_ONLY, default=False)
+    typed = [
+        whole.parameters.get(name, usual).replace(annotation=kind) for name, kind in kinds.items()
+    ]
+    call.__signature__ = whole.replace(parameters=typed)  # type: ignore[attr-defined]
     call.__annotations__ = kinds
+    call.hidden_names = {  # type: ignore[attr-defined]
+        name: option.flags(parameter)[0]
+        for parameter, annotation in known.items()
+        for option in getattr(annotation, "__metadata__", ())
+        if isinstance(option, Option)
+        for name in option.hidden
+    }
     return call
 
 

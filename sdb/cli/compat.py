@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, takewhile
 
-from sdb.cli.commands import COMMANDS, leaves, load
+from sdb.cli.commands import ALIASES, COMMANDS, leaves, load
 from sdb.cli.parameters import Option, described
 
 _OF_ALL = frozenset({"help", "install-completion", "root", "show-completion", "trust", "version"})
@@ -24,7 +24,8 @@ def long_flags() -> frozenset[str]:
     for name in leaves():
         for parameter, annotation in described(load(name).command):
             for option in getattr(annotation, "__metadata__", ()):
-                flags = option.flags(parameter) if isinstance(option, Option) else ()
+                is_option = isinstance(option, Option)
+                flags = (*option.flags(parameter), *option.hidden) if is_option else ()
                 flags_known.update(flag[2:] for flag in flags if flag.startswith("--"))
     return frozenset(flags_known)
 
@@ -37,6 +38,7 @@ def rewrite(arguments: list[str]) -> list[str]:
     >>> rewrite(["-root=X", "unpack", "-fmt", "json", "-o=out.json", "-j4"])
     ['--root=X', 'unpack', '--fmt', 'json', '-o', 'out.json', '-j4']
     """
+    arguments = _renamed(arguments)
     head = list(takewhile(lambda argument: argument != "--", arguments))
     rest = arguments[len(head) :]
     if not _COUNTING.isdisjoint(head):
@@ -46,6 +48,16 @@ def rewrite(arguments: list[str]) -> list[str]:
     if not _VERSIONED.isdisjoint(head[:3]):
         head = _joined_references(head)
     return _asked([*chain.from_iterable(map(_rewrite, head)), *rest])
+
+
+def _renamed(arguments: list[str]) -> list[str]:
+    """Write the name that a command has today for another one that works."""
+    at = 0
+    while arguments[at : at + 1] and arguments[at][:1] == "-":
+        at += 1 + (arguments[at] in {"--root", "-root"})
+    at += arguments[at : at + 1] == ["help"]
+    words = ALIASES.get(arguments[at]) if arguments[at:] else None
+    return arguments if words is None else [*arguments[:at], *words, *arguments[at + 1 :]]
 
 
 def _asked(arguments: list[str]) -> list[str]:

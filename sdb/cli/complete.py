@@ -69,7 +69,7 @@ def offers(parameter: Argument | Option) -> Callable[[str], Iterable[str]] | Non
         "[ROOT|DB|DB.TABLE]": _tables,
         "[DB.TABLE@REF]": _tables,
         "DB": _databases_and_tables,
-        "[DB|DB.VIEW]": _views,
+        "DB.NEW|ROOT": None,
         "[NAME]": _references_of_table,
         "[SOURCE]": _references_of_table,
         "[REF]": _references_of_table,
@@ -142,15 +142,6 @@ def _references_of_table(incomplete: str) -> list[str]:
             for reference in _references(root, name)
             if reference.startswith(incomplete)
         ]
-    return []
-
-
-def _views(incomplete: str) -> list[str]:
-    """Offer views of the root."""
-    from sdb.notes import unheard
-
-    with suppress(SdbError, OSError), unheard():
-        return [name for name in view_names(_root()) if name.startswith(incomplete)]
     return []
 
 

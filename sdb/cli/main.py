@@ -99,7 +99,7 @@ def _asks_for_help(arguments: list[str]) -> bool:
     """Return whether a command line works without settings, even where a file of them is bad."""
     return (
         not arguments
-        or arguments[0] in _WITHOUT_SETTINGS
+        or (arguments[0] in _WITHOUT_SETTINGS and arguments[1:2] != ["root"])
         or not {"-h", "--help"}.isdisjoint(arguments)
         or "_SDB_COMPLETE" in os.environ
     )

@@ -102,7 +102,7 @@ def _parameters(module: Any) -> Iterator[str]:  # noqa: ANN401 - the module of a
             case (Argument() as argument,) if argument.metavar:
                 yield f".TP\n\\fI{_text(argument.metavar)}\\fR\n{_text(argument.help)}"
             case (Option() as option,):
-                default = defaults[name].default
+                default = defaults[name].default if name in defaults else ""
                 is_told = isinstance(default, str | int) and not isinstance(default, bool)
                 known = f" [default: {default}]" if is_told and default != "" else ""
                 flags = option.flags(name)

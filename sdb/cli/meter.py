@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from sdb.cli.output import say
+from sdb.cli.output import is_quiet, say
 from sdb.errors import UsageError
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ class Meter:
         terminal = sys.stderr.isatty()
         self._label = label
         self._form = "json" if mode == "json" else "bar" if terminal else "lines"
-        if mode == "off" or (mode == "auto" and (quiet or not terminal)):
+        if mode == "off" or (mode == "auto" and (quiet or is_quiet() or not terminal)):
             self._form = "off"
         self._start = time.monotonic()
         self._next = self._start + (0.0 if mode == "json" else _PATIENCE_SECONDS)

@@ -62,7 +62,8 @@ Reference = Annotated[
 NextWord = Annotated[str | None, Argument(metavar="", help="")]
 """One word more, where a table may be one word or two; the help does not show it."""
 DryRun = Annotated[
-    bool, Option("--dry-run", "-n", help="Print what would be done, and change nothing.")
+    bool,
+    Option("--dry-run", hidden=("-n",), help="Print what would be done, and change nothing."),
 ]
 Message = Annotated[
     str, Option("--message", "-m", metavar="TEXT", help="Reason, shown in the log of the table.")
@@ -111,12 +112,14 @@ Dialect = Annotated[
         help="What SQL means: standard SQL, or what the original tool takes it for.",
     ),
 ]
+AsPackfiles = Annotated[
+    bool, Option("--packfiles", help="Look at the packfiles of a table, not at the table.")
+]
 ShowStats = Annotated[
     bool,
     Option("--stats", help="Estimate how many blocks an equality reads; reads some rows."),
 ]
 AsJson = Annotated[bool, Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Print more about what happens.")]
 Force = Annotated[
     bool,
@@ -140,7 +143,7 @@ Threads = Annotated[
     ),
 ]
 Limit = Annotated[
-    int | None, Option("--limit", metavar="N", bounds=bounds.ROWS, help="Stop after N rows.")
+    int | None, Option("--limit", "-n", metavar="N", bounds=bounds.ROWS, help="Stop after N rows.")
 ]
 Fields = Annotated[
     str | None,

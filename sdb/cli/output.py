@@ -56,6 +56,26 @@ def complain(message: str, hint: str | None = None) -> None:
         say(plain(f"hint: {shortened(hint)}"), to=sys.stderr)
 
 
+_quiet: list[bool] = []  # not empty: the user wants errors alone
+
+
+def hush() -> None:
+    """Print errors alone from now on."""
+    _quiet.append(True)
+    prepare(quiet=True)
+
+
+def is_quiet() -> bool:
+    """Return whether the user wants errors alone."""
+    return bool(_quiet)
+
+
+def note(text: str) -> None:
+    """Write a line that is no error to standard error, unless the user wants errors alone."""
+    if not _quiet:
+        say(plain(f"sdb: {shortened(text)}"), to=sys.stderr)
+
+
 def prepare(*, verbose: bool = False, unverified: bool = False, quiet: bool = False) -> None:
     """Say what the user should know of the packfiles that are read.
 
@@ -67,12 +87,10 @@ def prepare(*, verbose: bool = False, unverified: bool = False, quiet: bool = Fa
         say("sdb: --no-verify: damage goes unnoticed, values may be wrong", to=sys.stderr)
     from sdb import notes
 
-    if quiet:
+    if quiet or _quiet:
         notes.hear(lambda _: None)
     else:
-        notes.listen(
-            lambda text: say(plain(f"sdb: {shortened(text)}"), to=sys.stderr), details=verbose
-        )
+        notes.listen(note, details=verbose)
 
 
 def tell_likely_times(references: Sequence[PackfileReference]) -> None:
@@ -80,7 +98,7 @@ def tell_likely_times(references: Sequence[PackfileReference]) -> None:
     from sdb import notes
     from sdb.packfile.read.likelytimes import tell_likely_times
 
-    notes.listen(lambda text: say(plain(f"sdb: {text}"), to=sys.stderr), details=False)
+    notes.listen(note, details=False)
     for reference in references[:1]:
         if "://" not in reference.location and reference.opener is None:
             tell_likely_times(reference.location)

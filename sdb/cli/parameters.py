@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.records import record
+from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Option:
     bounds: Bounds | None  # what a number or a size may be
     # Values that the shell offers: if not given, those that the metavar has between bars
     values: tuple[str, ...]
+    hidden: tuple[str, ...]  # names that work and that the help does not show
 
     def __init__(
         self,
@@ -66,6 +68,7 @@ class Option:
         metavar: str | None = None,
         bounds: Bounds | None = None,
         values: tuple[str, ...] = (),
+        hidden: tuple[str, ...] = (),
     ) -> None:
         """Describe an option."""
         object.__setattr__(self, "names", names)
@@ -75,10 +78,15 @@ class Option:
         listed = metavar.split("|") if metavar and "|" in metavar else ()
         words = (word.removesuffix("FILE") for word in listed)  # quarantine:FILE
         object.__setattr__(self, "values", values or tuple(words))
+        object.__setattr__(self, "hidden", hidden)
 
     def flags(self, parameter: str) -> tuple[str, ...]:
         """Return its names, which without any are that of the parameter."""
         return self.names or (f"--{parameter.replace('_', '-')}",)
+
+
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
+"""What every command has: :func:`call` sees to it where the command does not."""
 
 
 def described(command: Callable[..., object]) -> Iterator[tuple[str, Any]]:
@@ -89,3 +97,14 @@ def described(command: Callable[..., object]) -> Iterator[tuple[str, Any]]:
     for name, text in command.__annotations__.items():
         if name != "return":
             yield name, eval(text, command.__globals__)  # noqa: S307 - text of our own
+    if "quiet" not in command.__annotations__:
+        yield "quiet", Quiet
+
+
+def call(command: Callable[..., int | None], values: dict[str, Any]) -> int | None:
+    """Run a command with the values of its parameters."""
+    if "quiet" not in command.__annotations__ and values.pop("quiet", False):
+        from sdb.cli.output import hush
+
+        hush()
+    return command(**values)

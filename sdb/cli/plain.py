@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from sdb.cli.commands import GROUPS, leaves, load
-from sdb.cli.parameters import Argument, Context, Option, described
+from sdb.cli.parameters import Argument, Context, Option, call, described
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def understand(arguments: list[str]) -> Callable[[], int | None] | None:
         return None
     command = load(name).command
     values = read(command, rest)
-    return None if values is None else lambda: command(**values)
+    return None if values is None else lambda: call(command, values)
 
 
 def read(command: Callable[..., int | None], words: list[str]) -> dict[str, Any] | None:
@@ -63,7 +63,7 @@ class _Parameter:
 
 class _Reader:
     def __init__(self, command: Callable[..., int | None]) -> None:
-        self._values = _defaults(command)
+        self._values = {"quiet": False} | _defaults(command)
         self._missing: set[str] = set()
         self._options: dict[str, tuple[_Parameter, Option]] = {}
         self._arguments: list[_Parameter] = []
@@ -77,7 +77,7 @@ class _Reader:
             return
         match getattr(parameter.annotation, "__metadata__", ()):
             case (Option() as option,):
-                for flag in option.flags(name):
+                for flag in (*option.flags(name), *option.hidden):
                     self._options[flag] = (parameter, option)
             case (Argument(),):
                 self._arguments.append(parameter)

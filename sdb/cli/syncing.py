@@ -211,7 +211,7 @@ def nothing_to_sync(root: TableRoot, database: str, pattern: str) -> SdbError:
     if keys is None:
         where = f"{database} below {root.location}"
         what = f"no table of {where} has a definition"
-        return NotFoundError(what, hint="sdb tables lists them")
+        return NotFoundError(what, hint="sdb ls lists them")
     if not root.has(keys.index):
         return root.absent(keys)
     what = f"{database}.{pattern} below {root.location} has no definition: no inputs belong to it"

@@ -8,6 +8,7 @@ from sdb.cli.options import table_root
 from sdb.errors import UsageError
 
 _SUFFIX = ".zion"
+_WORDS_OF_TABLE = 2
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,19 +42,25 @@ def named_table(name: str) -> tuple[str, str, str]:
     return database, table, reference
 
 
-def joined_table(name: str, *words: str | None) -> tuple[str, list[str]]:
+def joined_table(name: str, *words: str | None, at: str = "") -> tuple[str, list[str]]:
     """Return ``DB.TABLE[@REF]`` of a command line that may have it in two words, and other words.
 
     The table is two words if the first one has no dot: names of databases with a dot in them take
     the commands of the original, which have nothing behind the table.
 
     * ``words``: What follows on the name; None where the command line ends.
+    * ``at``: The version that an option names, if it does.
 
     Raises
     ------
     UsageError
-        There is no table, or a word more than the command takes.
+        There is no table, a word more than the command takes, or two versions are named.
     """
+    joined, rest = _joined(name, *words)
+    return referring(joined, at) if at else joined, rest
+
+
+def _joined(name: str, *words: str | None) -> tuple[str, list[str]]:
     others = [word for word in words if word is not None]
     if "." in name.partition("@")[0]:
         if len(others) == len(words):
@@ -96,7 +103,7 @@ def table_of(name: str, rest: str | None) -> tuple[str, str]:
 def version_of(name: str, rest: str | None, at: str = "") -> tuple[str, str, str]:
     """Return the database, the table and the version that ``DB.TABLE[@REF]`` or ``DB TABLE`` name.
 
-    Two words are taken as they are: tables of the original may have a dot or an ``@`` in them.
+    A dot in one of two words stays: databases and tables of the original may have one.
 
     * ``at``: The version that an option names, if it does.
 
@@ -105,12 +112,45 @@ def version_of(name: str, rest: str | None, at: str = "") -> tuple[str, str, str
     UsageError
         They have another form, or two versions are named.
     """
-    if rest is not None:
-        return name, rest, at
-    database, table, reference = named_table(name)
+    from sdb.table.format.versionref import split_reference
+
+    if rest is None:
+        database, table, reference = named_table(name)
+    else:
+        database, (table, reference) = name, split_reference(rest)
     if reference and at:
-        raise UsageError(f"two versions are named: {name} and --at {at}", expected="one of them")
+        what = f"two versions are named: {database}.{table}@{reference} and --at {at}"
+        raise UsageError(what, expected="one of them")
     return database, table, reference or at
+
+
+def single_table(
+    context: Context, root: str | None, words: list[str], at: str
+) -> TableHandle | None:
+    """Open the table that is all that words name; None: they name packfiles.
+
+    Files and folders of the names count before a table, as in queries.
+    """
+    if len(words) > _WORDS_OF_TABLE or not all(map(_may_be_table, words)):
+        return None
+    from sdb.query.catalog.tablefiles import tables_named
+    from sdb.store.url import is_pattern, store_of, under
+    from sdb.table.catalog.handle import open_table
+
+    place = root or context.obj or ""
+    is_dotted = ["." in word.partition("@")[0] for word in words]
+    if len(words) == 1:
+        if is_pattern(words[0], place) or not (is_dotted[0] and tables_named(words[0], place)):
+            return None
+    elif all(is_dotted):
+        return None
+    else:
+        for location in (under(place, word) for word in words):
+            store = store_of(location)
+            if store.has(location) or store.is_folder(location):
+                return None
+    database, table, reference = version_of(words[0], words[1] if words[1:] else None, at)
+    return open_table(table_root(context, root), database, table, at=reference)
 
 
 def opened_table(context: Context, root: str | None, name: str) -> TableHandle:
@@ -196,13 +236,10 @@ def tell_pending(handle: TableHandle) -> None:
     """Write a line to standard error if a transaction under way may change a table."""
     if handle.joint is None or not handle.joint.is_pending:
         return
-    import sys
-
     from sdb.cli import output
 
     key = handle.joint.state.transaction
-    text = f"sdb: {handle.name}: the transaction {key} is under way, and does not count yet"
-    output.say(output.plain(text), to=sys.stderr)
+    output.note(f"{handle.name}: the transaction {key} is under way, and does not count yet")
 
 
 def named_versions(root: TableRoot, database: str, table: str, kind: str, *, as_json: bool) -> None:
@@ -253,10 +290,20 @@ class Sources:
     """
 
     def __init__(
-        self, context: Context, root: str | None, *, reading: RawReading | None = None
+        self,
+        context: Context,
+        root: str | None,
+        *,
+        reading: RawReading | None = None,
+        at: str = "",
     ) -> None:
-        """Find words below a folder or URL; with `reading` also inputs that are no packfiles."""
+        """Find words below a folder or URL.
+
+        * ``reading``: How inputs are read that are no packfiles; None: there may be none.
+        * ``at``: The version of tables that an option names, if it does.
+        """
         self.root = root or context.obj or ""
+        self._at = at
         self._reading = reading
         self._named: NamedPackfiles | None = None
 
@@ -271,6 +318,8 @@ class Sources:
 
     def resolve(self, words: Sequence[str]) -> list[PackfileReference]:
         """Return the packfiles, see :meth:`sdb.query.catalog.tablefiles.NamedPackfiles.resolve`."""
+        if self._at:
+            words = [self.versioned(word) for word in words]
         if any(map(_may_be_table, words)):
             from sdb.query.catalog.tablefiles import NamedPackfiles
 
@@ -279,6 +328,15 @@ class Sources:
         from sdb.packfile.read.resolve import resolve
 
         return self._packed(resolve(words, root=self.root or None))
+
+    def versioned(self, word: str) -> str:
+        """Return a word with the version that an option names, which only tables have."""
+        if not self._at:
+            return word
+        if not _may_be_table(word):
+            what = f"--at {self._at} is a version, and {word} is no table"
+            raise UsageError(what, expected="DB.TABLE")
+        return referring(word, self._at)
 
     def _packed(self, references: list[PackfileReference]) -> list[PackfileReference]:
         """Have inputs that are no packfiles packed when their references are opened."""

@@ -308,7 +308,7 @@ class Erasure:
                 "user (sdb cache clear): sync --retry, restore, or a table that is made anew take "
                 "such rows again"
             )
-        lines.append("copies that sdb push, sdb fork without --share, or others have made")
+        lines.append("copies that sdb cp without --share, or other programs have made")
         if self._root.store.is_remote:
             lines.append("older versions of objects, if the bucket keeps them (versioning)")
         lines.append("backups and snapshots of the store")

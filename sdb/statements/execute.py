@@ -248,7 +248,7 @@ def _of_each_table(
         database = write.table.database
         names = [name for name in root.tables(database) if _is_there(root, database, name)]
         if not names:
-            hint = "sdb tables lists them"
+            hint = "sdb ls lists them"
             raise NotFoundError(f"there is no table in {database} below {root.location}", hint=hint)
         for name in names:
             table = replace(write.table, table=name)

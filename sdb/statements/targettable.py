@@ -178,7 +178,7 @@ class TargetTable:
         """Make the error for a statement on a table that is not there."""
         error = self.root.absent(self.keys)
         if isinstance(error, UnsupportedError):  # a view has its name
-            error.hint = "writes go to the tables that it reads: sdb views shows its query"
+            error.hint = "writes go to the tables that it reads: sdb ls --views shows its query"
             if isinstance(write, writes.DropTable):
                 error.hint = f"DROP VIEW {self.name} drops it"
         return error

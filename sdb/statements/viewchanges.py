@@ -137,7 +137,7 @@ def check_text(root: TableRoot, keys: TableKeys, text: str, dialect: str, *, now
     except QueryError as error:
         raise QueryError(f"the query of {name}: {error.message}", hint=error.hint) from None
     except NotFoundError as error:
-        error.hint = "sdb tables lists tables, and sdb views lists views"
+        error.hint = "sdb ls lists tables, and sdb ls --views views"
         raise
     for warning in plan.warnings:
         notes.warn(warning)

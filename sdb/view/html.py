@@ -41,7 +41,7 @@ def page(description: Description) -> str:
         " content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         f"<title>{_text(title)} - sdb</title>\n<style>{CSS}</style>\n</head>\n"
         f"<body>\n<main>\n{body}</main>\n"
-        "<footer>Written by sdb describe-file. Times are UTC.</footer>\n</body>\n</html>\n"
+        "<footer>Written by sdb describe. Times are UTC.</footer>\n</body>\n</html>\n"
     )
 
 

@@ -60,7 +60,7 @@ def offered(tmp_path: Path, events: Path) -> Any:
 
 
 def test_commands_and_options(offered: Any) -> None:
-    assert offered("sdb des^")[0] == ["describe-file", "describe"]
+    assert offered("sdb des^")[0] == ["describe"]
     assert "--fields" in offered("sdb head --f^")[0]
 
 
@@ -89,7 +89,7 @@ def test_packfiles_come_before_other_files(offered: Any, tmp_path: Path) -> None
     actual, reported = offered("sdb head ^")
     assert actual == ["events.zion", "two words.zion", "bin/", "logs/"]
     assert reported == {"filenames"}
-    assert offered("sdb validate-file ev^")[0] == ["events.zion"]
+    assert offered("sdb validate ev^")[0] == ["events.zion"]
     assert offered("sdb head logs/^")[0] == ["logs/deep.zion"]
     # Where there is no packfile, bash offers what there is: `-o default`.
     assert offered("sdb head bin/^")[0] == []

@@ -34,7 +34,7 @@ def test_each_command_has_a_page_with_its_options(pages: dict[str, Path]) -> Non
         for example in module.EXAMPLES:
             assert example.replace("\\", "\\e") in text
     overview = pages["sdb"].read_text().replace("\\-", "-")
-    assert ".BR sdb-describe-file (1)" in overview
+    assert ".BR sdb-describe (1)" in overview
     assert "\\fB--root\\fR \\fIFOLDER\\fR" in overview
 
 

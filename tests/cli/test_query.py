@@ -338,7 +338,7 @@ def test_a_damaged_block_is_named(run: Run, events: Path, fmt: str) -> None:
     assert done.returncode == 6
     message = done.stderr.decode()
     assert message.startswith(f"sdb: events.zion: block 2 at byte {start:,}: ")
-    assert message.endswith("hint: sdb validate-file events.zion\n")  # and nothing of the engine
+    assert message.endswith("hint: sdb validate events.zion\n")  # and nothing of the engine
 
 
 def test_a_reader_that_goes_away_is_no_error(events: Path) -> None:

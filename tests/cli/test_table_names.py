@@ -91,10 +91,11 @@ def test_versions_without_an_option(run: Any, lake: Path) -> None:
     ("line", "expected"),
     [
         ("log web", "'web' alone is a database"),
-        ("describe web", "'web' alone is a database"),
         ("tag web.gha june july", "'web.gha' is the table, and 'july' one word too many"),
         ("log web.gha 1 x", "'web.gha' is the table, and 'x' one word too many"),
         ("push web gha", "no root to send it to"),
+        ("cp web.gha copy", "'copy' is neither a table nor a folder"),
+        ("cp web.gha web.copy --as web.x", "--as names a table below another root"),
         ("gc web.gha@1", "is a version of a table"),
         ("create web.gha definition.json --input x", "there are two definitions"),
         ("create web definition.json", "web.definition.json: a definition is needed"),
@@ -148,7 +149,7 @@ def test_names_with_dots_are_not_made(lake: Path, text: str) -> None:
 
 def test_forms() -> None:
     assert table_of("web.gha", None) == table_of("web", "gha") == ("web", "gha")
-    assert table_of("a.b", "c@d") == ("a.b", "c@d")
+    assert version_of("a.b", "c@d") == ("a.b", "c", "d")
     assert version_of("web.gha@-1", None) == ("web", "gha", "-1")
     assert joined_table("web", "gha@2", "x") == ("web.gha@2", ["x"])
     assert joined_table("web.gha", "x", None) == ("web.gha", ["x"])

@@ -100,7 +100,7 @@ def test_a_file_counts_before_a_table_and_says_so(
         ("web.ghb", "there is no file web.ghb, and no table web.ghb below lake", "web.gha?"),
         ("wb.gha", "there is no file wb.gha, and no table wb.gha below lake", "web.gha?"),
         ("gha", "there is no file or folder gha", "the table web.gha?"),
-        ("web.x*", "neither a file nor a table matches web.x*", "sdb tables"),
+        ("web.x*", "neither a file nor a table matches web.x*", "sdb ls"),
         ("web.gha@9", "web.gha has no version 9", "the newest is 3"),
         ("none.zion", "opening lake/none.zion: no such file or directory", ""),
     ],

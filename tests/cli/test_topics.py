@@ -98,7 +98,7 @@ def test_the_list(run: Any) -> None:
     assert b"sdb help" in run("--help").stdout
 
 
-@pytest.mark.parametrize("words", [["pack"], ["describe-file"], ["spark"], ["spark", "env"]])
+@pytest.mark.parametrize("words", [["pack"], ["describe"], ["spark"], ["spark", "env"]])
 def test_help_of_commands(run: Any, words: list[str]) -> None:
     shown = run("help", *words)
     assert shown.returncode == 0
@@ -110,7 +110,7 @@ def test_help_of_commands(run: Any, words: list[str]) -> None:
     ("words", "hint"),
     [
         (["timez"], "did you mean times?"),
-        (["describe-fil"], "did you mean describe-file?"),
+        (["describe-fil"], "did you mean describe?"),
         (["qqqq"], "topics are times, versions"),
         (["times", "x"], ""),
     ],

@@ -75,7 +75,7 @@ def test_failures(run: Any, events: Path, tmp_path: Path) -> None:
     broken = run("unpack", "--fmt", "json", "-o", "x.json", events)
     assert broken.returncode == 6
     assert b"block 0" in broken.stderr
-    assert b"hint: sdb validate-file" in broken.stderr
+    assert b"hint: sdb validate" in broken.stderr
     assert not (tmp_path / "x.json").exists()
 
 

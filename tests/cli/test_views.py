@@ -37,7 +37,7 @@ def test_a_view_is_made_listed_logged_and_dropped(run: Callable[..., Any], lake:
     explained = run("query", "--root", lake, "--explain", "SELECT a FROM web.v")
     assert b"web/t" in explained.stdout
     tables = run("tables", "--root", lake)
-    assert b"1 view below the root: sdb views lists them" in tables.stderr
+    assert b"1 view below the root: sdb ls --views" in tables.stderr
     assert run("drop", "--root", lake, "web.v").stdout == b"dropped the view web.v: version 2\n"
     assert run("views", "--root", lake).stdout == b""
     log = json.loads(run("log", "--json", "--root", lake, "web.v").stdout)

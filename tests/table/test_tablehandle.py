@@ -67,8 +67,8 @@ def test_names_of_tables_and_databases(tmp_path: Path) -> None:
     [
         ("demo", "taa", "did you mean demo.ta?"),
         ("dem", "ta", "did you mean demo.ta?"),
-        ("demo", "quite_different", "sdb tables lists them"),
-        ("quite", "different", "sdb tables lists them"),
+        ("demo", "quite_different", "sdb ls lists them"),
+        ("quite", "different", "sdb ls lists them"),
     ],
 )
 def test_unknown_tables(tmp_path: Path, database: str, table: str, hint: str) -> None:

@@ -127,7 +127,7 @@ def test_errors_of_blocks_say_where(vectors: Path) -> None:
     with sdb.open(path) as pack, pytest.raises(CorruptError) as other:
         list(pack)
     assert str(raised.value) == str(other.value)
-    assert raised.value.hint == f"sdb validate-file {path}"
+    assert raised.value.hint == f"sdb validate {path}"
 
 
 def test_size_and_ratio_texts(vectors: Path) -> None:

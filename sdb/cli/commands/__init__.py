@@ -21,8 +21,8 @@ ROOMS = {
         "query",
         "shell",
         "fields",
-        "describe-file",
-        "validate-file",
+        "describe",
+        "validate",
     ),
     "tables": (
         "create",
@@ -30,14 +30,11 @@ ROOMS = {
         "insert",
         "exec",
         "ls",
-        "tables",
-        "views",
         "cp",
         "export",
         "rename",
         "drop",
         "undrop",
-        "describe",
         "inputs",
         "def",
         "schema",
@@ -51,13 +48,10 @@ ROOMS = {
         "tag",
         "branch",
         "merge",
-        "fork",
-        "push",
     ),
-    "upkeep": ("status", "maintain", "compact", "expire", "gc", "purge", "validate"),
+    "upkeep": ("status", "maintain", "compact", "expire", "gc", "purge"),
     "tools": (
         "fetch",
-        "show-config",
         "config",
         "spark",
         "serve",
@@ -75,6 +69,17 @@ ROOMS = {
 
 COMMANDS = tuple(name for names in ROOMS.values() for name in names)
 """The names of all commands."""
+
+ALIASES = {
+    "describe-file": ("describe", "--packfiles"),
+    "validate-file": ("validate", "--packfiles"),
+    "tables": ("ls",),
+    "views": ("ls", "--views"),
+    "fork": ("cp",),
+    "push": ("cp", "--push"),
+    "show-config": ("config", "root"),
+}
+"""Names that commands had, or have in the original, with the words that they stand for."""
 
 GROUPS = {
     "schema": ("infer", "show", "set", "check", "diff"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from sdb import sizes
@@ -38,13 +37,11 @@ def say_schema(handle: TableHandle, schema: TableSchema | None, *, is_compact: b
         output.say(output.plain(text))
 
 
-def say_changed(name: str, done: ChangedSchema, *, as_json: bool, quiet: bool) -> None:
+def say_changed(name: str, done: ChangedSchema, *, as_json: bool) -> None:
     """Report a change of the schema of a table."""
     if as_json:
         schema = None if done.schema is None else done.schema.as_dict()
         output.say_json({"version": done.version, "new": done.is_new, "schema": schema})
-        return
-    if quiet:
         return
     if not done.is_new:
         text = f"{name} has that schema already: version {done.version}"
@@ -53,7 +50,7 @@ def say_changed(name: str, done: ChangedSchema, *, as_json: bool, quiet: bool) -
     else:
         columns = sizes.counted(len(done.schema.columns), "column")
         text = f"{name} has a schema of {columns}, mode {done.schema.mode}: version {done.version}"
-    output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+    output.note(text)
 
 
 def departure_lines(handle: TableHandle, counts: Sequence[DepartureCount]) -> Iterator[str]:

@@ -73,13 +73,30 @@ def list_tables(
 
 def _tell_views(root: TableRoot) -> None:
     """Write a line to standard error if there are views, which are not listed with the tables."""
-    import sys
-
     from sdb.table.catalog.views import views
 
     if number := sum(1 for _ in views(root)):
-        text = f"sdb: {number:,} view{'s' * (number > 1)} below the root: sdb views lists them"
-        output.say(output.plain(text), to=sys.stderr)
+        output.note(f"{number:,} view{'s' * (number > 1)} below the root: sdb ls --views")
+
+
+def list_views(root: TableRoot, database: str | None, pattern: str | None, *, as_json: bool) -> int:
+    """Print views: their queries, versions and authors."""
+    from fnmatch import fnmatchcase
+
+    from sdb.table.catalog.views import views
+    from sdb.view.viewlist import listed
+
+    listing = [
+        view for view in views(root, database) if not pattern or fnmatchcase(view.view, pattern)
+    ]
+    if pattern and not listing and set(pattern).isdisjoint("*?["):
+        message = f"there is no view {database}.{pattern} below {root.location}"
+        raise NotFoundError(message, hint="sdb ls --views lists them, and sdb ls the tables")
+    if as_json:
+        output.say_json({"root": root.location, "views": [view.as_dict() for view in listing]})
+    elif listing:
+        output.say(output.plain(listed(listing).removesuffix("\n")))
+    return 0
 
 
 def list_versions(root: TableRoot, database: str, table: str, *, as_json: bool) -> int:

@@ -94,7 +94,7 @@ class RetainedPrefix:
             if rows < 0:
                 raise CorruptError(
                     f"block {self.full_blocks} has more rows than the trailer says",
-                    hint="sdb validate-file tells what else is wrong",
+                    hint="sdb validate tells what else is wrong",
                 )
         block = self.trailer.blocks[self.full_blocks]
         return Span(block.offset, self.chunks, rows, ranges, hashes=self.hashes)

@@ -241,7 +241,7 @@ class BlockReader:
             f"{self.path}: block {number} at byte {offset:,}: {error.message}",
             path=self.path,
             offset=offset,
-            hint=f"sdb validate-file {self.path}",
+            hint=f"sdb validate {self.path}",
         )
 
     def close(self) -> None:

@@ -133,7 +133,7 @@ class NamedTables:
         """Return the error for a table that a view names, and that is not there."""
         text, view = ".".join(name.parts), name.through
         message = f"there is no table {text} below {self._root or '.'}"
-        hint = f"sdb views shows the query of {view}; CREATE OR REPLACE VIEW gives it another"
+        hint = f"sdb ls --views shows the query of {view}; CREATE OR REPLACE VIEW gives it another"
         return self.within(NotFoundError(message, hint=hint), name)
 
     def times_below(self, table: ast.Table) -> set[tuple[str, ...]]:

@@ -200,7 +200,7 @@ def nothing_named(word: str, root: str) -> NotFoundError | UnsupportedError | No
         if "." not in name:
             return None
         message = f"neither a file nor a table matches {word}"
-        return NotFoundError(message, path=word, hint="sdb tables lists the tables")
+        return NotFoundError(message, path=word, hint="sdb ls lists the tables")
     if "." not in name:
         near = same_table(root, name)
         hint = f"did you mean the table {near}?" if near else None

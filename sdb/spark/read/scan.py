@@ -202,7 +202,7 @@ class _Blocks:
         if isinstance(error, CorruptError):
             offset = block.start + (error.offset or 0)
             message = f"{where} at byte {offset:,}: {error.message}"
-            hint = f"sdb validate-file {path}"
+            hint = f"sdb validate {path}"
             return CorruptError(message, path=path, offset=offset, hint=hint)
         return error
 

@@ -152,7 +152,7 @@ class TableRoot:
         name = f"{keys.database}.{keys.table}"
         if find_view(self, keys.database, keys.table) is not None:
             message = f"{name} below {self.location} is a view, and no table: it has no rows itself"
-            hint = f"sdb query 'FROM {name}' reads it; sdb views shows the tables below it"
+            hint = f"sdb query 'FROM {name}' reads it; sdb ls --views shows the tables below it"
             return UnsupportedError(message, path=self.place(keys.view), hint=hint)
         message = f"there is no table {name} below {self.location}"
         if flaw := flaw_of_root(self):
@@ -193,7 +193,7 @@ class TableRoot:
         return [*tables, *[view.view for view in views(self, database, visible=visible)]]
 
 
-_LIST = "sdb tables lists them"
+_LIST = "sdb ls lists them"
 
 
 def table_root(

@@ -163,7 +163,7 @@ def no_view(root: TableRoot, keys: TableKeys) -> NotFoundError:
     """Make the error for a view that is not there."""
     name = f"{keys.database}.{keys.table}"
     message = f"there is no view {name} below {root.location}"
-    return NotFoundError(message, path=keys.view, hint="sdb views lists them")
+    return NotFoundError(message, path=keys.view, hint="sdb ls --views lists them")
 
 
 def _check(keys: TableKeys, text: str) -> None:

@@ -255,7 +255,7 @@ def _known(source: TableHandle, target: TableHandle | None) -> dict[str, str]:
             f"{target.name} below {target.root.location} has {packfiles} that {source.name} "
             "never had",
             path=target_keys[min(unknown)],
-            hint="sdb push --as DB.NEW makes another table there",
+            hint="sdb cp --as DB.NEW makes another table there",
         )
     return target_keys
 

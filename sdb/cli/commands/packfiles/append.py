@@ -17,7 +17,6 @@ from sdb.cli.options import (
     OnError,
     Packfile,
     ProgressMode,
-    Quiet,
     RecordsPath,
     Replace,
     Stats,
@@ -35,7 +34,7 @@ from sdb.cli.options import (
     times,
 )
 from sdb.cli.output import prepare
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.typed import Annotated
 
 EXAMPLES = (

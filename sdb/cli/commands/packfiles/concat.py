@@ -12,7 +12,6 @@ from sdb.cli.options import (
     NoVerify,
     Packfiles,
     ProgressMode,
-    Quiet,
     Replace,
     Verbose,
     locate,
@@ -40,7 +39,6 @@ def command(
     no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
-    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Join packfiles without packing their rows again.
@@ -49,8 +47,8 @@ def command(
     """
     from sdb.packfile.rewrite.concat import concat
 
-    output.prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
-    with Meter("joining", progress, quiet=quiet) as meter:
+    output.prepare(verbose=verbose, unverified=no_verify)
+    with Meter("joining", progress) as meter:
         result = concat(
             [locate(context, path) for path in packfiles],
             target,
@@ -60,7 +58,7 @@ def command(
         )
     if as_json:
         output.say_json(_facts(result))
-    elif not quiet and (verbose or sys.stderr.isatty()):
+    elif not output.is_quiet() and (verbose or sys.stderr.isatty()):
         output.say(output.plain(_text(result)), to=sys.stderr)
 
 

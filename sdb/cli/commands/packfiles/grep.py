@@ -13,7 +13,6 @@ from sdb.cli.options import (
     Duplicates,
     InputOnError,
     ProgressMode,
-    Quiet,
     RawFormat,
     RawTimeField,
     RecordsPath,
@@ -27,7 +26,7 @@ from sdb.cli.options import (
     names,
     raw_reading,
 )
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.render import grep as printed
 from sdb.cli.tablenames import Sources
 from sdb.typed import Annotated
@@ -62,9 +61,11 @@ def command(
         bool, Option("--ignore-case", "-i", help="Ignore upper and lower case.")
     ] = False,
     invert: Annotated[
-        bool, Option("--invert-match", "-v", help="Print rows without a match.")
+        bool, Option("--invert-match", hidden=("-v",), help="Print rows without a match.")
     ] = False,
-    count: Annotated[bool, Option("--count", "-c", help="Print only the number of rows.")] = False,
+    count: Annotated[
+        bool, Option("--count", hidden=("-c",), help="Print only the number of rows.")
+    ] = False,
     files: Annotated[
         bool,
         Option("--files-with-matches", "-l", help="Print only the names of files with a match."),
@@ -74,7 +75,14 @@ def command(
     ] = False,
     limit: Annotated[
         int | None,
-        Option("--limit", "-m", metavar="N", bounds=bounds.ROWS, help="Stop after N rows."),
+        Option(
+            "--limit",
+            "-n",
+            metavar="N",
+            bounds=bounds.ROWS,
+            hidden=("-m",),
+            help="Stop after N rows.",
+        ),
     ] = None,
     fields: Annotated[
         str | None,
@@ -105,7 +113,8 @@ def command(
     """Print rows in which a text matches a regular expression.
 
     Only texts are searched, at any depth: no names of fields, numbers or times. Patterns are those
-    of RE2. Exit code 0 when a row matches, 1 when none does.
+    of RE2. Exit code 0 when a row matches, 1 when none does. The letters -c, -m and -v of grep(1)
+    work, too.
     """
     from sdb.errors import UsageError
     from sdb.packfile.export import grep

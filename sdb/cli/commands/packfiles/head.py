@@ -45,7 +45,14 @@ def command(
     packfile: PackfileOrTable,
     rows: Annotated[
         int,
-        Option("--rows", "-n", metavar="N", bounds=bounds.ROWS, help="Number of rows; -5 is -n 5."),
+        Option(
+            "--limit",
+            "-n",
+            metavar="N",
+            bounds=bounds.ROWS,
+            hidden=("--rows",),
+            help="Number of rows; -5 is -n 5.",
+        ),
     ] = 10,
     fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format; default: json.")] = None,
     fields: Fields = None,

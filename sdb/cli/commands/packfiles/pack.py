@@ -19,7 +19,6 @@ from sdb.cli.options import (
     NoVerify,
     OnError,
     ProgressMode,
-    Quiet,
     RecordsPath,
     Replace,
     Stats,
@@ -35,7 +34,7 @@ from sdb.cli.options import (
     times,
 )
 from sdb.cli.output import binary, plain, prepare, say
-from sdb.cli.parameters import Argument, Option
+from sdb.cli.parameters import Argument, Option, Quiet
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

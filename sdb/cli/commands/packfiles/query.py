@@ -62,7 +62,7 @@ def command(
     file: Annotated[
         str | None,
         Option(
-            "--file", "-f", metavar="FILE", help="Read the query from a file; - is standard input."
+            metavar="FILE", hidden=("-f",), help="Read the query from a file; - is standard input."
         ),
     ] = None,
     fmt: Annotated[

@@ -13,7 +13,6 @@ from sdb.cli.options import (
     InputFormat,
     InputOnError,
     NextWord,
-    Quiet,
     RecordsPath,
     Root,
     TableName,
@@ -64,7 +63,6 @@ def command(
         bool, Option("--force", help="Replace the definition of an existing table.")
     ] = False,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Create a table: check its definition, and store it.
 
@@ -119,7 +117,7 @@ def command(
 
         facts = {"database": database, "table": table, "definition": json.loads(stored.stored())}
         output.say_json(facts)
-    elif not quiet:
+    elif not output.is_quiet():
         patterns = [rule.pattern for rule in stored.inputs]
         if stored.hive and definition is None:
             text = "folders like NAME=VALUE are fields of its rows (hive in its definition)"

@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import NextWord, Root, TableName, table_root
+from sdb.cli.options import AsJson, NextWord, Root, TableName, table_root
 from sdb.cli.parameters import Context
 from sdb.cli.tablenames import table_of
 
 EXAMPLES = ("sdb def --root lake web.gha", "sdb def --root lake web gha > definition.json")
 
 
-def command(context: Context, name: TableName, table: NextWord = None, root: Root = None) -> None:
+def command(
+    context: Context,
+    name: TableName,
+    table: NextWord = None,
+    root: Root = None,
+    as_json: AsJson = False,
+) -> None:
     """Show the definition of a table as JSON.
 
     It says which inputs the table takes. Members that are not known are left out, with a warning.
@@ -24,4 +30,9 @@ def command(context: Context, name: TableName, table: NextWord = None, root: Roo
     definition = current_definition(table_root(context, root), keys)
     if definition.unknown:
         notes.warn(f"{keys.definition}: ignored: {', '.join(definition.unknown)}")
-    output.say(output.plain(definition.shown().removesuffix("\n")))
+    if as_json:
+        import json
+
+        output.say_json(json.loads(definition.shown()))
+    else:
+        output.say(output.plain(definition.shown().removesuffix("\n")))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, DryRun, Message, NextWord, Quiet, Root, TableName, table_root
+from sdb.cli.options import AsJson, DryRun, Message, NextWord, Root, TableName, table_root
 from sdb.cli.parameters import Context
 from sdb.cli.tablenames import author, check_has_rows, is_view, quoted, table_of
 
-EXAMPLES = ("sdb drop -n --root lake web.gha", "sdb drop --root lake web.gha -m 'not needed'")
+EXAMPLES = (
+    "sdb drop --dry-run --root lake web.gha",
+    "sdb drop --root lake web.gha -m 'not needed'",
+)
 
 
 def command(
@@ -20,7 +23,6 @@ def command(
     dry_run: DryRun = False,
     root: Root = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Drop a table or a view; sdb undrop brings it back.
 
@@ -41,7 +43,7 @@ def command(
         return
     for line in lines_of(done, verbose=False):
         output.say(output.plain(line))
-    if not (quiet or dry_run):
+    if not (output.is_quiet() or dry_run):
         shown = ".".join(names)
         until = ", until its versions expire (sdb expire)" if kind == "TABLE" else ""
         text = f"hint: sdb undrop {shown} brings it back{until}"

@@ -20,7 +20,6 @@ from sdb.cli.options import (
     Message,
     Params,
     ProgressMode,
-    Quiet,
     Root,
     Threads,
     TxnId,
@@ -36,8 +35,8 @@ from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb exec --root lake \"DELETE FROM web.gha WHERE actor.login = 'spam-bot'\"",
-    'sdb exec --root lake -n "UPDATE web.gha SET actor.gravatar_id = MISSING"',
-    "sdb exec --root lake -m 'GDPR 4711' -f statements.sql",
+    'sdb exec --root lake --dry-run "UPDATE web.gha SET actor.login = MISSING"',
+    "sdb exec --root lake -m 'GDPR 4711' --file statements.sql",
 )
 
 
@@ -50,7 +49,7 @@ def command(
     file: Annotated[
         str | None,
         Option(
-            "--file", "-f", metavar="FILE", help="Read the statements from a file; - is a pipe."
+            metavar="FILE", hidden=("-f",), help="Read the statements from a file; - is a pipe."
         ),
     ] = None,
     message: Message = "",
@@ -64,7 +63,6 @@ def command(
     threads: Threads = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
-    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
     """Change tables with SQL: INSERT, UPDATE, DELETE and more.
@@ -76,7 +74,7 @@ def command(
     from sdb.cli.render.exec import is_meant, lines_of
     from sdb.statements.execute import execute
 
-    output.prepare(verbose=verbose, quiet=quiet)
+    output.prepare(verbose=verbose)
     server = server_of(context, root)
     text = statement_text(sql, file, "statement")
     tables = table_root(context, root) if server is None else None
@@ -86,7 +84,7 @@ def command(
     bounds.MEMORY.check(memory_bytes)
     if not (dry_run or is_meant(text, params, tables, yes=yes)):
         return 1
-    with Interruptible() as signals, Meter("writing", progress, quiet=quiet) as meter:
+    with Interruptible() as signals, Meter("writing", progress) as meter:
         run: Any = None if server is None else server.execute
         if tables is not None:
             run = partial(execute, root=tables, follow=followed(signals, meter, "writing"))
@@ -104,7 +102,7 @@ def command(
         )
     if as_json:
         output.say_json([effect.as_dict() for effect in done])
-    elif not quiet:
+    elif not output.is_quiet():
         for effect in done:
             for line in lines_of(effect, verbose=verbose):
                 output.say(output.plain(line), to=sys.stdout)

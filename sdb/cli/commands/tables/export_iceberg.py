@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, NextWord, ProgressMode, Quiet, Root, Threads, table_root
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson, NextWord, ProgressMode, Root, Threads, table_root
+from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.render.mirrored import (
     FollowMirror,
     MirrorInterval,

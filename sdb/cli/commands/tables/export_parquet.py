@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
@@ -11,7 +9,6 @@ from sdb.cli.options import (
     AsJson,
     NextWord,
     ProgressMode,
-    Quiet,
     Replace,
     Root,
     TableVersion,
@@ -46,7 +43,6 @@ def command(
     root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Write a table, or a version of it, as a folder of Parquet files.
 
@@ -60,15 +56,15 @@ def command(
         raise UsageError(f"{name} is the table: no folder to write to", expected="DB.TABLE FOLDER")
     keys = [FolderKey.parse(text) for text in partition_by.split(",")] if partition_by else []
     handle = opened_table(context, root, name)
-    with Meter("exporting", progress, quiet=quiet) as meter:
+    with Meter("exporting", progress) as meter:
         written = write_dataset(
             handle, words[0], keys, overwrite=force, threads=threads, progress=meter
         )
     if as_json:
         output.say_json(written.as_dict())
-    elif not quiet:
+    else:
         files = f"{written.files:,} file{'' if written.files == 1 else 's'}"
         text = (
             f"{written.location}: {files}, {written.rows:,} rows, {sizes.human(written.size_bytes)}"
         )
-        output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+        output.note(text)

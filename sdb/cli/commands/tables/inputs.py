@@ -24,7 +24,7 @@ def command(
     table: NextWord = None,
     seek: Annotated[str, Option("--seek", metavar="URI", help="Start at this input.")] = "",
     limit: Annotated[
-        int, Option("--limit", metavar="N", bounds=bounds.ROWS, help="Show at most N inputs.")
+        int, Option("--limit", "-n", metavar="N", bounds=bounds.ROWS, help="Show at most N inputs.")
     ] = 1000,
     check: Annotated[
         bool, Option("--check", help="Find inputs that have changed or vanished since.")

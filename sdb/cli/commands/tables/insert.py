@@ -22,7 +22,6 @@ from sdb.cli.options import (
     NoHive,
     OnError,
     ProgressMode,
-    Quiet,
     RecordsPath,
     Root,
     TableStats,
@@ -39,7 +38,7 @@ from sdb.cli.options import (
     times,
 )
 from sdb.cli.output import prepare
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.tablenames import author, joined_table, named_table, partition_values
 from sdb.errors import UsageError

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
@@ -11,7 +9,6 @@ from sdb.cli.options import (
     Message,
     NextWord,
     ProgressMode,
-    Quiet,
     Root,
     TableName,
     table_root,
@@ -35,7 +32,6 @@ def command(
     root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Rename a table, at once for all readers.
 
@@ -48,7 +44,7 @@ def command(
     name, words = joined_table(name, new, last)
     source = TableKeys(*table_of(name, None))
     target = TableKeys(*table_of(words[0] if words else "", None))
-    with Meter("copying", progress, quiet=quiet) as meter:
+    with Meter("copying", progress) as meter:
         done = rename(
             table_root(context, root),
             source,
@@ -59,6 +55,6 @@ def command(
         )
     if as_json:
         output.say_json(done.as_dict())
-    elif not quiet:
-        text = f"sdb: {name} is {done.name} now; the history stays with the old name, now dropped"
-        output.say(output.plain(text), to=sys.stderr)
+    else:
+        text = f"{name} is {done.name} now; the history stays with the old name, now dropped"
+        output.note(text)

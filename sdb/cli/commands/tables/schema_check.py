@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, NextWord, ProgressMode, Quiet, Root, TableVersion
+from sdb.cli.options import AsJson, NextWord, ProgressMode, Root, TableVersion
 from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import joined_table, opened_table
 from sdb.errors import UsageError
@@ -27,7 +27,6 @@ def command(
     root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> int:
     """Count the rows that depart from the schema, by column and reason.
 
@@ -52,7 +51,7 @@ def command(
         counts = departures_of(handle, schema, progress=meter)
     if as_json:
         output.say_json({"departures": [count.as_dict() for count in counts]})
-    elif not quiet:
+    elif not output.is_quiet():
         from sdb.cli.render.schemas import departure_lines
 
         for line in departure_lines(handle, counts):

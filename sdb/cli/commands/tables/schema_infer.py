@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, Message, NextWord, Quiet, Root, TableVersion
+from sdb.cli.options import AsJson, Message, NextWord, Root, TableVersion
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render.schemas import say_changed, say_schema
 from sdb.cli.tablenames import author, joined_table, named_table, opened_table
@@ -33,7 +33,6 @@ def command(
     message: Message = "",
     root: Root = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Print a schema that all rows of a table conform to, as JSON.
 
@@ -63,4 +62,4 @@ def command(
         author=author(),
         message=message or "infer the schema",
     )
-    say_changed(handle.name, done, as_json=as_json, quiet=quiet)
+    say_changed(handle.name, done, as_json=as_json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, Message, NextWord, Quiet, Root, TableVersion, table_root
+from sdb.cli.options import AsJson, Message, NextWord, Root, TableVersion, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.render.schemas import say_changed
 from sdb.cli.tablenames import author, joined_table, named_table
@@ -38,7 +38,6 @@ def command(
     message: Message = "",
     root: Root = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Set the schema of a table, or only what becomes of rows that depart.
 
@@ -64,7 +63,7 @@ def command(
         done = set_schema(location, database, table, schema, mode=mode, **labels)
     else:
         done = set_mode(location, database, table, mode, **labels)
-    say_changed(f"{database}.{table}", done, as_json=as_json, quiet=quiet)
+    say_changed(f"{database}.{table}", done, as_json=as_json)
 
 
 def _text(file: str) -> bytes:

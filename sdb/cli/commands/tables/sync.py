@@ -14,7 +14,6 @@ from sdb.cli.options import (
     InputFormat,
     OnError,
     ProgressMode,
-    Quiet,
     RecordsPath,
     Root,
     TableStats,
@@ -30,7 +29,7 @@ from sdb.cli.options import (
     times,
 )
 from sdb.cli.output import prepare
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.tablenames import author, database_and_pattern
 from sdb.errors import UsageError
 from sdb.typed import Annotated

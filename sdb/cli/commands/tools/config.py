@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Root
+from sdb.cli.options import AsJson, NextWord, Root, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.settings import index_key_file
 from sdb.errors import UsageError
@@ -14,33 +14,49 @@ from sdb.typed import Annotated
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.cli.settingfiles import Files, Known
+    from sdb.table.catalog.root import TableRoot
 
-EXAMPLES = ("sdb config", "sdb config --json", "sdb config set index-key --new")
+EXAMPLES = (
+    "sdb config",
+    "sdb config --json",
+    "sdb config root --root lake sh",
+    "sdb config set index-key --new",
+)
 
 
 def command(
     context: Context,
     action: Annotated[
-        str, Argument(metavar="[set index-key]", help="Make the key of tables on S3, with --new.")
+        str,
+        Argument(
+            metavar="root|set",
+            help="root shows how a root is reached; set index-key --new makes the key for S3.",
+        ),
     ] = "show",
     name: NextWord = None,
     new: Annotated[bool, Option("--new", help="Make a key by chance.")] = False,
+    reveal: Annotated[bool, Option("--reveal", help="Print secrets of a root as well.")] = False,
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the settings, their values, and where each is from.
 
     Flags come first, then the environment, sdb.toml in this folder or above, and the user's
-    config.toml. What each setting does: `sdb help config`.
+    config.toml. What each setting does: `sdb help config`. With `root`: region, keys and endpoint
+    of a root, as text or, with sh, pwsh or cmd behind it, as commands for a shell.
     """
+    if action == "root" and not new:
+        _show_root(table_root(context, root), name or "text", reveal=reveal, as_json=as_json)
+        return
     from sdb.cli.settingfiles import all_known
     from sdb.cli.settings import ROOT
 
     if (action, name, new) == ("set", "index-key", True):
         _make_key()
         return
-    if (action, name, new) != ("show", None, False):
-        raise UsageError("config shows settings, or makes a key", hint=EXAMPLES[-1])
+    if (action, name, new, reveal) != ("show", None, False, False):
+        hint = f"{EXAMPLES[-2]}, {EXAMPLES[-1]}"
+        raise UsageError("config shows settings or a root, or makes a key", hint=hint)
     before = context.root if context.root != os.environ.get(ROOT) else None
     settings, files = all_known(root or before)
     if as_json:
@@ -48,6 +64,21 @@ def command(
         return
     for line in _lines(settings, files):
         output.say(output.plain(line))
+
+
+def _show_root(root: TableRoot, form: str, *, reveal: bool, as_json: bool) -> None:
+    from sdb.table.catalog.config import FORMATS, root_config
+
+    if form not in FORMATS:
+        raise UsageError(f"unknown format {form!r}", expected=", ".join(FORMATS))
+    config = root_config(root)
+    if as_json:
+        output.say_json(config.as_dict(reveal=reveal))
+        return
+    text = config.text(reveal=reveal) if form == "text" else config.script(form, reveal=reveal)
+    output.say(output.plain(text.removesuffix("\n")))
+    if form != "text" and config.hidden and not reveal:
+        output.note(f"left out: {', '.join(config.hidden)}; --reveal prints secrets")
 
 
 def _make_key() -> None:

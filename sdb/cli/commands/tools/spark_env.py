@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from sdb import sizes
-from sdb.cli.options import AsJson, Quiet, Replace
-from sdb.cli.output import plain, say, say_json
+from sdb.cli.options import AsJson, Replace
+from sdb.cli.output import note, say_json
 from sdb.cli.parameters import Option
 from sdb.typed import Annotated
 
@@ -19,7 +17,6 @@ def command(
     ] = "sdb.pex",
     force: Replace = False,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Build the environment archive that executors of Spark run from.
 
@@ -30,5 +27,5 @@ def command(
     size = build(target, overwrite=force)
     if as_json:
         say_json({"path": target, "size_bytes": size})
-    elif not quiet:
-        say(plain(f"built {target}, {sizes.human(size)}"), to=sys.stderr)
+    else:
+        note(f"built {target}, {sizes.human(size)}")

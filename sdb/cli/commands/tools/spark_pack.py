@@ -16,7 +16,6 @@ from sdb.cli.options import (
     NoVerify,
     OnError,
     ProgressMode,
-    Quiet,
     RecordsPath,
     Stats,
     TimeFields,
@@ -28,7 +27,7 @@ from sdb.cli.options import (
     times,
 )
 from sdb.cli.output import prepare
-from sdb.cli.parameters import Argument, Option
+from sdb.cli.parameters import Argument, Option, Quiet
 from sdb.typed import Annotated
 
 EXAMPLES = (

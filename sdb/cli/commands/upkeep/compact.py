@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 from sdb import sizes
@@ -15,7 +14,6 @@ from sdb.cli.options import (
     Message,
     NextWord,
     ProgressMode,
-    Quiet,
     Root,
     TableName,
     table_root,
@@ -26,7 +24,7 @@ from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb compact --root lake web.gha",
-    "sdb compact -n --json --root lake web gha",
+    "sdb compact --dry-run --json --root lake web gha",
     "sdb compact --cluster-by actor.login --root lake web.gha",
     "sdb compact --spark --master 'local[2]' --root lake web.gha",
 )
@@ -60,7 +58,6 @@ def command(
     root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Merge small packfiles of a table into larger ones.
 
@@ -74,7 +71,7 @@ def command(
     if print_submit:
         output.say(sparks.submit_command(master, conf))
         return
-    with Meter("compacting", progress, quiet=quiet) as meter:
+    with Meter("compacting", progress) as meter:
         compacted = _compaction(choice if spark else None)(
             table_root(context, root),
             *names,
@@ -87,8 +84,8 @@ def command(
     if as_json:
         output.say_json(compacted.as_dict())
         return
-    for line in _lines(compacted, dry_run=dry_run) if not quiet else ():
-        output.say(output.plain(f"sdb: {line}"), to=sys.stderr)
+    for line in _lines(compacted, dry_run=dry_run):
+        output.note(line)
 
 
 def _compaction(choice: sparks.Choice | None) -> Callable[..., Compacted]:

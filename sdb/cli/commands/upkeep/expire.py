@@ -11,7 +11,6 @@ from sdb.cli.options import (
     DryRun,
     Message,
     NextWord,
-    Quiet,
     Root,
     TableName,
     table_root,
@@ -68,7 +67,6 @@ def command(
     message: Message = "",
     root: Root = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Remove old versions from the history of a table.
 
@@ -93,8 +91,6 @@ def command(
     if as_json:
         output.say_json(expired.as_dict())
         return
-    if quiet:
-        return
     count = len(expired.dropped)
     if not count:
         text = f"nothing expires, {_kept(expired.kept_count)}"
@@ -104,14 +100,14 @@ def command(
         span = f"version {first}" if count == 1 else f"{count:,} versions from {first} to {last}"
         thinned = f", {len(expired.thinned):,} of them thinned out" if expired.thinned else ""
         text = f"{span} {verb}{thinned}, {_kept(expired.kept_count)}"
-    output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+    output.note(text)
     if expired.for_branches:
         listed = ", ".join(map(str, expired.for_branches))
         text = f"sdb: for merges of branches stay: {listed}"
         output.say(output.plain(text), to=sys.stderr)
     if expired.untagged:
         listed = ", ".join(expired.untagged)
-        output.say(output.plain(f"sdb: tags that go with them: {listed}"), to=sys.stderr)
+        output.note(f"tags that go with them: {listed}")
 
 
 def _kept(count: int) -> str:

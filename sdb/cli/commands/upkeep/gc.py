@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
@@ -11,7 +9,6 @@ from sdb.cli.options import (
     DryRun,
     NextWord,
     ProgressMode,
-    Quiet,
     Root,
     TableName,
     Verbose,
@@ -24,7 +21,7 @@ from sdb.typed import Annotated
 EXAMPLES = (
     "sdb gc --dry-run -v --root lake web.gha",
     "sdb gc --grace 48h --root lake web gha",
-    "sdb gc -n --explain --root lake web.gha",
+    "sdb gc --dry-run --explain --root lake web.gha",
 )
 
 
@@ -47,7 +44,6 @@ def command(
     root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
-    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Delete objects that no version of a table needs.
@@ -60,7 +56,7 @@ def command(
     from sdb.table.maintenance.gc import collect
 
     names = table_of(name, table)
-    with Meter("collecting", progress, quiet=quiet) as meter:
+    with Meter("collecting", progress) as meter:
         outcome = collect(
             table_root(context, root),
             *names,
@@ -80,6 +76,5 @@ def command(
     if explain:
         for line in explained(outcome, grace):
             output.say(output.plain(line))
-    if not quiet:
-        for line in lines_of(outcome, grace, is_dry=dry_run):
-            output.say(output.plain(f"sdb: {line}"), to=sys.stderr)
+    for line in lines_of(outcome, grace, is_dry=dry_run):
+        output.note(line)

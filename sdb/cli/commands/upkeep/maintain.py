@@ -9,8 +9,8 @@ import threading
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AllowInputs, AsJson, DryRun, Quiet, Root, table_root
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AllowInputs, AsJson, DryRun, Root, table_root
+from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.tablenames import author, database_and_pattern
 from sdb.typed import Annotated
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from sdb import bounds, notes, sizes
@@ -20,7 +19,6 @@ from sdb.cli.options import (
     Params,
     ProgressMode,
     PurgeWhere,
-    Quiet,
     Root,
     TableName,
     Threads,
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from sdb.statements.purged import Purged
 
 EXAMPLES = (
-    "sdb purge -n --root lake web.gha --where \"actor.login = 'ann'\"",
+    "sdb purge --dry-run --root lake web.gha --where \"actor.login = 'ann'\"",
     "sdb purge --root lake web.gha --where 'actor.id = $id' --param id=7",
 )
 
@@ -54,7 +52,6 @@ def command(
     threads: Threads = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
-    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
     """Erase rows from all versions of a table, and from the disk.
@@ -67,10 +64,10 @@ def command(
     from sdb.cli.render.purged import lines_of
     from sdb.statements.purge import purge
 
-    output.prepare(verbose=verbose, quiet=quiet)
+    output.prepare(verbose=verbose)
 
     def run(verb: str, *, is_dry: bool) -> Purged:
-        with Interruptible() as signals, Meter(verb, progress, quiet=quiet) as meter:
+        with Interruptible() as signals, Meter(verb, progress) as meter:
             return purge(
                 table_root(context, root),
                 *table_of(name, table),
@@ -91,8 +88,8 @@ def command(
     outcome = run("purging", is_dry=dry_run)
     if as_json:
         output.say_json(outcome.as_dict())
-    for line in lines_of(outcome, verbose=verbose) if not (as_json or quiet) else ():
-        output.say(output.plain(f"sdb: {line}"), to=sys.stderr)
+    for line in lines_of(outcome, verbose=verbose) if not as_json else ():
+        output.note(line)
     return 0 if outcome.ok or dry_run else 1
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Quiet, Root, TableVersion, table_root
+from sdb.cli.options import AsJson, NextWord, Root, TableVersion, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import joined_table, named_table, named_versions
 from sdb.errors import UsageError
@@ -24,7 +22,6 @@ def command(
     delete: Annotated[bool, Option("--delete", "-d", help="Delete the branch.")] = False,
     root: Root = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Create a branch of a table, or list its branches.
 
@@ -47,6 +44,6 @@ def command(
         branched = setrefs.branch(location, database, table, branch, reference or "main")
         if as_json:
             output.say_json(branched.as_dict())
-        elif not quiet:
+        else:
             text = f"{branch} begins at version {branched.version} of {database}.{table}"
-            output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+            output.note(text)

@@ -32,7 +32,7 @@ def command(
     last: NextWord = None,
     count: Annotated[
         int,
-        Option("-n", "--limit", metavar="N", bounds=bounds.ROWS, help="Show at most N versions."),
+        Option("--limit", "-n", metavar="N", bounds=bounds.ROWS, help="Show at most N versions."),
     ] = 20,
     stat: Annotated[
         bool, Option("--stat", help="Also list the packfiles that each added and removed.")

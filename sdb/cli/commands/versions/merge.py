@@ -7,7 +7,7 @@ import sys
 from sdb import notes, sizes
 from sdb.cli import output
 from sdb.cli.asking import Yes, agreed, can_ask
-from sdb.cli.options import AsJson, Message, NextWord, Quiet, Root, TableName, table_root
+from sdb.cli.options import AsJson, Message, NextWord, Root, TableName, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import author, joined_table, named_table
 from sdb.errors import UsageError
@@ -50,7 +50,6 @@ def command(
     message: Message = "",
     root: Root = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Merge a branch of a table into another one, in one version.
 
@@ -99,6 +98,6 @@ def command(
         notes.warn(f"--strategy {strategy} dropped {what} that {loser} had changed")
     if as_json:
         output.say_json(merged.as_dict())
-    elif not quiet:
+    else:
         text = merged_text(merged, f"{database}.{table}", source, into)
-        output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+        output.note(text)

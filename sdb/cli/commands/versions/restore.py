@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 from sdb.cli import output
 from sdb.cli.options import (
     AsJson,
     Message,
     NextWord,
-    Quiet,
     Reference,
     Root,
     TableVersion,
@@ -30,7 +27,6 @@ def command(
     message: Message = "",
     root: Root = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Make a new version with the content of an old one.
 
@@ -50,9 +46,9 @@ def command(
     )
     if as_json:
         output.say_json(restored.as_dict())
-    elif not quiet:
+    else:
         old = wanted if restored.restored is None else f"version {restored.restored}"
         text = f"version {restored.version} of {database}.{table} has the content of {old}"
         if not restored.is_new:
             text = f"version {restored.version} of {database}.{table} has that content already"
-        output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+        output.note(text)

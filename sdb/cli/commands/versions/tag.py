@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Quiet, Root, TableVersion, table_root
+from sdb.cli.options import AsJson, NextWord, Root, TableVersion, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import joined_table, named_table, named_versions
 from sdb.errors import UsageError
@@ -25,7 +23,6 @@ def command(
     force: Annotated[bool, Option("--force", help="Move an existing tag.")] = False,
     root: Root = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Name a version of a table, or list its tags.
 
@@ -47,6 +44,6 @@ def command(
         tagged = setrefs.tag(location, database, table, tag, reference or "main", overwrite=force)
         if as_json:
             output.say_json(tagged.as_dict())
-        elif not quiet:
+        else:
             text = f"{tag} is version {tagged.version} of {database}.{table}"
-            output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+            output.note(text)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 from sdb.cli import output
 from sdb.cli.options import (
     AsJson,
     DryRun,
     Message,
     NextWord,
-    Quiet,
     Root,
     TableVersion,
     table_root,
@@ -29,7 +26,6 @@ def command(
     dry_run: DryRun = False,
     root: Root = None,
     as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Undo the last change of a table, in a new version.
 
@@ -49,10 +45,10 @@ def command(
     )
     if as_json:
         output.say_json(undone.as_dict())
-    elif not quiet:
+    else:
         from sdb.view.versionlist import change_line
 
         done = undone.restored
         outcome = "would be undone" if done is None else f"is undone in version {done.version}"
         text = f"{database}.{table_name}: version {undone.change.version} {outcome}"
-        output.say(output.plain(f"sdb: {text}: {change_line(undone.change)}"), to=sys.stderr)
+        output.note(f"{text}: {change_line(undone.change)}")

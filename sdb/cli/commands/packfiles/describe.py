@@ -1,14 +1,23 @@
-"""`sdb describe-file`."""
+"""`sdb describe`."""
 
 from __future__ import annotations
 
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, PackfilesOrTables, Replace, Root, ShowStats, Verbose
+from sdb.cli.options import (
+    AsJson,
+    AsPackfiles,
+    At,
+    PackfilesOrTables,
+    Replace,
+    Root,
+    ShowStats,
+    Verbose,
+)
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render.sharpness import show_sharpness
-from sdb.cli.tablenames import Sources
+from sdb.cli.tablenames import Sources, single_table
 from sdb.errors import UsageError
 from sdb.packfile.inspect.describe import as_dict, describe, text
 from sdb.packfile.inspect.records import Description
@@ -18,18 +27,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.packfile.inspect.selectivity import Sharpness
     from sdb.packfile.read.resolve import PackfileReference
+    from sdb.table.catalog.handle import TableHandle
 
 EXAMPLES = (
-    "sdb describe-file events.zion",
-    "sdb describe-file --timeline events.zion",
-    "sdb describe-file --stats events.zion",
-    "sdb describe-file --html events.html events.zion",
+    "sdb describe events.zion",
+    "sdb describe --timeline events.zion",
+    "sdb describe --html events.html events.zion",
+    "sdb describe --root lake web.gha",
+    "sdb describe --stats --root lake web.gha",
 )
 
 
 def command(
     context: Context,
     packfiles: PackfilesOrTables,
+    as_packfiles: AsPackfiles = False,
+    at: At = "",
     blocks: Annotated[bool, Option("--blocks", help="List every block.")] = False,
     timeline: Annotated[
         bool, Option("--timeline", help="Draw which times each block can hold.")
@@ -46,18 +59,26 @@ def command(
     force: Replace = False,
     verbose: Verbose = False,
 ) -> None:
-    """Show size, blocks and time ranges of packfiles.
+    """Show size, blocks and time ranges of packfiles or a table.
 
     Only the end of each file is read. On a terminal, and for --html and --json, a few chunks of
-    local files are read, too, to estimate which fields take most. --stats reads some rows.
+    local files are read, too, to estimate which fields take most. Of a table the index and the
+    lists of older packfiles are read; --blocks, --timeline and --html show its packfiles. --stats
+    reads some rows.
     """
     if as_json and timeline:
         raise UsageError("--json and --timeline exclude each other", hint="--json --blocks")
     if verbose:
         output.prepare(verbose=True)
     for_people = sys.stdout.isatty() and not (classic or as_json)
+    is_drawn = as_packfiles or blocks or timeline or html is not None
+    handle = None if is_drawn else single_table(context, root, packfiles, at)
+    if handle is not None:
+        is_newest = not (at or "@" in packfiles[-1] or classic)
+        _table(handle, is_newest=is_newest, stats=stats, classic=classic, as_json=as_json)
+        return
     largest = for_people or as_json or html is not None
-    with Sources(context, root) as sources:
+    with Sources(context, root, at=at) as sources:
         references = sources.resolve(packfiles)
         description = describe(references, largest=largest)
         if html is not None:
@@ -93,6 +114,49 @@ def _draw(description: Description, *, blocks: bool, timeline: bool) -> None:
             parts.append(draw(file, columns=output.drawing_columns(), glyphs=glyphs))
         head = f"\n{file.url}" if len(description.files) > 1 else ""
         output.say(output.plain(head + "".join(f"\n{part}" for part in parts).removesuffix("\n")))
+
+
+def _table(
+    handle: TableHandle, *, is_newest: bool, stats: bool, classic: bool, as_json: bool
+) -> None:
+    """Describe a table."""
+    from sdb.exchange.policies import lags
+    from sdb.table.inspect.describe import describe_table
+    from sdb.table.inspect.labels import labels
+    from sdb.table.sync.retained import retention_of
+
+    description = describe_table(handle)
+    mirrors = lags(handle) if is_newest else []
+    own = {} if classic else labels(handle.root, handle.keys)
+    retained = retention_of(handle) if is_newest else None
+    sharpness = None
+    if stats:
+        from sdb.table.inspect.selectivity import table_sharpness
+
+        sharpness = table_sharpness(handle)
+    if as_json:
+        more_facts: dict[str, object] = (
+            {} if sharpness is None else {"sharpness": sharpness.as_dict()}
+        )
+        if retained is not None:
+            more_facts["retention"] = retained.as_dict()
+        if mirrors:
+            more_facts["exports"] = [mirror.as_dict() for mirror in mirrors]
+        output.say_json(description.as_dict() | own | more_facts)
+        return
+    for label, value in own.items():
+        output.say(output.plain(f"{label}: {' '.join(value.split())}"))
+    if sys.stdout.isatty() and not classic:
+        from sdb.view.tablelist import overview
+
+        shown = overview(description, columns=output.columns())
+    else:
+        shown = description.text()
+    output.say(output.plain(shown.removesuffix("\n")))
+    for line in (*([f"retention: {retained}"] if retained else ()), *(m.text() for m in mirrors)):
+        output.say(output.plain(line))
+    if sharpness is not None:
+        show_sharpness(sharpness)
 
 
 def _sharpness(references: list[PackfileReference]) -> Sharpness:
