@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.packfile.prune import inlist, ngrams, prune, rules, subnets
 from sdb.query.analyze import regexes
-from sdb.query.catalog import lettercase, prefixes, reduction
+from sdb.query.catalog import prefixes, reduction
 from sdb.query.plan import keyfilters
 from sdb.query.run import joinkeys
 
@@ -95,14 +95,14 @@ WORD_MUTATIONS = {
     ),
     "case is of ASCII": (reduction, "ascii_parts(part)", "[part]"),
     "cases of letters are of ASCII": (
-        lettercase,
+        prefixes,
         "[part for part in _BEYOND_ASCII.split(text) if part]",
         "[text]",
     ),
-    "an i is an i": (lettercase, "texts=held, i_form=I_FORMS[name]", "texts=held"),
-    "equal texts have their i": (lettercase, "words, i_form=I_FORMS[name]", "words"),
-    "both functions have one i": (lettercase, '"UPPER": "\\u0131"', '"UPPER": "\\u0130"'),
-    "begins have a case": (lettercase, "[forms(prefix) for prefix in prefixes]", "[prefixes]"),
+    "an i is an i": (prefixes, "texts=held, i_form=I_FORMS[name]", "texts=held"),
+    "equal texts have their i": (prefixes, "words, i_form=I_FORMS[name]", "words"),
+    "both functions have one i": (prefixes, '"UPPER": "\\u0131"', '"UPPER": "\\u0130"'),
+    "begins have a case": (prefixes, "[forms(prefix) for prefix in prefixes]", "[prefixes]"),
     "all i are known": (ngrams, "fillvalue=_REPLACED", 'fillvalue=""'),
     "an i has one form": (ngrams, '("i", test.i_form)', '("i",)'),
     "SIMILAR TO has no percent": (regexes, '"(?s:.*)"', '"(?:)"'),

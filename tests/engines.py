@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
 from sdb.query.catalog.catalog import Catalog
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.duckdb_sql.statement import translate
 from sdb.query.exec import engine
 from sdb.query.plan.choice import choose

@@ -15,7 +15,7 @@ import time
 from base64 import b32encode
 
 from sdb.lru import LruCache
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.run.api import planned
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.versions import THROUGH

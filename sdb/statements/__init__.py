@@ -16,9 +16,7 @@
 `purgescan`    rows in every packfile below a table, whatever leads to it
 `purged`       what a purge came to
 `insertion`    rows of VALUES and queries, as they are packed
-`storednames`  columns that are written, by the names of the schema
 `matching`     rows that a condition is TRUE for, and the values that they get
-`tableview`    packfiles of a table as a transaction sees them
 `targettable` tables of a transaction: what makes sense there, and what others do meanwhile
 ============== =====================================================================
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from sdb import instants
 from sdb.errors import ExistsError, QueryError, UnsupportedError, UsageError
 from sdb.query.analyze.folding import fold
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.run.api import run
 from sdb.query.syntax import ast, writes

@@ -10,8 +10,7 @@ from sdb.errors import NotFoundError, QueryError, UsageError
 from sdb.progress import silent
 from sdb.query.analyze import dialects
 from sdb.query.analyze.params import bind
-from sdb.query.syntax import ast, visitor, writes
-from sdb.query.syntax.clauses import settings
+from sdb.query.syntax import ast, parser, visitor, writes
 from sdb.query.syntax.statements import split
 from sdb.query.syntax.writeparser import parse_write
 from sdb.records import replace
@@ -193,7 +192,7 @@ def _parsed(
     """Parse statements; a SET is for those behind it."""
     statements, mode = [], ""
     for text in texts:
-        said = settings.alone(text)
+        said = parser.alone(text)
         if said is None:
             statements.append(replace(read(text), dialect=mode))
         else:

@@ -7,12 +7,12 @@ from contextlib import contextmanager, nullcontext
 
 from sdb.packfile.rewrite.rewrite import RowChanges
 from sdb.progress import silent
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.catalog.pseudo import Certain
-from sdb.query.catalog.request import QueryRequest
 from sdb.query.run.api import run
 from sdb.query.syntax import ast
 from sdb.records import record
-from sdb.statements.tableview import told_of
+from sdb.statements.targettable import told_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sdb.query.catalog.storedtable import TableSource
     from sdb.query.result.result import Result
     from sdb.query.syntax.writes import FieldPath
-    from sdb.statements.tableview import OverlaySource
+    from sdb.statements.targettable import OverlaySource
     from sdb.table.catalog.root import Visible
     from sdb.table.format.descriptor import Descriptor
 

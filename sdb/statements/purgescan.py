@@ -10,7 +10,7 @@ from sdb.packfile.trailer.read import read_trailer
 from sdb.records import field, record, replace
 from sdb.sizes import counted
 from sdb.statements.matching import Target
-from sdb.statements.tableview import TransactionOverlay
+from sdb.statements.targettable import TransactionOverlay
 from sdb.table.catalog.handle import find_table
 from sdb.table.format import etags
 from sdb.table.format.descriptor import Descriptor, slim

@@ -19,15 +19,14 @@ from sdb.retry import Backoff, default_patience
 from sdb.statements.apply import StatementRunner, reads_tables
 from sdb.statements.effects import Effect, Executed, row_counts
 from sdb.statements.matching import QueryContext
-from sdb.statements.tableview import TransactionOverlay
 from sdb.statements.targettable import (
     StaleError,
+    TransactionOverlay,
     is_collected_since,
     tables_of,
     warn_of_left_out,
 )
-from sdb.table.catalog.intents import MOST_TABLES
-from sdb.table.catalog.snapshot import read_together
+from sdb.table.catalog.intents import MOST_TABLES, read_together
 from sdb.table.commit.change import (
     TableChange,
     TransactionDoneError,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import NotFoundError, QueryError, UnsupportedError, UsageError
 from sdb.query.analyze import dialects
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.catalog.namedtables import NamedTables
-from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.views import ViewExpansion, in_parentheses
 from sdb.query.run.api import planned
 from sdb.query.syntax import versions, writes

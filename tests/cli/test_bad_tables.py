@@ -11,7 +11,7 @@ from sdb import ion
 from sdb.cli import main
 from sdb.records import replace
 from sdb.table.catalog.handle import open_table
-from sdb.table.format import compression, etags
+from sdb.table.format import codec, etags
 from sdb.table.format.index import TableIndex
 from sdb.table.format.inputnodes import InputNodeRef, StoredInputs, write_inner
 from sdb.table.format.keys import TableKeys
@@ -130,7 +130,7 @@ def rewritten(table: Table, key: str, value: object) -> str:
     """Write a node; gives its ETag."""
     symbols: list[str] = []
     encoded = ion.encode(value, symbols)
-    data = compression.compress(ion.stream(symbols, encoded))
+    data = codec.compress(ion.stream(symbols, encoded))
     (table.root / key).write_bytes(data)
     return etags.of_content([data])
 
@@ -139,7 +139,7 @@ def with_list(table: Table, change: Callable[[dict[str, Any]], None]) -> str:
     """Change the first list of packfiles, and sign an index that leads to it; gives its key."""
     index = open_table(table.root, "demo", "t").index
     first, *others = index.indirect.refs
-    value: Any = compression.loads((table.root / first.key).read_bytes())
+    value: Any = codec.loads((table.root / first.key).read_bytes())
     change(value)
     etag = rewritten(table, first.key, value)
     size = (table.root / first.key).stat().st_size
@@ -191,7 +191,7 @@ def test_nodes_of_the_inputs_tree(table: Callable[[str], Table], harm: str) -> N
     item = table(INPUTS)
     index = open_table(item.root, "demo", "t").index
     (ref, *_) = index.inputs.root
-    value: Any = compression.loads((item.root / ref.key).read_bytes())
+    value: Any = codec.loads((item.root / ref.key).read_bytes())
     if harm == "unknown field":
         value[0]["more"] = 1
     elif harm == "not ascending":

@@ -9,7 +9,7 @@ import pytest
 
 import sdb
 from sdb.errors import AccessError, UsageError
-from sdb.table.catalog import allowedinputs
+from sdb.table.catalog import root
 from sdb.table.catalog.root import table_root
 from sdb.table.inputs.listing import check_patterns
 from sdb.table.inputs.places import InputBounds, OutsideError
@@ -163,16 +163,16 @@ def test_a_link_is_refused_again_after_a_settled_listing(run: Run, lake: Path) -
 
 def test_the_environment_may_allow_places(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(lake.parent)
-    monkeypatch.setenv(allowedinputs.VARIABLE, "s3://a:/b:s3://c/d:secret")
+    monkeypatch.setenv(root.VARIABLE, "s3://a:/b:s3://c/d:secret")
     expected = ("s3://a", "/b", "s3://c/d", str(lake.parent / "secret"))
     assert table_root(lake).allowed_inputs == expected
     assert table_root(lake, allow_inputs="x").allowed_inputs == (str(lake.parent / "x"), *expected)
     sdb.connect(lake).create("d.wide", OUTSIDE)
     assert sdb.connect(lake).sync("d.wide").rows == 1
-    monkeypatch.setenv(allowedinputs.VARIABLE, "gopher://a")
+    monkeypatch.setenv(root.VARIABLE, "gopher://a")
     with pytest.raises(UsageError, match="unknown scheme gopher://"):
         table_root(lake)
-    monkeypatch.delenv(allowedinputs.VARIABLE)
+    monkeypatch.delenv(root.VARIABLE)
     with pytest.raises(UsageError, match="no place of inputs"):
         table_root(lake, allow_inputs=[""])
 

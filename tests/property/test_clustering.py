@@ -19,9 +19,8 @@ from sdb.errors import CorruptError, UsageError
 from sdb.packfile.inspect.selectivity import sharpness
 from sdb.packfile.read.reader import open_packfile
 from sdb.packfile.rewrite import cluster
-from sdb.packfile.rewrite.cluster import clustered
+from sdb.packfile.rewrite.cluster import ClusteredInputs, clustered
 from sdb.packfile.rewrite.cuts import choose_cuts, cluster_paths
-from sdb.packfile.rewrite.provenance import ClusteredInputs
 from sdb.packfile.rewrite.rewrite import packed_like
 from sdb.store.url import create_from_prefix
 from tests.amounts import usual
@@ -206,7 +205,7 @@ def test_rows_of_an_input_are_found(folder: Path) -> None:
 def test_too_many_inputs_are_not_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"k": number % 7, "pad": f"{number:0200}"} for number in range(400)]
     (path,) = packed(folder, [rows])
-    monkeypatch.setattr("sdb.packfile.rewrite.provenance.MAX_INPUTS", 2)
+    monkeypatch.setattr("sdb.packfile.rewrite.cluster.MAX_INPUTS", 2)
     with ExitStack() as stack:
         pack = stack.enter_context(open_packfile(path))
         actual = clustered([pack], (("k",),), stack)

@@ -13,13 +13,11 @@ import pytest
 
 from sdb import ion
 from sdb.errors import ConflictError, CorruptError, SdbError
-from sdb.packfile.trailer import partialread
 from sdb.packfile.trailer import read as storedtrailer
-from sdb.packfile.trailer.blockstats import BlockStatistics, store_sections
+from sdb.packfile.trailer.blockstats import BlockStatistics, StoredStatistics, store_sections
 from sdb.packfile.trailer.lazybytes import LazyBytes
 from sdb.packfile.trailer.read import read_beginning, read_trailer
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
-from sdb.packfile.trailer.statsection import StoredStatistics
 from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.records import replace
 from sdb.store.objectstore_base import ObjectReaderBase
@@ -60,7 +58,7 @@ class Memory(ObjectReaderBase):
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read little at once, so that small trailers are large."""
     monkeypatch.setattr(storedtrailer, "TAIL_BYTES", FIRST)
-    monkeypatch.setattr(partialread, "AHEAD_BYTES", SECOND)
+    monkeypatch.setattr(storedtrailer, "AHEAD_BYTES", SECOND)
 
 
 def packfile(
@@ -149,7 +147,7 @@ def test_other_ways_to_write_sizes() -> None:
     data = packfile(stored, names=("body",))
     start = len(data) - 4 - int.from_bytes(data[-4:], "little")
     inner = data[start:-4]
-    struct, sparse, *_ = partialread._Walk(inner).path(len(inner))
+    struct, sparse, *_ = storedtrailer._Walk(inner).path(len(inner))
     at = inner.index(bytes.fromhex("8fd29020")) + 1  # the constants
     for written in ("d2", "de82", "de0082", "de000000000082"):
         members = inner[sparse.content : at] + bytes.fromhex(written) + inner[at + 1 : sparse.stop]

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 import sdb
 from sdb import notes, records
 from sdb.errors import SdbError
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.run import api
 from sdb.serve import tags
 from sdb.serve.forms import FORMS, write

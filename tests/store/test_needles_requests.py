@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.packfile.trailer import partialread
 from sdb.packfile.trailer import read as storedtrailer
 from sdb.packfile.trailer.blockstats import TEXTS, WORDS
 from sdb.packfile.trailer.read import TAIL_BYTES
 from sdb.store.s3 import objectstore
 from sdb.table.packfiles import lazy
-from sdb.table.packfiles.statscache import StatsCache
+from sdb.table.packfiles.lazy import StatsCache
 
 if TYPE_CHECKING:
     from tests.store.conftest import Requests, S3Backend
@@ -92,7 +91,7 @@ def large_trailers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read little of a trailer at once, as if statistics had megabytes."""
     monkeypatch.setattr(objectstore, "TAIL_BYTES", SMALL)
     monkeypatch.setattr(storedtrailer, "TAIL_BYTES", SMALL)
-    monkeypatch.setattr(partialread, "AHEAD_BYTES", SMALL)
+    monkeypatch.setattr(storedtrailer, "AHEAD_BYTES", SMALL)
 
 
 @pytest.mark.usefixtures("large_trailers")

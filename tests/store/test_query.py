@@ -14,8 +14,7 @@ import pytest
 
 import sdb
 from sdb.query.catalog.catalog import Catalog
-from sdb.query.catalog.dataset import TableName
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest, TableName
 
 if TYPE_CHECKING:
     from tests.store.conftest import Backend, Requests, S3Backend

@@ -17,7 +17,7 @@ from sdb import ion
 from sdb.errors import CorruptError, SdbError, UnsupportedError
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
 from sdb.packfile.trailer.trailer import Block, Trailer
-from sdb.table.format import compression, descriptor, etags
+from sdb.table.format import codec, descriptor, etags
 from sdb.table.format import keys as names
 from sdb.table.format.descriptor import Descriptor
 from sdb.table.format.index import MAX_BYTES, TableIndex
@@ -132,7 +132,7 @@ def test_index_too_large_is_refused_before_it_is_looked_at() -> None:
 
 
 def bomb(size_bytes: int) -> bytes:
-    return compression.compress(bytes(size_bytes))
+    return codec.compress(bytes(size_bytes))
 
 
 HUGE_VALUES = {
@@ -231,9 +231,9 @@ def test_each_flip_and_cut_of_a_node_names_the_object(
 
 
 def test_unknown_fields_of_nodes_are_refused() -> None:
-    leaf = compression.dumps([{"path": "a", "etag": "e", "desc": 1, "zzz": 2}], ())
-    inner = compression.dumps([{"last": "a", "path": "k", "etag": "e", "zzz": 2}], ())
-    listed = compression.dumps({"contents": [], "zzz": 1}, ())
+    leaf = codec.dumps([{"path": "a", "etag": "e", "desc": 1, "zzz": 2}], ())
+    inner = codec.dumps([{"last": "a", "path": "k", "etag": "e", "zzz": 2}], ())
+    listed = codec.dumps({"contents": [], "zzz": 1}, ())
     with pytest.raises(CorruptError, match="zzz"):
         read_leaf(leaf, InputNodeRef("a", "k", ""))
     with pytest.raises(CorruptError, match="zzz"):
@@ -245,7 +245,7 @@ def test_unknown_fields_of_nodes_are_refused() -> None:
 @pytest.mark.parametrize("read", [read_leaf, read_inner])
 def test_empty_nodes_are_refused(read: Callable[[bytes, InputNodeRef], object]) -> None:
     with pytest.raises(CorruptError, match="node is empty"):
-        read(compression.dumps([], ()), InputNodeRef("a", "k", ""))
+        read(codec.dumps([], ()), InputNodeRef("a", "k", ""))
 
 
 @pytest.mark.parametrize("objects", [0, 1, HUGE])

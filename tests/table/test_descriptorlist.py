@@ -15,7 +15,7 @@ from sdb.packfile.prune.predicate import Anywhere, Both, Compare, Instant, Nowhe
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
 from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.records import replace
-from sdb.table.format import compression
+from sdb.table.format import codec
 from sdb.table.format.columns import DescriptorList
 from sdb.table.format.descriptor import FORMAT, Descriptor
 from sdb.table.format.manifests import IndirectRef
@@ -29,7 +29,7 @@ packfiles = st.lists(spans, min_size=1, max_size=3) | st.none()
 
 
 def listing(values: list[Any]) -> DescriptorList:
-    data = compression.dumps({"contents": values}, ())
+    data = codec.dumps({"contents": values}, ())
     return DescriptorList(data, IndirectRef("db/d/t/indirect-X", "", len(data), len(values), 0))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sdb import _core, instants
 from sdb.errors import CorruptError, SdbError
-from sdb.table.format import compression, etags, keys
+from sdb.table.format import codec, etags, keys
 from sdb.table.format.index import TableIndex
 from sdb.table.format.inputnodes import (
     InputNodeRef,
@@ -34,7 +34,7 @@ class Frames:
     """Compresses what the original has compressed to what it was; anything else is an error."""
 
     def __init__(self, *originals: bytes) -> None:
-        self._frames = {compression.decompress(frame, "zstd"): frame for frame in originals}
+        self._frames = {codec.decompress(frame, "zstd"): frame for frame in originals}
 
     def __call__(self, data: bytes) -> bytes:
         return self._frames[data]
@@ -46,7 +46,7 @@ def frames_in(data: bytes) -> Iterator[bytes]:
     while at >= 0:
         for end in range(len(data), at, -1):
             try:
-                compression.decompress(data[at:end], "zstd")
+                codec.decompress(data[at:end], "zstd")
             except CorruptError:
                 continue
             yield data[at:end]
@@ -149,7 +149,7 @@ def test_recorded_index_is_written_with_the_same_bytes(
     facts = json.loads((FOLDER / "roots" / name).read_text())
     data = objects(root)[facts["file"]]
     index = TableIndex.decode(data, LOCAL)
-    monkeypatch.setattr(compression, "compress", Frames(*frames_in(data)))
+    monkeypatch.setattr(codec, "compress", Frames(*frames_in(data)))
     assert index.encode(LOCAL) == data
 
 
@@ -165,11 +165,11 @@ def test_recorded_nodes_are_written_with_the_same_bytes(
         index = TableIndex.decode(data, LOCAL)
         for ref in index.indirect.refs:
             with monkeypatch.context() as patched:
-                patched.setattr(compression, "compress", Frames(actual[ref.key]))
+                patched.setattr(codec, "compress", Frames(actual[ref.key]))
                 assert write_list(read_list(actual[ref.key], ref)) == actual[ref.key]
         for node in index.inputs.root:
             with monkeypatch.context() as patched:
-                patched.setattr(compression, "compress", Frames(actual[node.key]))
+                patched.setattr(codec, "compress", Frames(actual[node.key]))
                 assert write_leaf(read_leaf(actual[node.key], node)) == actual[node.key]
         for descriptor in index.inline:
             assert etags.of_content([actual[descriptor.key]]) == descriptor.etag
@@ -254,7 +254,7 @@ def commit(
         memory.expected[data] = (item["path"], item["etag"])
     index = TableIndex.decode(index_data, LOCAL)
     with monkeypatch.context() as patched:
-        patched.setattr(compression, "compress", Frames(*written, *frames_in(index_data)))
+        patched.setattr(codec, "compress", Frames(*written, *frames_in(index_data)))
         result = tree.write_out(memory.put)
         assert index.encode(LOCAL) == index_data
     assert not memory.expected, "the original wrote more"
@@ -313,7 +313,7 @@ def test_tree_objects_read_and_write() -> None:
         ref = InputNodeRef(last, item["path"], item["etag"], is_inner)
         inner += is_inner
         again = write_inner(read_inner(data, ref)) if is_inner else write_leaf(read_leaf(data, ref))
-        assert compression.decompress(again, "zstd") == compression.decompress(data, "zstd")
+        assert codec.decompress(again, "zstd") == codec.decompress(data, "zstd")
         wrong = InputNodeRef("zz", item["path"], item["etag"], is_inner)
         with pytest.raises(CorruptError, match="it ends with"):
             (read_inner if is_inner else read_leaf)(data, wrong)

@@ -7,7 +7,7 @@ from sdb.packfile.trailer.lazybytes import LazyBytes
 from sdb.packfile.trailer.sparseindex import SparseIndex
 from sdb.records import replace
 from sdb.store.memory import MemoryReader, MemoryStore
-from sdb.table.packfiles.statscache import StatsCache
+from sdb.table.packfiles.lazy import StatsCache
 
 
 def test_what_is_read_later_counts() -> None:

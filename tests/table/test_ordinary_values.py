@@ -11,7 +11,7 @@ import pytest
 import sdb
 from sdb.errors import InputError, SdbWarning
 from sdb.packfile.read.reader import Packfile
-from sdb.table.schema.ordinary import meant
+from sdb.table.schema.conform import meant
 from sdb.table.schema.types import type_of
 
 if TYPE_CHECKING:

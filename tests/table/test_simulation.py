@@ -15,7 +15,7 @@ from sdb.errors import ConflictError, SdbError, UncertainError
 from sdb.packfile.trailer import extension
 from sdb.records import replace
 from sdb.statements import erasure, targettable, transaction
-from sdb.table.catalog import foreign, leases, snapshot
+from sdb.table.catalog import foreign, intents, leases
 from sdb.table.catalog import handle as tablehandle
 from sdb.table.commit import adoption, commit, coordinator, gcbarrier, parents, refswap, twophase
 from sdb.table.commit import chain as succession
@@ -312,7 +312,7 @@ def transactions_count_from_their_first_step(patch: pytest.MonkeyPatch) -> None:
 
 
 def tables_are_read_one_by_one(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(snapshot, "read_together", lambda opened, _: opened)
+    patch.setattr(intents, "read_together", lambda opened, _: opened)
 
 
 def tables_forget_what_was_changed_together(patch: pytest.MonkeyPatch) -> None:

@@ -21,8 +21,7 @@ from sdb.table.catalog.handle import open_table
 from sdb.table.format.columns import DescriptorList
 from sdb.table.format.state import VersionState, with_state
 from sdb.table.packfiles import lazy
-from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
-from sdb.table.packfiles.statscache import StatsCache
+from sdb.table.packfiles.lazy import OpenObjects, StatsCache, TablePackfile
 from tests.amounts import usual
 from tests.table import roots
 from tests.table.made import made_table, write_index

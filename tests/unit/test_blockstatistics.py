@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sdb import _core, ion
 from sdb.errors import CorruptError, SdbWarning
-from sdb.packfile.build import choose, choosefilters
+from sdb.packfile.build import choose
 from sdb.packfile.build.choose import SHARE, choose_statistics
 from sdb.packfile.build.newstats import BlockFacts
 from sdb.packfile.trailer.blockstats import (
@@ -24,6 +24,7 @@ from sdb.packfile.trailer.blockstats import (
     WORDS,
     ZONES,
     BlockStatistics,
+    StoredStatistics,
     encode_statistics,
     store_sections,
 )
@@ -31,7 +32,6 @@ from sdb.packfile.trailer.extension import Extension, Summary
 from sdb.packfile.trailer.ribbon import HashedSet, RibbonFilter, ValueSet, hash_of_text
 from sdb.packfile.trailer.ribbonslices import SlicedFilter, encode_filter
 from sdb.packfile.trailer.sparseindex import SparseIndex
-from sdb.packfile.trailer.statsection import StoredStatistics
 from sdb.packfile.trailer.zonemap import Zone, decode_zones, encode_zones, join_zones
 
 NUMBER = 1 << 2 | 1 << 3 | 1 << 4
@@ -368,12 +368,12 @@ def test_what_is_asked_for_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         return [(actual.sets(name, TEXTS)[0] or ())[0].planes for name in names]
 
     assert planes() == [8, 8]
-    monkeypatch.setattr(choosefilters, "ASKED_BYTES", 2 * 5 * made.plane_bytes + 100)
+    monkeypatch.setattr(choose, "ASKED_BYTES", 2 * 5 * made.plane_bytes + 100)
     assert planes() == [5, 5]
     monkeypatch.setattr(choose, "MOST_BYTES", 2 * 5 * made.plane_bytes)
     with pytest.warns(SdbWarning, match="block statistics are left out: they take more than 2,"):
         assert planes() == []
-    monkeypatch.setattr(choosefilters, "ASKED_BYTES", 2 * 2 * made.plane_bytes + 100)
+    monkeypatch.setattr(choose, "ASKED_BYTES", 2 * 2 * made.plane_bytes + 100)
     with pytest.warns(SdbWarning, match="filters that were asked for are left out: they take more"):
         assert planes() == []
 

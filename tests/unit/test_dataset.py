@@ -10,9 +10,8 @@ import sdb
 from sdb import errors
 from sdb.query.analyze import types
 from sdb.query.catalog.catalog import Catalog
-from sdb.query.catalog.dataset import TableName
+from sdb.query.catalog.dataset import QueryRequest, TableName
 from sdb.query.catalog.locations import candidates
-from sdb.query.catalog.request import QueryRequest
 from sdb.query.result.reading import ranges
 from sdb.query.syntax import ast
 from sdb.query.syntax.parser import parse

@@ -17,7 +17,7 @@ import sdb
 from sdb import errors, ion
 from sdb.query.analyze import types
 from sdb.query.exec.execution import Execution as Rows
-from sdb.query.plan.columns import Column
+from sdb.query.plan.scans import Column
 from sdb.query.result.lines import Number, cells, lines, parse, text
 from sdb.query.result.replay import Replay
 from sdb.query.result.result import Result

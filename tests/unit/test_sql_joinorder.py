@@ -13,9 +13,8 @@ import pytest
 import sdb
 from sdb import _core
 from sdb.query.catalog.catalog import Catalog
-from sdb.query.catalog.dataset import TableName
-from sdb.query.catalog.request import QueryRequest
-from sdb.query.exec import relations
+from sdb.query.catalog.dataset import QueryRequest, TableName
+from sdb.query.exec import engine
 from sdb.query.plan.scans import ScanNode
 from tests.patience import soon
 
@@ -63,7 +62,7 @@ def test_the_engine_knows_rows_of_what_it_joins(folder: Path, sql: str, relation
     scan = ScanNode("s1", (TableName("path", ("f",), (0, 0)),), None, catalog)
     lanes = _core.LaneScan(list(scan.dataset.sources), [(0, ["a"], "i")])
     with duckdb.connect() as connection:
-        relations.register(connection, scan, lanes, sql)
+        engine.register(connection, scan, lanes, sql)
         ((_, plan),) = connection.sql("EXPLAIN SELECT * FROM s1").fetchall()
         assert relation in plan
         assert len(connection.sql("FROM s1").fetchall()) == len(FACTS)
@@ -71,5 +70,5 @@ def test_the_engine_knows_rows_of_what_it_joins(folder: Path, sql: str, relation
 
 
 def test_a_large_side_is_read_as_a_stream(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "MOST_ROWS", 999)
+    monkeypatch.setattr(engine, "MOST_ROWS", 999)
     test_the_engine_knows_rows_of_what_it_joins(folder, " JOIN  JOIN ", "~1,000 rows")

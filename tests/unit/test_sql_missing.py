@@ -13,8 +13,7 @@ import pytest
 import sdb
 from sdb.errors import QueryError, UsageError
 from sdb.query.syntax import printer
-from sdb.query.syntax.clauses.settings import alone
-from sdb.query.syntax.parser import parse
+from sdb.query.syntax.parser import alone, parse
 from tests.engines import Answers
 from tests.missingqueries import SHAPES
 

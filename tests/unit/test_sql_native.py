@@ -17,10 +17,10 @@ from sdb.errors import CorruptError, UsageError
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
 from sdb.query.catalog.catalog import Catalog
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.exec import engine, native
 from sdb.query.plan.choice import choose
-from sdb.query.plan.operations import HashAggregate, TopK
+from sdb.query.plan.scans import HashAggregate, TopK
 from sdb.query.result.lines import lines
 from sdb.query.syntax.parser import parse
 from tests.engines import Answers

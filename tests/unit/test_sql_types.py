@@ -15,7 +15,7 @@ from sdb import errors, ion
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
 from sdb.query.catalog.catalog import Catalog
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.exec import engine
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse

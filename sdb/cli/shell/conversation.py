@@ -71,7 +71,7 @@ class Session:
 
     def _set(self, text: str) -> bool:
         """Take a SET, which holds for the queries that follow; whether it was one."""
-        from sdb.query.syntax.clauses.settings import alone
+        from sdb.query.syntax.parser import alone
 
         mode = alone(text)
         if mode is None:

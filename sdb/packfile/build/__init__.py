@@ -3,7 +3,6 @@
 =================  ====================================================
 ``newstats``       zone maps and value sets, joined as their blocks are
 ``options``        the statistics that users ask for
-``choosefilters``  which filters are stored, with how many planes
 ``choose``         which statistics are stored
 ``verify``         stored statistics against the rows
 ``indexbuilder``   parts of the packer to blocks and their sparse index

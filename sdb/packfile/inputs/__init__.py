@@ -3,7 +3,6 @@
 ==============  ===============================================
 ``unpacking``   compressions that the core does not read
 ``archives``    files in zip and tar
-``shapes``      objects around records, known by their members
 ``sniff``       format and compression, by first bytes and name
 ``streams``     bytes of inputs, piece by piece
 ``lines``       lines of a pipe that goes on, in batches

@@ -142,7 +142,7 @@ def unpacked(
         A block is damaged.
     """
     from sdb._core import Unpacker
-    from sdb.packfile.read.digest import check
+    from sdb.packfile.read.blocks import check
 
     try:
         unpacker = Unpacker(

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from sdb import bounds, errors, instants
 from sdb import progress as progress_
 from sdb.packfile.build.verify import StatisticsCheck
-from sdb.packfile.read.digest import DIFFERS, differs
+from sdb.packfile.read.blocks import DIFFERS, differs
 from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.packfile.trailer.fieldcounts import FieldCount, field_name, type_names
 from sdb.records import record

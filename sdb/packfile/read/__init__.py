@@ -3,7 +3,6 @@
 ==============  ==================================================
 ``blocks``      blocks of an open packfile
 ``ahead``       blocks over a network, before a scan asks for them
-``digest``      stored bytes of blocks against their digests
 ``resolve``     paths, URLs, patterns and folders to packfiles
 ``manifest``    folders that jobs with many writers fill
 ``arrow``       rows as Arrow tables and streams

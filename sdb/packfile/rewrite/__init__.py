@@ -6,7 +6,6 @@
 ``merge``       packfiles joined in order, short blocks grown together
 ``rewrite``     packfiles in which some rows change
 ``cuts``        where sorted rows are cut
-``provenance``  inputs of a clustered packfile
 ``cluster``     packfiles sorted by values
 ==============  ======================================================
 """

@@ -10,7 +10,7 @@ from sdb import formats, notes, sizes
 from sdb.errors import CorruptError, UsageError, text_of
 from sdb.packfile.build.choose import choose_statistics
 from sdb.packfile.build.indexbuilder import typed
-from sdb.packfile.read.digest import checked
+from sdb.packfile.read.blocks import checked
 from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.packfile.read.resolve import resolve
 from sdb.packfile.trailer import fieldcounts, provenance
@@ -28,8 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from sdb.packfile.trailer.blockstats import StoredStatistics
     from sdb.packfile.trailer.sparseindex import Path
-    from sdb.packfile.trailer.statsection import StoredStatistics
     from sdb.progress import Progress
     from sdb.store.base import Location
 

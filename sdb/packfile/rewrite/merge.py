@@ -14,7 +14,7 @@ from sdb.errors import CorruptError, UsageError
 from sdb.packfile.build.choose import choose_statistics
 from sdb.packfile.build.newstats import facts_of, join_facts, packed_facts
 from sdb.packfile.inputs.inputs import Input
-from sdb.packfile.read.digest import check
+from sdb.packfile.read.blocks import check
 from sdb.packfile.rewrite.concat import join
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
 from sdb.packfile.trailer.trailer import Block, Trailer

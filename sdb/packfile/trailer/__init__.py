@@ -10,11 +10,9 @@
 ``ribbon``        ribbon filters: the set of values of a path in each block
 ``ribbonslices``  ribbon filters in slices by hash, read two at a time
 ``blockstats``    statistics of blocks: zone maps and filters together
-``statsection``   statistics as a trailer stores them, decoded on demand
 ``sparseindex``   the sparse index: time indexes, constants, extension
 ``trailer``       the trailer itself
 ``lazybytes``     bytes of an object, read on demand
-``partialread``   large trailers, read without the body of their statistics
 ``read``          the trailer of an open packfile
 ================  ==============================================================
 """

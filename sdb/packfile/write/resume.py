@@ -9,7 +9,7 @@ from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
 from sdb.packfile.build.choose import with_statistics
 from sdb.packfile.build.indexbuilder import Span, build_index, typed
 from sdb.packfile.build.retained import RetainedPrefix
-from sdb.packfile.read.digest import check
+from sdb.packfile.read.blocks import check
 from sdb.packfile.read.reader import Packfile
 from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.trailer import Trailer

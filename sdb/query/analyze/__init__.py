@@ -6,22 +6,18 @@ module           holds
 `refusals`       errors about a place in a query
 `params`         values in the place of parameters
 `types`          types of values as bits of a mask, for all rooms
-`nulls`          operators and functions of a literal NULL
 `signatures`     types that functions take and give
 `calltypes`      types of calls of functions
 `reference`      what `sdb functions` and docs/functions.md say of each function
 `static_types`   types of expressions; refuses what could never give a value
 `regexes`        faults of regular expressions
 `namescope`      names that the sources of a select bring, and where they lead
-`distinctorder`  what rows of DISTINCT may be sorted by
 `binder`         what names stand for, in their place; names of columns; fields that are read
 `timetexts`      texts that are compared with times
 `calendar`       time functions of constants
 `folding`        constants in the place of what they decide
 `windows`        window functions: arguments, orders, frames, QUALIFY
 `dialects`       which dialect a statement is in
-`originals`      marks of the dialect `sneller` on selects and operators
-`fills`          times between which FILL makes buckets
 `check`          all checks of a statement, in order
 ===============  ==========================================================
 """

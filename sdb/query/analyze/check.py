@@ -12,17 +12,20 @@ from sdb.errors import QueryError
 from sdb.query.analyze import binder, windows
 from sdb.query.analyze.dialects import SNELLER, is_standard
 from sdb.query.analyze.folding import fold
-from sdb.query.analyze.originals import with_originals
 from sdb.query.analyze.refusals import refuse
 from sdb.query.analyze.static_types import refuse_joined, static_type
 from sdb.query.analyze.timetexts import timed
 from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMERIC
 from sdb.query.syntax import ast, printer, versions, visitor
 from sdb.query.syntax.clauses.windows import FUNCTIONS
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import TypeVar
+
+    _T = TypeVar("_T", bound=ast.Node)
 
 __all__ = ["check", "fold", "static_type"]
 
@@ -236,3 +239,45 @@ def _aggregate(node: ast.Aggregate) -> None:
         # A window function over a grouped query sees the groups.
         if inner is not None and (node.over is None or inner.over is not None):
             refuse(f"planning query: cannot handle nested aggregate {printer.text(inner)}", inner)
+
+
+# The dialect `sneller` as marks on the tree: what is planned and run goes by them.
+
+_OPERATORS = (
+    ast.Unary,
+    ast.Binary,
+    ast.Between,
+    ast.In,
+    ast.Quantified,
+    ast.Is,
+    ast.Match,
+    ast.Call,
+    ast.Cast,
+    ast.Case,
+    ast.Aggregate,
+    ast.Sort,
+    ast.Select,
+)
+
+
+def with_originals(statement: ast.Statement) -> ast.Statement:
+    """Mark the operators of those selects that are in the dialect of the original."""
+    around = statement.dialect
+    selects = [node for node in visitor.nodes(statement) if isinstance(node, ast.Select)]
+    if all(is_standard(select, around) for select in selects):
+        return statement
+    return _inside(statement, around)
+
+
+def _inside(root: _T, dialect: str) -> _T:
+    """Mark what stands in a node; selects below it may have a dialect of their own."""
+
+    def stop(node: ast.Node) -> ast.Node | None:
+        is_other = isinstance(node, ast.Select) and node is not root
+        return _inside(node, node.dialect or dialect) if is_other else None  # type: ignore[attr-defined]  # it is a select
+
+    return visitor.rewrite(root, _marked if dialect == SNELLER else None, stop=stop)
+
+
+def _marked(node: ast.Node) -> ast.Node:
+    return replace(node, original=True) if isinstance(node, _OPERATORS) else node

@@ -10,7 +10,7 @@ import os
 
 from sdb.errors import UsageError
 from sdb.query.syntax import ast, visitor
-from sdb.query.syntax.clauses.settings import DIALECTS
+from sdb.query.syntax.parser import DIALECTS
 from sdb.records import replace
 
 VARIABLE = "SDB_DIALECT"

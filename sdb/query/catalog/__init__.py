@@ -4,23 +4,19 @@
 module          holds
 ==============  ================================================================
 `dataset`       names of tables, the protocol of what is read
-`tables`        names of tables in FROM
 `locations`     names of tables to paths and URLs
-`request`       a query, and all that its answer depends on
 `catalog`       opens the tables of a query, each packfile once
 `namedtables`   tables that names in a query mean
 `views`         views, written out
 `viewperiod`    times that the rows of views must have
 `storedtable`   tables below a root, from the index to the packfiles that matter
 `tablefiles`    packfiles that words mean: files, and those of tables
-`together`      tables that are opened together, so that they are of one moment
 `systemtables`  tables about tables
 `ondemand`      what is no packfile yet: packed, and kept in a cache
 `smallinputs`   many small ones: packed as one
 `period`        times that the rows of all tables must have
 `reduction`     conditions as far as metadata can answer them
 `prefixes`      texts that whatever matches a pattern begins with
-`lettercase`    tests of LOWER and UPPER as tests of the texts
 `pseudo`        `_file` and `_row`, where no field has the name
 `schemarows`    rows under a schema: where columns lie in them
 `tablescan`     packfiles and blocks that a table comes to

@@ -11,12 +11,11 @@ from sdb.packfile.prune.unknownfields import warn_no_times, warn_unknown
 from sdb.packfile.read.reader import open_packfile
 from sdb.query.analyze.folding import fold
 from sdb.query.analyze.types import MISSING
-from sdb.query.catalog.dataset import MixedSchemasError
+from sdb.query.catalog.dataset import MixedSchemasError, table_name
 from sdb.query.catalog.locations import candidates
 from sdb.query.catalog.namedtables import NamedTables
 from sdb.query.catalog.pseudo import is_pseudo, names_origins
 from sdb.query.catalog.reduction import reduce
-from sdb.query.catalog.tables import table_name
 from sdb.query.catalog.tablescan import PackfileScan, TableScan
 
 TYPE_CHECKING = False
@@ -32,10 +31,9 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.progress import Progress
-    from sdb.query.catalog.dataset import TableName
+    from sdb.query.catalog.dataset import QueryRequest, TableName
     from sdb.query.catalog.namedtables import OpenedTables
     from sdb.query.catalog.period import Period
-    from sdb.query.catalog.request import QueryRequest
     from sdb.query.catalog.views import UsedView
     from sdb.query.syntax import ast
     from sdb.table.catalog.root import Visible

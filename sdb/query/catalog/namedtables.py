@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sdb.errors import NotFoundError, SdbError
+from contextlib import suppress
+
+from sdb.errors import NotFoundError, QueryError, SdbError
+from sdb.query.catalog.dataset import table_name
 from sdb.query.catalog.locations import (
     database_and_pattern,
     database_and_table,
@@ -10,20 +13,19 @@ from sdb.query.catalog.locations import (
     packfiles_in,
     version_in_quotes,
 )
-from sdb.query.catalog.together import named_tables, read_tables, settle
+from sdb.query.syntax import ast, visitor
 from sdb.records import replace
 from sdb.store.url import is_pattern
 from sdb.table.format.keys import joined, split_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import TypeAlias
 
     from sdb.errors import UnsupportedError
     from sdb.query.catalog.dataset import TableName
     from sdb.query.catalog.storedtable import TableSource
-    from sdb.query.syntax import ast
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import Visible
     from sdb.table.catalog.views import View
@@ -138,7 +140,7 @@ class NamedTables:
 
     def times_below(self, table: ast.Table) -> set[tuple[str, ...]]:
         """Return the columns of a table below a view that have times."""
-        from sdb.query.catalog.tables import table_name
+        from sdb.query.catalog.dataset import table_name
         from sdb.table.catalog.handle import time_paths
 
         name = table_name(table)
@@ -325,3 +327,56 @@ def _with_branch(name: TableName) -> tuple[str, ...]:
         return name.parts
     kind, value = name.at
     return (*name.parts, f"@{value}" if kind in {"ANY", "BRANCH"} else "")
+
+
+# Tables of a query that are opened together, so that they are of one moment.
+
+
+def read_tables(statement: ast.Statement) -> list[TableName]:
+    """Return the tables that a statement names in FROM, each as often as it does."""
+    nodes = list(visitor.nodes(statement))
+    aliases = {node.alias for node in nodes if isinstance(node, ast.Source)}
+    aliases |= {name for name, _ in statement.with_}
+    return [name for name in _names(nodes) if name.parts[0] not in aliases]
+
+
+def named_tables(statement: ast.Statement) -> Iterator[TableName]:
+    """Iterate over all names in FROM of a statement, also those of lists and queries of WITH."""
+    return _names(list(visitor.nodes(statement)))
+
+
+def _names(nodes: list[ast.Node]) -> Iterator[TableName]:
+    for node in nodes:
+        if isinstance(node, ast.PathTable | ast.CallTable):
+            with suppress(QueryError):  # told when it is planned
+                name = table_name(node)
+                if name is not None:
+                    yield name
+
+
+def settle(
+    opened: Callable[[], list[TableHandle | None]], forget: Callable[[TableHandle], None]
+) -> None:
+    """Read tables again as long as a transaction is in one of them and not in another.
+
+    * ``opened``: Gives the tables, which are opened then if they are not yet.
+    """
+    from sdb.table.catalog.intents import head_key, read_together
+
+    def by_key() -> dict[str, TableHandle | None]:
+        return {
+            key: handle for handle in opened() if handle is not None and (key := head_key(handle))
+        }
+
+    with suppress(SdbError):  # told when it is planned
+        handles = by_key()
+
+        def reopen(key: str) -> TableHandle | None:
+            handle = handles.get(key)
+            if handle is not None:
+                forget(handle)
+            handles.update(by_key())
+            return handles.get(key)
+
+        if len(handles) > 1:
+            read_together(dict(handles), reopen)

@@ -10,10 +10,23 @@ without a dot of i. At any other character that may have forms the text stops.
 
 from __future__ import annotations
 
-from itertools import product
+import re
+from itertools import chain, product
+
+from sdb.packfile.prune.predicate import (
+    TEXT_TYPES,
+    Both,
+    Compare,
+    Either,
+    TextPrefix,
+    TextWords,
+    TypeTest,
+)
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.packfile.prune.predicate import Predicate
     from sdb.query.syntax import ast
 
 _MOST_FORMS = 64
@@ -159,3 +172,48 @@ def _similar(pattern: str) -> str:
 def _is_mark(character: str) -> bool:
     """Return whether a backslash makes a character stand for itself: no letter and no digit."""
     return character.isascii() and character.isprintable() and not character.isalnum()
+
+
+# Tests of LOWER(x) and UPPER(x), as tests of x.
+
+I_FORMS = {"LOWER": "\u0130", "UPPER": "\u0131"}
+"""The letter beyond ASCII that becomes an i, by function."""
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+
+def ascii_parts(text: str) -> list[str]:
+    """Return the parts of a text between letters beyond ASCII, of which there are other forms."""
+    return [part for part in _BEYOND_ASCII.split(text) if part]
+
+
+def cased(test: Predicate, name: str) -> Predicate:
+    """Turn a test of a text in one case into one of the text.
+
+    * ``test``: A test of the path as if its texts were in upper or lower case.
+    * ``name``: ``LOWER`` or ``UPPER``; empty: the test is of the texts as they are.
+
+    Returns: TRUE for each row for which the test is TRUE of the value of the function.
+    """
+    reduced: Predicate = test
+    if not name:
+        return test
+    match test:
+        case Both(parts) | Either(parts):
+            reduced = replace(test, parts=tuple([cased(part, name) for part in parts]))
+        case Compare(path, "=", str() as text):
+            words = f"in {name.lower()} case is '{text}'"
+            held = tuple(ascii_parts(text))
+            whole = cased(TextPrefix(path, (str(text),) if text else (), words), name)
+            reduced = Both((whole, TextWords(path, held, words, i_form=I_FORMS[name])))
+        case TextPrefix(path, prefixes, words):
+            begins = [forms(prefix) for prefix in prefixes]
+            different = tuple(dict.fromkeys(chain.from_iterable(begins)))
+            is_known = bool(begins) and all(begins)
+            reduced = replace(test, prefixes=different)
+            if not is_known:
+                reduced = TypeTest(path, TEXT_TYPES, or_missing=False, words=words)
+        case TextWords(_, texts):
+            held = tuple(chain.from_iterable(map(ascii_parts, texts)))
+            reduced = replace(test, texts=held, i_form=I_FORMS[name])
+    return reduced

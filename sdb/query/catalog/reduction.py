@@ -30,8 +30,14 @@ from sdb.packfile.prune.predicate import (
     TypeTest,
 )
 from sdb.query.analyze.regexes import similar
-from sdb.query.catalog.lettercase import ascii_parts, cased
-from sdb.query.catalog.prefixes import address_prefixes, like_literal, like_texts, prefixes
+from sdb.query.catalog.prefixes import (
+    address_prefixes,
+    ascii_parts,
+    cased,
+    like_literal,
+    like_texts,
+    prefixes,
+)
 from sdb.query.catalog.pseudo import is_pseudo
 from sdb.query.syntax import ast
 from sdb.query.syntax.operators import MIRRORED, OPPOSITE

@@ -20,8 +20,7 @@ from sdb.table.catalog.leases import hold
 from sdb.table.catalog.root import table_root
 from sdb.table.format.keys import TableKeys, flaw_of_name
 from sdb.table.format.versionref import VersionReference, parse_time
-from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
-from sdb.table.packfiles.listed import ListedPackfile
+from sdb.table.packfiles.lazy import ListedPackfile, OpenObjects, TablePackfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

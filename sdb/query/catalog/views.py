@@ -12,9 +12,9 @@ from functools import lru_cache
 from sdb import instants, notes
 from sdb.errors import QueryError, UnsupportedError
 from sdb.query.analyze.dialects import STANDARD, marked
+from sdb.query.catalog.dataset import last_name, table_name
 from sdb.query.catalog.locations import database_and_table, version_in_quotes
 from sdb.query.catalog.pseudo import may_name_pseudo
-from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.syntax import ast, versions, visitor
 from sdb.query.syntax.clauses import withqueries
 from sdb.query.syntax.cursor import MAX_HEIGHT

@@ -13,7 +13,7 @@ from sdb.query.analyze.types import (
     TIME,
     has_flags,
 )
-from sdb.query.duckdb_sql import chosen_aggregates, list_aggregates
+from sdb.query.duckdb_sql import chosen_aggregates
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.values import quoting, standard
 from sdb.query.duckdb_sql.values.constructors import whole_row
@@ -37,8 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.duckdb_sql.context import SqlContext
-    from sdb.query.duckdb_sql.scope import Scope
+    from sdb.query.duckdb_sql.scope import Scope, SqlContext
 
 _HUGE = "1e30"
 """Whole numbers below add up in 128 bits, 10**8 of them at least."""
@@ -132,13 +131,13 @@ def _collected(
         )
     if node.name == "ARRAY_AGG" and not node.original:
         arg = standard.computed(arg)
-    order = tuple(list_aggregates.terms(sorts))
+    order = tuple(chosen_aggregates.terms(sorts))
     descending = bool(sorts) and sorts[0][1].descending
-    collected = list_aggregates.ListedValues(arg, order, node.distinct, descending, node.most)
+    collected = chosen_aggregates.ListedValues(arg, order, node.distinct, descending, node.most)
     if node.name == "ARRAY_AGG":
-        return list_aggregates.array(call, collected)
+        return chosen_aggregates.array(call, collected)
     separator = "','" if len(node.args) == 1 else translate(node.args[1], scope, context).lane("s")
-    return list_aggregates.joined(call, collected, separator)
+    return chosen_aggregates.joined(call, collected, separator)
 
 
 def _datashape(scope: Scope, call: AggregateCall, node: ast.Aggregate) -> Value:
@@ -385,7 +384,7 @@ _AGGREGATES: dict[str, Callable[..., Value]] = {
     "MEDIAN": _quantile("quantile_cont"),
     "QUANTILE": _quantile("quantile_cont"),
     "QUANTILE_DISC": _quantile("quantile_disc"),
-    "MODE": list_aggregates.mode,
+    "MODE": chosen_aggregates.mode,
     "APPROX_MEDIAN": _percentile,
     "APPROX_PERCENTILE": _percentile,
 }

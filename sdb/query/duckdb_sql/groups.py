@@ -6,9 +6,8 @@ from sdb.query.analyze.calendar import call as evaluated
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import MISSING, NULL, NUMBER
 from sdb.query.duckdb_sql import aggregates
-from sdb.query.duckdb_sql.levels import Reference
 from sdb.query.duckdb_sql.lowering import translate
-from sdb.query.duckdb_sql.scope import Scope
+from sdb.query.duckdb_sql.scope import Reference, Scope
 from sdb.query.duckdb_sql.values import standard
 from sdb.query.duckdb_sql.values.case_values import Chosen, passed
 from sdb.query.duckdb_sql.values.lanes import Constant, Keyed, Nothing, Null, Typed, Whole
@@ -21,8 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.duckdb_sql.context import SqlContext
-    from sdb.query.duckdb_sql.levels import Level
+    from sdb.query.duckdb_sql.scope import Level, SqlContext
     from sdb.query.duckdb_sql.values.lanes import Value
 
 MOST_BUCKETS = 10_000_000

@@ -18,8 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.query.duckdb_sql.context import SqlContext
-    from sdb.query.duckdb_sql.scope import Binding, Scope
+    from sdb.query.duckdb_sql.scope import Binding, Scope, SqlContext
     from sdb.query.duckdb_sql.values.lanes import Value
 
 Pairs = dict[str, "tuple[Value, Value]"]

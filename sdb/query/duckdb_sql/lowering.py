@@ -9,11 +9,20 @@ from sdb.instants import SECOND_US
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.static_types import TIMES_MOVE
 from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, TIME
+from sdb.query.duckdb_sql.functions import (
+    conditional,
+    geo,
+    jsontexts,
+    lists,
+    numbers,
+    strings,
+    texts,
+    times,
+)
 from sdb.query.duckdb_sql.functions.arguments import Arguments
 from sdb.query.duckdb_sql.functions.conditional import choice
 from sdb.query.duckdb_sql.functions.lists import joined, of_elements
 from sdb.query.duckdb_sql.functions.patterns import matches
-from sdb.query.duckdb_sql.functions.registry import FUNCTIONS
 from sdb.query.duckdb_sql.subqueries import (
     contains,
     contains_original,
@@ -37,8 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, ClassVar
 
-    from sdb.query.duckdb_sql.context import SqlContext
-    from sdb.query.duckdb_sql.scope import Scope
+    from sdb.query.duckdb_sql.functions.arguments import Function
+    from sdb.query.duckdb_sql.scope import Scope, SqlContext
 
 
 def translate(node: ast.Expr, scope: Scope, context: SqlContext) -> Value:
@@ -345,3 +354,18 @@ class _Translator:
         ast.Subquery: _subquery,
         ast.Exists: _exists,
     }
+
+
+# The functions of the dialect, by name.
+
+FUNCTIONS: dict[str, Function] = {
+    **numbers.FUNCTIONS,
+    **strings.FUNCTIONS,
+    **texts.FUNCTIONS,
+    **times.FUNCTIONS,
+    **lists.FUNCTIONS,
+    **geo.FUNCTIONS,
+    **jsontexts.FUNCTIONS,
+    "COALESCE": conditional.coalesce,
+    "NULLIF": conditional.nullif,
+}

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import ANY, MISSING, NUMBER
 from sdb.query.catalog.pseudo import PSEUDO, Certain
+from sdb.query.duckdb_sql.functions.growth import Growth
+from sdb.query.duckdb_sql.values import equality, standard
 from sdb.query.duckdb_sql.values.case_values import passed
-from sdb.query.duckdb_sql.values.fields import FieldValue
+from sdb.query.duckdb_sql.values.constructors import FieldValue
 from sdb.query.duckdb_sql.values.lanes import Typed
+from sdb.query.plan.scans import ScanNode
 from sdb.query.syntax import ast, hints
-from sdb.records import changing_record, field
+from sdb.records import changing_record, field, record
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from sdb.errors import QueryError
-    from sdb.query.duckdb_sql.levels import Reference
+    from sdb.query.catalog.dataset import Dataset, OpenDataset, TableName, ValuePath
+    from sdb.query.duckdb_sql.values.case_values import Relation
     from sdb.query.duckdb_sql.values.lanes import Value
-    from sdb.query.plan.scans import ScanNode
 
 
 class Binding(Protocol):
@@ -295,3 +300,185 @@ def _spelled(node: ast.Expr) -> str:
     if isinstance(node, ast.Dot):
         return f"{_spelled(node.base)}.{node.name}"
     return node.name if isinstance(node, ast.Name) else ""
+
+
+# Statements of SQL whose columns are asked for one by one.
+
+
+class FromItem(Protocol):
+    """SQL that is written out in FROM, under an alias."""
+
+    @property
+    def name(self) -> str:
+        """Its alias."""
+
+    def text(self) -> str:
+        """Write it out."""
+
+
+@changing_record
+class Level:
+    """One SELECT."""
+
+    name: str  # its name among the common table expressions of the statement
+    source: tuple[str | FromItem, ...] = ()  # what stands after FROM; empty without FROM
+    prefix: str = ""  # what stands between SELECT and the columns
+    # Conditions, all of which rows must satisfy
+    conditions: list[str] = field(default_factory=list)
+    # Conditions that come after the window functions
+    qualified: list[str] = field(default_factory=list)
+    # The clauses, with their keywords; empty for none
+    group: str = ""
+    order: str = ""
+    tail: str = ""
+    columns: dict[str, str] = field(default_factory=dict)  # name of the column for each expression
+
+    def column(self, sql: str) -> str:
+        """Return name of a column that holds an expression."""
+        return self.columns.setdefault(sql, f"c{len(self.columns)}")
+
+    def text(self, columns: Iterable[tuple[str, str]] | None = None) -> str:
+        """Write it out, with the columns asked for so far or with given ones (SQL, name)."""
+        wanted = self.columns.items() if columns is None else columns
+        listed = ", ".join(f"{sql} AS {name}" for sql, name in wanted) or "1 AS c0"
+        source = "".join(
+            part if isinstance(part, str) else f"({part.text()}) AS {part.name}"
+            for part in self.source
+        )
+        clauses = [f"SELECT {self.prefix}{listed}"]
+        if source:
+            clauses.append(f"FROM {source}")
+        if self.conditions:
+            clauses.append(f"WHERE {' AND '.join(self.conditions)}")
+        clauses.append(self.group)
+        if conditions := list(self.qualified):
+            # The engine wants a window there, and that of a column may not be asked for.
+            if not any(" OVER (" in sql for sql in (listed, *conditions)):
+                conditions.append("row_number() OVER () > 0")
+            clauses.append(f"QUALIFY {' AND '.join(conditions)}")
+        clauses += [self.order, self.tail]
+        return " ".join(clause for clause in clauses if clause)
+
+
+@record
+class Reference:
+    """A level in FROM, or the level below another one, under an alias."""
+
+    level: Level
+    alias: str
+
+    def column(self, sql: str) -> str:
+        """Return SQL for an expression of the level."""
+        return f"{self.alias}.{self.level.column(sql)}"
+
+
+@record
+class Lookup:
+    """A level of at most one row, read by scalar sub-queries."""
+
+    level: Level
+    correlated: bool
+
+    def column(self, sql: str) -> str:
+        """Return SQL for an expression of the level."""
+        if self.correlated:
+            return f"({self.level.text([(sql, 'c0')])})"
+        return f"(SELECT {self.level.column(sql)} FROM {self.level.name})"
+
+
+# State of the translation of one statement, which its parts share.
+
+
+@changing_record
+class Query:
+    """A translated SELECT."""
+
+    level: Level  # its SQL
+    # Its output, in terms of the inside of the level; the empty name for a whole row
+    columns: list[tuple[str, Value]]
+    single: bool  # whether it returns at most one row
+    certain: bool  # whether it returns at least one row
+    # Whether it uses names of the queries around it; then it stands where it is used
+    correlated: bool
+
+    def through(self, relation: Relation, *, optional: bool) -> list[tuple[str, Value]]:
+        """Columns as they look from outside."""
+        return [(name, passed(relation, value, optional=optional)) for name, value in self.columns]
+
+
+@changing_record
+class SqlContext:
+    """State of the translation of one statement."""
+
+    datasets: OpenDataset  # opens tables
+    # Tells whether any row of a data set has a value at a path
+    holds: Callable[[Dataset, ValuePath], bool]
+    # Translates a sub-query, given the scope around it
+    plan: Callable[[ast.Select, Scope | None], Query]
+    scans: list[ScanNode] = field(default_factory=list)  # what is read
+    # The common table expressions, each after those that it uses
+    levels: list[FromItem] = field(default_factory=list)
+    # The entries of WITH; those that are used once are translated where they are used
+    queries: dict[str, Query | ast.Select] = field(default_factory=dict)
+    original: bool = False  # whether the select at hand is one of the original's
+    growth: Growth = Growth()  # what texts may grow to
+    _names: int = 0
+
+    def name(self, prefix: str) -> str:
+        """Return a name that the statement does not use yet."""
+        self._names += 1
+        return f"{prefix}{self._names}"
+
+    def scan(self, tables: tuple[TableName, ...], where: ast.Expr | None) -> ScanNode:
+        """Read tables, leaving out blocks where a condition is never TRUE."""
+        scan = ScanNode(self.name("s"), tables, where, self.datasets, self.holds)
+        scan.open()
+        self.scans.append(scan)
+        return scan
+
+    def reading(self, scan: ScanNode, dataset: Dataset) -> ScanNode:
+        """Read a part of what a scan was to read."""
+        part = ScanNode(self.name("s"), scan.tables, None, self.datasets, self.holds)
+        part.reads(dataset)
+        self.scans.append(part)
+        return part
+
+    def drop(self, scan: ScanNode) -> None:
+        """Do not read what was opened after all."""
+        self.scans.remove(scan)
+
+    @contextmanager
+    def inside(self, select: ast.Select) -> Iterator[None]:
+        """Translate a select."""
+        around, self.original = self.original, select.original
+        try:
+            yield
+        finally:
+            self.original = around
+
+    def leaves_out(self, key: Value) -> bool:
+        """Return whether rows without a key are left out."""
+        return bool(key.mask & MISSING) and self.original
+
+    def key(self, value: Value) -> str:
+        """Return SQL that is equal for values of one group, NULL for those that have no key."""
+        return value.key() if self.original else standard.key(value)
+
+    def equal(self, left: Value, right: Value, *, holds: bool = False) -> str:
+        """Return SQL of ``left = right``; see `equality.equal`."""
+        return equality.equal(left, right, nulls=self.original, holds=holds)
+
+    def filled(self, value: Value) -> Value:
+        """Return a value of rows that are compared: MISSING is NULL, but for the original."""
+        return value if self.original else standard.computed(value)
+
+    def compared(self, row: Value) -> Value:
+        """Return what rows are compared by: without members that are NULL, but for the original."""
+        return row if self.original else standard.without_nulls(row)
+
+    def refer(self, query: Query) -> tuple[str | Level, Reference]:
+        """Put a query into FROM: what to write there, and the relation."""
+        if query.correlated:
+            return query.level, Reference(query.level, query.level.name)
+        alias = self.name("r")
+        return f"{query.level.name} AS {alias}", Reference(query.level, alias)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from sdb.query.analyze.binder import columns, has_aggregates, has_windows, is_grouped
-from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.refusals import refuse, rejected
 from sdb.query.analyze.types import MISSING
-from sdb.query.duckdb_sql import aggregates, joins, list_aggregates, windows
-from sdb.query.duckdb_sql.context import Query
+from sdb.query.catalog.pseudo import Certain
+from sdb.query.duckdb_sql import aggregates, chosen_aggregates, joins, windows
 from sdb.query.duckdb_sql.functions.growth import looked, window
 from sdb.query.duckdb_sql.groups import Groups
-from sdb.query.duckdb_sql.levels import Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
-from sdb.query.duckdb_sql.samples import take_sample
-from sdb.query.duckdb_sql.scope import Scope
+from sdb.query.duckdb_sql.scope import Level, Query, Reference, ScanRows, Scope
 from sdb.query.duckdb_sql.sources import From
 from sdb.query.duckdb_sql.values import standard
 from sdb.query.duckdb_sql.values.case_values import passed
-from sdb.query.duckdb_sql.values.constructors import whole_row
-from sdb.query.duckdb_sql.values.fields import FieldValue
+from sdb.query.duckdb_sql.values.constructors import FieldValue, whole_row
 from sdb.query.duckdb_sql.values.lanes import (
     Constant,
     Keyed,
@@ -34,9 +31,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from sdb.query.duckdb_sql.context import SqlContext
+    from sdb.query.duckdb_sql.scope import SqlContext
     from sdb.query.syntax import ast
-
 
 _TRUTHS = {"true", "false"}
 
@@ -228,7 +224,7 @@ class _Select:
         keys = ", ".join(sorted(row_keys - _TRUTHS)) or "1::BIGINT"
         if self.node.distinct_on and sorts:
             # The first row as a whole: DISTINCT ON would take any, or parts of several.
-            order = list_aggregates.terms(sorts)
+            order = chosen_aggregates.terms(sorts)
             inner.qualified.append(f"row_number() OVER ({window([keys], order)}) = 1")
         else:
             inner.prefix = f"DISTINCT ON ({keys}) "
@@ -289,3 +285,39 @@ def _grouped(reference: Reference, value: Value, key: str) -> Value:
     if value.whole:
         return Whole(column, absent=0, wide=value.wide, bounds=value.bounds)
     return Typed(value.only, column, absent=0)
+
+
+# TABLESAMPLE: rows by chance; with REPEATABLE by a hash of where they stand.
+
+_HASHES = 1 << 64
+
+
+def take_sample(sample: ast.Sample, rows: Scope, level: Level) -> None:
+    """Leave out rows of a level.
+
+    Raises
+    ------
+    QueryError
+        Rows of a query have no place by which they could be the same again.
+    """
+    if sample.seed is None:
+        of = f"reservoir({sample.amount} ROWS)" if sample.is_rows else _bernoulli(sample)
+        level.tail = f"USING SAMPLE {of}"
+        return
+    (source,) = rows.sources
+    file = source.field(Certain("_file")) if isinstance(source, ScanRows) else None
+    row = source.field(Certain("_row")) if isinstance(source, ScanRows) else None
+    if file is None or row is None:
+        hint = "sample the table inside of the query"
+        refuse("REPEATABLE takes a table: rows of a query have no place", sample, hint)
+    rank = f"hash({file.lane('s')}, {row.lane('x')}, {sample.seed}::BIGINT)"
+    if sample.is_rows:
+        level.order = f"ORDER BY {rank}"
+        level.tail = f"LIMIT {sample.amount}"
+    else:
+        most = int(sample.amount * _HASHES) // 100
+        level.conditions.append(f"{rank}::HUGEINT < {most}::HUGEINT")
+
+
+def _bernoulli(sample: ast.Sample) -> str:
+    return f"{sample.amount} PERCENT (bernoulli)"

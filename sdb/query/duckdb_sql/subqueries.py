@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LETTERS, LIST, MISSING, NULL
 from sdb.query.duckdb_sql.functions.growth import looked
-from sdb.query.duckdb_sql.levels import Level, Lookup
+from sdb.query.duckdb_sql.scope import Level, Lookup
 from sdb.query.duckdb_sql.values import equality, standard
 from sdb.query.duckdb_sql.values.case_values import Chosen
 from sdb.query.duckdb_sql.values.constructors import whole_row
@@ -16,8 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sdb.query.duckdb_sql.context import Query, SqlContext
-    from sdb.query.duckdb_sql.scope import Scope
+    from sdb.query.duckdb_sql.scope import Query, Scope, SqlContext
 
 
 def scalar(

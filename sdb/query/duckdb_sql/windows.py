@@ -19,8 +19,7 @@ from sdb.query.syntax.clauses.windows import RANKS, VALUES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.query.duckdb_sql.context import SqlContext
-    from sdb.query.duckdb_sql.scope import Scope
+    from sdb.query.duckdb_sql.scope import Scope, SqlContext
 
 _SHARES = frozenset({"CUME_DIST", "PERCENT_RANK"})
 _FRAMED = frozenset({"FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})

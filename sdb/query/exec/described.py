@@ -7,9 +7,9 @@ from sdb.errors import UnsupportedError
 from sdb.packfile.inspect.fieldreport import plain_value
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, INTEGER, NULL, NUMBER, STRING, TIME
-from sdb.query.catalog.tables import table_name
+from sdb.query.catalog.dataset import table_name
 from sdb.query.exec.execution import Execution
-from sdb.query.plan.columns import Column
+from sdb.query.plan.scans import Column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
 from contextlib import contextmanager, suppress
 
 from sdb import _core
 from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
 from sdb.query.catalog.pseudo import PSEUDO
-from sdb.query.exec import freememory, relations, udfs
+from sdb.query.exec import freememory, udfs
 from sdb.query.exec.execution import Execution
 from sdb.query.exec.exhausted import exhausted
-from sdb.query.exec.metadata_groups import counted_groups
-from sdb.query.exec.metadata_totals import told_totals
+from sdb.query.exec.metadata_totals import counted_groups, told_totals
 from sdb.query.exec.native import run as answered
 from sdb.query.plan.choice import choose
-from sdb.query.plan.columns import Column
 from sdb.query.plan.explain import steps
-from sdb.query.plan.operations import Count, HashAggregate
+from sdb.query.plan.scans import Column, Count, HashAggregate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
+    import duckdb
+
+    from sdb._core import LaneScan
     from sdb.query.catalog.dataset import Dataset, OpenDataset, SchemaOf, TableName, ValuePath
     from sdb.query.duckdb_sql.statement import Translation
-    from sdb.query.plan.operations import Operation
-    from sdb.query.plan.scans import Predicate, ScanNode
+    from sdb.query.plan.scans import Operation, Predicate, ScanNode
     from sdb.query.syntax import ast
 
 
@@ -201,7 +203,7 @@ def _executed(
         for scan in plan.scans:
             lanes = _lane_scan(scan, threads)
             scans.append(lanes)
-            relations.register(connection, scan, lanes, plan.sql)
+            register(connection, scan, lanes, plan.sql)
         udfs.register(connection, plan.natives, most_bytes)
         relation = connection.sql(plan.sql)
         if columns is not None:
@@ -259,3 +261,54 @@ def failure(error: Exception) -> SdbError:
     """Return what an error of the engine means to the user."""
     text = str(error).splitlines()[0]
     return exhausted(error) or QueryError(f"cannot run the query: {text}")
+
+
+# Scans as relations of DuckDB: it orders joins by what is known of their rows.
+
+MOST_ROWS = 1_000_000
+MOST_BYTES = 64 << 20
+"""What is larger, decompressed, is read as a stream."""
+
+_FEWEST_JOINS = 2
+_JOIN = " JOIN "
+
+
+def register(
+    connection: duckdb.DuckDBPyConnection, scan: ScanNode, lanes: LaneScan, sql: str
+) -> None:
+    """Make a scan a relation under its name.
+
+    * ``lanes``: The rows, a `_core.LaneScan`.
+    * ``sql``: The statement that reads it.
+    """
+    rows = None if scan.explode else scan.dataset.row_count()
+    if rows is None or _JOIN not in sql:
+        connection.register(scan.name, lanes)
+    elif sql.count(_JOIN) < _FEWEST_JOINS or not _is_small(scan, rows):
+        _register_counted(connection, scan.name, lanes, rows)
+    else:
+        stream = f"{scan.name}_stream"
+        connection.register(stream, lanes)
+        connection.execute(f"CREATE TEMP TABLE {scan.name} AS FROM {stream}")
+        connection.unregister(stream)
+
+
+def _is_small(scan: ScanNode, rows: int) -> bool:
+    """Return whether rows may be kept in memory, whatever is read of them."""
+    size: int | None = getattr(scan.dataset, "decompressed_bytes", None)
+    return rows <= MOST_ROWS and size is not None and size <= MOST_BYTES
+
+
+def _register_counted(
+    connection: duckdb.DuckDBPyConnection, name: str, lanes: LaneScan, rows: int
+) -> None:
+    """Register a stream with the number of its rows, where this DuckDB has a place for it."""
+    try:
+        module: Any = importlib.import_module("duckdb._sources.arrow")
+        stream = module.ArrowStreamSource(lanes)
+        register: Any = connection._register_arrow_source  # noqa: SLF001 - there is no public one
+    except (ImportError, AttributeError):
+        connection.register(name, lanes)
+        return
+    stream.rows = lambda: rows
+    register(name, stream)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from sdb.query.plan.columns import Column
+    from sdb.query.plan.scans import Column
 
 
 @changing_record

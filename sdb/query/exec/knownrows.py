@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.query.plan.columns import Column
+    from sdb.query.plan.scans import Column
 
 
 def lanes_of(values: Sequence[Sequence[object]], columns: Sequence[Column]) -> _core.ArrowTable:

@@ -4,19 +4,14 @@
 module               holds
 ===================  =========================================================================
 `scans`              scans, and places in their rows
-`columns`            columns of the output and their lanes
 `rewrite`            conditions in a tree: split, joined
 `keyfilters`         joins whose keys may leave out blocks
-`subquery_pushdown`  conditions on a sub-query, moved into it
-`present`            paths that all rows have
 `pushdown`           conditions that a scan decides
 `stars`              `* EXCLUDE`, `a.*` and COLUMNS, written out
-`starcolumns`        columns of a star: left out, replaced, renamed, matched
 `tablenames`         names of tables in front of fields, as `t.id` where `t` has no alias
 `resolution`         bare names: which source has each
 `sourcefields`       what sources are known to have
 `numbertexts`        texts that say numbers, beside fields of numbers
-`operations`         what a scan does without an engine: count, take, aggregate, top-k
 `choice`             native or DuckDB, for a statement
 `explain`            the plan that EXPLAIN shows
 `hints`              what users should know: rows, values and comparisons that come to nothing

@@ -21,15 +21,21 @@ from sdb.query.analyze.types import (
     TIME,
     has_flags,
 )
-from sdb.query.catalog.dataset import MixedSchemasError
+from sdb.query.catalog.dataset import MixedSchemasError, table_name
 from sdb.query.catalog.pseudo import is_pseudo
-from sdb.query.catalog.tables import table_name
-from sdb.query.plan.columns import Column, Shape
-from sdb.query.plan.operations import Count, DataShape, HashAggregate, Take, TopK
-from sdb.query.plan.present import is_always_there
 from sdb.query.plan.pushdown import PRESENT, Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
-from sdb.query.plan.scans import FieldRef, ScanNode
+from sdb.query.plan.scans import (
+    Column,
+    Count,
+    DataShape,
+    FieldRef,
+    HashAggregate,
+    ScanNode,
+    Shape,
+    Take,
+    TopK,
+)
 from sdb.query.syntax import ast
 from sdb.query.syntax.calls import stride_us
 from sdb.query.syntax.intervals import MONTHS, UNITS_US
@@ -37,13 +43,13 @@ from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeVar
 
     from sdb.query.catalog.dataset import OpenDataset, SchemaOf, ValuePath
     from sdb.query.catalog.schemarows import SchemaRows
-    from sdb.query.plan.operations import Accumulator, Grain, Operation
-    from sdb.query.plan.scans import Lane, Predicate
+    from sdb.query.catalog.tablescan import PackfileScan
+    from sdb.query.plan.scans import Accumulator, Grain, Lane, Operation, Predicate
     from sdb.table.schema.types import ColumnType
 
     K = TypeVar("K")
@@ -473,3 +479,15 @@ def _paths(predicate: Predicate) -> Iterator[ValuePath]:
             yield from _paths(part)
         case (_, path, *_):
             yield tuple(path)
+
+
+# Paths that all rows have, as metadata proves it.
+
+
+def is_always_there(field: FieldRef) -> bool:
+    """Return whether it is certain that each row of a scan has a value at a path."""
+    path = tuple([step for step in field.path if isinstance(step, str)])
+    if field.level or not path or len(path) < len(field.path):
+        return False
+    parts: Sequence[PackfileScan] | None = getattr(field.scan.dataset, "read", None)
+    return parts is not None and all(path in part.full_paths() for part in parts)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from sdb.query.analyze.types import NAMES
-from sdb.query.plan.operations import Count, DataShape, TopK
+from sdb.query.plan.scans import Count, DataShape, TopK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sdb.query.catalog.dataset import TableName, ValuePath
-    from sdb.query.plan.operations import Operation
-    from sdb.query.plan.scans import Constant, Predicate, ScanNode
+    from sdb.query.plan.scans import Constant, Operation, Predicate, ScanNode
 
 
 def steps(scans: Iterable[ScanNode], operation: Operation | None, sql: str) -> list[str]:

@@ -17,8 +17,8 @@ from itertools import chain
 
 from sdb.errors import QueryError
 from sdb.query.analyze.binder import columns
+from sdb.query.catalog.dataset import last_name, table_name
 from sdb.query.catalog.reduction import field_path
-from sdb.query.catalog.tables import last_name, table_name
 from sdb.query.plan.rewrite import about, conjunction, conjuncts, own
 from sdb.query.syntax import ast
 from sdb.query.syntax.visitor import nodes, rewrite, root_name

@@ -13,7 +13,7 @@ from itertools import takewhile
 from sdb.errors import QueryError
 from sdb.query.analyze.static_types import static_type
 from sdb.query.analyze.types import ANY, NUMBER, values_of
-from sdb.query.catalog.tables import table_name
+from sdb.query.catalog.dataset import table_name
 from sdb.query.plan.hints.type_mismatch import told
 from sdb.query.syntax import ast, literals, printer, visitor
 from sdb.query.syntax.operators import MIRRORED, NULL_SAFE

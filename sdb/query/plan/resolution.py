@@ -14,8 +14,8 @@ from sdb.errors import QueryError, UsageError
 from sdb.query.analyze.binder import has_aggregates, has_windows
 from sdb.query.analyze.dialects import SNELLER, STANDARD, is_standard
 from sdb.query.analyze.refusals import refuse
+from sdb.query.catalog.dataset import last_name
 from sdb.query.catalog.pseudo import PSEUDO
-from sdb.query.catalog.tables import last_name
 from sdb.query.plan.sourcefields import Holder, SourceFields
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.clauses.joins import HIDDEN

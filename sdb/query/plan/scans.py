@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from sdb.query.analyze.types import ANY, MISSING, STRUCT
+from sdb.query.analyze.types import (
+    ANY,
+    HOLDS,
+    INTEGER,
+    LETTERS,
+    LIST,
+    MISSING,
+    NULL,
+    NUMBER,
+    ROW,
+    STRUCT,
+)
 from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeAlias
 
     from sdb._core import _Constant, _Predicate
     from sdb.query.catalog.dataset import Dataset, OpenDataset, TableName, ValuePath
@@ -145,3 +156,144 @@ class FieldRef:
     def step(self, step: str | int) -> FieldRef:
         """Return a member or element."""
         return FieldRef(self.scan, self.level, (*self.path, step))
+
+
+# Columns of the output of a statement, and the lanes that hold them.
+
+_NESTED = LIST | STRUCT
+
+
+@record
+class Column:
+    """A member of each output row."""
+
+    name: str  # its name; names may repeat, then the last one counts
+    # For each lane (by its letter) the number of the column of the result that holds it. Without
+    # lane ``t`` the value is whichever lane is not null, and MISSING when all are.
+    lanes: Mapping[str, int]
+    # Mask of the types that are possible, for all that is known beforehand; ROW for a whole row
+    # (lane ``v`` or ``j``), whose members stand among those of the output row
+    types: int
+    declared: ColumnType | None = None  # the type that a schema says it has
+
+    @property
+    def is_row(self) -> bool:
+        """Return whether it is a whole row."""
+        return self.types == ROW
+
+
+@record
+class Shape:
+    """Types of the values of an output, as far as they are known before it is computed."""
+
+    mask: int  # the types it may have, MISSING among them
+    # When it is of one type (`mask` without that), the meaning of NULL in its lane: MISSING, NULL,
+    # or 0 when it cannot be NULL; ``None`` when other lanes have the types
+    absent: int | None = None
+    whole: bool = False  # whether it is a number whose lane has integers
+    # Whether it is a number with a lane of integers, for where it is whole, beside doubles
+    exact: bool = False
+    row: bool = False  # whether it is a whole row
+
+    def letters(self, *, typed: bool) -> str:
+        """Return the lanes that together tell a value; without `typed` all but its JSON text."""
+        text = "v" if typed else "j"
+        if self.row:
+            return text
+        types = self.mask & ~MISSING
+        if self.absent is not None and types & ~self.absent:
+            letters = "x" if self.whole else "nx" if self.exact else LETTERS[types & ~self.absent]
+            return f"t{letters}" if self.absent == NULL else letters
+        if types in LETTERS:
+            return "nx" if types == NUMBER else LETTERS[types]
+        if not types:
+            return "t"
+        if not typed or types in {LIST, STRUCT}:
+            return text
+        return (
+            "t"
+            + "".join(letter for letter in "nxsbu" if HOLDS[letter] & types)
+            + (text if types & _NESTED else "")
+        )
+
+    @property
+    def types(self) -> int:
+        """Return the types of values, as :attr:`Column.types` has them."""
+        if self.row:
+            return ROW
+        return INTEGER if self.whole else self.mask & ~MISSING & ~(self.absent or 0)
+
+
+# Operations of the logical plan that a scan carries out on its own, without a SQL engine.
+
+Grain: TypeAlias = tuple[str, int, int]
+"""Unit that times are rounded down to: ``("us", every, from)`` or ``("months", every, 0)``."""
+Accumulator: TypeAlias = "tuple[str, int | None, Any]"
+"""Function, lane and predicate of FILTER."""
+
+
+@record
+class Count:
+    """The number of the rows of a scan."""
+
+    scan: ScanNode  # what is read
+    columns: tuple[Column, ...]  # the columns of the result, all of which are that number
+
+
+@record
+class DataShape:
+    """The types of the values at each path of the rows of a scan."""
+
+    scan: ScanNode  # what is read
+    columns: tuple[Column, ...]  # what the columns of the result mean
+    letters: tuple[str, ...]  # the columns of the result
+
+
+@record
+class Take:
+    """Rows of a scan as they are."""
+
+    scan: ScanNode  # what is read
+    columns: tuple[Column, ...]  # what the columns of the result mean
+    lanes: tuple[Lane, ...]  # the columns of the result
+    limit: int | None  # number of rows that are enough
+
+
+@record
+class HashAggregate:
+    """Rows of a scan summed up."""
+
+    scan: ScanNode  # what is read
+    columns: tuple[Column, ...]  # what the columns of the result mean
+    lanes: tuple[Lane, ...]  # what keys and calls are about
+    # Lanes that the rows of a group have in common, and what times are rounded down to
+    keys: tuple[tuple[int, Grain | None], ...]
+    calls: tuple[Accumulator, ...]  # what is found out, of which lane, and of which rows
+    # The columns of the result: places among keys and calls, and letters
+    outputs: tuple[tuple[int, str], ...]
+    # Places of what the groups are sorted by, whether greater values come first, and whether NULL
+    # comes last
+    sort: tuple[tuple[int, bool, bool], ...]
+    limit: int | None  # number of groups that are wanted
+    offset: int  # number of groups before these
+    keeps: bool = False  # whether rows without a key are in the group of NULL
+
+
+@record
+class TopK:
+    """The first rows of a scan in some order."""
+
+    scan: ScanNode  # what is read
+    columns: tuple[Column, ...]  # what the columns of the result mean
+    keys: tuple[Lane, ...]  # what rows are sorted by; rows without one of them are left out
+    # For each key its place, whether greater values come first, and whether NULL comes last
+    sort: tuple[tuple[int, bool, bool], ...]
+    lanes: tuple[Lane, ...]  # the columns of the result
+    limit: int  # number of rows that are wanted
+    offset: int  # number of rows before these
+    # Whether rows without the key follow all others; where there are too few of these, the engine
+    # has to answer
+    keeps: bool = False
+
+
+Operation: TypeAlias = Count | DataShape | Take | HashAggregate | TopK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.analyze.dialects import is_standard
-from sdb.query.catalog.tables import last_name, table_name
+from sdb.query.catalog.dataset import last_name, table_name
 from sdb.query.syntax import ast
 from sdb.query.syntax.clauses.joins import HIDDEN
 from sdb.query.syntax.clauses.listtables import labels

@@ -6,7 +6,7 @@ field `t`, and a field of the table where packfiles prove that none has.
 
 from __future__ import annotations
 
-from sdb.query.catalog.tables import last_name, table_name
+from sdb.query.catalog.dataset import last_name, table_name
 from sdb.query.syntax import ast, versions, visitor
 from sdb.query.syntax.clauses.stars import any_in
 from sdb.records import replace

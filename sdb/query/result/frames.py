@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sdb.packfile.read.arrow import Scan
-    from sdb.query.plan.columns import Column
+    from sdb.query.plan.scans import Column
     from sdb.query.result.replay import Replay
     from sdb.table.schema.types import ColumnType
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from typing import Any, ParamSpec, TypeVar
 
-    from sdb.query.plan.columns import Column
+    from sdb.query.plan.scans import Column
 
     _Parameters = ParamSpec("_Parameters")
     _Returned = TypeVar("_Returned")

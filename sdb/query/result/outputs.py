@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, TypeVar
 
     from sdb.query.catalog.tablescan import TableScan
-    from sdb.query.plan.columns import Column
+    from sdb.query.plan.scans import Column
 
     _Row = TypeVar("_Row")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sdb.query.plan.columns import Column
+    from sdb.query.plan.scans import Column
 
 MEMORY_BYTES = 64 << 20
 """Rows beyond this size go to a temporary file."""

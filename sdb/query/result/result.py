@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sdb.packfile.inputs.inputs import Input
     from sdb.query.catalog.tablescan import TableScan
     from sdb.query.exec.execution import Execution
-    from sdb.query.plan.columns import Column
+    from sdb.query.plan.scans import Column
     from sdb.query.result.frames import Frame
     from sdb.query.result.replay import Replay
 

@@ -11,7 +11,7 @@ import json
 
 from sdb.errors import SdbError, UnsupportedError
 from sdb.query.exec.execution import Execution
-from sdb.query.plan.columns import Column
+from sdb.query.plan.scans import Column
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 
 from sdb.packfile.prune.predicate import Anywhere, Both, Compare, Either, Instant, OneOf
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.catalog.period import period
-from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.plan.rewrite import conjunction
 from sdb.query.run.api import run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from sdb import notes
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.rows.selected import OpenedSource
 from sdb.query.run.api import run
 from sdb.query.syntax import ast

@@ -13,8 +13,7 @@ from sdb.packfile.prune.predicate import Anywhere
 from sdb.packfile.prune.unknownfields import warn_unknown_fields
 from sdb.packfile.read.arrow import Scan
 from sdb.query.catalog.catalog import Catalog
-from sdb.query.catalog.dataset import TableName
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest, TableName
 from sdb.query.rows.pushedfilters import of_arrow, of_polars
 
 TYPE_CHECKING = False

@@ -13,11 +13,10 @@ from sdb.packfile.prune.unknownfields import is_absent, warn_unknown_fields
 from sdb.packfile.read.reader import open_packfile
 from sdb.packfile.read.resolve import resolve
 from sdb.query.analyze.params import bind
-from sdb.query.catalog.dataset import TableName
+from sdb.query.catalog.dataset import QueryRequest, TableName
 from sdb.query.catalog.locations import database_and_table, may_be_stored
 from sdb.query.catalog.ondemand import packed_reference
 from sdb.query.catalog.period import period
-from sdb.query.catalog.request import QueryRequest
 from sdb.query.catalog.storedtable import TableSource
 from sdb.query.catalog.tablefiles import tables_fitting
 from sdb.query.catalog.tablescan import IndexSteps

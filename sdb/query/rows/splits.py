@@ -12,7 +12,7 @@ from sdb import bounds, notes, sizes
 from sdb.errors import ConflictError, InputError, UnsupportedError
 from sdb.packfile.read.reader import open_packfile
 from sdb.query.analyze.params import bind
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.rows.selected import OpenedSource, items_of, quoted_text
 from sdb.query.rows.tablerows import quoted
 from sdb.query.run.api import planned, run

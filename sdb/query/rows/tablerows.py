@@ -192,8 +192,7 @@ class StoredRows(TableRows):
     def fields(self) -> tuple[FieldDescription, ...]:
         """The fields with types and numbers of rows, as far as the packfiles have them."""
         from sdb.query.catalog.catalog import Catalog
-        from sdb.query.catalog.dataset import TableName
-        from sdb.query.catalog.request import QueryRequest
+        from sdb.query.catalog.dataset import QueryRequest, TableName
 
         handle = self.snapshot
         catalog = Catalog(QueryRequest(root=handle.root.location, tables={handle.name: handle}))

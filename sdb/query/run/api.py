@@ -32,9 +32,8 @@ from sdb.packfile.inputs.rawreading import RawReading, check_action
 from sdb.progress import silent
 from sdb.query.analyze import dialects
 from sdb.query.analyze.params import bind
+from sdb.query.catalog.dataset import QueryRequest, table_name
 from sdb.query.catalog.period import period
-from sdb.query.catalog.request import QueryRequest
-from sdb.query.catalog.tables import table_name
 from sdb.query.plan.keyfilters import may_join
 from sdb.query.result.result import Result
 from sdb.query.run.prepare import prepare

@@ -10,8 +10,8 @@ from sdb.errors import SdbError
 from sdb.packfile.prune.inlist import MOST_FILTERED
 from sdb.packfile.prune.selectivity import share_read
 from sdb.packfile.trailer.blockstats import INTEGERS, PREFIXES, TEXTS
+from sdb.query.catalog.dataset import table_name
 from sdb.query.catalog.reduction import field_path
-from sdb.query.catalog.tables import table_name
 from sdb.query.exec import engine
 from sdb.query.plan.keyfilters import key_filters, with_keys
 from sdb.query.result.result import Result

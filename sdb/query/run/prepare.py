@@ -7,21 +7,20 @@ from contextlib import suppress
 from sdb.errors import UsageError
 from sdb.query.analyze import dialects
 from sdb.query.analyze.check import check
-from sdb.query.analyze.fills import between
 from sdb.query.catalog.catalog import Catalog
 from sdb.query.catalog.dataset import MixedSchemasError
 from sdb.query.plan.numbertexts import numbers_read
 from sdb.query.plan.resolution import resolved
 from sdb.query.plan.stars import expanded, warn_hidden
 from sdb.query.plan.tablenames import named
-from sdb.query.syntax import printer
-from sdb.records import changing_record
+from sdb.query.syntax import ast, printer, visitor
+from sdb.records import changing_record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.query.catalog.dataset import TableName, ValuePath
-    from sdb.query.catalog.request import QueryRequest
-    from sdb.query.syntax import ast
+    from collections.abc import Sequence
+
+    from sdb.query.catalog.dataset import QueryRequest, TableName, ValuePath
 
 # Years, days, hours, minutes and seconds from now: no part of a time is the same then.
 _LATER_US = ((4 * 366 + 33) * 86_400 + 5 * 3_600 + 7 * 60 + 11) * 1_000_000 + 13
@@ -119,3 +118,23 @@ def _written_out(statement: ast.Statement, catalog: Catalog, *, strict: bool) ->
         return holds(catalog.look(tables, None), (name,))
 
     return resolved(whole, has, strict=strict)
+
+
+# FILL: the times between which there are buckets, where since or until say them.
+
+
+def between(
+    statement: ast.Statement,
+    start_us: int | None,
+    stop_us: int | None,
+    field: str | Sequence[str] | None,
+) -> ast.Statement:
+    """Return a statement whose FILLs begin and end with times, where rows have them in a field."""
+    path = tuple(field.split(".")) if isinstance(field, str) else tuple(field or ())
+
+    def change(node: ast.Node) -> ast.Node:
+        if not isinstance(node, ast.Fill):
+            return node
+        return replace(node, start_us=start_us, stop_us=stop_us, path=path)
+
+    return visitor.rewrite(statement, change)

@@ -6,7 +6,7 @@ import re
 
 from sdb.errors import QueryError
 from sdb.query.syntax import aggregatecalls, aliases, ast, casts, hints, operators
-from sdb.query.syntax.clauses import lambdas, othercalls, setqueries, timebuckets, timecalls
+from sdb.query.syntax.clauses import lambdas, othercalls, setqueries, timecalls
 from sdb.query.syntax.clauses.timecalls import PARTS
 from sdb.query.syntax.literals import WEEKDAYS
 from sdb.records import replace
@@ -324,7 +324,7 @@ _PARSERS: Mapping[str, Special] = {
     "SAFE_CAST": _safe_cast,
     "SUBSTR": _substring,
     "SUBSTRING": _substring,
-    "TIME_BUCKET": timebuckets.call,
+    "TIME_BUCKET": othercalls.call,
     **dict.fromkeys(timecalls.NAMES, timecalls.call),
 }
 """Parsers of calls whose name is no keyword, called when the parenthesis has been read."""

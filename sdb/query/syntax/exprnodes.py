@@ -1,7 +1,7 @@
 """The nodes of expressions; `ast` has all of the tree.
 
 `original` says of an operator that it is that of the original: its comment says what that means.
-Texts never say so, but the dialect `sneller` does: :mod:`sdb.query.analyze.originals` sets it.
+Texts never say so, but the dialect `sneller` does: :mod:`sdb.query.analyze.check` sets it.
 """
 
 from __future__ import annotations

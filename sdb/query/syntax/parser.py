@@ -9,22 +9,24 @@ from __future__ import annotations
 from sdb.query.syntax import ast, places
 from sdb.query.syntax.clauses import (
     grouping,
-    limits,
     listtables,
     namedvalues,
     samples,
     setqueries,
-    settings,
     shows,
     stars,
     unnests,
     windows,
     withqueries,
 )
-from sdb.query.syntax.cursor import checked_tree
+from sdb.query.syntax.cursor import Cursor, checked_tree
 from sdb.query.syntax.literals import INT64_MAX
 from sdb.query.syntax.tableparser import TableParser
 from sdb.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.syntax.lexer import Token
 
 _EXPLAINS = {"text": "text", "list": "list", "gv": "gv", "graphviz": "gv"}
 WRITES = (
@@ -67,7 +69,7 @@ class Parser(TableParser):
 
     def statement(self) -> ast.Statement:
         """Parse the whole text."""
-        mode = settings.leading(self)
+        mode = leading(self)
         return replace(self._statement(), dialect=mode) if mode else self._statement()
 
     def _statement(self) -> ast.Statement:
@@ -154,7 +156,7 @@ class Parser(TableParser):
         named += windows.named(self)
         sources = samples.using(self, sources)
         order_by = self.sort_keys(numbered)
-        by: list[limits.LimitBy] = []
+        by: list[setqueries.LimitBy] = []
         limit, offset, ties = self.cut(has_order=bool(order_by), by=by)
         self.leave()
         whole = ast.Select(
@@ -176,7 +178,7 @@ class Parser(TableParser):
             qualify=qualify,
             span=(start, self.last.stop),
         )
-        whole = limits.put_by(self, whole, by)
+        whole = setqueries.put_by(self, whole, by)
         return windows.put_in(self, unnests.put_in_from(self, whole), named)
 
     def _distinct(self) -> tuple[bool, tuple[ast.Expr, ...]]:
@@ -260,7 +262,7 @@ class Parser(TableParser):
         return ast.Sort(expr, descending, side == "LAST", side == "FIRST", span=self.since(expr))
 
     def cut(
-        self, *, has_order: bool, by: list[limits.LimitBy] | None = None
+        self, *, has_order: bool, by: list[setqueries.LimitBy] | None = None
     ) -> tuple[int | None, int | None, bool]:
         """Parse LIMIT and OFFSET, in any order, or OFFSET and FETCH FIRST.
 
@@ -268,7 +270,7 @@ class Parser(TableParser):
         """
         limit = self._limit() if self.accept("LIMIT") else None
         if by is not None and limit is not None and self.accept("BY"):
-            by.append(limits.LimitBy(limit, self.expressions()))
+            by.append(setqueries.LimitBy(limit, self.expressions()))
             limit = self._limit() if self.accept("LIMIT") else None
         offset = None
         if self.accept("OFFSET"):
@@ -320,3 +322,72 @@ class Parser(TableParser):
     def _path(self) -> ast.Expr:
         expr: ast.Expr = ast.Name(str(self.expect("ID").value), span=(0, 0))
         return self._steps(expr)
+
+
+# ``SET dialect = sneller;`` in front of a query, or as a statement of its own.
+
+DIALECTS = ("standard", "sneller")
+"""What SQL may mean."""
+
+_HOW = "SET dialect = standard; or SET dialect = sneller;"
+
+
+def leading(cursor: Cursor) -> str:
+    """Parse the settings in front of a query.
+
+    Returns: The dialect; empty without a SET.
+    """
+    mode = ""
+    while _is_setting(cursor.token):
+        mode = _setting(cursor)
+        if cursor.at("$end"):
+            hint = "a SET in front of a query is for that query; in sdb shell and sdb exec it stays"
+            raise cursor.fault("SET needs a query behind it", cursor.last, hint=hint)
+    return mode
+
+
+def alone(text: str) -> str | None:
+    """Return what a statement that is nothing but a SET says; None: it is something else.
+
+    Raises
+    ------
+    QueryError
+        It begins like a SET statement, and is malformed.
+
+    Examples
+    --------
+    >>> alone("SET dialect = sneller"), alone("SELECT 1")
+    ('sneller', None)
+    """
+    cursor = Cursor(text)
+    if not _is_setting(cursor.token):
+        return None
+    mode = _setting(cursor)
+    return mode if cursor.at("$end") else None
+
+
+def _is_setting(token: Token) -> bool:
+    return token.kind == "ID" and not token.quoted and str(token.value).upper() == "SET"
+
+
+def _setting(cursor: Cursor) -> str:
+    """Parse one SET, and the semicolon behind it."""
+    cursor.lexer.at_setting = True
+    cursor.advance()
+    name = cursor.token
+    if name.kind != "ID":
+        raise cursor.unexpected("ID")
+    cursor.advance()
+    if str(name.value).lower() != "dialect":
+        raise cursor.fault(f"there is no setting {name.value}", name, hint=_HOW)
+    if not cursor.accept("EQ", "TO"):
+        raise cursor.unexpected("EQ")
+    value = cursor.token
+    mode = str(value.value).lower() if value.kind in {"ID", "STRING"} else ""
+    if mode not in DIALECTS:
+        raise cursor.fault("dialect is standard or sneller", value, hint=_HOW)
+    cursor.advance()
+    if not cursor.at("$end"):
+        cursor.expect(";")
+    cursor.lexer.at_setting = False
+    return mode

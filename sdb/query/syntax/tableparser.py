@@ -5,7 +5,6 @@ from __future__ import annotations
 from sdb.errors import QueryError
 from sdb.query.syntax import ast, printer, versions
 from sdb.query.syntax.clauses import (
-    columnnames,
     joins,
     listtables,
     pivots,
@@ -13,6 +12,7 @@ from sdb.query.syntax.clauses import (
     setqueries,
     standardtables,
     windows,
+    withqueries,
 )
 from sdb.query.syntax.expressions import ExpressionParser
 
@@ -74,7 +74,7 @@ class TableParser(ExpressionParser):
             return ast.Source(table, name, join, span=(start, self.last.stop))
         alias = None if joins.ends(self) else self.alias()
         if alias and self.at("("):
-            table = columnnames.behind(self, table)
+            table = withqueries.behind(self, table)
         while pivots.coming(self) or (samples.coming(self) and not self.at_word("USING")):
             is_sample = not pivots.coming(self)
             table = (samples if is_sample else pivots).behind(self, table, alias)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 
 from sdb import instants
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.catalog.period import period
-from sdb.query.catalog.request import QueryRequest
 from sdb.query.run.api import planned, warnings_of
 from sdb.query.syntax.parser import parse
 from sdb.serve.conditional import with_warnings

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from sdb import notes
 from sdb.cancellation import Cancellation, CancelledError
 from sdb.errors import NotFoundError, SdbError, UsageError
-from sdb.query.catalog.request import QueryRequest
+from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.run.api import run, warnings_in
 from sdb.query.syntax.parser import parse
 from sdb.records import record, replace

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from sdb import notes
 from sdb.errors import InputError, UsageError
 from sdb.packfile.inputs.inputs import Input
-from sdb.query.catalog.tables import table_name
+from sdb.query.catalog.dataset import table_name
 from sdb.query.syntax import ast, visitor, writes
 from sdb.records import replace
 from sdb.serve.bodies import bounded

@@ -9,7 +9,7 @@ from sdb.store.objectstore_base import ObjectReaderBase
 from sdb.store.url import absolute
 from sdb.table.catalog.handle import TableHandle, dropped, find_table
 from sdb.table.catalog.root import TableRoot, table_root
-from sdb.table.format import indexcache
+from sdb.table.format.index import decoded
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.versionref import split_reference
 
@@ -131,7 +131,7 @@ class LoadedTable:
         if not self.data:
             return self.named.open()
         root, keys = self.named.root(), self.named.keys
-        index = indexcache.decoded(self.data, root.keyring)
+        index = decoded(self.data, root.keyring)
         reader = _KnownReader(root.place(keys.index), self.data)
         return TableHandle(root, keys, index, self.data, reader)
 

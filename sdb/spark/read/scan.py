@@ -183,7 +183,7 @@ class _Blocks:
 
     def _fetch(self, block: BlockRef) -> bytes:
         """Read a block from where it belongs, and compare it with its digest."""
-        from sdb.packfile.read.digest import check
+        from sdb.packfile.read.blocks import check
 
         data = self._reader.read(block.start, block.stop)
         try:

@@ -1,11 +1,9 @@
 """Find tables and open them: roots, heads, versions, leases.
 
 =================  ==================================================
-``allowedinputs``  places outside of a root that inputs may come from
 ``root``           the folder or bucket that has tables
 ``nearroots``      roots that may be meant where there are no tables
 ``config``         settings of a root: where it is, signing keys
-``owned``          keys of objects that a table may lead to
 ``foreign``        whether another program wrote an index
 ``handle``         a table that is open for reading
 ``lookup``         versions by number, distance and time
@@ -13,7 +11,6 @@
 ``storedqueries``  queries by name, which the service answers
 ``refs``           tags and branches as they are
 ``intents``        intents of transactions over several tables
-``snapshot``       a consistent read of several tables
 ``leases``         leases of long reads, which collectors respect
 =================  ==================================================
 """

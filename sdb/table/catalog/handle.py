@@ -6,14 +6,14 @@ from contextlib import suppress
 from itertools import chain
 
 from sdb import errors, notes
+from sdb.errors import CorruptError
 from sdb.records import field, record, replace
 from sdb.table.catalog import intents
-from sdb.table.catalog.owned import OwnObjects
 from sdb.table.catalog.root import TableRoot, table_root
-from sdb.table.format import etags, indexcache
-from sdb.table.format.index import MAX_BYTES, TableIndex
+from sdb.table.format import etags
+from sdb.table.format.index import MAX_BYTES, TableIndex, decoded
 from sdb.table.format.inputtree import InputsTree
-from sdb.table.format.keys import TableKeys
+from sdb.table.format.keys import TableKeys, folder_of
 from sdb.table.format.manifests import read_list
 from sdb.table.format.signature import VARIABLE
 from sdb.table.format.state import state_of, with_state
@@ -21,7 +21,7 @@ from sdb.table.format.versionref import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.store.base import Location, Reader
@@ -324,7 +324,7 @@ def _read(root: TableRoot, keys: TableKeys, key: str) -> TableHandle:
     finally:
         reader.close()
     try:
-        index = indexcache.decoded(data, root.keyring)
+        index = decoded(data, root.keyring)
         handle = TableHandle(root, keys, index, data, reader)
         _check_own(handle)
     except (errors.CorruptError, errors.UnsupportedError) as error:
@@ -381,3 +381,78 @@ def obvious(paths: set[Path]) -> Path | None:
     if len(at_top) == 1:
         return at_top[0]
     return next(iter(paths)) if len(paths) == 1 else None
+
+
+# Objects that a table may lead to: its own, and packfiles that another table keeps for it.
+
+_HOLD = "fork-"
+_MARK_LETTERS = 8
+_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+_MOST_KNOWN = 1024
+
+
+def hold_prefix(keys: TableKeys) -> str:
+    """Return what the name of a branch begins with that keeps packfiles for a table."""
+    return f"{_HOLD}{keys.database}.{keys.table}-"
+
+
+def is_hold_name(branch: str, keys: TableKeys) -> bool:
+    """Return whether a branch has the name of one that keeps packfiles for a table."""
+    mark = branch.removeprefix(hold_prefix(keys))
+    return mark != branch and len(mark) == _MARK_LETTERS and _LETTERS.issuperset(mark)
+
+
+class OwnObjects:
+    """The objects that a table may lead to.
+
+    * ``shares``: For each table that it shares packfiles with, the branch that keeps them.
+    """
+
+    def __init__(self, root: TableRoot, keys: TableKeys, shares: Mapping[str, str]) -> None:
+        self._root = root
+        self._keys = keys
+        self._shares = shares
+        self._above = f"{keys.folder}/"
+
+    def check(self, key: str) -> None:
+        """Check that an object is one of them.
+
+        Raises
+        ------
+        CorruptError
+            It is of another table, which does not keep it for this one.
+        """
+        if key.startswith(self._above) or self._is_shared(key):
+            return
+        name = f"{self._keys.database}.{self._keys.table}"
+        raise CorruptError(
+            f"{name} leads to {key}, which is of another table that keeps nothing for it",
+            path=key,
+            hint=f"sdb log {name} tells who has written it",
+        )
+
+    def _is_shared(self, key: str) -> bool:
+        folder = folder_of(key)
+        for table, branch in self._shares.items():
+            holder = TableKeys(*table.split(".", 1))
+            if holder.folder == folder and is_hold_name(branch, self._keys):
+                return _is_kept(self._root, holder, branch)
+        return False
+
+
+def _is_kept(root: TableRoot, holder: TableKeys, branch: str) -> bool:
+    """Return whether a table has a branch; where there is no such table nothing can be read."""
+    key = holder.branch(branch)
+    known = (root.location, key)
+    if known in _KNOWN:
+        return True
+    if not root.has(key):
+        return not root.has(holder.index)
+    if len(_KNOWN) >= _MOST_KNOWN:
+        _KNOWN.clear()
+    _KNOWN.add(known)
+    return True
+
+
+_KNOWN: set[tuple[str, str]] = set()
+"""Branches that were seen: over a network each look is a request."""

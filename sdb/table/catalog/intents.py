@@ -11,12 +11,15 @@ from sdb import ion
 from sdb.errors import CorruptError, NotFoundError, UnsupportedError
 from sdb.records import field, record
 from sdb.table.format import ionstruct, keys
+from sdb.table.format.versionref import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Self
 
     from sdb.store.base import Reader
+    from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.signature import Keyring
 
@@ -118,3 +121,46 @@ def find_intent(root: TableRoot, key: str) -> FoundIntent | None:
         return FoundIntent(TransactionIntent.decode(data, root.keyring), data, reader)
     except (CorruptError, UnsupportedError) as error:
         raise error.within(f"reading {key}", path=key) from None
+
+
+# Reading several tables: all of what a transaction has changed, or nothing of it.
+
+
+def read_together(
+    opened: dict[str, TableHandle | None], reopen: Callable[[str], TableHandle | None]
+) -> dict[str, TableHandle | None]:
+    """Return tables so that nothing of a transaction is in one of them and missing in another.
+
+    * ``opened``: The tables as they were read, by the keys of their indexes; None: no such table.
+    """
+    handles = dict(opened)
+    again: dict[str, int] = {}
+    while True:
+        wanted: dict[str, int] = {}
+        for handle in handles.values():
+            state = None if handle is None else handle.state
+            for key, number in () if state is None else state.together.items():
+                wanted[key] = max(number, wanted.get(key, 0))
+        # What was read again is not older, whatever it says: another program may have written it.
+        stale = [
+            key
+            for key, handle in handles.items()
+            if wanted.get(key, 0) > max(_number(handle), again.get(key, 0))
+        ]
+        if not stale:
+            return handles
+        for key in stale:
+            again[key] = wanted[key]
+            handles[key] = reopen(key)
+
+
+def _number(handle: TableHandle | None) -> int:
+    state = None if handle is None else handle.state
+    return 0 if state is None else state.version
+
+
+def head_key(handle: TableHandle) -> str | None:
+    """Return the key of the index that a table was read from; None: it is a version of the past."""
+    state = handle.state
+    key = handle.keys.branch((state.branch if state is not None else "") or MAIN)
+    return key if handle.reader.path == handle.root.place(key) else None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 
 from sdb import notes
 from sdb.errors import AccessError, CorruptError, NotFoundError, UnsupportedError, UsageError
 from sdb.records import field, record, replace
 from sdb.store.base import child
 from sdb.store.schemes import plain
-from sdb.store.url import atomic_write, check_scheme, is_server, store_of
-from sdb.table.catalog.allowedinputs import VARIABLE, allowed_places, is_below, real_place
+from sdb.store.url import absolute, atomic_write, check_scheme, is_server, store_of
 from sdb.table.format import etags
 from sdb.table.format import keys as names
 from sdb.table.format.signature import Keyring
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
+    from sdb.store.base import Location, Reader, Store
+
     Visible: TypeAlias = "Callable[[str, str], bool]"
     """Whether a table may be seen, by its database and name."""
-
-    from sdb.store.base import Location, Reader, Store
 
 MAX_OBJECT_BYTES = 64 << 20
 """No list of packfiles or inputs is larger: the original begins a new one at 256 KiB."""
@@ -207,7 +207,7 @@ def table_root(
     * ``location``: Folder or URL; the current folder when empty.
     * ``keyring``: The keys; those of the environment if not given.
     * ``allow_inputs``: Places outside of the root where patterns of definitions may find inputs,
-      besides those of the environment; see :func:`sdb.table.catalog.allowedinputs.allowed_places`.
+      besides those of the environment; see :func:`sdb.table.catalog.root.allowed_places`.
 
     Raises
     ------
@@ -255,3 +255,51 @@ def fetch_file(root: TableRoot, key: str, *, folder: Location = "", overwrite: b
     finally:
         reader.close()
     return target
+
+
+# Places besides the root where patterns of definitions may find inputs, as they are allowed.
+
+VARIABLE = "SDB_ALLOW_INPUTS"
+_FILE = "file://"
+
+
+def allowed_places(locations: Location | Iterable[Location] = ()) -> tuple[str, ...]:
+    """Return the places besides the root that inputs may be read from.
+
+    They are those of a call or command and those of `VARIABLE`. Whatever else shall allow some, as
+    a file with settings of the one who runs it, adds them here.
+
+    * ``locations``: Folders, files or URLs; relative paths start at the current folder.
+
+    Raises
+    ------
+    UsageError
+        One is empty, or a URL of no store.
+    """
+    if isinstance(locations, str | os.PathLike):
+        locations = (locations,)
+    # A colon separates paths, and is a part of URLs.
+    known = re.split(rf"{re.escape(os.pathsep)}(?!//)", os.environ.get(VARIABLE, ""))
+    allowed = []
+    for location in (*[os.fspath(location) for location in locations], *filter(None, known)):
+        path = location.removeprefix(_FILE)
+        if not path or "\0" in path:
+            raise UsageError(
+                f"{location!r} is no place of inputs", expected="a folder, or s3://bucket"
+            )
+        check_scheme(path)
+        allowed.append(absolute(path))
+    return tuple(allowed)
+
+
+def is_below(location: str, bounds: Iterable[str]) -> bool:
+    """Return whether a place, behind all symbolic links, is at or below one of others."""
+    real = real_place(location)
+    above = [bound.rstrip("/") for bound in bounds]
+    return any(real.rstrip("/") == bound or real.startswith(f"{bound}/") for bound in above)
+
+
+def real_place(location: str) -> str:
+    """Return the path behind all symbolic links; URLs of other stores stand for themselves."""
+    path = store_of(location).path_of(location)
+    return location if path is None or "\0" in path else os.path.realpath(path)

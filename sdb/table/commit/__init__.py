@@ -11,7 +11,6 @@
 ``gcbarrier``    new packfiles against a running collection
 ``recovery``     replay of versions that another program overwrote
 ``putback``      indexes that were put back: the newest version goes on
-``stored``       versions that an earlier attempt has stored
 ``coordinator``  two-phase commit, the coordinator's side; detection of stale transactions
 ``naming``       names that tables and views share: claimed before a table is made
 ``views``        changes of views

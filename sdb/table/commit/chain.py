@@ -21,8 +21,9 @@ from sdb.table.commit.change import (
     rows_of,
 )
 from sdb.table.commit.objects import put_new
-from sdb.table.format import etags, indexcache
+from sdb.table.format import etags
 from sdb.table.format.history import VersionPointer, listed_versions
+from sdb.table.format.index import remember
 from sdb.table.format.keys import is_packed, short_digest
 from sdb.table.format.state import (
     TABLE_BYTES,
@@ -254,7 +255,7 @@ class VersionChain:
         index = replace(index, user_data=with_state(index.user_data, state))
         keyring = self.writer.root.keyring
         data = index.encode(keyring)
-        indexcache.remember(data, keyring, index)
+        remember(data, keyring, index)
         key = self.writer.keys.version(state.version, state.commit)
         pointer = VersionPointer(state.version, key, etags.of_content([data]))
         pending = (*self.pending, NewVersion(key, data, packfiles))

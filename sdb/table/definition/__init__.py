@@ -4,7 +4,6 @@
 ``rawjson``     JSON with the original text of each member
 ``timespan``    spans of years, months and days
 ``thinning``    which versions stay, fewer the older they are
-``retention``   how long rows are kept
 ``upkeep``      what `sdb maintain` does
 ``exports``     mirrors that it keeps up
 ``partition``   directory and constants of a partition

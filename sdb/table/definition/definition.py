@@ -13,10 +13,9 @@ from sdb.table.definition import rawjson
 from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.exports import ExportPolicy
 from sdb.table.definition.partition import PartitionField
-from sdb.table.definition.retention import MEMBERS as RETENTION_MEMBERS
-from sdb.table.definition.retention import Retention
 from sdb.table.definition.thinning import Thinning
-from sdb.table.definition.timespan import CalendarSpan
+from sdb.table.definition.timespan import MEMBERS as RETENTION_MEMBERS
+from sdb.table.definition.timespan import CalendarSpan, Retention
 from sdb.table.definition.upkeep import FLAGS, UpkeepPolicy
 from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 

@@ -14,7 +14,7 @@ from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.table.definition.definition import BETA_FEATURES, INPUT_MEMBERS, MEMBERS, Definition
 from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.partition import TYPES
-from sdb.table.definition.retention import MEMBERS as RETENTION_MEMBERS
+from sdb.table.definition.timespan import MEMBERS as RETENTION_MEMBERS
 from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 from sdb.table.inputs.pattern import InputPattern
 from sdb.table.schema.columns import TableSchema

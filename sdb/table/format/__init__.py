@@ -7,7 +7,6 @@
 ``signature``    the signature behind an index, and the keys for it
 ``ionstruct``    typed members of Ion structs
 ``codec``        declarative codecs: members of stored structs, declared once
-``compression``  zstd frames around Ion, with a bound on their size
 ``contentid``    names of packfiles, derived from their content
 ``descriptor``   what an index says of a packfile
 ``columns``      descriptors of a million packfiles, as columns
@@ -17,7 +16,6 @@
 ``positions``    positions in log files, as entries of the inputs tree
 ``lakepositions``  versions of Delta and Iceberg tables, as entries of the inputs tree
 ``index``        the root object of a table
-``indexcache``   indexes that were read or written last
 ``history``      where the versions of a table are
 ``state``        the member ``sdb`` of an index's user data: version, parent, tags, branches
 ``view``         the object of a view, and of a claim on its name

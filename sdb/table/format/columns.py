@@ -8,7 +8,7 @@ from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.prune import prune
 from sdb.packfile.prune.predicate import Compare, Instant
 from sdb.packfile.trailer.sparseindex import SparseIndex
-from sdb.table.format import compression
+from sdb.table.format import codec
 from sdb.table.format.descriptor import Descriptor
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ class DescriptorList:
         try:
             if len(data) != ref.size_bytes:
                 raise CorruptError(f"expected {ref.size_bytes:,} bytes, got {len(data):,}")  # noqa: TRY301
-            columns = _core.DescriptorColumns(compression.decompress(data, compression.ALGORITHM))
+            columns = _core.DescriptorColumns(codec.decompress(data, codec.ALGORITHM))
             if len(columns) != ref.objects:
                 raise CorruptError(f"expected {ref.objects:,} descriptors, got {len(columns):,}")  # noqa: TRY301
         except (CorruptError, UnsupportedError) as error:
@@ -154,4 +154,4 @@ def _numbers(column: bytes) -> Sequence[int]:
 
 @lru_cache(_OPEN)
 def _content(data: bytes) -> bytes:
-    return compression.decompress(data, compression.ALGORITHM)
+    return codec.decompress(data, codec.ALGORITHM)

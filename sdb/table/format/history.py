@@ -11,7 +11,7 @@ from itertools import pairwise
 from sdb.errors import CorruptError
 from sdb.lru import LruCache
 from sdb.records import replace
-from sdb.table.format import compression, etags, ionstruct
+from sdb.table.format import codec, etags, ionstruct
 from sdb.table.format.codec import BLOB, COUNT, ETAG, INSTANT, KEY, TEXT, Stored, member, stored
 from sdb.table.format.keys import commit_of, is_uid
 
@@ -102,7 +102,7 @@ def marks_of(transactions: tuple[str, ...]) -> bytes:
 
 def write_history(versions: tuple[PastVersion, ...]) -> bytes:
     """Return the object that lists old versions."""
-    return compression.dumps({"versions": [version.struct() for version in versions]}, ())
+    return codec.dumps({"versions": [version.struct() for version in versions]}, ())
 
 
 def listing_of(versions: tuple[PastVersion, ...], put: Callable[[bytes], str]) -> HistoryRef:
@@ -134,7 +134,7 @@ def read_history(data: bytes, ref: HistoryRef) -> tuple[PastVersion, ...]:
     try:
         if etags.of_content([data]) != ref.etag:
             raise CorruptError("its content has changed since it was written")  # noqa: TRY301
-        members = any_struct(compression.loads(data), "a list of versions")
+        members = any_struct(codec.loads(data), "a list of versions")
         listed = ionstruct.listed(members.get("versions", []), "versions")
         versions = tuple(map(PastVersion.from_struct, listed))
         check_ascending(versions)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from sdb import instants, ion
 from sdb.errors import CorruptError, UnsupportedError
+from sdb.lru import LruCache
 from sdb.records import field, record
-from sdb.table.format import compression, ionstruct
+from sdb.table.format import codec, ionstruct
 from sdb.table.format.codec import INSTANT, KEY, Stored, member, stored
 from sdb.table.format.descriptor import Descriptor
 from sdb.table.format.inputnodes import StoredInputs
@@ -141,7 +142,7 @@ class TableIndex:
     last_scan_us: int | None = None  # when a scan of the inputs began anew
     is_scanning: bool = False  # whether a scan goes on from the cursors
     cursors: tuple[str, ...] = ()  # for each pattern of the definition the path that was seen last
-    algorithm: str = compression.ALGORITHM  # compression of the list of packfiles; empty: none
+    algorithm: str = codec.ALGORITHM  # compression of the list of packfiles; empty: none
     inline: tuple[Descriptor, ...] = ()  # the newest packfiles, the oldest first
     indirect: IndirectTree = field(default_factory=IndirectTree)  # where the others are
     inputs: StoredInputs = field(default_factory=StoredInputs)  # the inputs that were taken
@@ -198,8 +199,8 @@ class TableIndex:
             ion.encode(listed, symbols)
             return {"contents": listed}
         encoded = _PACKFILES.encode(self.inline, symbols)
-        packed = compression.compress(encoded)
-        return {"algo": compression.ALGORITHM, "size": len(encoded), "contents": packed}
+        packed = codec.compress(encoded)
+        return {"algo": codec.ALGORITHM, "size": len(encoded), "contents": packed}
 
     def _inputs(self, symbols: list[str]) -> dict[str, object]:
         """Return the fields with the inputs, as they are stored."""
@@ -208,7 +209,7 @@ class TableIndex:
         encoded = ion.encode(value, symbols)
         if len(encoded) < COMPRESSED_INPUTS_BYTES:
             return {"inputs": value}
-        return {"input-size": len(encoded), "inputs": compression.compress(encoded)}
+        return {"input-size": len(encoded), "inputs": codec.compress(encoded)}
 
     @classmethod
     def decode(cls, data: bytes, keyring: Keyring) -> Self:
@@ -291,7 +292,7 @@ def _read_contents(
     elif value:
         algorithm = ""
     else:
-        algorithm = compression.ALGORITHM
+        algorithm = codec.ALGORITHM
     return algorithm, tuple(map(_PACKFILES.decode, ionstruct.listed(value, "contents")))
 
 
@@ -299,14 +300,35 @@ def _read_inputs(members: dict[str, Any], symbols: list[str]) -> StoredInputs:
     """Read the inputs, compressed or not."""
     value = members.get("inputs", [])
     if isinstance(value, bytes):
-        algorithm = ionstruct.text(members, "algo", "") or compression.ALGORITHM
+        algorithm = ionstruct.text(members, "algo", "") or codec.ALGORITHM
         value = _unpacked(value, algorithm, ionstruct.count(members, "input-size"), symbols)
     return StoredInputs.from_value(value)
 
 
 def _unpacked(value: bytes, algorithm: str, size_bytes: int, symbols: list[str]) -> object:
-    content = compression.decompress(value, algorithm, size_bytes)
+    content = codec.decompress(value, algorithm, size_bytes)
     unpacked, _, end = ion.decode(content, symbols)
     if end != len(content):
         raise CorruptError("bytes after a compressed list")
     return unpacked
+
+
+# A cache of indexes that were read or written last, so that the next commit decodes none.
+
+_MOST_BYTES = 256 << 10
+_KNOWN: LruCache[tuple[bytes, Keyring], TableIndex] = LruCache(most_entries=8)
+
+
+def decoded(data: bytes, keyring: Keyring) -> TableIndex:
+    """Decode an index, unless it is known; see :meth:`sdb.table.format.index.TableIndex.decode`."""
+    index = _KNOWN.get((data, keyring))
+    if index is None:
+        index = TableIndex.decode(data, keyring)
+        remember(data, keyring, index)
+    return index
+
+
+def remember(data: bytes, keyring: Keyring, index: TableIndex) -> None:
+    """Keep a decoded index, if it is small."""
+    if len(data) <= _MOST_BYTES:
+        _KNOWN.put((data, keyring), index)

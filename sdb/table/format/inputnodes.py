@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from sdb.errors import CorruptError
 from sdb.records import record
-from sdb.table.format import compression, etags, ionstruct, keys
+from sdb.table.format import codec, etags, ionstruct, keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,12 +131,12 @@ def read_refs(value: Iterable[object]) -> tuple[InputNodeRef, ...]:
 
 def write_leaf(entries: Sequence[TakenInput]) -> bytes:
     """Return the object of a leaf."""
-    return compression.dumps([entry.struct("desc") for entry in entries], _LEAF_SYMBOLS)
+    return codec.dumps([entry.struct("desc") for entry in entries], _LEAF_SYMBOLS)
 
 
 def write_inner(refs: Sequence[InputNodeRef]) -> bytes:
     """Return the object of an inner node."""
-    return compression.dumps([ref.struct() for ref in refs], _INNER_SYMBOLS)
+    return codec.dumps([ref.struct() for ref in refs], _INNER_SYMBOLS)
 
 
 def read_leaf(data: bytes, ref: InputNodeRef) -> tuple[TakenInput, ...]:
@@ -171,7 +171,7 @@ def read_inner(data: bytes, ref: InputNodeRef) -> tuple[InputNodeRef, ...]:
 
 
 def _stored(data: bytes) -> list[Any]:
-    stored = ionstruct.listed(compression.loads(data), "a node of the inputs tree")
+    stored = ionstruct.listed(codec.loads(data), "a node of the inputs tree")
     if not stored:
         raise CorruptError("invalid inputs tree: a node is empty")
     return stored

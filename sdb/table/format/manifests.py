@@ -11,7 +11,7 @@ from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.trailer.sparseindex import SparseIndex, build_indices
 from sdb.packfile.trailer.trailer import old_ranges
 from sdb.records import field, record, replace
-from sdb.table.format import compression, etags, ionstruct, keys
+from sdb.table.format import codec, etags, ionstruct, keys
 from sdb.table.format.descriptor import Descriptor, has_all_times, joined_ranges
 
 TYPE_CHECKING = False
@@ -189,7 +189,7 @@ class Writer:
 
 def write_list(descriptors: tuple[Descriptor, ...]) -> bytes:
     """Return the object of a list of descriptors."""
-    return compression.dumps({"contents": [descriptor.struct() for descriptor in descriptors]}, ())
+    return codec.dumps({"contents": [descriptor.struct() for descriptor in descriptors]}, ())
 
 
 def read_list(data: bytes, ref: IndirectRef) -> tuple[Descriptor, ...]:
@@ -210,7 +210,7 @@ def _read_values(data: bytes, ref: IndirectRef) -> list[Any]:
     try:
         if len(data) != ref.size_bytes:
             raise CorruptError(f"expected {ref.size_bytes:,} bytes, got {len(data):,}")  # noqa: TRY301
-        members = ionstruct.known(compression.loads(data), {"contents"}, "a list of descriptors")
+        members = ionstruct.known(codec.loads(data), {"contents"}, "a list of descriptors")
         listed: list[Any] = ionstruct.listed(members.get("contents"), "contents")
         if len(listed) != ref.objects:
             raise CorruptError(f"expected {ref.objects:,} descriptors, got {len(listed):,}")  # noqa: TRY301

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from sdb.errors import ConflictError
-from sdb.table.catalog.handle import find_table
-from sdb.table.catalog.owned import hold_prefix, is_hold_name
+from sdb.table.catalog.handle import find_table, hold_prefix, is_hold_name
 from sdb.table.format.keys import TableKeys, flaw_of_name
 
 TYPE_CHECKING = False

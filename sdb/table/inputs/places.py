@@ -10,7 +10,7 @@ import os
 
 from sdb.errors import AccessError
 from sdb.store.url import store_of
-from sdb.table.catalog.allowedinputs import VARIABLE, is_below, real_place
+from sdb.table.catalog.root import VARIABLE, is_below, real_place
 from sdb.table.format import keys
 
 TYPE_CHECKING = False

@@ -21,8 +21,7 @@ from sdb.errors import (
 from sdb.log import Logger
 from sdb.packfile.inputs.inputs import Input
 from sdb.packfile.inputs.lines import BATCH_BYTES
-from sdb.packfile.inputs.shapes import journal_forms
-from sdb.packfile.inputs.sniff import HEAD_BYTES
+from sdb.packfile.inputs.sniff import HEAD_BYTES, journal_forms
 from sdb.records import changing_record, record
 from sdb.retry import Backoff
 from sdb.table.commit.change import TableChange

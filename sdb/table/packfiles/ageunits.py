@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.sparseindex import SparseIndex
-    from sdb.table.definition.retention import Retention
+    from sdb.table.definition.timespan import Retention
 
 _DAY_US = 86_400 * instants.SECOND_US
 _STEPS = ((31, 1), (366, 7))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import CorruptError
-from sdb.packfile.read import digest
+from sdb.packfile.read import blocks
 from sdb.table.packfiles.lazy import TablePackfile
 
 
@@ -26,7 +26,7 @@ class CheckedPackfile(TablePackfile):
         try:
             if trailer.blocks != self.trailer.blocks or trailer.offset != self.trailer.offset:
                 raise CorruptError("its blocks are not those that the index has")  # noqa: TRY301
-            digest.check(block, trailer.sparse.digest(number))
+            blocks.check(block, trailer.sparse.digest(number))
         except CorruptError as error:
             raise self.blame(error, number) from None
         return block

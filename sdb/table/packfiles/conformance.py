@@ -11,8 +11,7 @@ from sdb.packfile.read.arrow import Scan
 from sdb.records import record, replace
 from sdb.table.schema import eras
 from sdb.table.schema.columns import OBSERVE, walk
-from sdb.table.schema.conform import departures, mended
-from sdb.table.schema.ordinary import sources_of, takes_ordinary
+from sdb.table.schema.conform import departures, mended, sources_of, takes_ordinary
 from sdb.table.schema.types import (
     BINARY,
     BOOLEAN,

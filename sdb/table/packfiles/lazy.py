@@ -7,15 +7,14 @@ from _thread import allocate_lock  # threading takes 2 ms, which short commands 
 from sdb.errors import CorruptError, NotFoundError
 from sdb.lru import LruCache
 from sdb.packfile.read.reader import Packfile
-from sdb.packfile.trailer.partialread import AHEAD_BYTES
-from sdb.packfile.trailer.read import read_beginning, read_trailer
+from sdb.packfile.trailer.read import AHEAD_BYTES, read_beginning, read_trailer
 from sdb.records import replace
 from sdb.store.base import PIECE_BYTES, read_pieces
-from sdb.table.packfiles.statscache import StatsCache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from typing import TypeAlias
 
     from sdb.packfile.prune.predicate import Predicate
     from sdb.packfile.prune.prune import Intervals
@@ -24,7 +23,38 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.store.base import Reader
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.columns import DescriptorList
     from sdb.table.format.descriptor import Descriptor
+
+    Facts: TypeAlias = tuple[SparseIndex, BlockStatistics | None]
+    Key: TypeAlias = tuple[str, str]
+    Listing: TypeAlias = "tuple[TableRoot, DescriptorList, OpenObjects]"
+
+# Facts of packfiles of tables, kept for further queries of the same process.
+
+_BYTES_OF_PATH = 256  # about
+
+
+class StatsCache(LruCache["Key", "Facts"]):
+    """The facts of the objects that were asked last, for queries of the same process.
+
+    Objects of a table do not change. Sections are read when they are asked for, so that more may be
+    known of an object later: :meth:`measure`.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(most_bytes=most_bytes, size_of=_size_bytes)
+
+
+def _size_bytes(facts: Facts) -> int:
+    """Return about the memory that takes most of what is known."""
+    sparse, statistics = facts
+    stored = sparse.stored_statistics
+    types = 0 if sparse.summary is None else len(sparse.summary.types)
+    held = 0 if stored is None else stored.held_bytes
+    held += 0 if statistics is None else statistics.held_bytes
+    return held + len(sparse.stored_presence) + _BYTES_OF_PATH * (types + 1)
+
 
 MOST_OPEN = 128
 """So many objects of a query are open at once."""
@@ -255,3 +285,111 @@ class TablePackfile(Packfile):
 
 
 _KNOWN = StatsCache(64 << 20)
+
+
+# Packfiles of a list of a table, of which there may be a million: each is a number at first.
+
+
+class ListedPackfile(TablePackfile):
+    """A packfile of a list of a table, which is little more than a number until it is looked into.
+
+    * ``listing``: The root that it is below, the list, and what keeps it open.
+    """
+
+    _reader: Reader | None  # type: ignore[assignment]
+
+    def __init__(self, listing: Listing, number: int) -> None:
+        self._listing = listing
+        self._number = number
+        self._reader = None
+
+    def _make(self) -> None:
+        """Read the descriptor, unless that was done before."""
+        if self._reader is None:
+            root, listed, objects = self._listing
+            super().__init__(root, listed[self._number], objects)
+
+    @property
+    def descriptor(self) -> Descriptor:
+        """The descriptor that the list has of it, checked."""
+        self._make()
+        return super().descriptor
+
+    @property
+    def reader(self) -> Reader:
+        """The object that the packfile is, opened when it is read."""
+        self._make()
+        return super().reader
+
+    @property
+    def trailer(self) -> Trailer:
+        """The trailer, as far as the list has it."""
+        self._make()
+        return super().trailer
+
+    @property
+    def known(self) -> tuple[SparseIndex, BlockStatistics | None]:
+        """All that is known of the values of the file and of each of its blocks, read once."""
+        self._make()
+        return super().known
+
+    def whole_trailer(self) -> Trailer:
+        """Read the trailer itself, which may say more than the list does."""
+        self._make()
+        return super().whole_trailer()
+
+    @property
+    def known_summary(self) -> Summary | None:
+        """Types of fields, if they have been read already."""
+        self._make()
+        return super().known_summary
+
+    @property
+    def key(self) -> str:
+        """Its key below the root."""
+        return self._listing[1].key(self._number)
+
+    @property
+    def path(self) -> str:
+        """Its path or URL."""
+        return self._listing[0].place(self.key)
+
+    @property
+    def is_remote(self) -> bool:
+        """True if blocks come over a network."""
+        return self._listing[0].store.is_remote
+
+    @property
+    def verify(self) -> bool:
+        """True: what is read is always compared with checksums and digests."""
+        return True
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the file in bytes."""
+        size = self._listing[1].sizes[self._number]
+        return super().size_bytes if size < 0 else size
+
+    @property
+    def block_count(self) -> int:
+        """Number of blocks."""
+        count = self._listing[1].blocks[self._number]
+        return super().block_count if count < 0 else count
+
+    @property
+    def row_count(self) -> int | None:
+        """Number of rows, when the writer counted them."""
+        count = self._listing[1].rows[self._number]
+        return super().row_count if count < 0 else count
+
+    @property
+    def stored_bytes(self) -> int:
+        """Size of all blocks, as they are stored."""
+        size = self._listing[1].stored[self._number]
+        return super().stored_bytes if size < 0 else size
+
+    @property
+    def decompressed_bytes(self) -> int:
+        """Size of all blocks, decompressed."""
+        size = self._listing[1].decompressed[self._number]
+        return super().decompressed_bytes if size < 0 else size

@@ -8,7 +8,7 @@ from sdb.packfile.inputs.rowvalues import is_frame, is_row
 from sdb.packfile.write.pack import pack
 from sdb.progress import silent
 from sdb.records import record
-from sdb.table.packfiles.store import SMALL_BYTES, store_packed
+from sdb.table.packfiles.rules import SMALL_BYTES, store_packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def pack_rows(
             spool.flush()
             result, spool = conforming(root, keys, rules, (result, spool), commit_id, stack)
         if rules is not None:
-            from sdb.table.packfiles.misnamed import warn_misnamed
+            from sdb.table.packfiles.rules import warn_misnamed
 
             warn_misnamed(rules.name, rules.schema, trailer, is_frame=_has_frame(inputs))
         if not result.rows:

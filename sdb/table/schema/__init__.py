@@ -14,7 +14,6 @@
 ``fieldmarks``  what a schema says of the fields of stored rows
 ``arrowtypes``  types of columns for Arrow
 ``fitting``     columns of Arrow in these types; what does not fit is null
-``ordinary``    values of columns that JSON and CSV have as other texts and numbers
 ``conform``     what readers get of a row, and how a row departs from the schema
 ==============  ==============================================================================
 

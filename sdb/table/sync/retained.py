@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.definition import Definition
-    from sdb.table.definition.retention import Retention
+    from sdb.table.definition.timespan import Retention
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.keys import TableKeys
     from sdb.table.sync.oldrows import RetentionRule

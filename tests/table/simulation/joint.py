@@ -18,7 +18,7 @@ from sdb.statements.effects import Effect
 from sdb.statements.transaction import Transaction, carried_out
 from sdb.store.faults import CrashError
 from sdb.table.catalog import handle as tablehandle
-from sdb.table.catalog import snapshot
+from sdb.table.catalog import intents
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.intents import COMMITTED, PENDING, TransactionIntent
 from sdb.table.commit import commit as committing
@@ -230,7 +230,7 @@ def read_all(world: World) -> dict[str, Counter[str]]:
 
     order = list(_BY_KEY)
     world.random.shuffle(order)
-    handles = snapshot.read_together({key: opened(key) for key in order}, opened)
+    handles = intents.read_together({key: opened(key) for key in order}, opened)
     return {
         key: Counter(
             token.removesuffix("'")

@@ -22,7 +22,7 @@ from unittest import mock
 from sdb import notes
 from sdb.statements import erasure
 from sdb.statements.apply import StatementRunner
-from sdb.table.catalog import owned
+from sdb.table.catalog import handle
 from sdb.table.commit import change as tablechange
 from sdb.table.commit import commit
 from sdb.table.commit.chain import FOREIGN
@@ -78,7 +78,7 @@ def played_parts() -> Iterator[None]:
     """Replace what only simulations play, and decode each object once."""
     # What a process remembers of one play must not save the next one a request.
     history._LISTS.clear()
-    owned._KNOWN.clear()
+    handle._KNOWN.clear()
     with (
         mock.patch.object(TableIndex, "decode", lambda data, _: decoded(data)[0]),
         mock.patch.object(versionstate.VersionState, "from_struct", decoding.read_state),

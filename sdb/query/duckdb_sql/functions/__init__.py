@@ -4,7 +4,6 @@
 module         holds
 =============  =========================================
 `arguments`    arguments of a function
-`registry`     functions by name
 `growth`       lengths of texts before they are made
 `conditional`  CASE, COALESCE, NULLIF
 `patterns`     pattern matches

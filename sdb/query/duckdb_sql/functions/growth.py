@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sdb.query.plan.columns import Shape
+    from sdb.query.plan.scans import Shape
 
 LONGEST = 1 << 24
 """Longest text that a function makes, in bytes; longer ones are MISSING."""

@@ -7,7 +7,6 @@ module          holds
 `lanes`         typed lanes: what a value of any type is made of
 `equality`      `=`, IN and IS NOT DISTINCT FROM
 `numeric`       numbers that are exact where they are whole
-`fields`        values at paths of rows
 `operators`     operators that compare and test as the original does
 `arithmetic`    `+ - * / %` and operators of bits
 `standard`      the operators of standard SQL, to which MISSING is NULL

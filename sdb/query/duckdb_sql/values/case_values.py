@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.query.plan.columns import Shape
+    from sdb.query.plan.scans import Shape
 
 
 class Relation(Protocol):

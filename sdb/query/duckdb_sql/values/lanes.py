@@ -28,7 +28,7 @@ from sdb.query.analyze.types import (
     TIME,
 )
 from sdb.query.duckdb_sql.values import quoting
-from sdb.query.plan.columns import Shape
+from sdb.query.plan.scans import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.query.analyze.types import MISSING, NULL, NUMBER
 from sdb.query.duckdb_sql.values.lanes import Constant, Typed, Value, bounded, double_of
-from sdb.query.plan.columns import Shape
+from sdb.query.plan.scans import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.errors import CorruptError
 from sdb.query.analyze.namescope import scope_of
-from sdb.query.catalog.tables import table_name
+from sdb.query.catalog.dataset import table_name
 from sdb.query.syntax import ast
 
 TYPE_CHECKING = False

@@ -4,12 +4,10 @@
 module           holds
 ===============  ===================================================
 `columnactions`  actions of ALTER TABLE
-`columnnames`    names of the columns of a query
 `foreigncalls`   calls of ClickHouse, Athena, Spark and BigQuery that are another expression here
 `grouping`       GROUP BY, its sets, and FILL
 `joins`          joins and their conditions
 `lambdas`        functions of an element of a list
-`limits`         LIMIT and OFFSET by a query, and LIMIT BY
 `listtables`     UNNEST, GENERATE_SERIES, RANGE and VALUES in FROM
 `namedvalues`    values of WITH
 `othercalls`     calls and indexes of others
@@ -18,11 +16,9 @@ module           holds
 `quantified`     ANY and ALL, and rows of values
 `samples`        TABLESAMPLE and USING SAMPLE
 `setqueries`     UNION, INTERSECT and EXCEPT
-`settings`       SET in front of a query
 `shows`          SHOW and DESCRIBE
 `standardtables` tables about tables by the names of others
 `stars`          stars, and what REPLACE and RENAME change in them
-`timebuckets`    TIME_BUCKET
 `timecalls`      calls about times in the order of other dialects
 `unnests`        UNNEST in the select list
 `windows`        windows, their frames and names, and QUALIFY
