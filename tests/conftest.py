@@ -51,7 +51,7 @@ settings.register_profile(
 settings.load_profile("sdb")
 
 
-WIDE = {"attack", "interop", "journeys", "kill", "spark"}
+WIDE = {"attack", "interop", "journeys", "kill", "page", "spark"}
 """Folders whose tests `make test-wide` runs, for they take long.
 
 It also plays all examples and seeds of the tests of which the default run plays a part."""

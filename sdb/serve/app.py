@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import hashlib
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 
 from sdb import notes
 from sdb.errors import CorruptError, NotFoundError, SdbError
 from sdb.serve import metrics as metrics_module
-from sdb.serve.access import Rights
 from sdb.serve.answers import Answer, Engine
 from sdb.serve.bodies import Bodies
 from sdb.serve.conditional import answered, header_text
+from sdb.serve.gate import Gate
 from sdb.serve.hiding import Hiding
 from sdb.serve.log import write_line
 from sdb.serve.operations import OPERATIONS
+from sdb.serve.page.routes import page_routes
 from sdb.serve.problems import HttpError, of_system, response, status_of
-from sdb.serve.process.repeats import RepeatedAnswer, head_of, line_of
 from sdb.serve.queries import query_of
 from sdb.serve.rootcheck import RootCheck, gone
 from sdb.serve.routes import routes
-from sdb.serve.seafowl.names import is_seafowl
 from sdb.serve.seafowl.queries import SeafowlResources, plain
 from sdb.serve.seafowl.uploads import UploadResources
 from sdb.serve.stored import StoredResources
-from sdb.serve.streams import CutError, patiently
+from sdb.serve.streams import CutError
 from sdb.serve.tables.catalog import TableResources
 from sdb.serve.tables.following import ChangeResources
 from sdb.serve.tables.histograms import Histograms
@@ -46,7 +40,6 @@ from sdb.serve.tables.tailing import TailResources
 from sdb.serve.tables.views import ViewResources
 from sdb.serve.tables.watching import IndexWatch
 from sdb.serve.tables.writes import Writes
-from sdb.serve.tags import is_current
 from sdb.table.catalog.root import table_root
 
 TYPE_CHECKING = False
@@ -54,27 +47,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.requests import Request
 
+    from sdb.serve.access import Rights
     from sdb.serve.described import NoMembers
-    from sdb.serve.process.repeats import Repeats, RequestKey
+    from sdb.serve.process.repeats import Repeats
     from sdb.serve.queries import AskedQuery
     from sdb.serve.settings import ServerSettings
     from sdb.serve.tags import Tag
     from sdb.serve.tokens import TokenRights
 
-_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
-_OPEN = frozenset({"/healthz", "/readyz"})
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "QUERY"})
-_ASKED = (
-    b"authorization, content-type, content-encoding, if-none-match, if-match, idempotency-key, "
-    b"last-event-id, sdb-message, range, x-seafowl-query"
-)
 _VARY = "accept, accept-encoding, authorization"
-_EXPOSED = (
-    "etag, sdb-query-id, sdb-versions, sdb-blocks, sdb-warnings, sdb-notes, sdb-no-tag, "
-    "sdb-safe-csv"
-)
 
 
 def make_app(settings: ServerSettings, rights: TokenRights, repeats: Repeats) -> Gate:
@@ -106,7 +89,7 @@ def make_app(settings: ServerSettings, rights: TokenRights, repeats: Repeats) ->
         writes,
     )
     app = Starlette(
-        routes=routes(OPERATIONS, *owners),
+        routes=[*page_routes(settings, rights), *routes(OPERATIONS, *owners)],
         exception_handlers={
             SdbError: _problem,
             HTTPException: _http_problem,
@@ -252,207 +235,6 @@ class Service:
         if seconds := min(query.max_age_seconds, self.settings.max_age_seconds):
             return f"{whose}max-age={seconds}"
         return f"{whose}no-cache"
-
-
-class Gate:
-    """The gate in front of every route: names of hosts, origins, tokens, the access log."""
-
-    def __init__(self, app: ASGIApp, settings: ServerSettings, service: Service) -> None:
-        self._app, self._settings, self._service = app, settings, service
-        own = f"[{settings.host}]" if ":" in settings.host else settings.host
-        self._hosts = _LOCAL_NAMES | {name.lower() for name in settings.hosts} | {own.lower()}
-
-    def close(self) -> None:
-        """Stop all that runs: the server has ended."""
-        self._service.close()
-
-    def end_waiting(self) -> None:
-        """Answer all who wait for changes of tables: the server is ending."""
-        self._service.watch.end()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or answer it."""
-        started, sent, status = time.perf_counter(), 0, 0
-        headers: list[tuple[bytes, bytes]] = []
-
-        async def counted(message: Message) -> None:
-            nonlocal sent, status, headers
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                headers = message["headers"] = [
-                    *message["headers"],
-                    *self._more(request, started),
-                ]
-            else:
-                sent += len(message.get("body", b""))
-            await patiently(send, message, request, self._settings.stall_seconds)
-
-        request = Request(scope, receive)
-        is_cut = False
-        scope["sdb.body"] = object()
-        try:
-            answer = self._refusal(request)
-            if answer is None:
-                await self._app(scope, receive, counted)
-            else:
-                await answer(scope, receive, counted)
-        except CutError:
-            is_cut = True  # the server closes the connection: the answer has no end
-        finally:
-            await self._service.bodies.release(request)
-            line = self._log(request, status, sent, time.perf_counter() - started, is_cut=is_cut)
-            self._remember(request, status, headers, line)
-
-    def _remember(
-        self,
-        request: Request,
-        status: int,
-        headers: list[tuple[bytes, bytes]],
-        line: dict[str, Any],
-    ) -> None:
-        """Remember the answer to a request that may come again, if it was at hand."""
-        at_hand: tuple[Tag, bytes] | None = request.scope.get("sdb.at_hand")
-        key: RequestKey | None = request.scope.get("sdb.key")
-        if at_hand is None or key is None:
-            return
-        tag, body = at_hand
-        service, route = self._service, request.scope["route"].path
-        metrics = service.metrics
-        is_unchanged = status == HTTPStatus.NOT_MODIFIED
-        sent = metrics.sent
-        counters = (
-            metrics.requests.labels(route, str(status)).inc,
-            (metrics.unchanged if is_unchanged else metrics.kept).inc,
-            partial(sent.inc, len(body)),
-        )
-        service.repeats.put(
-            key,
-            RepeatedAnswer(
-                partial(is_current, tag),
-                _secret(request.headers.get("authorization", "")),
-                request.state.rights,
-                status,
-                head_of(status, headers),
-                body,
-                counters,
-                metrics.seconds.labels(route).observe,
-                line_of(line) if self._settings.access_log else "",
-            ),
-        )
-
-    def _refusal(self, request: Request) -> Response | None:
-        """Return the answer to a request that does not get in."""
-        is_of_seafowl = is_seafowl(request.url.path)
-        try:
-            if request.url.path not in _OPEN:  # probes ask by the address of a container
-                self._check_host(request)
-            self._check_origin(request)
-            if request.method == "OPTIONS" and request.headers.get("origin") in self._settings.cors:
-                return Response(status_code=204)
-            request.state.rights = self._rights(request, is_seafowl=is_of_seafowl)
-            if request.url.path not in _OPEN:
-                self._service.root_check.quick()
-        except HttpError as error:
-            return plain(error) if is_of_seafowl else response(error)
-        return None
-
-    def _check_origin(self, request: Request) -> None:
-        """Check that what changes something is asked by no page of a stranger."""
-        origin = request.headers.get("origin")
-        if origin is None or origin in self._settings.cors or request.method in _SAFE:
-            return
-        if urlsplit(origin).netloc != request.headers.get("host"):
-            raise HttpError(403, "pages of other origins may not ask", code="origin")
-
-    def _check_host(self, request: Request) -> None:
-        """Check that the client means this server, and no name that leads here by accident."""
-        hosts = request.headers.getlist("host")
-        if len(hosts) > 1:
-            raise HttpError(400, "the request has more than one header Host", code="host")
-        host = "".join(hosts).lower()
-        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-        if name not in self._hosts:
-            hint = "sdb serve --host-name NAME allows it"
-            raise HttpError(421, f"the server is not {name[:200]!r}", code="host", hint=hint)
-
-    def _rights(self, request: Request, *, is_seafowl: bool) -> Rights:
-        secret = _secret(request.headers.get("authorization", ""))
-        if self._settings.tokens is None:
-            if is_seafowl and "authorization" in request.headers:
-                raise HttpError(400, "USELESS_ACCESS_TOKEN", code="token")
-        elif request.url.path in _OPEN:
-            return Rights("", ())
-        try:
-            token_rights = self._service.rights.of(secret)
-        except SdbError as error:
-            write_line(f"sdb serve: {error.message}")
-            raise HttpError(503, "the tokens cannot be read", code="tokens") from None
-        if token_rights is None:
-            headers = {"www-authenticate": 'Bearer realm="sdb", Basic realm="sdb"'}
-            text = "a token is needed"
-            if is_seafowl:
-                text = "INVALID_ACCESS_TOKEN" if secret else "NEED_ACCESS_TOKEN"
-            raise HttpError(401, text, code="token", headers=headers)
-        return token_rights
-
-    def _more(self, request: Request, started: float) -> list[tuple[bytes, bytes]]:
-        """Return headers that all answers have."""
-        spent = (time.perf_counter() - started) * 1000
-        extra = [
-            (b"server-timing", f"total;dur={spent:.1f}".encode()),
-            (b"x-content-type-options", b"nosniff"),
-            (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'"),
-        ]
-        origin = request.headers.get("origin")
-        if origin is not None and origin in self._settings.cors:
-            extra += [
-                (b"access-control-allow-origin", origin.encode("latin-1")),
-                (b"access-control-expose-headers", _EXPOSED.encode()),
-                (b"access-control-allow-headers", _ASKED),
-                (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, DELETE, QUERY"),
-                (b"access-control-max-age", b"600"),
-            ]
-        return extra
-
-    def _log(
-        self, request: Request, status: int, sent: int, seconds: float, *, is_cut: bool
-    ) -> dict[str, Any]:
-        """Write the line of a request, and return it: no token, and no value of a parameter."""
-        route = request.scope.get("route")
-        path = getattr(route, "path", "other")
-        metrics = self._service.metrics
-        metrics.requests.labels(path, str(status)).inc()
-        metrics.seconds.labels(path).observe(seconds)
-        metrics.sent.inc(sent)
-        if is_cut:
-            metrics.cut.inc()
-        rights = getattr(request.state, "rights", None)
-        line = {
-            "client": request.client.host if request.client else "",
-            "token": rights.name if rights is not None else "",
-            "method": request.method,
-            "path": request.url.path[:200],
-            "status": status,
-            "bytes": sent,
-            "ms": round(seconds * 1000, 1),
-            **({"cut": True} if is_cut else {}),
-        }
-        if self._settings.access_log:
-            write_line(json.dumps(line))
-        return line
-
-
-def _secret(header: str) -> str:
-    """Return the token of a header Authorization: Bearer, or the password of Basic."""
-    scheme, _, rest = header.partition(" ")
-    if scheme.lower() == "bearer":
-        return rest.strip()
-    if scheme.lower() == "basic":
-        try:
-            return base64.b64decode(rest.strip(), validate=True).decode().partition(":")[2]
-        except ValueError:
-            return ""
-    return ""
 
 
 def _key(request: Request, rights: Rights, form: str, about: str) -> str:

@@ -15,6 +15,7 @@
 ``axis``            round times along an axis
 ``timeline``        times of blocks as text
 ``svg``             times of blocks as a picture
+``document``        HTML documents, and texts in them
 ``html``            a page about packfiles, in one file
 ``style``           its style sheet, in light and dark
 ==================  ==================================================

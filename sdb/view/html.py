@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from sdb import sizes
 from sdb.packfile.inspect.describe import plain
 from sdb.packfile.read.fields import inventory
+from sdb.view.document import document, text
 from sdb.view.facts import accuracy_of_largest, block_cells, largest_cells
 from sdb.view.style import CSS
 from sdb.view.svg import timeline
@@ -34,25 +33,16 @@ def page(description: Description) -> str:
     body = "".join(map(_section, description.files))
     if len(names) != 1:
         body = _totals(description) + body
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    policy = (
         '<meta http-equiv="Content-Security-Policy"'
         " content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{_text(title)} - sdb</title>\n<style>{CSS}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}</main>\n"
-        "<footer>Written by sdb describe. Times are UTC.</footer>\n</body>\n</html>\n"
     )
-
-
-def _text(value: object) -> str:
-    """Escape text, and replace what HTML does not allow in a document."""
-    shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in str(value))
-    return escape(shown)
+    body = f"<main>\n{body}</main>\n<footer>Written by sdb describe. Times are UTC.</footer>\n"
+    return document(title, body, head=f"{policy}<style>{CSS}</style>\n")
 
 
 def _section(file: FileDescription) -> str:
-    parts = [f"<h1>{_text(file.path)}</h1>\n", _facts(_file_facts(file))]
+    parts = [f"<h1>{text(file.path)}</h1>\n", _facts(_file_facts(file))]
     blocks = file.blocks()
     indexes = [index for index in file.indexes if index.trusted]
     if indexes:
@@ -63,7 +53,7 @@ def _section(file: FileDescription) -> str:
         )
     parts += [timeline(index, blocks) for index in indexes]
     parts += [
-        f'<p class="note">The index of {_text(index.name)} was damaged by an old writer and is not '
+        f'<p class="note">The index of {text(index.name)} was damaged by an old writer and is not '
         "used.</p>\n"
         for index in file.indexes
         if not index.trusted
@@ -123,7 +113,7 @@ def _totals(description: Description) -> str:
 
 def _facts(facts: Iterable[tuple[str, str]]) -> str:
     items = "".join(
-        f"<div><dt>{_text(name)}</dt><dd>{_text(value)}</dd></div>\n" for name, value in facts
+        f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>\n" for name, value in facts
     )
     return f'<dl class="facts">\n{items}</dl>\n'
 
@@ -138,7 +128,7 @@ def _table(caption: str, head: Sequence[str], rows: list[list[str]], *, numbers:
         gap = f'<tr><td colspan="{len(head)}" class="gap">{left_out:,} rows left out</td></tr>\n'
         written.insert(half, gap)
     names = "".join(
-        f'<th scope="col"{_number(at, numbers)}>{_text(name)}</th>' for at, name in enumerate(head)
+        f'<th scope="col"{_number(at, numbers)}>{text(name)}</th>' for at, name in enumerate(head)
     )
     state = "" if len(rows) > _MOST_OPEN else " open"
     summary = f"<summary><h2>{caption}</h2> <span>{len(rows):,}</span></summary>"
@@ -151,8 +141,8 @@ def _table(caption: str, head: Sequence[str], rows: list[list[str]], *, numbers:
 
 def _row(cells: Sequence[str], numbers: int) -> str:
     first, *rest = cells
-    out = f'<th scope="row"{_number(0, numbers)}>{_text(first)}</th>' + "".join(
-        f"<td{_number(at, numbers)}>{_text(cell)}</td>" for at, cell in enumerate(rest, 1)
+    out = f'<th scope="row"{_number(0, numbers)}>{text(first)}</th>' + "".join(
+        f"<td{_number(at, numbers)}>{text(cell)}</td>" for at, cell in enumerate(rest, 1)
     )
     return f"<tr>{out}</tr>\n"
 

@@ -90,15 +90,20 @@ class Server:
             self.process.wait()
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
+def made(root: Path) -> Path:
     """Two tables: `web.gha` with GitHub's rows, and `logs.app`, which not everybody may read."""
-    db = sdb.connect(tmp_path / "lake")
+    db = sdb.connect(root)
     db.create("web.gha", "in/*.json")
     db.append("web.gha", ROWS)
     db.create("logs.app", "in/*.json")
     db.append("logs.app", [{"n": number} for number in range(10)])
-    return tmp_path / "lake"
+    return root
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """The two tables of `made`."""
+    return made(tmp_path / "lake")
 
 
 @pytest.fixture

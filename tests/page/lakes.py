@@ -1,0 +1,48 @@
+"""Tables for the page: events of GitHub and CloudTrail, and names and values that mean harm."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+import sdb
+from tests.serve.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAMPLES = ROOT / "testdata"
+HARM = "<script>document.title='harm'</script><img src=x onerror=\"document.title='harm'\">"
+BIDI = "abc\u202edcba\u2066\u200b\u0007"
+LONG = "x" * 1_000_000
+COMMITS = 8
+
+
+def made(root: Path) -> Path:
+    """Make the tables below a root."""
+    db = sdb.connect(root)
+    with gzip.open(SAMPLES / "gh2015_1k.json.gz") as lines:
+        events = [json.loads(line) for line in lines]
+    db.create("web.gha", "in/*.json")
+    for at in range(0, len(events), len(events) // COMMITS):
+        db.append("web.gha", events[at : at + len(events) // COMMITS])
+    db.create("aws.trail", "in/*.json")
+    db.append("aws.trail", SAMPLES / "cloudtrail_sneller.json.gz")
+    db.create("odd.hostile", "in/*.json")
+    db.append(
+        "odd.hostile",
+        [
+            {
+                "time": f"2026-01-0{day}T00:00:00Z",
+                HARM: HARM,
+                "bidi": BIDI,
+                "big": LONG if day < 3 else "small",
+                "list": [1, {"a": HARM}],
+                "__proto__": "p",
+                "constructor": HARM,
+            }
+            for day in range(1, 6)
+        ],
+    )
+    return root
