@@ -73,7 +73,7 @@ class Browser:
             return condition()
 
         return WebDriverWait(self.driver, SECONDS, 0.1).until(
-            met, f"{what}\n{self.text('body')[:2000]}"
+            met, f"{what}: {self.text('.range')} {self.text('.read')} {self.text('.rows')[:300]}"
         )
 
     def said(self) -> list[str]:

@@ -68,6 +68,19 @@ export async function send(path, options = {}) {
 }
 
 /**
+ * Read JSON; whole numbers that a double cannot hold stay as they are.
+ * @param {string} text
+ * @returns {any}
+ */
+export function parse(text) {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, /** @type {any} */ ((/** @type {string} */ _, /** @type {any} */ value, /** @type {any} */ context) => {
+    if (typeof value !== "number" || Number.isSafeInteger(value) || !/^-?\d+$/.test(context?.source ?? "")) return value;
+    return BigInt(context.source);
+  }));
+}
+
+/**
  * Ask for JSON.
  * @param {string} path
  * @param {Record<string, any>} [members]
@@ -76,7 +89,7 @@ export async function send(path, options = {}) {
  */
 export async function get(path, members = {}, signal) {
   const response = await send(url(path, members), { signal, headers: { accept: "application/json" } });
-  return Object.assign(await response.json(), { told: told(response) });
+  return Object.assign(parse(await response.text()), { told: told(response) });
 }
 
 /**
@@ -113,7 +126,7 @@ export async function rows(members, signal, mostBytes = 8 << 20) {
     const lines = rest.split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
-      const row = JSON.parse(line);
+      const row = parse(line);
       if (row.$error) throw new Problem(row.$error.status, row.$error);
       if (row.$end) about.said = [...(row.$end.warnings ?? []), ...(row.$end.notes ?? [])];
       else found.push(row);

@@ -4,6 +4,7 @@ import { each, get, rows, tablePath } from "./api.js";
 import { sparkline } from "./charts.js";
 import { count, counted, data, h, later, said, share, size } from "./dom.js";
 import { problem, remember } from "./main.js";
+import { quotedTable } from "./search.js";
 import { age, time } from "./times.js";
 
 const COMMITS = 40;
@@ -98,11 +99,6 @@ async function complete({ table, cells: [text, times, commits] }) {
     const title = `JSON, ${isAll ? "all rows" : `by the first ${sample.rows.length}`}; on the disk ${share(table.size_bytes, bytes)} of it`;
     return h("span", { title }, isAll ? "" : "≈ ", size(bytes), h("small", {}, ` ${(bytes / table.size_bytes).toFixed(1)}×`));
   });
-}
-
-/** @param {any} table */
-function quotedTable({ database, table }) {
-  return [database, table].map((name) => `"${name.replace(/[\\"]/g, "\\$&")}"`).join(".");
 }
 
 /** @param {HTMLElement} cell @param {() => Promise<any>} made */
