@@ -25,6 +25,7 @@ export function remember(members, isNew = false) {
 
 /** @param {unknown} error */
 export function problem(error) {
+  if (/** @type {Error} */ (error).name === "AbortError") return said("");  // something else is asked by now
   if (!(error instanceof Problem)) throw error;
   const box = said(error.message, "problem");
   if (error.shown) box.append(h("pre", {}, error.shown));
