@@ -52,7 +52,7 @@ TableVersion = Annotated[
         metavar="DB.TABLE[@REF]", help="The table, or a version of it; DB TABLE works as well."
     ),
 ]
-Branch = Annotated[str, Option("--branch", metavar="NAME", help="Branch that gets the rows.")]
+Branch = Annotated[str, Option("--branch", metavar="NAME", help="Branch that gets the version.")]
 TableName = Annotated[
     str, Argument(metavar="DB.TABLE", help="The table; DB TABLE, two words, works as well.")
 ]

@@ -72,6 +72,20 @@ def _joined(name: str, *words: str | None) -> tuple[str, list[str]]:
     return f"{name}.{others[0]}", others[1:]
 
 
+def branch_of(name: str, branch: str) -> tuple[str, str, str]:
+    """Return the database, the table and the branch that ``DB.TABLE[@BRANCH]`` is to be changed on.
+
+    Raises
+    ------
+    UsageError
+        An option names another branch.
+    """
+    database, table, behind = named_table(name)
+    if behind and branch not in {"main", behind}:
+        raise UsageError(f"{name} is not the branch {branch}")
+    return database, table, behind or branch
+
+
 def referring(name: str, reference: str) -> str:
     """Return ``DB.TABLE@REF`` of a table, and of the word behind it that names its version.
 
@@ -283,6 +297,20 @@ def partition_values(assignments: list[str]) -> dict[str, object]:
     return values
 
 
+def at_version(words: list[str], at: str) -> list[str]:
+    """Return tables with the version that an option names, if it does.
+
+    Raises
+    ------
+    UsageError
+        A word cannot be a table, or has a version already.
+    """
+    for word in words if at else ():
+        if not _may_be_table(word):
+            raise UsageError(f"--at {at} is a version, and {word} is no table", expected="DB.TABLE")
+    return [referring(word, at) for word in words] if at else words
+
+
 class Sources:
     """Finds what words mean; versions of tables that are read are kept from being collected.
 
@@ -295,15 +323,9 @@ class Sources:
         root: str | None,
         *,
         reading: RawReading | None = None,
-        at: str = "",
     ) -> None:
-        """Find words below a folder or URL.
-
-        * ``reading``: How inputs are read that are no packfiles; None: there may be none.
-        * ``at``: The version of tables that an option names, if it does.
-        """
+        """Find words below a folder or URL; with `reading` also inputs that are no packfiles."""
         self.root = root or context.obj or ""
-        self._at = at
         self._reading = reading
         self._named: NamedPackfiles | None = None
 
@@ -318,8 +340,6 @@ class Sources:
 
     def resolve(self, words: Sequence[str]) -> list[PackfileReference]:
         """Return the packfiles, see :meth:`sdb.query.catalog.tablefiles.NamedPackfiles.resolve`."""
-        if self._at:
-            words = [self.versioned(word) for word in words]
         if any(map(_may_be_table, words)):
             from sdb.query.catalog.tablefiles import NamedPackfiles
 
@@ -328,15 +348,6 @@ class Sources:
         from sdb.packfile.read.resolve import resolve
 
         return self._packed(resolve(words, root=self.root or None))
-
-    def versioned(self, word: str) -> str:
-        """Return a word with the version that an option names, which only tables have."""
-        if not self._at:
-            return word
-        if not _may_be_table(word):
-            what = f"--at {self._at} is a version, and {word} is no table"
-            raise UsageError(what, expected="DB.TABLE")
-        return referring(word, self._at)
 
     def _packed(self, references: list[PackfileReference]) -> list[PackfileReference]:
         """Have inputs that are no packfiles packed when their references are opened."""

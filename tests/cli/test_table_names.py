@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sdb
+from sdb.cli.commands import leaves, load
+from sdb.cli.parameters import Argument, Option, described
 from sdb.cli.tablenames import joined_table, table_of, version_of
 from sdb.errors import UsageError
 from sdb.table.catalog.root import table_root
@@ -75,6 +78,111 @@ def test_versions_behind_both_forms(run: Any, lake: Path, line: str, form: str) 
     words = line.format(form).split()
     done = run(words[0], "--root", "lake", *words[1:])
     assert done.returncode == 0, done.stderr
+
+
+# A line for each command that reads a version; {} is the table.
+READERS = {
+    "unpack": "--fmt json {}",
+    "head": "{}",
+    "tail": "{}",
+    "grep": "-F x {}",
+    "fields": "{}",
+    "describe": "{}",
+    "validate": "-v {}",
+    "cp": "{} web.copy",
+    "export parquet": "{} folder",
+    "inputs": "{}",
+    "schema infer": "{}",
+    "schema show": "{}",
+    "schema check": "{}",
+    "schema diff": "{}",
+    "log": "{}",
+    "show": "{}",
+    "diff": "{}",
+    "restore": "{}",
+    "tag": "{} first",
+    "branch": "{} other",
+}
+WRITERS = {
+    "insert": "{} events.json.gz",
+    "sync": "{}",
+    "schema set": "{} --mode observe",
+    "restore": "{} 1",
+    "undo": "{}",
+}
+# Those that take two words for a table take one for packfiles, too.
+OF_PACKFILES = {"unpack", "head", "tail", "grep", "fields"}
+
+
+def takes(name: str, flag: str) -> bool:
+    return any(
+        flag in option.flags(parameter)
+        for parameter, annotation in described(load(name).command)
+        for option in getattr(annotation, "__metadata__", ())
+        if isinstance(option, Option)
+    )
+
+
+def takes_versions(name: str) -> bool:
+    """Whether the help of a command says that it takes a version of a table."""
+    return any(
+        "@REF]" in f"{argument.metavar} {argument.help}"
+        for _, annotation in described(load(name).command)
+        for argument in getattr(annotation, "__metadata__", ())
+        if isinstance(argument, Argument)
+    )
+
+
+def test_what_reads_or_writes_versions_has_an_option_for_them() -> None:
+    named = {name for name in leaves() if takes_versions(name)}
+    assert named <= {*READERS, *WRITERS}
+    assert {name for name in leaves() if takes(name, "--at")} == {*READERS, "query"}
+    assert {name for name in leaves() if takes(name, "--branch")} == set(WRITERS)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_version_is_read_the_same_in_each_form(
+    run: Any, lake: Path, tmp_path: Path, name: str
+) -> None:
+    table = sdb.connect(lake).table("web.gha")
+    table.set_schema(table.infer_schema())
+    table.append([{"id": 3, "more": "x"}])
+    forms = [["{}@3"], ["--at", "3", "{}"]]
+    outcomes = []
+    for number, (option, *behind) in enumerate((*forms, ["web gha@3"])):
+        if option == "web gha@3" and name in OF_PACKFILES:
+            continue
+        kept = tmp_path / f"kept{number}"
+        shutil.copytree(lake, kept / "lake")
+        first = [option, behind[0]] if behind else []
+        line = READERS[name].format((behind or [option])[-1].format("web.gha")).split()
+        done = run(*name.split(), "--root", kept / "lake", *first, *line)
+        shown = done.stdout.replace(str(kept).encode(), b"KEPT")
+        outcomes.append((done.returncode, shown, done.stderr.count(b"\n")))
+        assert done.returncode in {0, 1}, done.stderr
+        shutil.rmtree(tmp_path / "folder", ignore_errors=True)
+    assert len({repr(outcome) for outcome in outcomes}) == 1, outcomes
+    twice = run(
+        *name.split(), "--root", "lake", "--at", "2", *READERS[name].format("web.gha@1").split()
+    )
+    assert (twice.returncode, b"two versions are named" in twice.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_branch_is_changed_and_no_other(run: Any, lake: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "lake/in/new.json").write_text('{"id": 9}')
+    db = sdb.connect(lake)
+    db.table("web.gha@side").append([{"id": 7}])
+    db.table("web.gha").set_schema(db.table("web.gha").infer_schema())
+    before = db.table("web.gha").version
+    line = WRITERS[name].format("web.gha").split()
+    if name == "schema set":
+        run("schema", "infer", "--root", "lake", "--set", "--at", "side", "web.gha")
+    done = run(*name.split(), "--root", "lake", "--branch", "side", *line)
+    assert done.returncode == 0, done.stderr
+    assert db.table("web.gha").version == before
+    log = json.loads(run("log", "--json", "--root", "lake", "web.gha@side").stdout)["versions"]
+    assert len(log) > 3
 
 
 def test_versions_without_an_option(run: Any, lake: Path) -> None:

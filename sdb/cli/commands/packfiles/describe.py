@@ -17,7 +17,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render.sharpness import show_sharpness
-from sdb.cli.tablenames import Sources, single_table
+from sdb.cli.tablenames import Sources, at_version, single_table
 from sdb.errors import UsageError
 from sdb.packfile.inspect.describe import as_dict, describe, text
 from sdb.packfile.inspect.records import Description
@@ -78,8 +78,8 @@ def command(
         _table(handle, is_newest=is_newest, stats=stats, classic=classic, as_json=as_json)
         return
     largest = for_people or as_json or html is not None
-    with Sources(context, root, at=at) as sources:
-        references = sources.resolve(packfiles)
+    with Sources(context, root) as sources:
+        references = sources.resolve(at_version(packfiles, at))
         description = describe(references, largest=largest)
         if html is not None:
             output.check_apart(html, [reference.location for reference in references])

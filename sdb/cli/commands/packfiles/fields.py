@@ -6,6 +6,7 @@ from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
+    At,
     Duplicates,
     InputOnError,
     PackfilesOrTables,
@@ -20,7 +21,7 @@ from sdb.cli.options import (
     raw_reading,
 )
 from sdb.cli.parameters import Context, Option
-from sdb.cli.tablenames import Sources
+from sdb.cli.tablenames import Sources, at_version
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -62,6 +63,7 @@ def command(
     mode: TimeMode = "all",
     timezone: Timezone = "",
     on_error: InputOnError = "fail",
+    at: At = "",
     root: Root = None,
     as_json: AsJson = False,
     threads: Threads = None,
@@ -75,7 +77,7 @@ def command(
         input_format, (records, duplicates), mode, timezone, time_field, on_error, has_period=False
     )
     with Sources(context, root, reading=reading) as sources:
-        references = sources.resolve(packfiles)
+        references = sources.resolve(at_version(packfiles, at))
         if stats:
             sources.tell_stored("--stats is of")
             _print_stats(references, match, threads, progress, as_json=as_json)

@@ -10,6 +10,7 @@ from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
+    At,
     Duplicates,
     InputOnError,
     ProgressMode,
@@ -28,7 +29,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.render import grep as printed
-from sdb.cli.tablenames import Sources
+from sdb.cli.tablenames import Sources, at_version
 from sdb.typed import Annotated
 
 _NUMBER = r"[\d\s.:,TZ^$\\+-]*\d[\d\s.:,TZ^$\\+-]*"
@@ -100,6 +101,7 @@ def command(
     mode: TimeMode = "all",
     timezone: Timezone = "",
     on_error: InputOnError = "fail",
+    at: At = "",
     root: Root = None,
     threads: Threads = None,
     strict: Strict = False,
@@ -154,7 +156,7 @@ def command(
         Sources(context, root, reading=reading) as sources,
         Meter("searching", progress, quiet=shown or quiet) as meter,
     ):
-        resolved = sources.resolve(places)
+        resolved = sources.resolve(at_version(places, at))
         sources.tell_stored("grep searches")
         sources_named = {reference.name for reference in resolved}
         if quiet or files or count:

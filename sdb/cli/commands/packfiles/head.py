@@ -8,6 +8,7 @@ import sys
 from sdb import bounds
 from sdb.cli import output
 from sdb.cli.options import (
+    At,
     Duplicates,
     Fields,
     InputOnError,
@@ -29,7 +30,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render import rows as shown
-from sdb.cli.tablenames import Sources
+from sdb.cli.tablenames import Sources, at_version
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -66,6 +67,7 @@ def command(
     mode: TimeMode = "all",
     timezone: Timezone = "",
     on_error: InputOnError = "fail",
+    at: At = "",
     root: Root = None,
     strict: Strict = False,
     verbose: Verbose = False,
@@ -75,6 +77,7 @@ def command(
     On a terminal rows are laid out for reading; in a pipe each row is a line of JSON.
     """
     output.prepare(verbose=verbose)
+    (packfile,) = at_version([packfile], at)
     form = shown.form(fmt)
     since, until = period(since, until)
     chosen = names(fields)

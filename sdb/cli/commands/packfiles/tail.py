@@ -7,6 +7,7 @@ import sys
 from sdb import bounds
 from sdb.cli import output
 from sdb.cli.options import (
+    At,
     Duplicates,
     Fields,
     InputOnError,
@@ -27,7 +28,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render import rows as shown
-from sdb.cli.tablenames import Sources
+from sdb.cli.tablenames import Sources, at_version
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -66,6 +67,7 @@ def command(
     mode: TimeMode = "all",
     timezone: Timezone = "",
     on_error: InputOnError = "fail",
+    at: At = "",
     root: Root = None,
     strict: Strict = False,
     verbose: Verbose = False,
@@ -77,6 +79,7 @@ def command(
     from sdb.packfile.export import tail
 
     output.prepare(verbose=verbose)
+    (packfile,) = at_version([packfile], at)
     form = shown.form(fmt)
     since, until = period(since, until)
     time_field, reading = raw_reading(

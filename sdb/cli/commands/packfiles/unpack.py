@@ -8,6 +8,7 @@ from sdb import formats
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
+    At,
     Fields,
     Force,
     Limit,
@@ -30,7 +31,7 @@ from sdb.cli.options import (
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render.csvsafety import csv_safety, made_safe
 from sdb.cli.settings import terminal_format
-from sdb.cli.tablenames import Sources
+from sdb.cli.tablenames import Sources, at_version
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
@@ -75,6 +76,7 @@ def command(
     safe_csv: SafeCsv = False,
     no_safe_csv: NoSafeCsv = False,
     no_verify: NoVerify = False,
+    at: At = "",
     root: Root = None,
     progress: ProgressMode = "auto",
     strict: Strict = False,
@@ -89,6 +91,7 @@ def command(
     if fmt is None and target == "-" and sys.stdout.isatty():
         preferred = terminal_format()
         fmt = preferred if preferred in formats.TEXTS else None
+    packfiles = at_version(packfiles, at)
     name = None if target == "-" else target
     fmt, compression = formats.written(name, fmt, formats.written_by("unpack"), "ion")
     safety = csv_safety(fmt, target, wanted=safe_csv, refused=no_safe_csv)

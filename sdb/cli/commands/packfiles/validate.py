@@ -17,7 +17,7 @@ from sdb.cli.options import (
     Verbose,
 )
 from sdb.cli.parameters import Context
-from sdb.cli.tablenames import Sources, single_table
+from sdb.cli.tablenames import Sources, at_version, single_table
 
 EXAMPLES = (
     "sdb validate events.zion",
@@ -52,8 +52,8 @@ def command(
         return _table(handle, max_findings, verbose=verbose, as_json=as_json, progress=progress)
     from sdb.packfile.inspect.validate import validate
 
-    with Sources(context, root, at=at) as sources:
-        references = sources.resolve(packfiles)
+    with Sources(context, root) as sources:
+        references = sources.resolve(at_version(packfiles, at))
         names = [
             reference.location if reference.is_of_table else reference.name
             for reference in references

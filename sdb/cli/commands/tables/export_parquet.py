@@ -5,15 +5,7 @@ from __future__ import annotations
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import (
-    AsJson,
-    NextWord,
-    ProgressMode,
-    Replace,
-    Root,
-    TableVersion,
-    Threads,
-)
+from sdb.cli.options import AsJson, At, NextWord, ProgressMode, Replace, Root, TableVersion, Threads
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import joined_table, opened_table
 from sdb.errors import UsageError
@@ -40,6 +32,7 @@ def command(
     ] = "",
     force: Replace = False,
     threads: Threads = None,
+    at: At = "",
     root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
@@ -51,7 +44,7 @@ def command(
     """
     from sdb.exchange.dataset import FolderKey, write_dataset
 
-    name, words = joined_table(name, target, last)
+    name, words = joined_table(name, target, last, at=at)
     if not words:
         raise UsageError(f"{name} is the table: no folder to write to", expected="DB.TABLE FOLDER")
     keys = [FolderKey.parse(text) for text in partition_by.split(",")] if partition_by else []

@@ -40,8 +40,7 @@ from sdb.cli.options import (
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.servers import refuse_options, server_of
-from sdb.cli.tablenames import author, joined_table, named_table, partition_values
-from sdb.errors import UsageError
+from sdb.cli.tablenames import author, branch_of, joined_table, partition_values
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -117,9 +116,7 @@ def command(
 
     if inputs:
         name, inputs = joined_table(name, *inputs, None)
-    database, table, behind = named_table(name)
-    if behind and branch not in {"main", behind}:
-        raise UsageError(f"{name} is not the branch {branch}")
+    database, table, branch = branch_of(name, branch)
     bounds.THREADS.check(threads)
     reading = times(mode, timezone, time_field)
     options = packing(
@@ -141,7 +138,7 @@ def command(
     pipe = streaming.piped(inputs, interval, batch, txn_id, options)
     where = {
         "author": author(),
-        "branch": behind or branch,
+        "branch": branch,
         "partition": partition_values(partition or []),
         "message": message,
         "threads": threads,

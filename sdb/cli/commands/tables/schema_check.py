@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, NextWord, ProgressMode, Root, TableVersion
+from sdb.cli.options import AsJson, At, NextWord, ProgressMode, Root, TableVersion
 from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import joined_table, opened_table
 from sdb.errors import UsageError
@@ -24,6 +24,7 @@ def command(
         str | None,
         Option("--schema", metavar="FILE", help="Check by this schema, not by that of the table."),
     ] = None,
+    at: At = "",
     root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
@@ -36,7 +37,7 @@ def command(
     from sdb.table.schema import adopt
     from sdb.table.schema.columns import TableSchema
 
-    name, _ = joined_table(name, last)
+    name, _ = joined_table(name, last, at=at)
     handle = opened_table(context, root, name)
     schema = handle.schema
     if schema_file is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Root, TableVersion
+from sdb.cli.options import AsJson, At, NextWord, Root, TableVersion
 from sdb.cli.parameters import Argument, Context
 from sdb.cli.tablenames import joined_table, named_table, opened_table
 from sdb.typed import Annotated
@@ -24,6 +24,7 @@ def command(
         ),
     ] = None,
     last: NextWord = None,
+    at: At = "",
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -33,7 +34,7 @@ def command(
     """
     from sdb.table.schema.difference import differences
 
-    name, words = joined_table(name, other, last)
+    name, words = joined_table(name, other, last, at=at)
     database, table, _ = named_table(name)
     later = words[0] if words else ""
     if "." not in later.partition("@")[0]:  # a version of the same table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, Message, NextWord, Root, TableVersion
+from sdb.cli.options import AsJson, At, Message, NextWord, Root, TableVersion
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render.schemas import say_changed, say_schema
 from sdb.cli.tablenames import author, joined_table, named_table, opened_table
@@ -31,6 +31,7 @@ def command(
         ),
     ] = "",
     message: Message = "",
+    at: At = "",
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -40,7 +41,7 @@ def command(
     """
     from sdb.table.packfiles.schemas import inferred
 
-    name, _ = joined_table(name, last)
+    name, _ = joined_table(name, last, at=at)
     handle = opened_table(context, root, name)
     if is_set and handle.schema is not None:
         hint = "sdb schema set takes the place of one; set it from what infer prints"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, Message, NextWord, Root, TableVersion, table_root
+from sdb.cli.options import AsJson, Branch, Message, NextWord, Root, TableVersion, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.render.schemas import say_changed
-from sdb.cli.tablenames import author, joined_table, named_table
+from sdb.cli.tablenames import author, branch_of, joined_table
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
@@ -36,6 +36,7 @@ def command(
     ] = "",
     remove: Annotated[bool, Option("--remove", help="Take the schema away.")] = False,
     message: Message = "",
+    branch: Branch = "main",
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -47,14 +48,14 @@ def command(
     from sdb.statements.schemasetting import set_mode, set_schema
 
     name, words = joined_table(name, file, last)
-    database, table, reference = named_table(name)
+    database, table, branch = branch_of(name, branch)
     if not words and not mode and not remove:
         raise UsageError("no schema to set", expected="FILE, --mode or --remove")
     if remove and (words or mode):
         raise UsageError("--remove goes with nothing to set")
     location = table_root(context, root)
     labels: dict[str, Any] = {
-        "branch": reference or "main",
+        "branch": branch,
         "author": author(),
         "message": message,
     }

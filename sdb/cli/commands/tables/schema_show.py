@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, NextWord, Root, TableVersion
+from sdb.cli.options import AsJson, At, NextWord, Root, TableVersion
 from sdb.cli.parameters import Context
 from sdb.cli.render.schemas import say_schema
 from sdb.cli.tablenames import joined_table, opened_table
@@ -14,6 +14,7 @@ def command(
     context: Context,
     name: TableVersion,
     last: NextWord = None,
+    at: At = "",
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -21,6 +22,6 @@ def command(
 
     A table without one has rows with whatever fields they have.
     """
-    name, _ = joined_table(name, last)
+    name, _ = joined_table(name, last, at=at)
     handle = opened_table(context, root, name)
     say_schema(handle, handle.schema, is_compact=as_json)

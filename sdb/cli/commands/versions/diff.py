@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb import notes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, NextWord, ProgressMode, Root, TableVersion
+from sdb.cli.options import AsJson, At, NextWord, ProgressMode, Root, TableVersion
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import joined_table, named_table, opened_table, referring
 from sdb.errors import UsageError
@@ -40,6 +40,7 @@ def command(
             help="Fields that tell one row from all others (id, or a.id,b), for --rows.",
         ),
     ] = None,
+    at: At = "",
     root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
@@ -53,7 +54,7 @@ def command(
     """
     from sdb.table.history.diff import compare
 
-    name, words = joined_table(name, other, last, end)
+    name, words = joined_table(name, other, last, end, at=at)
     database, table, reference = named_table(name)
     # Two words are the two versions; the number of one is that of the earlier version.
     is_earlier = not reference and bool(words) and _is_number(words[0])

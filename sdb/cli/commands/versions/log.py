@@ -6,7 +6,7 @@ from itertools import islice
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Reference, Root, TableVersion, table_root
+from sdb.cli.options import AsJson, At, NextWord, Reference, Root, TableVersion, table_root
 from sdb.cli.parameters import Context, Option
 from sdb.cli.servers import server_table
 from sdb.cli.tablenames import (
@@ -37,6 +37,7 @@ def command(
     stat: Annotated[
         bool, Option("--stat", help="Also list the packfiles that each added and removed.")
     ] = False,
+    at: At = "",
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -46,7 +47,7 @@ def command(
     """
     from sdb.table.history.log import log, shown
 
-    full_name, words = joined_table(name, reference, last)
+    full_name, words = joined_table(name, reference, last, at=at)
     full_name = referring(full_name, *words) if words else full_name
     remote = server_table(context, root, full_name)
     if remote is not None:

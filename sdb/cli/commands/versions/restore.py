@@ -5,6 +5,8 @@ from __future__ import annotations
 from sdb.cli import output
 from sdb.cli.options import (
     AsJson,
+    At,
+    Branch,
     Message,
     NextWord,
     Reference,
@@ -25,6 +27,8 @@ def command(
     reference: Reference = None,
     last: NextWord = None,
     message: Message = "",
+    at: At = "",
+    branch: Branch = "main",
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -35,14 +39,20 @@ def command(
     """
     from sdb.table.history.restore import restore
 
-    name, words = joined_table(name, reference, last)
+    name, words = joined_table(name, reference, last, at=at)
     reference = words[0] if words else ""
     database, table, behind = named_table(name)
     if bool(reference) == bool(behind):
         raise UsageError("no version to restore given", expected="DB.TABLE REF")
     wanted = reference or behind
     restored = restore(
-        table_root(context, root), database, table, wanted, author=author(), message=message
+        table_root(context, root),
+        database,
+        table,
+        wanted,
+        branch=branch,
+        author=author(),
+        message=message,
     )
     if as_json:
         output.say_json(restored.as_dict())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Reference, Root, TableVersion
+from sdb.cli.options import AsJson, At, NextWord, Reference, Root, TableVersion
 from sdb.cli.parameters import Context
 from sdb.cli.servers import server_table
 from sdb.cli.tablenames import joined_table, opened_table, referring, tell_pending
@@ -16,13 +16,14 @@ def command(
     name: TableVersion,
     reference: Reference = None,
     last: NextWord = None,
+    at: At = "",
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a version of a table: what it added and removed."""
     from sdb.table.history.log import show
 
-    full_name, words = joined_table(name, reference, last)
+    full_name, words = joined_table(name, reference, last, at=at)
     full_name = referring(full_name, *words) if words else full_name
     remote = server_table(context, root, full_name)
     if remote is not None:

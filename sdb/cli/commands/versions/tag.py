@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Root, TableVersion, table_root
+from sdb.cli.options import AsJson, At, NextWord, Root, TableVersion, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import joined_table, named_table, named_versions
 from sdb.errors import UsageError
@@ -21,6 +21,7 @@ def command(
     last: NextWord = None,
     delete: Annotated[bool, Option("--delete", "-d", help="Delete the tag.")] = False,
     force: Annotated[bool, Option("--force", help="Move an existing tag.")] = False,
+    at: At = "",
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -31,7 +32,7 @@ def command(
     from sdb.table.history import setrefs
 
     location = table_root(context, root)
-    name, words = joined_table(name, tag, last)
+    name, words = joined_table(name, tag, last, at=at)
     tag = words[0] if words else None
     database, table, reference = named_table(name)
     if tag is None and delete:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb.cli import output
 from sdb.cli.options import (
     AsJson,
+    Branch,
     DryRun,
     Message,
     NextWord,
@@ -13,7 +14,7 @@ from sdb.cli.options import (
     table_root,
 )
 from sdb.cli.parameters import Context
-from sdb.cli.tablenames import author, joined_table, named_table
+from sdb.cli.tablenames import author, branch_of, joined_table
 
 EXAMPLES = ("sdb undo --root lake web.gha", "sdb undo --dry-run --root lake web.gha@main")
 
@@ -24,6 +25,7 @@ def command(
     table: NextWord = None,
     message: Message = "",
     dry_run: DryRun = False,
+    branch: Branch = "main",
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -33,12 +35,12 @@ def command(
     """
     from sdb.table.history.undo import undo
 
-    database, table_name, branch = named_table(joined_table(name, table)[0])
+    database, table_name, branch = branch_of(joined_table(name, table)[0], branch)
     undone = undo(
         table_root(context, root),
         database,
         table_name,
-        branch=branch or "main",
+        branch=branch,
         author=author(),
         message=message,
         dry_run=dry_run,
