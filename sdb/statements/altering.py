@@ -106,9 +106,9 @@ def described(transaction: Transaction, write: writes.DescribedTable) -> Execute
     UnsupportedError
         It is a branch, or a later `sdb` has made the definition.
     ConflictError
-        Others replace the definition all the time.
+        Other programs replace the definition all the time.
     """
-    from sdb.table.definition.create import describe_table
+    from sdb.table.definition.alter import describe_table
 
     (table,) = tables_of(transaction.root, transaction.statements)
     if table.branch != MAIN:

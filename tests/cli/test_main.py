@@ -145,6 +145,7 @@ VERSIONED = {
 ENDLESS = ("--follow", "--queue", "--tail", "tail -F", "tail -f", "maintain --watch")
 TOLD = {
     "create": r"web.*\n",
+    "alter": "sdb: web.gha: (would change|changed) (description|versions|input)",
     "append": "appended ",
     "sync": r"(web/gha: .*vanished .*\n)?$",
     "exec": r"(sdb: .*\n)*$",

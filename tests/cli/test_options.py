@@ -45,7 +45,7 @@ def test_hidden_names_do_not_take_one_that_is_shown() -> None:
 
 # What deletes or changes something that is there already.
 CHANGING = {
-    *("sync", "exec", "drop", "undo", "maintain", "compact", "expire", "gc", "purge"),
+    *("alter", "sync", "exec", "drop", "undo", "maintain", "compact", "expire", "gc", "purge"),
 }
 
 

@@ -26,6 +26,7 @@ ROOMS = {
     ),
     "tables": (
         "create",
+        "alter",
         "sync",
         "insert",
         "exec",

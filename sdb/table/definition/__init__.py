@@ -11,5 +11,6 @@
 ``cache``       definitions that were read lately
 ``validate``    every flaw of a definition, reported at once
 ``create``      definitions that make tables
+``alter``       definitions that change
 ==============  ==============================================
 """

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from sdb.errors import ConflictError, ExistsError, NotFoundError, UnsupportedError, UsageError
+from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
 from sdb.lake.names import is_lake_input, lake_name
 from sdb.records import replace
 from sdb.store.base import child
-from sdb.table.catalog.handle import dropped, find_table
+from sdb.table.catalog.handle import find_table
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import check_writable, commit
 from sdb.table.commit.naming import claim_name
 from sdb.table.commit.objects import put_new
 from sdb.table.commit.schemas import change_schema
 from sdb.table.definition import validate
-from sdb.table.definition.cache import forget_definition, open_definition
-from sdb.table.definition.definition import MAX_BYTES, Definition, InputRule, VersionPolicy
+from sdb.table.definition.cache import forget_definition
+from sdb.table.definition.definition import Definition, InputRule, VersionPolicy
 from sdb.table.definition.thinning import Thinning
 from sdb.table.definition.timespan import CalendarSpan
 from sdb.table.format.index import TableIndex
@@ -31,7 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sdb.store.base import Reader
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.commit.schemas import Evolution
@@ -40,8 +37,6 @@ NEW_TABLES = VersionPolicy(10, CalendarSpan(days=7), Thinning.parse("1h:all,1d:1
 """The versions that a table keeps if its definition has no policy."""
 
 CREATE = "create"
-_ATTEMPTS = 5
-
 _LOCAL = "file://"
 
 
@@ -76,74 +71,14 @@ def create_table(
     head = find_table(root, database, table)
     if head is not None and head.is_dropped:
         _make_anew(root, keys, overwrite=overwrite)
-    evolve = _evolution(definition, head)
+    evolve = evolution(definition, head)
     created = _stored(root, keys, definition, overwrite=overwrite)
     if evolve is not None:
         change_schema(root, database, table, evolve, message="schema of the definition")
     return created
 
 
-def describe_table(root: TableRoot, keys: TableKeys, text: str, *, is_dry: bool = False) -> bool:
-    """Set the description of a table in its definition, or make one that has nothing else.
-
-    * ``text``: The description; empty: it has none from then on.
-    * ``is_dry``: Whether nothing is written.
-
-    Returns: Whether it was another one before.
-
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    UnsupportedError
-        A later `sdb` has made the definition: it has members that would be lost.
-    ConflictError
-        Others replace the definition all the time.
-    """
-    head = find_table(root, keys.database, keys.table)
-    if head is not None and head.is_dropped:
-        raise dropped(root, keys, head.state)
-    for _ in range(_ATTEMPTS):
-        try:
-            definition, reader = open_definition(root, keys)
-        except NotFoundError:
-            if head is None:
-                raise root.absent(keys) from None
-            definition, reader = Definition(), None
-        if definition.description == text:
-            return False
-        if definition.unknown:
-            raise UnsupportedError(
-                f"the definition of {keys.name} has what this version does not know: "
-                + ", ".join(definition.unknown),
-                path=keys.definition,
-                hint=f"sdb def {keys.name} prints what it knows",
-            )
-        data = replace(definition, description=text).stored().encode()
-        if len(data) > MAX_BYTES:
-            message = f"a description of {len(text):,} characters makes the definition too large"
-            raise UsageError(message, expected=f"{MAX_BYTES:,} bytes in all at most")
-        if is_dry:
-            return True
-        with suppress(ConflictError, NotFoundError):
-            _put_definition(root, keys, data, reader)
-            return True
-    message = f"other programs replaced the definition of {keys.name} {_ATTEMPTS} times"
-    raise ConflictError(message, path=keys.definition, hint="run it again")
-
-
-def _put_definition(root: TableRoot, keys: TableKeys, data: bytes, reader: Reader | None) -> None:
-    """Store a definition in the place of the one that was read; None: there was none."""
-    if reader is None:
-        put_new(root, keys.definition, data)
-        return
-    location = root.place(keys.definition)
-    with root.store.lock(location):
-        root.store.put_if_match(location, data, reader)
-    forget_definition(root, keys)
-
-
-def _evolution(definition: Definition, head: TableHandle | None) -> Evolution | None:
+def evolution(definition: Definition, head: TableHandle | None) -> Evolution | None:
     """Return what makes the schema of a definition that of its table; None: it stays.
 
     Raises

@@ -55,29 +55,30 @@ def format_of(name: str) -> str | None:
     return max(fitting, key=len, default=None)
 
 
-def check(definition: Definition, *, is_remote: bool) -> Definition:
+def check(definition: Definition, *, is_remote: bool, needs_input: bool = True) -> Definition:
     """Require a definition that a sync can work with.
 
     * ``is_remote``: Whether the root is an S3 bucket.
+    * ``needs_input``: Whether it must have inputs, which a table of rows of `insert` need not.
 
     Raises
     ------
     UsageError
         It cannot; the message has all reasons.
     """
-    if flaws := problems(definition, is_remote=is_remote):
+    if flaws := problems(definition, is_remote=is_remote, needs_input=needs_input):
         raise UsageError("; ".join(flaws))
     return definition
 
 
-def problems(definition: Definition, *, is_remote: bool) -> list[str]:
+def problems(definition: Definition, *, is_remote: bool, needs_input: bool = True) -> list[str]:
     """Report all that is wrong with a definition; nothing: it is good.
 
     * ``is_remote``: Whether the root is an S3 bucket.
     """
     flaws = [_unknown(member) for member in definition.unknown]
     captures: list[set[str]] = []
-    if not definition.inputs:
+    if needs_input and not definition.inputs:
         flaws.append("it has no input: nothing would ever be taken")
     for rule in definition.inputs:
         flaws += _rule(rule, is_remote=is_remote, captures=captures)

@@ -29,6 +29,11 @@ from sdb.errors import InputError, UsageError
 from sdb.times import ALL, Times, of_fields
 from sdb.typed import Annotated
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.definition.definition import Definition
+
 EXAMPLES = (
     "sdb create --root lake web.visits --input 'in/*.json.gz'",
     "sdb def --root lake web.gha | sdb create --root lake web copy /dev/stdin",
@@ -69,8 +74,7 @@ def command(
     Rows come with sync or insert: what a sync would find now is reported. All that is wrong with
     a definition is reported at once.
     """
-    from sdb.table.definition.create import create_table, definition_of
-    from sdb.table.definition.definition import Definition
+    from sdb.table.definition.create import create_table
     from sdb.table.format.keys import TableKeys
     from sdb.table.sync.retained import warn_of_flaw
 
@@ -90,24 +94,10 @@ def command(
             statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
-    fmt = recorded(_format_of(patterns, fmt, records, duplicates), records, duplicates)
-    read = _reading(mode, timezone, time_field)
-    if definition is not None and (fmt or time_field or read != ALL or on_error != "fail"):
-        message = "a definition says by itself how its inputs are read"
-        hint = "--format, --records, --times and --on-error go with --input PATTERN"
-        raise UsageError(message, hint=hint)
-    if definition is None:
-        action = "" if on_error == "fail" else on_error
-        chosen = definition_of(
-            patterns or [], location, format=fmt or "", times=read, on_error=action
-        )
-    else:
-        try:
-            chosen = Definition.parse((content(definition) or b"").decode())
-        except UnicodeDecodeError as error:
-            raise InputError(f"{definition} is not UTF-8 at byte {error.start:,}") from None
-        except InputError as error:
-            raise error.within(definition, path=definition) from None
+    fmt = recorded(format_of_patterns(patterns, fmt, records, duplicates), records, duplicates)
+    chosen = chosen_definition(
+        location, definition, patterns, fmt, times_of(mode, timezone, time_field), on_error
+    )
     stored = create_table(location, database, table, chosen, overwrite=force)
     warn_of_flaw(location, TableKeys(database, table), stored)
     from sdb.cli.render.fitting import fitting, say_fitting
@@ -126,7 +116,34 @@ def command(
         say_fitting(location, f"{database}.{table}", fitting(location, patterns), named)
 
 
-def _format_of(
+def chosen_definition(
+    root: TableRoot,
+    file: str | None,
+    patterns: list[str] | None,
+    fmt: str | None,
+    read: Times,
+    on_error: str,
+) -> Definition:
+    """Return the definition that is in a file, or that options make of patterns."""
+    from sdb.table.definition.create import definition_of
+    from sdb.table.definition.definition import Definition
+
+    if file is None:
+        action = "" if on_error == "fail" else on_error
+        return definition_of(patterns or [], root, format=fmt or "", times=read, on_error=action)
+    if fmt or read != ALL or on_error != "fail":
+        message = "a definition says by itself how its inputs are read"
+        hint = "--format, --records, --times and --on-error go with --input PATTERN"
+        raise UsageError(message, hint=hint)
+    try:
+        return Definition.parse((content(file) or b"").decode())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 at byte {error.start:,}") from None
+    except InputError as error:
+        raise error.within(file, path=file) from None
+
+
+def format_of_patterns(
     patterns: list[str] | None, fmt: str | None, records: str | None, duplicates: str | None
 ) -> str | None:
     """Return the format that is named, or that patterns end in if options need one."""
@@ -141,7 +158,7 @@ def _format_of(
     return form
 
 
-def _reading(mode: str, timezone: str, time_field: list[str] | None) -> Times:
+def times_of(mode: str, timezone: str, time_field: list[str] | None) -> Times:
     """Return the way times are read, by the options that go with patterns of inputs."""
     read = of_fields(mode, timezone, time_field or ())
     if len(read.forms) < len(time_field or ()):

@@ -1,0 +1,130 @@
+"""`sdb alter`."""
+
+from __future__ import annotations
+
+from sdb.cli import output
+from sdb.cli.commands.tables.create import chosen_definition, format_of_patterns, times_of
+from sdb.cli.options import (
+    AllowInputs,
+    AsJson,
+    DryRun,
+    Duplicates,
+    InputFormat,
+    InputOnError,
+    NextWord,
+    RecordsPath,
+    Root,
+    TableName,
+    TimeFields,
+    TimeMode,
+    Timezone,
+    recorded,
+    table_root,
+)
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.tablenames import joined_table, table_of
+from sdb.errors import UsageError
+from sdb.typed import Annotated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.table.definition.alter import Altered
+    from sdb.table.definition.definition import Definition
+
+EXAMPLES = (
+    "sdb alter --root lake web.gha --set description='events of GitHub' --dry-run",
+    "sdb alter --root lake web.gha --set versions.keep_last=20 --set versions.keep_for=30d",
+    "sdb alter --root lake web.gha --input 'more/*.json.gz' --on-error skip",
+)
+
+
+def command(
+    context: Context,
+    name: TableName,
+    definition: Annotated[
+        str | None, Argument(metavar="[DEFINITION.json]", help="File to take all of it from.")
+    ] = None,
+    last: NextWord = None,
+    settings: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            metavar="MEMBER=VALUE",
+            help="Set a member: text or JSON; retention_policy.valid_for=30d. Repeatable.",
+        ),
+    ] = None,
+    unset: Annotated[
+        list[str] | None,
+        Option("--unset", metavar="MEMBER", help="Remove a member. Repeatable."),
+    ] = None,
+    patterns: Annotated[
+        list[str] | None,
+        Option(
+            "--input",
+            metavar="PATTERN",
+            help="Take the inputs that match, too, or read them in another way. Repeatable.",
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        Option("--drop-input", metavar="PATTERN", help="Take these no longer. Repeatable."),
+    ] = None,
+    fmt: InputFormat = None,
+    records: RecordsPath = None,
+    duplicates: Duplicates = None,
+    mode: TimeMode = "all",
+    timezone: Timezone = "",
+    time_field: TimeFields = None,
+    on_error: InputOnError = "fail",
+    allow_inputs: AllowInputs = None,
+    dry_run: DryRun = False,
+    root: Root = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change the definition of a table: inputs, retention, description and more.
+
+    What is not named stays. All that is wrong is reported at once, and nothing changes then. Rows
+    stay as they are: sync, expire and maintain go by the new definition. sdb def shows it.
+    """
+    from sdb.table.definition.alter import alter_table, with_inputs, with_members
+    from sdb.table.format.keys import TableKeys
+    from sdb.table.sync.retained import warn_of_flaw
+
+    location = table_root(context, root, allow_inputs)
+    name, words = joined_table(name, definition, last)
+    file = words[0] if words else None
+    keys = TableKeys(*table_of(name, None))
+    fmt = recorded(format_of_patterns(patterns, fmt, records, duplicates), records, duplicates)
+    read = times_of(mode, timezone, time_field)
+    if not (file or patterns or without or settings or unset):
+        raise UsageError("nothing to alter", expected="--set, --unset, --input or a file")
+    if file is not None and patterns:
+        raise UsageError(f"{keys.name}: there are two definitions", hint="a file, or --input")
+    chosen = chosen_definition(location, file, patterns, fmt, read, on_error)
+
+    def change(old: Definition) -> Definition:
+        new = with_inputs(old, chosen, without or ()) if file is None else chosen
+        return with_members(new, settings or (), unset or ())
+
+    altered = alter_table(location, keys, change, is_dry=dry_run)
+    if not dry_run:
+        warn_of_flaw(location, keys, altered.after)
+    if as_json:
+        import json
+
+        changed = {"changed": altered.members, "definition": json.loads(altered.after.shown())}
+        output.say_json({"table": keys.name, "new": altered.is_new, **changed})
+        return
+    for line in _difference(altered) if dry_run else ():
+        output.say(output.plain(line))
+    verb = "would change" if dry_run else "changed"
+    text = f"{verb} {', '.join(altered.members)}" if altered.is_new else "nothing to change"
+    output.note(f"{keys.name}: {text}")
+
+
+def _difference(altered: Altered) -> list[str]:
+    """Return the lines of the definition that differ, with - and +."""
+    from difflib import unified_diff
+
+    old, new = (each.shown().splitlines() for each in (altered.before, altered.after))
+    return list(unified_diff(old, new, n=1, lineterm=""))[2:]
