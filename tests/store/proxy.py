@@ -74,6 +74,7 @@ class Proxy:
     url: str = ""
     ignored: frozenset[str] = frozenset()
     slow_seconds: float = 0.2
+    sent_bytes: int = 0  # of bodies of answers
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -143,6 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command == "HEAD":
             return
         self.wfile.write(body[: len(body) // 2] if truncated else body)
+        self.proxy.sent_bytes += len(body)
         self.close_connection = self.close_connection or truncated
 
     def _fail(self, status: int) -> None:

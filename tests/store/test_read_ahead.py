@@ -1,19 +1,26 @@
-"""Blocks of S3 are read several at a time, in the order in which a scan takes them."""
+"""Blocks and packfiles of S3 are read several at a time, in the order in which they are wanted."""
 
 from __future__ import annotations
 
 import base64
+import io
+import signal
+import subprocess
+import sys
 import time
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 import pytest
 
 import sdb
-from sdb.packfile.read.ahead import MOST, ReadAhead
+from sdb.packfile.export.tail import last_lines
+from sdb.packfile.read.ahead import MOST, MOST_BYTES, MOST_SMALL, ReadAhead
+from sdb.table.catalog.root import table_root
+from sdb.table.maintenance.compact import compact_table
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
 
     from tests.store.conftest import S3Backend
     from tests.store.proxy import Proxy, Request
@@ -74,13 +81,65 @@ def test_the_first_row_waits_for_no_others(root: str, flights: Flights) -> None:
     assert flights.total == 1
 
 
-class Blocks:
-    """A packfile whose blocks are their numbers; some cannot be read."""
+COMMANDS: dict[str, Callable[[str], int]] = {
+    "describe": lambda many: len(sdb.describe(many).files),
+    "fields": lambda many: sdb.fields(many).fields[0].rows or 0,
+    "field statistics": lambda many: sdb.field_stats(many).rows,
+    "unpack": lambda many: unpacked(many).count(b"\n"),
+    "grep": lambda many: len(list(sdb.grep("type", many))),
+    "tail": lambda many: len(last_lines(many, COUNT)),
+    "concat": lambda many: sdb.concat(many, many.replace("*", "all")).inputs,
+    "query": lambda many: len(list(sdb.sql(f"SELECT n FROM '{many}'"))),
+}
 
-    class trailer:  # noqa: N801 - the name of the attribute
-        @staticmethod
-        def block_range(number: int) -> tuple[int, int]:
-            return number, number + (1 << 20)
+
+def unpacked(many: str) -> bytes:
+    output = io.BytesIO()
+    sdb.unpack(many, output)
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_many_packfiles_are_opened_several_at_a_time(
+    bucket: S3Backend, proxy: Proxy, name: str
+) -> None:
+    for at in range(COUNT):
+        sdb.pack([{"n": at, "type": f"type {at}"}], bucket.at(f"many/{at:02}.zion"))
+    proxy.choose = flights = Flights()
+    assert COMMANDS[name](bucket.at("many/*.zion")) == COUNT
+    assert 4 <= flights.most <= MOST
+    assert flights.total == COUNT
+
+
+def test_compaction_opens_packfiles_several_at_a_time(root: str, flights: Flights) -> None:
+    assert compact_table(table_root(root), "web", "t").packfiles_after < COUNT
+    assert 4 <= flights.most <= MOST
+
+
+@pytest.mark.parametrize("command", ["describe-file", "unpack", "grep x"])
+def test_ctrl_c_waits_for_no_answer(bucket: S3Backend, proxy: Proxy, command: str) -> None:
+    for at in range(COUNT):
+        sdb.pack([{"n": at}], bucket.at(f"many/{at:02}.zion"))
+    some, end = Event(), Event()
+
+    def wait(request: Request) -> str:
+        if ".zion" in request.path:
+            some.set()
+            end.wait(60)
+        return ""
+
+    proxy.choose = wait
+    words = [sys.executable, "-m", "sdb", *command.split(), bucket.at("many/*.zion")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert some.wait(60)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert not end.is_set()
+        end.set()
+
+
+class Blocks:
+    """Blocks that are their numbers; some cannot be read."""
 
     def __init__(self, *bad: int) -> None:
         self.bad, self.read = bad, set[int]()
@@ -92,12 +151,13 @@ class Blocks:
         return str(number).encode()
 
 
-def ahead(blocks: Any, count: int) -> Any:
-    return ReadAhead([(blocks, number) for number in range(count)]).reader(0)
+def ahead(blocks: Blocks, count: int, *, size: int = 1 << 20, may_stop: bool = False) -> ReadAhead:
+    return ReadAhead(blocks.read_block, range(count), lambda _: size, may_stop=may_stop)
 
 
-def test_blocks_come_in_any_order_that_the_scan_wants() -> None:
-    read = ahead(Blocks(), 100)
+@pytest.mark.parametrize("may_stop", [False, True])
+def test_blocks_come_in_any_order_that_the_scan_wants(may_stop: bool) -> None:
+    read = ahead(Blocks(), 100, may_stop=may_stop)
     for number in (*range(20), 5, 6, 7, 99, 0, *range(50, 100)):
         assert read(number) == str(number).encode()
 
@@ -114,3 +174,48 @@ def test_few_blocks_are_read_that_nobody_wants() -> None:
     blocks = Blocks()
     ahead(blocks, 100)(0)
     assert len(blocks.read) <= 4
+
+
+class Waiting:
+    """Blocks that do not come before all that are expected are under way."""
+
+    def __init__(self, expected: int) -> None:
+        self._lock, self._expected, self.read = Lock(), expected, set[int]()
+        self._all = Event()
+
+    def read_block(self, number: int) -> bytes:
+        with self._lock:
+            self.read.add(number)
+            if len(self.read) >= self._expected:
+                self._all.set()
+        assert number == 0 or self._all.wait(60)
+        return b""
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (1000, MOST_SMALL),
+        (1 << 20, MOST),
+        (MOST_BYTES // 4, 5),  # and the one that is wanted
+        (MOST_BYTES + 1, 1),
+    ],
+)
+def test_after_the_first_block_as_many_are_under_way_as_memory_allows(
+    size: int, expected: int
+) -> None:
+    blocks = Waiting(1 + expected)
+    read = ReadAhead(blocks.read_block, range(100), lambda _: size)
+    read(0)
+    read(1)
+    assert len(blocks.read) == 1 + expected
+
+
+def test_where_few_blocks_may_be_enough_the_second_one_is_waited_for() -> None:
+    blocks = Blocks()
+    read = ahead(blocks, 100, may_stop=True)
+    read(0)
+    assert blocks.read == {0}
+    read(1)
+    read(2)
+    assert len(blocks.read) <= 6

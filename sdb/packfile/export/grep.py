@@ -8,7 +8,8 @@ from sdb import formats, notes
 from sdb import progress as progress_
 from sdb.packfile.export.unpack import RowWriter
 from sdb.packfile.prune.unknownfields import warn_unknown_fields
-from sdb.packfile.read.resolve import resolve
+from sdb.packfile.read.ahead import of_each
+from sdb.packfile.read.resolve import PackfileReference, resolve
 from sdb.packfile.read.search import search
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.prune.selection import Selection
     from sdb.packfile.read.reader import Packfile
-    from sdb.packfile.read.resolve import Located, PackfileReference
+    from sdb.packfile.read.resolve import Located
     from sdb.packfile.read.search import Search
     from sdb.progress import Progress
 
@@ -161,7 +162,7 @@ def counts(
     _check_fields(search, files)
     for name, group in groupby(files, key=lambda file: file.name):
         rows = 0
-        for _, pack, selection in _opened(search, group):
+        for _, pack, selection in _opened(search, list(group)):
             limits = (left, None if most is None else most - rows)
             wanted = min((few for few in limits if few is not None), default=None)
             writer = RowWriter(None, "count", None, wanted, search.threads or 0, meter.add)
@@ -178,16 +179,20 @@ def counts(
 def _check_fields(search: Search, references: Sequence[PackfileReference]) -> None:
     """Warn of fields that no row has."""
     if search.fields is not None or search.time_field is not None:
-        files = [(reference.name, reference.trailer()) for reference in references]
+        trailers = of_each(PackfileReference.trailer, references)
+        names = [reference.name for reference in references]
+        files = list(zip(names, trailers, strict=True))
         warn_unknown_fields(files, search.fields, search.time_field, strict=search.strict)
 
 
 def _opened(
-    search: Search, references: Iterable[PackfileReference]
+    search: Search, references: Sequence[PackfileReference]
 ) -> Iterator[tuple[PackfileReference, Packfile, Selection]]:
-    """Open one packfile after the other; of thousands one at a time is open."""
-    for reference in references:
-        with reference.open() as pack:
+    """Open one packfile after the other; of thousands on a disk one at a time is open."""
+    for reference, opened in zip(
+        references, of_each(PackfileReference.open, references), strict=True
+    ):
+        with opened as pack:
             selection = search.selection(pack)
             read, blocks = len(selection.blocks), len(pack.blocks)
             name = pack.path if reference.is_of_table else reference.name

@@ -10,7 +10,8 @@ from typing import cast
 from sdb import instants
 from sdb.packfile.export.unpack import opened_files, write_lines
 from sdb.packfile.prune.unknownfields import warn_unknown_fields
-from sdb.packfile.read.resolve import resolve
+from sdb.packfile.read.ahead import of_each
+from sdb.packfile.read.resolve import PackfileReference, resolve
 from sdb.packfile.read.tailscan import last
 
 TYPE_CHECKING = False
@@ -99,7 +100,8 @@ def _opened(
     strict: bool,
 ) -> list[Packfile]:
     """Open packfiles, and warn of fields that none of them has."""
-    packs = [stack.enter_context(closing(reference.open())) for reference in resolve(location)]
+    opened = of_each(PackfileReference.open, resolve(location))
+    packs = [stack.enter_context(closing(pack)) for pack in opened]
     warn_unknown_fields(opened_files(packs, fields), fields, time_field, strict=strict)
     return packs
 

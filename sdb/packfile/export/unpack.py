@@ -9,6 +9,7 @@ from sdb import bounds, formats, instants
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
 from sdb.packfile.prune.unknownfields import has, warn_unknown_fields
+from sdb.packfile.read.ahead import block_readers, of_each
 from sdb.packfile.read.resolve import resolve
 from sdb.records import replace
 
@@ -87,8 +88,10 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     open_files = 0
     try:
         selected: list[Selected] = []
-        for reference in resolve(paths):
-            packs.append(pack := reference.open(verify=verify))
+        references = resolve(paths)
+        opened = of_each(lambda reference: reference.open(verify=verify), references)
+        for reference, pack in zip(references, opened, strict=True):
+            packs.append(pack)
             open_files += not reference.is_of_table
             selection = pack.select(since=since, until=until, time_field=time_field, blocks=blocks)
             selected.append((pack, selection))
@@ -238,9 +241,11 @@ class RowWriter:
 
     def write(self, selected: list[Selected]) -> None:
         """Write the selected rows."""
-        for pack, selection in selected:
+        chosen = [(pack, selection.blocks) for pack, selection in selected]
+        readers = block_readers(chosen, may_stop=self.left is not None)
+        for (pack, selection), read in zip(selected, readers, strict=True):
             unpacker = self._unpacker(pack, selection, self._threads, self.left)
-            self._write_one(unpacker, pack, selection)
+            self._write_one(unpacker, pack, selection, read)
             self.left = unpacker.remaining
             self.rows += unpacker.rows
             if self.left == 0:
@@ -263,7 +268,13 @@ class RowWriter:
             verify=pack.verify,
         )
 
-    def _write_one(self, unpacker: Unpacker, pack: Packfile, selection: Selection) -> None:
+    def _write_one(
+        self,
+        unpacker: Unpacker,
+        pack: Packfile,
+        selection: Selection,
+        read: Callable[[int], bytes],
+    ) -> None:
         # Blocks whose rows may not all be out yet: those in the queue, and one for each packfile.
         most = 2 * (self._threads or os.cpu_count() or 1) + 8
         fed: list[int] = []
@@ -272,7 +283,7 @@ class RowWriter:
                 if unpacker.done:
                     break
                 fed = [*fed[1 - most :], number]
-                block = self._read(unpacker, pack, number)
+                block = self._read(unpacker, read, number)
                 unpacker.feed(block, pack.blocks[number].chunks)
                 self._meter(len(block))
                 # The next block is read when this one is the only one left: no sooner, no later.
@@ -285,10 +296,10 @@ class RowWriter:
                 raise
             raise self._blamed(error, pack, selection, fed) from None
 
-    def _read(self, unpacker: Unpacker, pack: Packfile, number: int) -> bytes:
+    def _read(self, unpacker: Unpacker, read: Callable[[int], bytes], number: int) -> bytes:
         """Read a block; when it is damaged, the rows before it come out first."""
         try:
-            return pack.read_block(number)
+            return read(number)
         except CorruptError:
             while self._put(unpacker):
                 pass

@@ -13,6 +13,7 @@ from sdb.packfile.inspect.records import (
     FileDescription,
     IndexDescription,
 )
+from sdb.packfile.read.ahead import of_each
 from sdb.packfile.read.fields import inventory
 from sdb.packfile.read.resolve import PackfileReference, resolve
 from sdb.packfile.trailer.fieldcounts import field_name, type_names
@@ -68,7 +69,8 @@ def describe(
         from sdb.packfile.inspect.largestfields import MOST_CHUNKS
 
         most_chunks = MOST_CHUNKS // len(references)
-    return Description(tuple(_describe(reference, most_chunks) for reference in references))
+    described = of_each(lambda reference: _describe(reference, most_chunks), references)
+    return Description(tuple(described))
 
 
 def _describe(reference: PackfileReference, most_chunks: int) -> FileDescription:
@@ -150,20 +152,19 @@ def fields(
     ['actor.id', 'actor.login', 'actor.gravatar_id']
     """
     places = [paths] if isinstance(paths, str | os.PathLike | PackfileReference) else paths
-    trailers = []
-    for reference in resolve(places, root=root):
-        name = errors.text_of(reference.name)
-        if reference.opener is not None:
-            called = reference.location if reference.is_of_table else name
-            trailers.append((called, reference.trailer()))
-            continue
-        reader = url.open_read(reference.location)
-        try:
-            trailers.append((name, read_trailer(reader, name)))
-        finally:
-            reader.close()
-    report = inventory(trailers)
+    report = inventory(list(of_each(_named_trailer, resolve(places, root=root))))
     return report if match is None else report.matching(match)
+
+
+def _named_trailer(reference: PackfileReference) -> tuple[str, Trailer]:
+    name = errors.text_of(reference.name)
+    if reference.opener is not None:
+        return reference.location if reference.is_of_table else name, reference.trailer()
+    reader = url.open_read(reference.location)
+    try:
+        return name, read_trailer(reader, name)
+    finally:
+        reader.close()
 
 
 def text(description: Description) -> str:

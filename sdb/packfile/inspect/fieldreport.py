@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 from sdb import bounds, instants, ion
 from sdb.packfile.inspect.describe import plain
+from sdb.packfile.read.ahead import of_each
 from sdb.packfile.read.fieldstats import scan
 from sdb.packfile.read.resolve import PackfileReference, resolve
 
@@ -65,9 +66,8 @@ def field_stats(
     bounds.THREADS.check(threads)
     places = [paths] if isinstance(paths, str | os.PathLike | PackfileReference) else paths
     with ExitStack() as stack:
-        opened = [reference.open() for reference in resolve(places, root=root)]
-        for pack in opened:
-            stack.enter_context(pack)
+        ends = of_each(PackfileReference.open, resolve(places, root=root))
+        opened = [stack.enter_context(pack) for pack in ends]
         report = scan(opened, threads=threads, progress=progress)
     return report if match is None else report.matching(match)
 

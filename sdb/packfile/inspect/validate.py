@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from sdb import bounds, errors, instants
 from sdb import progress as progress_
 from sdb.packfile.build.verify import StatisticsCheck
+from sdb.packfile.read.ahead import block_readers
 from sdb.packfile.read.blocks import DIFFERS, differs
 from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.packfile.trailer.fieldcounts import FieldCount, field_name, type_names
@@ -174,12 +175,13 @@ def _reports(
     trailer = pack.trailer
     paths = [list(path) for path in trailer.sparse.indices | trailer.sparse.distrusted]
     running: deque[Future[list[_Result]]] = deque()
+    (read,) = block_readers([(pack, range(len(pack.blocks)))])
     with ThreadPoolExecutor(workers) as pool:
         try:
             for batch in _batches(pack):
                 if len(running) > workers:
                     yield from running.popleft().result()
-                blocks = [(at, pack.read_block(at), trailer.sparse.digest(at)) for at in batch]
+                blocks = [(at, read(at), trailer.sparse.digest(at)) for at in batch]
                 future = pool.submit(
                     _verified,
                     blocks,

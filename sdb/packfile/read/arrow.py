@@ -29,6 +29,7 @@ from __future__ import annotations
 from copy import copy
 
 from sdb.errors import CorruptError
+from sdb.packfile.read.ahead import block_readers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,13 +49,20 @@ if TYPE_CHECKING:
 class _Source:
     """The selected blocks of a packfile, numbered from 0, for `_core`."""
 
-    def __init__(self, pack: Packfile, selection: Selection, meter: Meter | None = None) -> None:
+    def __init__(
+        self,
+        pack: Packfile,
+        selection: Selection,
+        read: Callable[[int], bytes],
+        meter: Meter | None = None,
+    ) -> None:
         self._pack = pack
         self._selection = selection
+        self._read = read
         self._meter = meter
 
     def read(self, number: int) -> bytes:
-        block = self._pack.read_block(self._selection.blocks[number])
+        block = self._read(self._selection.blocks[number])
         if self._meter is not None:
             self._meter(len(block))
         return block
@@ -147,12 +155,11 @@ class Scan:
         from sdb import _core
 
         types = _core.ArrowTypes(None if self._fields is None else list(self._fields))
-        for pack, selection in self._selected:
+        for source, pack in self._sources(0):
             left = None if self._limit is None else self._limit - types.rows
             if left == 0:
                 break
             fields = self._unsettled(types, pack)
-            source = _Source(pack, selection, self._half(0))
             if fields == []:
                 source.skip()
             else:
@@ -160,6 +167,13 @@ class Scan:
         if self._fields is None:
             self._arrange(types)
         return types
+
+    def _sources(self, odd: int) -> Iterator[tuple[_Source, Packfile]]:
+        """Yield what each of the two passes reads, with its packfile."""
+        chosen = [(pack, selection.blocks) for pack, selection in self._selected]
+        readers = block_readers(chosen, may_stop=self._limit is not None)
+        for (pack, selection), read in zip(self._selected, readers, strict=True):
+            yield _Source(pack, selection, read, self._half(odd)), pack
 
     def _arrange(self, types: ArrowTypes) -> None:
         """Put columns in the order of the inputs; rows have their fields in that of symbols."""
@@ -198,8 +212,7 @@ class Scan:
     def streams(self) -> Iterator[ArrowStream]:
         """Iterate over the rows of each packfile."""
         left = self._limit
-        for pack, selection in self._selected:
-            source = _Source(pack, selection, self._half(1))
+        for source, _ in self._sources(1):
             stream = source.scan(self._fields, left, self._threads).stream(self._types)
             yield stream
             left = None if left is None else left - stream.rows
@@ -248,7 +261,9 @@ class FittedScan:
 
         from sdb import _core
 
-        source = _Source(self._pack, self._pack.select())
+        selection = self._pack.select()
+        (read,) = block_readers([(self._pack, selection.blocks)])
+        source = _Source(self._pack, selection, read)
         scan = source.scan(self.schema.names, None, self._threads)
         for batch in scan.stream(_core.ArrowTypes.wanted(self.schema)):
             yield pa.record_batch(batch)

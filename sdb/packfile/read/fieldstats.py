@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb import ion, notes, sizes
 from sdb import progress as progress_
+from sdb.packfile.read.ahead import block_readers
 from sdb.packfile.read.fields import pattern_of
 from sdb.packfile.trailer.fieldcounts import field_name, nested, type_names
 from sdb.records import record
@@ -147,7 +148,11 @@ def scan(
 
     profile = _core.FieldProfile()
     meter = _Meter(packs, progress or progress_.silent)
-    profile.scan([_source(pack, meter.reading(pack)) for pack in packs], threads=threads or 0)
+    readers = block_readers((pack, range(len(pack.blocks))) for pack in packs)
+    sources = [
+        _source(pack, meter.reading(read)) for pack, read in zip(packs, readers, strict=True)
+    ]
+    profile.scan(sources, threads=threads or 0)
     return _statistics(profile)
 
 
@@ -220,13 +225,13 @@ class _Meter:
             for start, stop in map(pack.trailer.block_range, range(len(pack.blocks)))
         )
 
-    def reading(self, pack: Packfile) -> Callable[[int], bytes]:
+    def reading(self, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
         """Return a function that reads blocks and reports progress."""
 
-        def read(number: int) -> bytes:
-            block = pack.read_block(number)
+        def read_metered(number: int) -> bytes:
+            block = read(number)
             self._done += len(block)
             self._progress(self._done, self._total)
             return block
 
-        return read
+        return read_metered

@@ -146,11 +146,13 @@ class Packfile(BlockReader):
     ) -> Iterator[dict[str, Any]]:
         """Iterate over the rows of a selection; see :meth:`rows`."""
         from sdb import _core
+        from sdb.packfile.read.ahead import block_readers
 
         algorithm, align_bytes = self.trailer.algorithm, self.trailer.align_bytes
         names = None if fields is None else list(fields)
+        (read,) = block_readers([(self, selection.blocks)], may_stop=True)
         for number in selection.blocks:
-            block = self.read_block(number)
+            block = read(number)
             try:
                 yield from _core.rows(
                     block,

@@ -16,6 +16,7 @@ from sdb.errors import CorruptError, UsageError, from_os
 from sdb.packfile.build.choose import choose_statistics
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.inputs.inputs import Input
+from sdb.packfile.read.ahead import block_readers
 from sdb.packfile.rewrite.concat import join
 from sdb.packfile.rewrite.cuts import sampled_cuts
 from sdb.packfile.rewrite.rewrite import packed_like
@@ -134,8 +135,9 @@ class _Clustering:
         self._stats = StatisticsChoice(is_auto=has_any, paths=cuts.paths)
 
     def run(self) -> ClusteredPackfile:
-        for number, pack in enumerate(self._packs):
-            self._scatter(number, pack)
+        readers = block_readers((pack, range(len(pack.blocks))) for pack in self._packs)
+        for number, (pack, read) in enumerate(zip(self._packs, readers, strict=True)):
+            self._scatter(number, pack, read)
         whole_bytes = sum(pack.trailer.offset for pack in self._packs)
         trailers, facts = [], []
         done = rows = 0
@@ -150,13 +152,13 @@ class _Clustering:
         self._check(trailer)
         return ClusteredPackfile(trailer, self._inputs.are_known, self._spool.file)
 
-    def _scatter(self, number: int, pack: Packfile) -> None:
+    def _scatter(self, number: int, pack: Packfile, read: Callable[[int], bytes]) -> None:
         """Read all blocks of a packfile, and let their rows wait where they belong."""
         trailer = pack.trailer
         scatter = self._cuts.scatter()
         first = 0
         for block in range(len(trailer.blocks)):
-            data = pack.read_block(block)
+            data = read(block)
             try:
                 pieces, parts, hash_of_rows = scatter.partition(
                     data, trailer.algorithm, trailer.align_bytes

@@ -10,6 +10,7 @@ from sdb import formats, notes, sizes
 from sdb.errors import CorruptError, UsageError, text_of
 from sdb.packfile.build.choose import choose_statistics
 from sdb.packfile.build.indexbuilder import typed
+from sdb.packfile.read.ahead import of_each
 from sdb.packfile.read.blocks import checked
 from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.packfile.read.resolve import resolve
@@ -128,14 +129,15 @@ def concat(
     """
     start = time.monotonic()
     with ExitStack() as stack:
-        places = [reference.location for reference in resolve(inputs)]
+        references = resolve(inputs)
+        places = [reference.location for reference in references]
         if output not in places:
             formats.check_packfile(output)
         warn_repeated(places)
-        files = [
-            stack.enter_context(closing(open_packfile(location, verify=verify)))
-            for location in places
-        ]
+        opened = of_each(
+            lambda reference: open_packfile(reference.location, verify=verify), references
+        )
+        files = [stack.enter_context(closing(file)) for file in opened]
         if not files:
             raise UsageError("no packfiles", hint="sdb concat -o OUTPUT PACKFILE...")
         filled = [file for file in files if file.blocks] or files[:1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from sdb import _core
 from sdb.errors import UsageError
+from sdb.packfile.read.ahead import in_order
 from sdb.packfile.trailer.extension import MAX_CLUSTERED
 from sdb.packfile.trailer.fieldcounts import MAX_DEPTH
 from sdb.records import record
@@ -152,11 +153,13 @@ def sampled_cuts(packs: Sequence[Packfile], paths: tuple[Path, ...], part_bytes:
     rows: list[tuple[bytes, ...]] = []
     seen = size_bytes = 0
     step = max(1, sum(map(_rows, places)) * count // max(1, len(places)) // _ROWS)
-    for pack, number in chosen:
+    is_remote = any(pack.is_remote for pack in packs)
+    blocks = in_order(lambda place: place[0].read_block(place[1]), chosen, is_remote=is_remote)
+    for (pack, number), block in zip(chosen, blocks, strict=True):
         trailer = pack.trailer
         chunk_step = max(1, trailer.blocks[number].chunks // _CHUNKS)
         keys, sampled, sampled_bytes = _core.sample_keys(
-            pack.read_block(number),
+            block,
             trailer.algorithm,
             trailer.align_bytes,
             paths,

@@ -14,6 +14,7 @@ from sdb.errors import CorruptError, UsageError
 from sdb.packfile.build.choose import choose_statistics
 from sdb.packfile.build.newstats import facts_of, join_facts, packed_facts
 from sdb.packfile.inputs.inputs import Input
+from sdb.packfile.read.ahead import in_order
 from sdb.packfile.read.blocks import check
 from sdb.packfile.rewrite.concat import join
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
@@ -239,8 +240,7 @@ class _Joining:
                 chunks += number
                 continue
             facts.append(self._known(run))
-            for block_at in run:
-                block = self._read(block_at)
+            for block_at, block in zip(run, self._read_all(run), strict=True):
                 self._found.moved_bytes += len(block)
                 is_near = self._packs[block_at.pack].reader.descriptor is not None
                 start, stop = self._range(block_at)
@@ -280,7 +280,7 @@ class _Joining:
     def _packed(self, places: list[_Place]) -> tuple[bytes, int, BlockFacts]:
         """Pack the rows of blocks again, and return frames, number of chunks, and statistics."""
         first = self._packs[0].trailer
-        blocks = [(self._read(block), self._chunks(block)) for block in places]
+        blocks = list(zip(self._read_all(places), map(self._chunks, places), strict=True))
         path = self._packs[places[0].pack].path
         packer = packer_like(first, threads=self._threads)
         frames = bytearray()
@@ -380,6 +380,10 @@ class _Joining:
     def _digest(self, block: _Place) -> bytes:
         digest = self._packs[block.pack].trailer.sparse.digest(block.number)
         return digest or _core.digest_block(self._read(block))
+
+    def _read_all(self, places: Sequence[_Place]) -> Iterator[bytes]:
+        is_remote = any(self._packs[block.pack].is_remote for block in places)
+        return in_order(self._read, places, is_remote=is_remote)
 
     def _read(self, block_at: _Place) -> bytes:
         pack = self._packs[block_at.pack]

@@ -15,6 +15,7 @@ from sdb.errors import CorruptError, UsageError
 from sdb.packfile.build.indexbuilder import Span, build_index
 from sdb.packfile.build.newstats import facts_of_blocks
 from sdb.packfile.inputs.inputs import Input
+from sdb.packfile.read.ahead import block_readers
 from sdb.packfile.rewrite.trailer import (
     CopiedBlock,
     FieldChange,
@@ -290,8 +291,9 @@ def _edited(
 ) -> Generator[bytes]:
     """Yield the rows of blocks as Ion, with what changes in them; each block is read once."""
     trailer = pack.trailer
+    (read,) = block_readers([(pack, [number for number, _, _ in blocks])])
     for number, first, stop in blocks:
-        block = pack.read_block(number)
+        block = read(number)
         fields.without(block)
         dropped = _between(changes.dropped, first, stop) - first
         try:

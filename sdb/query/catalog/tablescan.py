@@ -125,7 +125,7 @@ class PackfileScan:
     def source(self, read: Callable[[int], object] | None = None) -> tuple[Any, ...]:
         """Return what `_core.LaneScan` reads the blocks from.
 
-        * ``read``: Reads them, by numbers that are counted from 0; the packfile does if not given.
+        * ``read``: Reads them, by their numbers; the packfile does if not given.
         """
         numbers, pack = self.blocks, self.pack
 
@@ -135,7 +135,7 @@ class PackfileScan:
             return pack.blame(error, numbers[number]) if isinstance(error, CorruptError) else error
 
         return (
-            read or (lambda number: pack.place_block(numbers[number])),
+            lambda number: (read or pack.place_block)(numbers[number]),
             [pack.blocks[number].chunks for number in numbers],
             pack.trailer.algorithm,
             pack.trailer.align_bytes,
@@ -362,19 +362,21 @@ class TableScan:
         return [part.source() for part in self.read]
 
     def streamed(self, limit: int | None) -> Sequence[Any]:
-        """Return the same for a scan; one of all blocks reads them ahead over a network.
+        """Return the same for a scan; it reads blocks ahead over a network.
 
         * ``limit``: How many rows the scan takes at most; None: all.
         """
-        if limit is not None or not self.is_remote:
+        if not self.is_remote:
             return self.sources
-        from sdb.packfile.read.ahead import ReadAhead
+        from sdb.packfile.read.ahead import block_readers
 
-        far = [part for part in self.read if part.pack.is_remote]
-        ahead = ReadAhead([(part.pack, number) for part in far for number in part.blocks])
-        firsts = accumulate((part.block_count for part in far), initial=0)
-        readers = {id(part): ahead.reader(at) for part, at in zip(far, firsts, strict=False)}
-        return [part.source(readers.get(id(part))) for part in self.read]
+        parts = self.read
+        chosen = [(part.pack, part.blocks) for part in parts]
+        readers = block_readers(chosen, may_stop=limit is not None)
+        return [
+            part.source(read if part.pack.is_remote else None)
+            for part, read in zip(parts, readers, strict=True)
+        ]
 
     @property
     def decompressed_bytes(self) -> int:

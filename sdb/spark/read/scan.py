@@ -171,8 +171,7 @@ class _Blocks:
         self._reader = reader
         self._cache = cache
 
-    def read(self, number: int) -> bytes:
-        block = self._part.blocks[number]
+    def _read(self, block: BlockRef) -> bytes:
         if self._cache is None:
             return self._fetch(block)
         return self._cache.get(
@@ -208,11 +207,15 @@ class _Blocks:
 
     def stream(self, types: ArrowTypes, fields: list[str]) -> Iterator[ArrowBatch]:
         from sdb import _core
+        from sdb.packfile.read.ahead import ReadAhead
 
         times = self._part.time_filter
+        blocks = self._part.blocks
+        is_remote = self._reader.descriptor is None
+        read = ReadAhead(self._read, blocks, lambda block: block.stop - block.start)
         scan = _core.ArrowScan(
-            self.read,
-            [block.chunks for block in self._part.blocks],
+            read if is_remote else (lambda number: self._read(blocks[number])),
+            [block.chunks for block in blocks],
             self._part.algorithm,
             self._part.align_bytes,
             threads=1,

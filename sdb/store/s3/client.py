@@ -22,7 +22,7 @@ Client = Any  # boto3 makes the classes of its clients at run time
 CONNECT_SECONDS = 5
 READ_SECONDS = 60
 ATTEMPTS = 5
-CONNECTIONS = 16
+CONNECTIONS = 32
 
 _AWS_HOST = re.compile(r"(^|\.)amazonaws\.com(\.cn)?$")
 _GOOGLE_HOST = "storage.googleapis.com"

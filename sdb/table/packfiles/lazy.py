@@ -13,7 +13,7 @@ from sdb.store.base import PIECE_BYTES, read_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
     from typing import TypeAlias
 
     from sdb.packfile.prune.predicate import Predicate
@@ -218,6 +218,18 @@ def whole_packfile(root: TableRoot, descriptor: Descriptor, objects: OpenObjects
     trailer = late.whole_trailer()
     reader = late.opened()
     return Packfile(reader.path, reader, trailer)
+
+
+def whole_packfiles(
+    root: TableRoot, parts: Sequence[Descriptor], objects: OpenObjects
+) -> list[Packfile]:
+    """Open packfiles of a table; see :func:`whole_packfile`."""
+    from sdb.packfile.read.ahead import in_order
+
+    opened = in_order(
+        lambda part: whole_packfile(root, part, objects), parts, is_remote=root.store.is_remote
+    )
+    return list(opened)
 
 
 class TablePackfile(Packfile):

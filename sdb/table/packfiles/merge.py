@@ -9,7 +9,7 @@ from sdb.progress import silent
 from sdb.records import record
 from sdb.table.format.keys import TableKeys, new_uid
 from sdb.table.packfiles.identities import with_joined
-from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
+from sdb.table.packfiles.lazy import OpenObjects, whole_packfiles
 from sdb.table.packfiles.rules import store_grown
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ def merged_packfile(
     objects = OpenObjects(len(parts))
     with ExitStack() as stack:
         stack.enter_context(closing(objects))
-        packs = [whole_packfile(root, part, objects) for part in parts]
+        packs = whole_packfiles(root, parts, objects)
         merged = joined(packs, stack, threads=threads)
         sources = [(part.key, pack.trailer) for part, pack in zip(parts, packs, strict=True)]
         merged.trailer = trailer = with_joined(merged.trailer, sources)
@@ -129,7 +129,7 @@ def clustered_packfile(
 
     with ExitStack() as stack:
         stack.enter_context(closing(objects))
-        packs = [whole_packfile(root, part, objects) for part in parts]
+        packs = whole_packfiles(root, parts, objects)
         result = clustered(packs, by, stack, threads=threads, watch=watch)
         if result is None:
             return None
