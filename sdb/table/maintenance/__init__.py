@@ -10,6 +10,7 @@
 ``reachable``     objects that a table needs
 ``intents``       intents of finished transactions, collected
 ``gc``            unreachable objects are deleted
+``leftovers``     what killed writers have left in a store
 ``forget``        versions that must lose every place that keeps them
 ``keptversions``  what kept versions lead to, checked
 ``validate``      every object and every row, checked

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
+from sdb import sizes
 from sdb.cli import output
+from sdb.cli.asking import Yes, agreed, can_ask
 from sdb.cli.options import AsJson
-from sdb.cli.parameters import Argument
+from sdb.cli.parameters import Argument, Option
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -13,7 +17,11 @@ if TYPE_CHECKING:
 
     from sdb.store.s3.doctor import Diagnosis
 
-EXAMPLES = ("sdb doctor s3://bucket/events/", "sdb doctor --json s3://bucket")
+EXAMPLES = (
+    "sdb doctor s3://bucket/events/",
+    "sdb doctor --json s3://bucket",
+    "sdb doctor --clean --older-than 2d s3://bucket/events/",
+)
 
 _HOUR_SECONDS = 3600
 _DAY_SECONDS = 24 * _HOUR_SECONDS
@@ -21,13 +29,26 @@ _DAY_SECONDS = 24 * _HOUR_SECONDS
 
 def command(
     url: Annotated[str, Argument(metavar="URL", help="A bucket, or a prefix in it.")],
+    clean: Annotated[
+        bool, Option("--clean", help="List what killed writers have left, and remove it if told.")
+    ] = False,
+    older_than: Annotated[
+        str,
+        Option(
+            "--older-than", metavar="TIME", help="With --clean: what nobody wrote to for so long."
+        ),
+    ] = "7d",
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> int:
     """Test what an S3 endpoint can do, and if append is safe.
 
     Writes small scratch objects below the URL and removes them. Exit code 1 when append is not
-    safe.
+    safe. With --clean it tests nothing: open uploads and parts of killed jobs are listed, and those
+    that are provably of sdb are removed after a yes, or with --yes.
     """
+    if clean:
+        return _clean(url, older_than, yes=yes, as_json=as_json)
     from sdb.store.url import diagnose
 
     diagnosis = diagnose(url)
@@ -36,6 +57,33 @@ def command(
     else:
         output.say(output.plain("\n".join(_lines(diagnosis))))
     return 0 if diagnosis.append_is_safe else 1
+
+
+def _clean(url: str, older_than: str, *, yes: bool, as_json: bool) -> int:
+    from sdb import durations
+    from sdb.table.maintenance.leftovers import find_leftovers
+
+    found = find_leftovers(url, durations.seconds(older_than))
+    ours = [left for left in found if left.is_ours]
+    if not as_json:
+        for left in found:
+            whose = "" if left.is_ours else ", perhaps not of sdb: it stays"
+            what = f"{left.kind:8}{left.entry.location}"
+            output.say(output.plain(f"{what}, for {_age(left.age_seconds)}{whose}"))
+    question = f"Remove {sizes.counted(len(ours), 'leftover')}?"
+    is_agreed = bool(ours) and (yes or (not as_json and can_ask() and agreed(question)))
+    if is_agreed:
+        for left in ours:
+            left.remove()
+    if as_json:
+        removed = [left.as_dict() | {"removed": is_agreed and left.is_ours} for left in found]
+        output.say_json({"url": url, "leftovers": removed})
+    elif is_agreed:
+        output.say(f"sdb: removed {sizes.counted(len(ours), 'leftover')}", to=sys.stderr)
+    else:
+        hint = ": --yes does" if ours else ""
+        output.say(f"sdb: nothing was removed{hint}", to=sys.stderr)
+    return 0
 
 
 def _lines(diagnosis: Diagnosis) -> list[str]:
