@@ -12,11 +12,27 @@ from tests.serve.conftest import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sdb.client.connection import Connection
+
 SAMPLES = ROOT / "testdata"
 HARM = "<script>document.title='harm'</script><img src=x onerror=\"document.title='harm'\">"
 BIDI = "abc\u202edcba\u2066\u200b\u0007"
 LONG = "x" * 1_000_000
 COMMITS = 8
+
+
+def _branched(db: Connection) -> None:
+    """Make a table with a tag, and a branch that was merged and went on."""
+    db.create("web.branched", "in/*.json")
+    for day in range(1, 4):
+        db.append("web.branched", [{"time": f"2026-01-0{day}T00:00:00Z", "n": day}])
+    table = db.table("web.branched")
+    table.tag("v1", 2)
+    table.branch("dev")
+    db.append("web.branched@dev", [{"time": "2026-01-04T00:00:00Z", "n": 4}])
+    db.append("web.branched", [{"time": "2026-01-05T00:00:00Z", "n": 5}])
+    db.table("web.branched").merge("dev")
+    db.append("web.branched@dev", [{"time": "2026-01-06T00:00:00Z", "n": 6}])
 
 
 def made(root: Path) -> Path:
@@ -29,6 +45,7 @@ def made(root: Path) -> Path:
         db.append("web.gha", events[at : at + len(events) // COMMITS])
     db.create("aws.trail", "in/*.json")
     db.append("aws.trail", SAMPLES / "cloudtrail_sneller.json.gz")
+    _branched(db)
     db.create("odd.hostile", "in/*.json")
     db.append(
         "odd.hostile",

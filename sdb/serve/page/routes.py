@@ -34,6 +34,8 @@ def page_routes(settings: ServerSettings, rights: TokenRights) -> list[Route]:
     return [
         Route("/", page.tables, methods=["GET"]),
         Route("/tables/{name}", page.table, methods=["GET"]),
+        Route("/tables/{name}/versions", page.versions, methods=["GET"]),
+        Route("/sql", page.sql, methods=["GET"]),
         Route("/login", page.asked_to_log_in, methods=["GET"]),
         Route("/login", page.log_in, methods=["POST"]),
         Route("/logout", page.log_out, methods=["POST"]),
@@ -55,6 +57,15 @@ class Page:
         """Show a table."""
         name = request.path_params["name"]
         return self._screen(request, Screen("table", name, name))
+
+    async def versions(self, request: Request) -> Response:
+        """Show the versions of a table."""
+        name = request.path_params["name"]
+        return self._screen(request, Screen("versions", name, name))
+
+    async def sql(self, request: Request) -> Response:
+        """Show the editor of queries."""
+        return self._screen(request, Screen("sql", "SQL"))
 
     def _screen(self, request: Request, screen: Screen) -> Response:
         if not is_asked(request):  # a program: it has nothing to look at

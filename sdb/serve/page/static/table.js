@@ -137,10 +137,11 @@ class TableScreen {
   async loadChart(signal) {
     const { since, until, by, time: field } = this.state;
     if (!this.timePath) {
-      this.chart.replaceChildren();
+      this.chart.hidden = true;
       this.range.textContent = this.facts.rows === 0 ? "The table has no rows." : "No field is obviously the time of a row: choose one above.";
       return;
     }
+    this.chart.hidden = false;
     const drawn = await get(`${this.path}/timeline`, { since, until, time_field: field, buckets: 100 }, signal);
     const [from, to] = [Date.parse(drawn.since), Date.parse(drawn.until)];
     const zoom = (/** @type {number} */ a, /** @type {number} */ b) => this.zoom(a, b);

@@ -1,6 +1,6 @@
 // The screen of all tables.
 
-import { each, get, rows, tablePath } from "./api.js";
+import { each, get, rows, tablePath, url } from "./api.js";
 import { sparkline } from "./charts.js";
 import { count, counted, data, h, later, said, share, size } from "./dom.js";
 import { problem, remember } from "./main.js";
@@ -113,6 +113,7 @@ async function filled(cell, made) {
 /** @param {any[]} views */
 function listedViews(views) {
   return h("section", {}, h("h2", {}, "Views"), h("ul", { class: "views" }, views.map((view) => {
-    return h("li", {}, h("bdi", {}, view.name));
+    const sql = `SELECT * FROM ${view.name} LIMIT 100`;
+    return h("li", {}, h("a", { href: url("/sql", { sql }) }, h("bdi", {}, view.name)));
   })));
 }

@@ -1,0 +1,88 @@
+// Rows as a grid, and as a picture where the first column is a time or a category.
+
+import { count, counted, h, s } from "./dom.js";
+import { leaf, preview, tree } from "./json.js";
+import { ticks } from "./times.js";
+
+const PAGE = 200;
+const MOST_BARS = 40;
+const MOST_POINTS = 5000;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z$/;
+
+/** @param {any} value */
+const isNumber = (value) => typeof value === "number" || typeof value === "bigint";
+
+/** @param {string[]} columns @param {any[]} rows */
+export function grid(columns, rows) {
+  const numbers = new Set(columns.filter((name) => rows.some((row) => isNumber(row[name])) && rows.every((row) => row[name] === undefined || row[name] === null || isNumber(row[name]))));
+  const body = h("tbody");
+  const more = h("button", { type: "button" });
+  const cell = (/** @type {any} */ value, /** @type {string} */ name) => {
+    if (value === undefined) return h("td", {});
+    if (value === null || typeof value !== "object") return h("td", { class: numbers.has(name) ? "n" : "" }, leaf(value));
+    const details = h("details", {}, h("summary", {}, h("span", { class: "preview" }, preview(value).slice(0, 120))));
+    details.addEventListener("toggle", () => {
+      if (details.open && details.children.length === 1) details.append(tree(value));
+    });
+    return h("td", {}, details);
+  };
+  const fill = () => {
+    const from = body.children.length;
+    body.append(...rows.slice(from, from + PAGE).map((row) => h("tr", {}, columns.map((name) => cell(row[name], name)))));
+    const left = rows.length - body.children.length;
+    more.hidden = left <= 0;
+    more.textContent = `${count(Math.min(left, PAGE))} more of ${count(left)}`;
+  };
+  more.addEventListener("click", fill);
+  fill();
+  const head = h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col", class: numbers.has(name) ? "n" : "" }, h("bdi", {}, name.slice(0, 200))))));
+  return h("div", {}, h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Rows" }, h("table", { class: "grid" }, head, body)), more);
+}
+
+/**
+ * A picture of the rows; null where they make none.
+ * @param {string[]} columns @param {any[]} rows
+ */
+export function chart(columns, rows) {
+  const [first] = columns;
+  const value = columns.slice(1).find((name) => rows.some((row) => isNumber(row[name])));
+  const points = rows.filter((row) => row[first] !== undefined && row[first] !== null && isNumber(row[value ?? ""]));
+  if (!value || points.length < 2) return null;
+  const numbers = points.map((row) => Number(row[value]));
+  if (points.every((row) => TIME.test(row[first]))) return points.length > MOST_POINTS ? null : times(points.map((row) => Date.parse(row[first])), numbers, `${value} by ${first}`);
+  if (points.every((row) => typeof row[first] === "string")) return categories(points.map((row) => row[first]), numbers, `${value} by ${first}`);
+  return null;
+}
+
+/** @param {number[]} at @param {number[]} numbers @param {string} label */
+function times(at, numbers, label) {
+  const [width, height] = [1000, 180];
+  const [from, to] = [Math.min(...at), Math.max(...at)];
+  const gaps = [...new Set(at)].sort((a, b) => a - b).map((each, index, all) => (index ? each - all[index - 1] : Infinity));
+  const wide = Math.max(1, (Math.min(...gaps, to - from) / (to - from + Math.min(...gaps) || 1)) * width - 1);
+  const [low, high] = [Math.min(0, ...numbers), Math.max(0, ...numbers)];
+  const x = (/** @type {number} */ each) => ((each - from) / (to - from || 1)) * (width - wide);
+  const y = (/** @type {number} */ number) => height - ((number - low) / (high - low || 1)) * (height - 14);
+  const bars = at.map((each, index) => s("rect", { class: "bar", x: x(each).toFixed(1), width: wide.toFixed(1), y: Math.min(y(0), y(numbers[index])).toFixed(1),
+    height: Math.max(1, Math.abs(y(0) - y(numbers[index]))).toFixed(1) }, s("title", {}, `${new Date(each).toISOString()}: ${count(numbers[index])}`)));
+  const axis = ticks(from, to, 8).map(({ at: each, label: text }) => s("text", { x: Math.min(Math.max(x(each) + wide / 2, 20), width - 20), y: height + 15, "text-anchor": "middle" }, text));
+  return figure(label, s("svg", { viewBox: `0 0 ${width} ${height + 20}`, role: "img", "aria-label": `${label}: ${counted(at.length, "time")}, at most ${count(high)}` },
+    bars, axis, s("text", { x: 2, y: 10 }, count(high))));
+}
+
+/** @param {string[]} names @param {number[]} numbers @param {string} label */
+function categories(names, numbers, label) {
+  const shown = Math.min(names.length, MOST_BARS);
+  const most = Math.max(...numbers.slice(0, shown).map(Math.abs), Number.MIN_VALUE);
+  const lines = names.slice(0, shown).map((name, at) => s("g", {}, s("title", {}, `${name.slice(0, 200)}: ${count(numbers[at])}`),
+    s("text", { x: 292, y: at * 20 + 14, "text-anchor": "end" }, name.length > 44 ? `${name.slice(0, 43)}…` : name),
+    s("rect", { class: "bar", x: 300, y: at * 20 + 2, height: 15, width: ((Math.abs(numbers[at]) / most) * 590).toFixed(1) }),
+    s("text", { x: 306 + (Math.abs(numbers[at]) / most) * 590, y: at * 20 + 14 }, count(numbers[at]))));
+  const rest = names.length > shown ? `, the first ${shown} of ${count(names.length)}` : "";
+  return figure(label + rest, s("svg", { viewBox: `0 0 1000 ${shown * 20}`, role: "img", "aria-label": `${label}${rest}` }, lines));
+}
+
+/** @param {string} label @param {SVGElement} picture */
+function figure(label, picture) {
+  return h("figure", { class: "picture" }, h("figcaption", {}, label), picture);
+}
