@@ -122,6 +122,9 @@ CATALOG = (
     Operation("GET", f"{_TABLE}/packfiles", "packfiles",
               "List the packfiles, and blocks, that can have rows: the plan as data.",
               "the packfiles", params=p.PackfilesParams, errors=(400, 404, 422)),
+    Operation("GET", f"{_TABLE}/status", "table_status",
+              "Report what a table needs, which command does it, and what is kept.", "its state",
+              errors=(400, 404)),
     Operation("GET", f"{_TABLE}/timeline", "timeline",
               "Count rows by time from metadata: no row is read.",
               "the least and the most rows of each bucket", params=p.TimelineParams,
@@ -187,4 +190,12 @@ SERVICE = (
               params=None, forms=("text/plain",)),
 )  # fmt: skip
 
-OPERATIONS = (*QUERIES, *SEAFOWL, *CATALOG, *REFS, *WRITES, *SERVICE)
+SECTIONS = {
+    "Queries": QUERIES,
+    "Clients of Seafowl": SEAFOWL,
+    "Tables and versions": CATALOG,
+    "Tags, branches, merges": REFS,
+    "Rows and statements": WRITES,
+    "The service itself": SERVICE,
+}
+OPERATIONS = tuple(each for operations in SECTIONS.values() for each in operations)

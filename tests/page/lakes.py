@@ -46,6 +46,8 @@ def made(root: Path) -> Path:
     db.create("aws.trail", "in/*.json")
     db.append("aws.trail", SAMPLES / "cloudtrail_sneller.json.gz")
     _branched(db)
+    db.create("odd.untimed", "in/*.json")
+    db.append("odd.untimed", [{"n": number} for number in range(10)])
     db.create("odd.hostile", "in/*.json")
     db.append(
         "odd.hostile",

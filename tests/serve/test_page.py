@@ -266,3 +266,27 @@ def test_without_tokens_there_is_nothing_to_log_in_to(server: Server) -> None:
 
 def test_the_wheel_has_the_files_of_the_page() -> None:
     assert '"sdb/serve/page/static/*"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_the_reference_has_each_request_with_what_its_members_may_be(server: Server) -> None:
+    html = server.get("/docs", headers=HTML).text
+    for path, methods in server.get("/openapi.json").json()["paths"].items():
+        assert path in html
+        for node in methods.values():
+            for each in node.get("parameters", ()) if isinstance(node, dict) else ():
+                assert f"<code>{each['name']}</code>" in html
+    assert "rfc3339" in html  # what a member may be
+    assert "from 1 to 10,000" in html
+
+
+def test_the_state_of_a_table_is_for_who_may_read_it(
+    server: Server, guarded: tuple[Server, str]
+) -> None:
+    state = server.get("/v1/tables/web.gha/status").json()
+    assert (state["table"], state["packfiles"], state["rows"]) == ("web.gha", 1, 1000)
+    assert isinstance(state["needs"], list)
+    assert server.get("/v1/tables/web.gha@1/status").status_code == 400
+    other, token = guarded
+    headers = {"authorization": f"Bearer {token}"}
+    assert other.get("/v1/tables/web.gha/status", headers=headers).status_code == 200
+    assert other.get("/v1/tables/aws.gha/status", headers=headers).status_code == 404

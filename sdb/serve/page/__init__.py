@@ -3,6 +3,7 @@
 ===========  =======================================================
 ``screens``  the HTML of each screen, of the log-in and of refusals
 ``static``   style sheets and scripts, from the package
+``reference``  the reference of requests
 ``routes``   paths of these, log-in and log-out
 ===========  =======================================================
 """

@@ -35,7 +35,9 @@ def page_routes(settings: ServerSettings, rights: TokenRights) -> list[Route]:
         Route("/", page.tables, methods=["GET"]),
         Route("/tables/{name}", page.table, methods=["GET"]),
         Route("/tables/{name}/versions", page.versions, methods=["GET"]),
+        Route("/tables/{name}/layout", page.layout, methods=["GET"]),
         Route("/sql", page.sql, methods=["GET"]),
+        Route("/docs", page.docs, methods=["GET"]),
         Route("/login", page.asked_to_log_in, methods=["GET"]),
         Route("/login", page.log_in, methods=["POST"]),
         Route("/logout", page.log_out, methods=["POST"]),
@@ -63,9 +65,20 @@ class Page:
         name = request.path_params["name"]
         return self._screen(request, Screen("versions", name, name))
 
+    async def layout(self, request: Request) -> Response:
+        """Show the packfiles of a table."""
+        name = request.path_params["name"]
+        return self._screen(request, Screen("layout", name, name))
+
     async def sql(self, request: Request) -> Response:
         """Show the editor of queries."""
         return self._screen(request, Screen("sql", "SQL"))
+
+    async def docs(self, request: Request) -> Response:
+        """Show what may be asked of the service."""
+        from sdb.serve.page.reference import reference
+
+        return self._screen(request, Screen("docs", "Requests", body=reference()))
 
     def _screen(self, request: Request, screen: Screen) -> Response:
         if not is_asked(request):  # a program: it has nothing to look at

@@ -26,7 +26,7 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _TABLES = "/tables/"
-_LINKS = (("tables", "/", "Tables"), ("sql", "/sql", "SQL"))
+_LINKS = (("tables", "/", "Tables"), ("sql", "/sql", "SQL"), ("docs", "/docs", "API"))
 _SCREENS = frozenset(path for _, path, _ in _LINKS)
 _STYLES = "".join(
     f'<link rel="stylesheet" href="/static/{name}">\n' for name in ("base.css", "page.css")

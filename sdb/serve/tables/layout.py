@@ -5,18 +5,20 @@ from __future__ import annotations
 from itertools import islice
 
 from sdb import instants
+from sdb.errors import UsageError
 from sdb.query.catalog.dataset import QueryRequest
 from sdb.query.catalog.period import period
 from sdb.query.run.api import planned, warnings_of
 from sdb.query.syntax.parser import parse
-from sdb.serve.conditional import with_warnings
+from sdb.serve.conditional import answered, with_warnings
 from sdb.serve.hiding import Hiding
 from sdb.serve.tables.catalog import of_table
 from sdb.serve.tables.conditions import condition, table_text
-from sdb.serve.tables.opening import index_tag, version_text
+from sdb.serve.tables.opening import index_tag, named, opened, version_text
 from sdb.serve.tables.paging import cursor_of, next_link, pinned, start_of
 from sdb.table.inspect.timeline import named_path, timeline
 from sdb.table.packfiles.lazy import TablePackfile
+from sdb.table.upkeep.status import table_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.query.run.api import QueryPlan
     from sdb.serve.access import Rights
+    from sdb.serve.described import NoMembers
     from sdb.serve.tables import parameters
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
@@ -106,6 +109,20 @@ class LayoutResources:
             ),
             with_notes=True,
         )
+
+    async def table_status(self, request: Request, _: NoMembers) -> Response:
+        """Report what a table needs, which command does it, and what is kept."""
+        name, rights = request.path_params["name"], request.state.rights
+        hiding = Hiding(self._root.location, knows=rights.knows)
+
+        def made() -> dict[str, object]:
+            if named(name)[1]:
+                raise UsageError(f"{name} is a version, and a table as a whole has a state")
+            keys = opened(self._root, name, rights).keys
+            status = table_status(self._root, keys)
+            return status.as_dict() | {"notes": hiding.texts(list(status.notes))}
+
+        return answered(request, await self._in_thread(made))
 
     async def timeline(self, request: Request, asked: parameters.TimelineParams) -> Response:
         """Report when the rows of a table are, from metadata: no row is read."""

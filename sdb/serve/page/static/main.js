@@ -67,7 +67,7 @@ async function start() {
   document.addEventListener("keydown", pressed);
   document.getElementById("help")?.addEventListener("click", openHelp);
   const main = /** @type {HTMLElement} */ (document.getElementById("content"));
-  const screens = { tables: "./tables.js", table: "./table.js", versions: "./versions.js", sql: "./sql.js" };
+  const screens = { tables: "./tables.js", table: "./table.js", versions: "./versions.js", layout: "./layout.js", sql: "./sql.js" };
   const name = /** @type {Record<string, string>} */ (screens)[page.screen];
   if (!name) return;
   try {

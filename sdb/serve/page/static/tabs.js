@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { page } from "./main.js";
 
-const TABS = [["rows", "", "Rows"], ["versions", "/versions", "Versions"]];
+const TABS = [["rows", "", "Rows"], ["versions", "/versions", "Versions"], ["layout", "/layout", "Layout"]];
 
 /** @param {string} own */
 export function tabs(own) {
