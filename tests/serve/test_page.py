@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import requests
 
 from tests.serve.conftest import COUNT, ROOT, Server, made, rows
 
@@ -13,7 +18,7 @@ pytest.importorskip("msgspec", reason="the extra serve is not installed")
 from sdb.serve.tokens import create
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 HTML = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -290,3 +295,31 @@ def test_the_state_of_a_table_is_for_who_may_read_it(
     headers = {"authorization": f"Bearer {token}"}
     assert other.get("/v1/tables/web.gha/status", headers=headers).status_code == 200
     assert other.get("/v1/tables/aws.gha/status", headers=headers).status_code == 404
+
+
+def test_open_serves_at_a_free_port_and_shows_the_table(place: Path) -> None:
+    """The browser is a script that writes down what it is told to show."""
+    shown = place / "shown.txt"
+    script = place / "browser.sh"
+    script.write_text(f'#!/bin/sh\necho "$1" >> {shown}\n')
+    script.chmod(0o755)
+    words = ["open", "web.gha", "--root", str(place / "lake")]
+    command = [sys.executable, "-m", "sdb.cli.main", *words]
+    environment = os.environ | {"BROWSER": f"{script} %s"}
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, env=environment) as process:
+        assert process.stderr
+        url = process.stderr.readline().split()[-1].decode()
+        stop = time.monotonic() + 60
+        while not shown.exists() and time.monotonic() < stop:
+            time.sleep(0.05)
+        html = requests.get(f"{url}/tables/web.gha", headers=HTML, timeout=60)
+        process.terminate()
+    assert shown.read_text().strip() == f"{url}/tables/web.gha"
+    assert ":7373" not in url
+    assert html.status_code == 200
+
+
+def test_a_table_to_open_needs_the_option(run: Callable[..., Any]) -> None:
+    done = run("serve", "web.gha", "--root", "lake")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"sdb open web.gha" in done.stderr

@@ -79,6 +79,7 @@ ALIASES = {
     "fork": ("cp",),
     "push": ("cp", "--push"),
     "show-config": ("config", "root"),
+    "open": ("serve", "--open"),
 }
 """Names that commands had, or have in the original, with the words that they stand for."""
 

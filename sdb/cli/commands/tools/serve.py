@@ -7,25 +7,34 @@ import sys
 from sdb import bounds, durations
 from sdb.cli import output
 from sdb.cli.options import Memory, Root, Threads, table_root
-from sdb.cli.parameters import Context, Option
+from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UnsupportedError, UsageError
 from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb serve --root lake",
+    "sdb serve --root lake --open web.gha",
     "sdb serve --listen 0.0.0.0:80 --tokens tokens.json --host-name lake.net",
     "curl 'http://127.0.0.1:7373/v1/query?sql=SELECT+COUNT(*)+FROM+web.gha'",
 )
 
 _PORT = 7373
+_LISTEN = f"127.0.0.1:{_PORT}"
 
 
 def command(
     context: Context,
+    table: Annotated[
+        str | None, Argument(metavar="[TABLE]", help="With --open: the table to show.")
+    ] = None,
+    open_browser: Annotated[
+        bool,
+        Option("--open", help="Show the page in a browser, at a free port of this machine."),
+    ] = False,
     root: Root = None,
     listen: Annotated[
         str, Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
-    ] = f"127.0.0.1:{_PORT}",
+    ] = _LISTEN,
     tokens: Annotated[
         str | None,
         Option(metavar="FILE", help="Let only requests with a token of this file in: sdb token."),
@@ -118,13 +127,14 @@ def command(
         bool, Option("--quiet", "-q", help="Write no line for each request to standard error.")
     ] = False,
 ) -> None:
-    """Serve the tables below a root over HTTP.
+    """Serve the tables below a root over HTTP, and as a page in browsers.
 
     Queries, tables and versions for programs of any language, with answers that caches may keep
     until rows change: docs/serve.md. The server keeps no state of its own. It ends at Ctrl-C and
     SIGTERM, when running requests are done (30 s at most).
     """
     from pathlib import Path
+    from urllib.parse import quote
 
     from sdb.table.catalog.nearroots import flaw_of_root
 
@@ -134,7 +144,11 @@ def command(
     except ModuleNotFoundError as error:
         raise _missing(error) from None
 
-    host, port = _address(listen)
+    if table is not None and not open_browser:
+        raise UsageError("a table is of use only with --open", hint=f"sdb open {table}")
+    # So that it opens beside another server.
+    is_free = open_browser and listen == _LISTEN
+    host, port = _address("127.0.0.1:0" if is_free else listen)
     located = table_root(context, root)
     settings = ServerSettings(
         located.location,
@@ -145,7 +159,7 @@ def command(
         cors=tuple(cors or ()),
         may_write=write,
         is_public=public,
-        access_log=not quiet,
+        access_log=not quiet and not open_browser,
         timeout_seconds=durations.seconds(timeout, bare=True),
         memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
         threads=threads,
@@ -165,11 +179,25 @@ def command(
         if flaw := flaw_of_root(located):
             until = "it is taken for a new one" if write else "requests are refused until it has"
             output.say(f"note: {flaw} yet: {until}", to=sys.stderr)
+        if open_browser:
+            _show(url if table is None else f"{url}/tables/{quote(table)}")
 
     try:
         serve(settings, ready=ready)
     except ModuleNotFoundError as error:
         raise _missing(error) from None
+
+
+def _show(url: str) -> None:
+    """Open a browser in a thread of its own, since some hold up who calls them."""
+    import webbrowser
+    from threading import Thread
+
+    def shown() -> None:
+        if not webbrowser.open(url):
+            output.say(f"no browser opens: go to {url}", to=sys.stderr)
+
+    Thread(target=shown, daemon=True).start()
 
 
 def _missing(error: ModuleNotFoundError) -> UnsupportedError:

@@ -14,8 +14,7 @@ export const STEPS = [
 
 /** @param {number} ms */
 export function utc(ms) {
-  const text = new Date(ms).toISOString().replace(".000Z", "Z");
-  return text.replace(/:00Z$/, (end) => (ms % MINUTE ? end : ":00Z"));
+  return new Date(ms).toISOString().replace(".000Z", "Z");
 }
 
 /** Whether the zone of the reader is UTC at a time. @param {number} ms */
