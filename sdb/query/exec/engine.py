@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from sdb import _core
 from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
 from sdb.query.catalog.pseudo import PSEUDO
-from sdb.query.exec import freememory, udfs
 from sdb.query.exec.execution import Execution
 from sdb.query.exec.exhausted import exhausted
 from sdb.query.exec.metadata_totals import counted_groups, told_totals
@@ -189,28 +188,21 @@ def _executed(
     """Run SQL; the lanes of the result stand where `columns` have them."""
     import duckdb
 
-    from sdb.store.local.scratch import Scratch
+    from sdb.query.exec.engines import Session
 
-    # A folder of its own, which goes with the connection: DuckDB would take one in the current one.
-    spill = Scratch()
-    most_bytes = freememory.default_bytes() if memory_bytes is None else memory_bytes
-    settings = _settings(spill.path, threads, most_bytes)
-    connection = duckdb.connect(":memory:", config=settings)
+    session = Session(threads, memory_bytes)
     try:
-        # It would be written among the rows.
-        connection.execute("SET enable_progress_bar = false")
         scans = []
         for scan in plan.scans:
             lanes = _lane_scan(scan, threads)
             scans.append(lanes)
-            register(connection, scan, lanes, plan.sql)
-        udfs.register(connection, plan.natives, most_bytes)
-        relation = connection.sql(plan.sql)
+            register(session.connection, scan, lanes, plan.sql)
+        session.add_functions(plan.natives)
+        relation = session.connection.sql(plan.sql)
         if columns is not None:
             relation = relation.project(_placed(plan.columns, columns))
     except BaseException as error:
-        connection.close()
-        spill.close()
+        session.close()
         if isinstance(error, duckdb.Error):
             raise failure(error) from error
         raise
@@ -219,32 +211,11 @@ def _executed(
         # A scan that finds no row does not return to the engine, which would look.
         for lanes in scans:
             lanes.interrupt()
-        with suppress(duckdb.ConnectionException):  # it is over already
-            connection.interrupt()
+        session.interrupt()
 
     result = Execution(columns or plan.columns, relation, None, tuple(scans), interrupt)
-    result.on_close(spill.close)
-    result.on_close(connection.close)
+    result.on_close(session.release)
     return result
-
-
-def _settings(
-    folder: str, threads: int, most_bytes: int | None
-) -> dict[str, str | bool | int | float | list[str]]:
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "enable_external_access": "false",
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "python_enable_replacements": "false",
-        "error_on_division_by_zero": "false",
-        "order_by_non_integer_literal": "true",
-        "temp_directory": folder,
-    }
-    if threads:
-        settings["threads"] = str(threads)
-    if most_bytes is not None:
-        settings["memory_limit"] = f"{most_bytes}B"
-    return settings
 
 
 def _placed(have: tuple[Column, ...], wanted: tuple[Column, ...]) -> str:

@@ -52,7 +52,10 @@ class Waiter:
             raise
         if job.error is not None:
             self.close()  # there are no more rows, or there is nothing to go on with
-            raise job.error
+            try:
+                raise job.error
+            finally:
+                job.error = None  # it has this frame: a circle would keep the engine
         return job.value  # type: ignore[return-value]  # it is that of the call
 
     def each(self, make: Callable[[], Iterator[_T]]) -> Generator[_T]:
