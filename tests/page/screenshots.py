@@ -16,7 +16,7 @@ from tests.serve.conftest import Server
 SQL = "SELECT type, COUNT(*) AS n\nFROM web.gha -- in eight minutes\nGROUP BY type ORDER BY n DESC"
 OPEN = "document.querySelector('.found details').open = true"
 SCREENS = {
-    "tables": ("/", "Rows a commit", ""),
+    "tables": ("/", "web.gha", ""),
     "table": ("/tables/web.gha?by=type", "PushEvent 596", OPEN),
     "versions": ("/tables/web.branched/versions?from=2&to=5", "Version 2 to 5", ""),
     "layout": ("/tables/web.gha/layout", "What it keeps", ""),

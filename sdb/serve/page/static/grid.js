@@ -56,7 +56,7 @@ export function chart(columns, rows) {
 
 /** @param {number[]} at @param {number[]} numbers @param {string} label */
 function times(at, numbers, label) {
-  const [width, height] = [1000, 180];
+  const [width, height] = [pictureWidth(), 180];
   const [from, to] = [Math.min(...at), Math.max(...at)];
   const gaps = [...new Set(at)].sort((a, b) => a - b).map((each, index, all) => (index ? each - all[index - 1] : Infinity));
   const wide = Math.max(1, (Math.min(...gaps, to - from) / (to - from + Math.min(...gaps) || 1)) * width - 1);
@@ -65,7 +65,7 @@ function times(at, numbers, label) {
   const y = (/** @type {number} */ number) => height - ((number - low) / (high - low || 1)) * (height - 14);
   const bars = at.map((each, index) => s("rect", { class: "bar", x: x(each).toFixed(1), width: wide.toFixed(1), y: Math.min(y(0), y(numbers[index])).toFixed(1),
     height: Math.max(1, Math.abs(y(0) - y(numbers[index]))).toFixed(1) }, s("title", {}, `${new Date(each).toISOString()}: ${count(numbers[index])}`)));
-  const axis = ticks(from, to, 8).map(({ at: each, label: text }) => s("text", { x: Math.min(Math.max(x(each) + wide / 2, 20), width - 20), y: height + 15, "text-anchor": "middle" }, text));
+  const axis = ticks(from, to, width / 110).map(({ at: each, label: text }) => s("text", { x: Math.min(Math.max(x(each) + wide / 2, 20), width - 20), y: height + 15, "text-anchor": "middle" }, text));
   return figure(label, s("svg", { viewBox: `0 0 ${width} ${height + 20}`, role: "img", "aria-label": `${label}: ${counted(at.length, "time")}, at most ${count(high)}` },
     bars, axis, s("text", { x: 2, y: 10 }, count(high))));
 }
@@ -74,12 +74,22 @@ function times(at, numbers, label) {
 function categories(names, numbers, label) {
   const shown = Math.min(names.length, MOST_BARS);
   const most = Math.max(...numbers.slice(0, shown).map(Math.abs), Number.MIN_VALUE);
-  const lines = names.slice(0, shown).map((name, at) => s("g", {}, s("title", {}, `${name.slice(0, 200)}: ${count(numbers[at])}`),
-    s("text", { x: 292, y: at * 20 + 14, "text-anchor": "end" }, name.length > 44 ? `${name.slice(0, 43)}…` : name),
-    s("rect", { class: "bar", x: 300, y: at * 20 + 2, height: 15, width: ((Math.abs(numbers[at]) / most) * 590).toFixed(1) }),
-    s("text", { x: 306 + (Math.abs(numbers[at]) / most) * 590, y: at * 20 + 14 }, count(numbers[at]))));
+  const width = pictureWidth();
+  const [left, letters] = [width * 0.3, Math.floor((width * 0.3) / 8)];
+  const lines = names.slice(0, shown).map((name, at) => {
+    const long = (Math.abs(numbers[at]) / most) * (width - left - 90);
+    return s("g", {}, s("title", {}, `${name.slice(0, 200)}: ${count(numbers[at])}`),
+      s("text", { x: left - 8, y: at * 20 + 14, "text-anchor": "end" }, name.length > letters ? `${name.slice(0, letters - 1)}…` : name),
+      s("rect", { class: "bar", x: left, y: at * 20 + 2, height: 15, width: long.toFixed(1) }),
+      s("text", { x: left + long + 6, y: at * 20 + 14 }, count(numbers[at])));
+  });
   const rest = names.length > shown ? `, the first ${shown} of ${count(names.length)}` : "";
-  return figure(label + rest, s("svg", { viewBox: `0 0 1000 ${shown * 20}`, role: "img", "aria-label": `${label}${rest}` }, lines));
+  return figure(label + rest, s("svg", { viewBox: `0 0 ${width} ${shown * 20}`, role: "img", "aria-label": `${label}${rest}` }, lines));
+}
+
+/** The width of a picture in the units of its texts. */
+export function pictureWidth() {
+  return Math.max(280, Math.min(innerWidth, 1440) - 80);
 }
 
 /** @param {string} label @param {SVGElement} picture */

@@ -2,7 +2,7 @@
 
 import { get, tablePath } from "./api.js";
 import { count, counted, h, s, said, size } from "./dom.js";
-import { grid } from "./grid.js";
+import { grid, pictureWidth } from "./grid.js";
 import { page, problem } from "./main.js";
 import { tabs } from "./tabs.js";
 import { local, ticks } from "./times.js";
@@ -44,7 +44,7 @@ function drawn({ packfiles, next, time: path }) {
 
 /** @param {any[]} packs */
 function picture(packs) {
-  const width = Math.max(320, Math.min(innerWidth, 1440) - 60);
+  const width = pictureWidth();
   const from = Math.min(...packs.map(({ first }) => Date.parse(first)));
   const until = Math.max(...packs.map(({ last }) => Date.parse(last)));
   const logs = packs.map((pack) => Math.log2(Math.max(pack.bytes, 1)));
