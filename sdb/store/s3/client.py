@@ -81,7 +81,9 @@ def connect(*, once: bool = False) -> Client:
                 try:
                     _clients.update(_build())
                 except ValueError as error:  # boto3 does not like the endpoint
-                    raise UsageError(f"connecting to S3: {error}") from error
+                    message = f"connecting to S3: {str(error).rstrip('.')}"
+                    hint = "as in AWS_ENDPOINT_URL_S3=http://host:9000, AWS_REGION=eu-central-1"
+                    raise UsageError(message, hint=hint) from error
         return _clients[once]
 
 

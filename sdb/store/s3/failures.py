@@ -56,8 +56,68 @@ _REGIONS = {
     "AuthorizationHeaderMalformed",
     "IllegalLocationConstraintException",
 }
+_SETTINGS_HINT = "is the endpoint right? AWS_ENDPOINT_URL_S3, AWS_REGION, network"
+# Classes of errors without an answer of a store, what they mean, and what to do.
+_UNANSWERED: tuple[tuple[set[str], type[SdbError], str, str | None], ...] = (
+    ({"SSOError", "TokenRetrievalError", "LoginError"}, AccessError, "{said}", "aws sso login"),
+    ({*_NO_CREDENTIALS}, AccessError, "{said}", _CREDENTIALS_HINT),
+    (
+        {"SSLError"},
+        SdbError,
+        "no TLS with {place}: {reason}",
+        "http:// if the endpoint has no TLS; AWS_CA_BUNDLE=FILE for a certificate of your own",
+    ),
+    (
+        {"ProxyConnectionError"},
+        SdbError,
+        "the proxy {place} does not answer",
+        "HTTPS_PROXY, HTTP_PROXY, NO_PROXY",
+    ),
+    (
+        {"ConnectionClosedError"},
+        SdbError,
+        "{place} closes the connection without an answer",
+        "is it an endpoint of S3? https:// if it has TLS; AWS_ENDPOINT_URL_S3",
+    ),
+    ({"ReadTimeoutError"}, SdbError, "{place} gives no answer", "run it again"),
+    (
+        {"EndpointConnectionError", "ConnectTimeoutError"},
+        SdbError,
+        "could not connect to {place}",
+        _SETTINGS_HINT,
+    ),
+    (
+        {"ResponseParserError"},
+        SdbError,
+        "the endpoint answers, but not as S3 does",
+        "AWS_ENDPOINT_URL_S3 names another service",
+    ),
+    ({"HTTPClientError", "ConnectionError"}, SdbError, "{said}", _SETTINGS_HINT),
+    (
+        {"ConfigParseError", "ConfigNotFound"},
+        UsageError,
+        "{said}",
+        "AWS_CONFIG_FILE, by default ~/.aws/config",
+    ),
+)
+_HEADER_FAULT = "Invalid header value"  # the rest of the text has the credentials in it
+_NEEDED = {
+    "opening": "s3:GetObject",
+    "reading": "s3:GetObject",
+    "looking at": "s3:GetObject",
+    "listing": "s3:ListBucket",
+    "writing": "s3:PutObject",
+    "locking": "s3:PutObject",
+    "removing": "s3:DeleteObject",
+    "listing uploads of": "s3:ListBucketMultipartUploads",
+}
 _MEANINGS: tuple[tuple[set[str], type[SdbError], str, str | None], ...] = (
-    ({"NoSuchBucket"}, NotFoundError, "there is no S3 bucket {bucket}", None),
+    (
+        {"NoSuchBucket"},
+        NotFoundError,
+        "there is no S3 bucket {bucket}",
+        "aws s3 mb makes one; is AWS_ENDPOINT_URL_S3 right?",
+    ),
     ({"NoSuchKey", "NotFound"}, NotFoundError, "no such object", None),
     (
         {"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"},
@@ -83,6 +143,12 @@ _MEANINGS: tuple[tuple[set[str], type[SdbError], str, str | None], ...] = (
         AccessError,
         "the clock of this machine is wrong",
         "set it by NTP",
+    ),
+    (
+        {"InvalidObjectState"},
+        AccessError,
+        "the object is in an archive",
+        "aws s3api restore-object brings it back",
     ),
     ({"InvalidBucketName", "InvalidURI", "KeyTooLongError"}, UsageError, "{said}", None),
 )
@@ -142,10 +208,11 @@ def translated(action: str, path: str) -> Iterator[None]:
     """
     from boto3.exceptions import Boto3Error
     from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
 
     try:
         yield
-    except (ClientError, BotoCoreError, Boto3Error) as error:
+    except (ClientError, BotoCoreError, Boto3Error, ResponseParserError) as error:
         raise translate(error, action, path) from error
 
 
@@ -155,24 +222,46 @@ def translate(error: Exception, action: str, path: str) -> SdbError:
     * ``error``: What boto3 raised.
     * ``action, path``: See :func:`translated`.
     """
-    if status_of(error):
-        return _answer(error, f"{action} {path}", path)
     where = f"{action} {path}"
+    if status_of(error):
+        answer = _answer(error, where, path)
+        if isinstance(answer, AccessError) and answer.hint is None and action in _NEEDED:
+            answer.hint = f"the policy of these credentials needs {_NEEDED[action]}"
+        return answer
     text = " ".join(str(error).split())
+    if _HEADER_FAULT in text:
+        message = f"{where}: the credentials have a line end, or what else no request can have"
+        return AccessError(message, path=path, hint=_CREDENTIALS_HINT)
+    facts: dict[str, Any] = getattr(error, "kwargs", {})
+    place = _service(str(facts.get("endpoint_url") or facts.get("proxy_url") or ""))
     names = {kind.__name__ for kind in type(error).__mro__}
-    if names & {*_NO_CREDENTIALS}:
-        return AccessError(f"{where}: {_lowered(text)}", path=path, hint=_CREDENTIALS_HINT)
-    if names & {"HTTPClientError", "ConnectionError"}:
-        return SdbError(
-            f"{where}: {_lowered(text)}",
-            path=path,
-            hint="is the endpoint right? AWS_ENDPOINT_URL_S3, AWS_REGION, network",
-        )
-    return UsageError(f"{where}: {_lowered(text)}", path=path)
+    for kinds, kind, meaning, hint in _UNANSWERED:
+        if names & kinds:
+            said = meaning.format(said=_lowered(text), place=place, reason=_reason(facts))
+            return kind(f"{where}: {said}", path=path, hint=hint)
+    return UsageError(f"{where}: {_lowered(text)}", path=path, hint=_SETTINGS_HINT)
+
+
+def _service(url: str) -> str:
+    """Return the beginning of a URL up to the name of the host, and a port."""
+    scheme, separator, rest = url.partition("://")
+    return scheme + separator + rest.partition("/")[0].rpartition("@")[2]
+
+
+def _reason(facts: dict[str, Any]) -> str:
+    """Return what OpenSSL says, without its numbers."""
+    import re
+
+    text = str(facts.get("error", ""))
+    if "No such file" in text:
+        return "AWS_CA_BUNDLE names no file"
+    return re.sub(r"^.*\[SSL: [A-Z0-9_]+\] | \(_ssl.*$", "", text)
 
 
 def _lowered(text: str) -> str:
-    return text[:1].lower() + text[1:].removesuffix(".")
+    """Begin a sentence of others as our own begin."""
+    first = text if text[1:2].isupper() else text[:1].lower() + text[1:]
+    return first.rstrip(".: ")
 
 
 def _answer(error: Any, where: str, path: str) -> SdbError:  # noqa: ANN401 - made by boto3
@@ -181,7 +270,7 @@ def _answer(error: Any, where: str, path: str) -> SdbError:  # noqa: ANN401 - ma
     said = _lowered(str(error.response.get("Error", {}).get("Message", "")).strip())
     if code in _CONFLICTS:
         return changed(where, path)
-    if code in _REGIONS:
+    if code in _REGIONS or (code == "BadRequest" and _region(error)):
         return _wrong_region(error, where, path)
     for codes, kind, text, hint in _MEANINGS:
         if code in codes:
@@ -195,11 +284,16 @@ def _by_status(status: int, code: str, said: str, where: str, path: str) -> SdbE
     """Translate an answer that has no meaning of its own."""
     if status in {401, 403}:
         return AccessError(f"{where}: access denied ({code})", path=path)
+    if status == _BAD_REQUEST and code == "BadRequest":  # of an answer without a body
+        message = f"{where}: the store does not take this, and gives no reason"
+        hint = "have the credentials expired? is AWS_REGION right?"
+        return UsageError(message, path=path, hint=hint)
     if status == _BAD_REQUEST and code not in _BROKEN:
         return UsageError(f"{where}: the store does not take this ({code}: {said})", path=path)
     if status in {405, _NOT_IMPLEMENTED}:
         return UnsupportedError(f"{where}: the store cannot do this ({code}: {said})", path=path)
-    return SdbError(f"{where}: the store answers {status} {code}: {said}", path=path)
+    message = f"{where}: the store answers {status} {code}: {said}"
+    return SdbError(message, path=path, hint="run it again")
 
 
 def changed(where: str, path: str) -> ConflictError:
@@ -208,8 +302,13 @@ def changed(where: str, path: str) -> ConflictError:
 
 
 def _wrong_region(error: Any, where: str, path: str) -> SdbError:  # noqa: ANN401 - made by boto3
-    headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
-    region = headers.get("x-amz-bucket-region") or error.response["Error"].get("Region")
+    region = _region(error)
     actual = f"region {region}" if region else "another region"
     hint = f"AWS_REGION={region}" if region else "AWS_REGION, or AWS_ENDPOINT_URL_S3"
     return SdbError(f"{where}: the S3 bucket is in {actual}", path=path, hint=hint)
+
+
+def _region(error: Any) -> str:  # noqa: ANN401 - made by boto3
+    """Return the region of the S3 bucket, as far as an answer has it."""
+    headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return str(headers.get("x-amz-bucket-region") or error.response["Error"].get("Region") or "")

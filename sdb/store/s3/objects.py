@@ -197,6 +197,9 @@ def _denied(error: Exception, address: ObjectAddress) -> SdbError:
 def _open(address: ObjectAddress, wanted: str) -> S3Reader:
     answer = connect().get_object(**address.names, Range=wanted)
     body = answer["Body"]
+    if "ETag" not in answer:
+        body.close()
+        raise _no_s3(str(address))
     size = start = answer["ContentLength"]
     if status_of_answer(answer) == 206:  # noqa: PLR2004 - partial content
         span, _, total = answer["ContentRange"].removeprefix("bytes ").partition("/")
@@ -214,6 +217,11 @@ def _empty(address: ObjectAddress) -> S3Reader:
     with translated("opening", str(address)):
         answer = connect().head_object(**address.names)
     return S3Reader(address, answer["ContentLength"], answer["ETag"], settings_of(answer), (0, b""))
+
+
+def _no_s3(path: str) -> SdbError:
+    message = f"opening {path}: the endpoint answers, but not as S3 does"
+    return SdbError(message, path=path, hint="AWS_ENDPOINT_URL_S3 names another service")
 
 
 def _without_ranges(path: str) -> SdbError:
