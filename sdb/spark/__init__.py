@@ -17,6 +17,8 @@ from sdb.spark.session.session import start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from pyspark.sql import SparkSession
 
 __all__ = ["register", "start"]
@@ -24,6 +26,9 @@ __all__ = ["register", "start"]
 
 def register(spark: SparkSession) -> None:
     """Make ``zion`` a format of a session, where Spark does not find it by itself.
+
+    Spark finds no source in Python for writing in other threads than the first. Call this in each
+    of them that writes.
 
     Examples
     --------
@@ -34,3 +39,6 @@ def register(spark: SparkSession) -> None:
     from sdb.spark.source import ZionSource
 
     spark.dataSource.register(ZionSource)
+    java: Any = getattr(spark, "_jsparkSession", None)  # a session of Spark Connect has none
+    if java is not None:
+        spark._jvm.SparkSession.setActiveSession(java)  # type: ignore[union-attr]  # noqa: SLF001

@@ -10,6 +10,7 @@ from sdb.spark.options.names import check_known, check_reading, check_writing
 from sdb.spark.options.settings import read_options
 from sdb.spark.read.columnreader import ColumnReader, spark_schema
 from sdb.spark.read.computed import ComputedReader, query_rows, view_rows
+from sdb.spark.read.declared import columns_of
 from sdb.spark.read.listing import listed, looked_at
 from sdb.spark.read.reader import ZionReader
 from sdb.spark.read.schema import schema_of
@@ -83,13 +84,14 @@ class ZionSource(DataSource):
         return ZionReader(schema, options, self._loaded)
 
     @hinted
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: ARG002, FBT001 - Spark's
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: FBT001 - Spark's
         """Return the writer of a job."""
         check_writing(self.options)
         self._check_table()
+        columns = columns_of(schema)
         if self._loaded is not None:
-            return TableWriter(self._loaded.named, self.options, overwrite=overwrite)
-        return ZionWriter(self.options, overwrite=overwrite)
+            return TableWriter(self._loaded.named, self.options, columns, overwrite=overwrite)
+        return ZionWriter(self.options, columns, overwrite=overwrite)
 
     @hinted
     def streamReader(self, schema: StructType) -> ZionStreamReader | TableStreamReader:  # noqa: N802 - Spark's name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -61,9 +61,9 @@ def read(path: Path, schema: str, *, lenient: bool = False, casts: bool = False)
     return pa.Table.from_batches(batches, arrow)
 
 
-def columns(path: Path, schema: str, *, lenient: bool = False) -> list[dict[str, Any]]:
+def columns(path: Path, schema: str, **options: bool) -> list[dict[str, Any]]:
     """Read rows in a schema of Spark, as dicts."""
-    return read(path, schema, lenient=lenient).to_pylist()
+    return read(path, schema, **options).to_pylist()
 
 
 def packed(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -177,8 +177,8 @@ def test_a_column_of_texts_takes_the_text_of_any_value(tmp_path: Path) -> None:
 def test_columns_that_cannot_be(tmp_path: Path) -> None:
     from sdb.spark.read.scan import columns as made
 
-    with pytest.raises(UsageError, match="a column m of Map"):
-        made(StructType.fromDDL("m MAP<STRING, INT>"), ReadOptions((str(tmp_path),)))
+    with pytest.raises(UsageError, match="a column m of maps with keys of Date32"):
+        made(StructType.fromDDL("m MAP<DATE, INT>"), ReadOptions((str(tmp_path),)))
 
 
 def test_schemas_from_summaries_and_rows(tmp_path: Path) -> None:
@@ -235,3 +235,48 @@ def test_rows_of_spark_are_rows_again(tmp_path: Path, *, keep_nulls: bool) -> No
     assert [{**row, "t": ion.instant_to_us(row.get("t"))} for row in again] == [
         {**row, "t": ion.instant_to_us(row.get("t"))} for row in expected
     ]
+
+
+def test_texts_and_structs_become_bytes_decimals_and_maps(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"b": "AP8=", "d": "12345678901234567890.55", "m": {"-7": 1, "9": None}, "t": -1.5},
+        {"b": b"x", "d": 2, "m": {}},
+        {},
+    ]
+    path = packed(tmp_path / "m.zion", rows)
+    schema = "b BINARY, d DECIMAL(38,2), m MAP<INT, SHORT>, t INTERVAL DAY TO SECOND"
+    assert columns(path, schema, casts=True) == [
+        {
+            "b": b"\x00\xff",
+            "d": Decimal("12345678901234567890.55"),
+            "m": [(-7, 1), (9, None)],
+            "t": timedelta(seconds=-1.5),
+        },
+        {"b": b"x", "d": Decimal("2.00"), "m": [], "t": None},
+        {"b": None, "d": None, "m": None, "t": None},
+    ]
+    for field, kind in [("b", "BINARY"), ("d", "DECIMAL(9,2)"), ("m", "MAP<BYTE, INT>")]:
+        path = packed(tmp_path / "x.zion", [{"b": "no base64", "d": "1e3", "m": {"128": 1}}] * 2)
+        with pytest.raises(UnsupportedError, match=f"{field}: a .* that the column cannot hold"):
+            read(path, f"{field} {kind}", casts=True)
+        nulls = columns(path, f"{field} {kind}", casts=True, lenient=True)
+        assert nulls == [{field: None}] * 2
+    with pytest.raises(UnsupportedError, match="maps with keys of Date32"):
+        read(path, "m MAP<DATE, INT>")
+
+
+def test_values_that_become_null_are_counted(tmp_path: Path) -> None:
+    path = packed(tmp_path / "p.zion", [{"a": 1, "s": {"b": "x", "c": [1, "y", "z"]}}, {"a": "x"}])
+    arrow = to_arrow_schema(StructType.fromDDL("a INT, s STRUCT<b: INT, c: ARRAY<INT>>, t INT"))
+    types = _core.ArrowTypes.wanted(arrow, lenient=True, casts=True)
+    with sdb.open(path) as opened:
+        scan = _core.ArrowScan(
+            opened.read_block,
+            [block.chunks for block in opened.trailer.blocks],
+            opened.trailer.algorithm,
+            opened.trailer.align_bytes,
+            fields=["a", "s", "t"],
+        )
+        assert sum(map(len, scan.stream(types))) == 2
+    assert types.take_nulled() == [("a", 1), ("s", 3)]
+    assert types.take_nulled() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import pytest
 
 from sdb import errors
 from sdb.spark.session import session
+from tests.cli.conftest import environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,6 +80,34 @@ def test_a_local_session_is_closed_to_the_network(spark: SparkSession) -> None:
     assert gateway is not None
     pid = gateway.java.lang.ProcessHandle.current().pid()
     assert set(addresses(pid)) <= {"127.0.0.1", "::1"}
+
+
+QUIET = """
+import sys, threading
+from sdb.spark import register, start
+with start("local[1]") as spark:
+    def save():
+        register(spark)
+        spark.range(5).write.format("zion").mode("append").save(sys.argv[1])
+    thread = threading.Thread(target=save)
+    thread.start()
+    thread.join()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(500)
+@pytest.mark.usefixtures("java")
+def test_a_session_is_quiet_and_writes_in_any_thread(tmp_path: Path) -> None:
+    env = environment(**{name: os.environ[name] for name in ("JAVA_HOME",) if name in os.environ})
+    command = [sys.executable, "-c", QUIET, str(tmp_path / "out")]
+    done = subprocess.run(
+        command, check=False, cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if "incubator modules" not in line]
+    assert said == []
+    assert len(list((tmp_path / "out").glob("*.zion"))) == 1
 
 
 @pytest.mark.spark

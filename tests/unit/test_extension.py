@@ -196,3 +196,46 @@ def test_what_rows_are_sorted_by_is_a_hint(value: object) -> None:
     assert (content.flaw, content.clustered, content.summary) == ("", (), SUMMARY)
     known = Extension(SUMMARY, clustered=(("a", "b"), ("c",)))
     assert Extension.read(known.encode(), 2) == known
+
+
+COLUMNS = (
+    ("a", "integer"),
+    ("b", ("array", ("map", "string", ("struct", ("x", "decimal(10,2)"), ("y", "date"))))),
+)
+
+
+def test_the_columns_of_a_writer_are_kept() -> None:
+    known = Extension(SUMMARY, columns=COLUMNS)
+    assert Extension.read(ion.loads(ion.dumps(known.encode())), 2) == known
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        "a",
+        ["a"],
+        [["a"]],
+        [["a", 1]],
+        [[None, "date"]],
+        [["a", "x" * 65]],
+        [["a", ["array"]]],
+        [["a", ["map", "string"]]],
+        [["a", ["set", "string"]]],
+        [["a", ["struct", "date"]]],
+        [["a", "date"], ["a", "date"]],
+        [[str(n), "date"] for n in range(4097)],
+        [],
+        None,
+    ],
+)
+def test_columns_that_make_no_sense_tell_nothing(value: object) -> None:
+    content = Extension.read(stored(columns=value), 2)
+    assert (content.flaw, content.columns, content.summary) == ("", (), SUMMARY)
+
+
+def test_columns_of_columns_are_bounded() -> None:
+    deep: object = "date"
+    for _ in range(100_000):
+        deep = ["array", deep]
+    assert Extension.read(stored(columns=[["a", deep]]), 2).columns == ()

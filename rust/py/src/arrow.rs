@@ -1,6 +1,7 @@
 //! `ArrowScan`: blocks of a packfile as Arrow record batches, through the Arrow `PyCapsule` interface.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow_array::ffi::to_ffi;
 use arrow_array::{Array, RecordBatch, StructArray};
@@ -115,13 +116,21 @@ impl ArrowTypes {
     }
 
     /// The columns of a schema, whatever the rows hold. A value that does not fit is an error, or null;
-    /// with `casts`, columns of texts take the text of any value.
+    /// with `casts`, columns of texts take the text of any value, and those of bytes and decimals texts that stand for them.
     #[staticmethod]
     #[pyo3(signature = (schema, *, lenient=false, casts=false))]
     fn wanted(schema: &Bound<'_, PyAny>, lenient: bool, casts: bool) -> PyResult<Self> {
         let misfit = if lenient { Misfit::Null } else { Misfit::Error };
         let layout = Layout::wanted(ffi::schema(schema)?, misfit, casts).map_err(to_py)?;
         Ok(Self { rows: 0, seen: Seen::default(), fields: None, wanted: Some(layout) })
+    }
+
+    /// How many values did not fit their column and are null, by the names of the columns, since this was asked.
+    fn take_nulled(&self) -> Vec<(String, u64)> {
+        let Some(layout) = &self.wanted else { return Vec::new() };
+        let counts = layout.columns.iter().zip(layout.nulled.iter());
+        let counts = counts.map(|((name, _), count)| (name.to_string(), count.swap(0, Ordering::Relaxed)));
+        counts.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Adds the types of rows that come later.

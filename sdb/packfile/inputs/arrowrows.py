@@ -26,6 +26,7 @@ def encoded(batches: Iterable[pa.RecordBatch], *, keep_nulls: bool) -> Generator
     """Encode rows for a packer, see "Parquet" in docs/inputs.md.
 
     * ``keep_nulls``: Whether fields that are null are written as such, or left out, at any depth.
+      Entries of maps stay.
 
     Yields: An Ion stream of some rows, made of about a mebibyte of columns.
 

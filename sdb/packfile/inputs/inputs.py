@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.inputs.streams import Readable
     from sdb.packfile.inputs.unpacking import Unpacking
+    from sdb.packfile.trailer.declared import Columns
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.store.base import Location, Reader
     from sdb.times import Path
@@ -64,6 +65,8 @@ class Input:
     forms: tuple[tuple[Path, str], ...] = ()  # of its times, as its content tells, unless told
     origin: str = ""  # the input that its rows are recorded as those of; empty: its name
     on_error: str = "fail"  # what becomes of its malformed records: fail, skip or keep
+    # The columns that its rows had, see :mod:`sdb.packfile.trailer.declared`; none: no schema
+    columns: Columns = ()
     # Whether its texts may be times; None: unless it is of a format that has a type for times
     reads_texts: bool | None = None
     # Begins to read, and yields the pieces

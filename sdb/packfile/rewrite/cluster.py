@@ -20,6 +20,7 @@ from sdb.packfile.read.ahead import block_readers
 from sdb.packfile.rewrite.concat import join
 from sdb.packfile.rewrite.cuts import sampled_cuts
 from sdb.packfile.rewrite.rewrite import packed_like
+from sdb.packfile.trailer import declared
 from sdb.packfile.trailer.provenance import MAX_INPUTS, MAX_NAMES_BYTES, Origin, Provenance
 from sdb.packfile.trailer.sparseindex import build_indices
 from sdb.packfile.write.pack import BLOCK_BYTES, packer_like
@@ -220,6 +221,7 @@ class _Clustering:
             indices=build_indices(_ranges(parts, list(whole.sparse.indices))),
             stored_provenance=self._inputs.encode(),
             level=levels.pop() if len(levels) == 1 else None,
+            columns=declared.common({source.columns for source in sources}),
             stored_statistics=choose_statistics(
                 facts, whole.offset, zoned=self._cuts.paths, sources=sources
             ),

@@ -14,7 +14,7 @@ from sdb.packfile.read.ahead import of_each
 from sdb.packfile.read.blocks import checked
 from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.packfile.read.resolve import resolve
-from sdb.packfile.trailer import fieldcounts, provenance
+from sdb.packfile.trailer import declared, fieldcounts, provenance
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, join_types
 from sdb.packfile.trailer.timeindex import TimeIndex
 from sdb.packfile.trailer.trailer import Block, Trailer
@@ -222,6 +222,7 @@ def join(trailers: Sequence[Trailer]) -> Trailer:
         stored_presence=_presence(parts, summary) if summary else b"",
         stored_provenance=_provenance(parts) if summary else b"",
         level=_level(parts),
+        columns=declared.common({part.columns for part in parts}),
     )
     shift = max(trailer.block_shift for trailer in trailers)
     return Trailer(VERSION, offset, first.algorithm, shift, tuple(blocks), sparse)

@@ -339,6 +339,7 @@ class _Joining:
             stored_presence=whole.sparse.stored_presence,
             stored_provenance=whole.sparse.stored_provenance,
             level=whole.sparse.level,
+            columns=whole.sparse.columns,
             stored_statistics=choose_statistics(
                 [piece.facts for piece in pieces],
                 sum(sizes),

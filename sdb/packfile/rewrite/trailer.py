@@ -156,6 +156,7 @@ def rewritten_trailer(
         digests=tuple(digests) if any(digests) else (),
         level=old.sparse.level,
         clustered=old.sparse.clustered,
+        columns=() if gone else old.sparse.columns,
     )
     if summary is not None:
         sparse = replace(

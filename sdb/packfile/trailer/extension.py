@@ -13,6 +13,7 @@ from itertools import accumulate, chain, pairwise
 from sdb import bounds, ion
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
+from sdb.packfile.trailer import declared
 from sdb.packfile.trailer.blockstats import StoredStatistics
 from sdb.packfile.trailer.timeindex import in_int64, integers, malformed
 from sdb.records import record
@@ -21,6 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Self
+
+    from sdb.packfile.trailer.declared import Columns
 
 Path = tuple[str, ...]
 
@@ -235,6 +238,8 @@ class Extension:
     clustered: tuple[Path, ...] = ()
     # Identities of the rows, as they are stored; empty when it came in as it is
     identities: bytes = b""
+    # The columns that its writer had, see :mod:`sdb.packfile.trailer.declared`; none: not known
+    columns: Columns = ()
 
     def encode(self) -> dict[str, object]:
         """Return the struct that is stored; empty if there is nothing to store."""
@@ -258,6 +263,9 @@ class Extension:
             value["clustered"] = [[*map(IonSymbol, path)] for path in self.clustered]
         if self.summary is not None and self.identities:
             value["identities"] = self.identities
+        if self.columns:
+            value["version"] = VERSION
+            value["columns"] = declared.encode(self.columns)
         return value
 
     @classmethod
@@ -287,7 +295,16 @@ class Extension:
             statistics = None if summary is None else stored
             clustered = _clustered(value.get("clustered"))
             return cls(
-                summary, digests, "", parts[0], parts[1], level, statistics, clustered, parts[2]
+                summary,
+                digests,
+                "",
+                parts[0],
+                parts[1],
+                level,
+                statistics,
+                clustered,
+                parts[2],
+                declared.read(value.get("columns", [])),
             )
         except CorruptError as error:
             return cls(flaw=error.message)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from sdb.packfile.trailer.blockstats import BlockStatistics, StoredStatistics
+    from sdb.packfile.trailer.declared import Columns
     from sdb.packfile.trailer.fieldcounts import FieldCounts
     from sdb.packfile.trailer.identities import RowIdentities
     from sdb.packfile.trailer.provenance import Provenance
@@ -77,6 +78,9 @@ class SparseIndex:
         The paths whose values the rows are sorted by, see :mod:`sdb.packfile.rewrite.cluster`.
     stored_identities : bytes
         Which rows of other packfiles its rows were, see :meth:`identities`.
+    columns : tuple of column
+        The columns that its writer had, see :mod:`sdb.packfile.trailer.declared`; none when it had
+        no schema, or it is not known.
     """
 
     blocks: int
@@ -92,6 +96,7 @@ class SparseIndex:
     stored_statistics: StoredStatistics | None = field(default=None, repr=False)
     clustered: tuple[Path, ...] = ()
     stored_identities: bytes = field(default=b"", repr=False)
+    columns: Columns = field(default=(), repr=False)
 
     def presence(self) -> FieldCounts | None:
         """Read in how many rows each field is.
@@ -209,6 +214,7 @@ class SparseIndex:
             statistics=self.stored_statistics,
             clustered=self.clustered,
             identities=self.stored_identities,
+            columns=self.columns,
         )
         if stored := own.encode():
             value["sdb"] = stored
@@ -267,6 +273,7 @@ class SparseIndex:
             stored_statistics=own.statistics,
             clustered=own.clustered,
             stored_identities=own.identities,
+            columns=own.columns,
         )
 
     def check(self, blocks: int) -> SparseIndex:

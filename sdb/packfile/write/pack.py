@@ -20,6 +20,7 @@ from sdb.packfile.inputs.arguments import locations, normalize_inputs
 from sdb.packfile.inputs.recognised import recognise_all
 from sdb.packfile.inputs.unpacking import CUT_SHORT_HINT, CutShortError
 from sdb.packfile.prune.unknownfields import warn_unknown
+from sdb.packfile.trailer import declared
 from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.provenance import Origin, Provenance, consecutive
 from sdb.packfile.trailer.trailer import FILLED_BYTES, Trailer
@@ -271,7 +272,8 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             provenance=provenance_of(sources, packer),
         )
         sparse = with_statistics(sparse, packer, blocks, choice)
-        sparse = replace(sparse, level=levels.kept(number, packer.algorithm))
+        columns = declared.common({source.columns for source in sources})
+        sparse = replace(sparse, level=levels.kept(number, packer.algorithm), columns=columns)
         shift = shift_of(packer, align_bytes)
         if max_row_bytes is None:
             feeder.findings.tell_chunks(align_bytes)

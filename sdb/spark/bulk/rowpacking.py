@@ -10,6 +10,7 @@ from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.inputs.arrowrows import encoded
 from sdb.packfile.inputs.inputs import Input
 from sdb.packfile.write.pack import DEFAULT_ALGORITHM
+from sdb.spark.options.files import truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sdb.packfile.trailer.declared import Columns
     from sdb.packfile.trailer.sparseindex import Path
 
 
@@ -32,10 +34,13 @@ class RowPacking:
     # Paths that get statistics; None: those of the table's definition, else those worth it
     stats: str | None
     keep_nulls: bool  # whether fields that are null are written as such
+    columns: Columns = ()  # those of the frame
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> Self:
+    def of(cls, options: Mapping[str, str], columns: Columns = ()) -> Self:
         """Read ``algorithm``, ``level``, ``timeFields``, ``stats`` and ``ignoreNullFields``.
+
+        * ``columns``: Those of the frame, see :mod:`sdb.packfile.trailer.declared`.
 
         Raises
         ------
@@ -50,7 +55,8 @@ class RowPacking:
             levels.read(options["level"]) if "level" in options else None,
             tuple(tuple(name.strip().split(".")) for name in times.split(",") if name.strip()),
             options.get("stats"),
-            options.get("ignoreNullFields", "true").lower() == "false",
+            not truth(options, "ignoreNullFields", default=True),
+            columns,
         )
 
     @property
@@ -73,4 +79,5 @@ class RowPacking:
         def pieces() -> Generator[bytes]:
             return encoded(chain([first], batches), keep_nulls=self.keep_nulls)
 
-        return Input(f"task {task}", "rows", source=pieces, once=True)
+        name = f"task {task}"
+        return Input(name, "rows", source=pieces, once=True, columns=self.columns)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from contextlib import closing
 
+from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructField, StructType
 
 from sdb.errors import (
     ConflictError,
@@ -14,6 +16,7 @@ from sdb.errors import (
     UnsupportedError,
     UsageError,
 )
+from sdb.spark.options.settings import ReadOptions
 from sdb.spark.read.cache import BlockCache
 from sdb.spark.read.partitions import BlockRef, FilePart
 from sdb.spark.read.placement import block_etag
@@ -25,11 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType
 
     from sdb._core import ArrowBatch, ArrowTypes
     from sdb.packfile.read.reader import Packfile
-    from sdb.spark.options.settings import ReadOptions
     from sdb.spark.read.rowranges import RowRange
     from sdb.store.base import Reader
 
@@ -51,6 +53,15 @@ def columns(schema: StructType, options: ReadOptions) -> ArrowTypes:
         return _core.ArrowTypes.wanted(wanted, lenient=options.lenient, casts=True)
     except UnsupportedError as error:
         raise UsageError(error.message, hint="choose STRUCT, ARRAY, STRING or VARIANT") from None
+
+
+def is_possible(kind: DataType) -> bool:
+    """Return whether rows become columns of a type."""
+    try:
+        columns(StructType([StructField("column", kind)]), ReadOptions(()))
+    except (UsageError, PySparkException):
+        return False
+    return True
 
 
 def batches(

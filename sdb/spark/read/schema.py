@@ -13,6 +13,8 @@ anything else: values of several kinds,       STRING, the text of the value; wit
 structs without fields or with more than      ``variant`` VARIANT
 1000
 ============================================  ===================================================
+
+Columns that packfiles declare come before that, see :mod:`sdb.spark.read.declared`.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from pyspark.sql.types import (
 
 from sdb.packfile.read.reader import open_packfile
 from sdb.packfile.trailer.sparseindex import join_types
+from sdb.spark.read.declared import as_declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +66,8 @@ def schema_of(packs: Sequence[Packfile], options: ReadOptions) -> StructType:
     * ``options``: The columns that are wanted; whether to read all rows, which happens anyway when
       a trailer does not tell all types; and what columns of several kinds become.
 
-    Returns: A column for each field, in the order of their names.
+    Returns: A column for each field: those that their writer declared in its order, with its types,
+    and the others in the order of their names.
 
     Raises
     ------
@@ -77,8 +81,9 @@ def schema_of(packs: Sequence[Packfile], options: ReadOptions) -> StructType:
     schema = (
         _of_rows(packs, fields) if options.from_rows or not complete else _of_summaries(present)
     )
-    pruned = _pruned(schema, fields)
-    return pruned if options.has_variants else StructType([_as_text(item) for item in pruned])
+    if not options.has_variants:
+        schema = StructType([_as_text(item) for item in schema])
+    return _pruned(schema if options.from_rows else as_declared(schema, packs), fields)
 
 
 def _as_text(column: StructField) -> StructField:

@@ -7,13 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 from sdb.errors import NotFoundError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -134,12 +136,13 @@ def start(
     ...     spark.read.format("zion").load("events.zion").count()
     """
     settings = _prepare(master, name, conf)
-    from pyspark.sql import SparkSession
+    with _unwarned():
+        from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+        builder = SparkSession.builder
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        return builder.getOrCreate()
 
 
 def start_context(
@@ -159,9 +162,18 @@ def start_context(
         message = f"packing needs a driver of its own, and SPARK_REMOTE names another: {remote}"
         raise UnsupportedError(message, hint="unset SPARK_REMOTE, and give --master")
     settings = _prepare(master, name, conf, _BRIEF)
-    from pyspark import SparkConf, SparkContext
+    with _unwarned():
+        from pyspark import SparkConf, SparkContext
 
-    return SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+        return SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Keep Spark from warning of a pandas that is newer than itself, which no session needs."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
+        yield
 
 
 def _prepare(

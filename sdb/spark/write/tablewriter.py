@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sdb.packfile.trailer.declared import Columns
     from sdb.spark.options.namedtable import NamedTable
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.index import TableIndex
@@ -73,10 +74,17 @@ class TableWriter(DataSourceArrowWriter):
         There is no such branch.
     """
 
-    def __init__(self, named: NamedTable, options: Mapping[str, str], *, overwrite: bool) -> None:
+    def __init__(
+        self,
+        named: NamedTable,
+        options: Mapping[str, str],
+        columns: Columns = (),
+        *,
+        overwrite: bool,
+    ) -> None:
         self._named = named
         self._is_overwriting = overwrite
-        self._packing = RowPacking.of(options)
+        self._packing = RowPacking.of(options, columns)
         self._author, self._message = options.get("author", ""), options.get("message", "")
         txn_id = options.get("txnId", "")
         self._is_given = bool(txn_id)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sdb.packfile.trailer.declared import Columns
+
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
@@ -48,14 +50,16 @@ class ZionWriter(DataSourceArrowWriter):
         There is not one path, or an option makes no sense.
     """
 
-    def __init__(self, options: Mapping[str, str], *, overwrite: bool) -> None:
+    def __init__(
+        self, options: Mapping[str, str], columns: Columns = (), *, overwrite: bool
+    ) -> None:
         names = paths(options)
         if len(names) != 1:
             raise UsageError(f"{len(names)} paths to write to", expected="one folder")
         self._prefix = names[0].rstrip("/") + "/"
         self._mode = "overwrite" if overwrite else "append"
         self._job = uuid4().hex
-        self._packing = RowPacking.of(options)
+        self._packing = RowPacking.of(options, columns)
         manifest.prepare(self._prefix, self._mode)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb import ion
 from sdb.errors import CorruptError, UnsupportedError
+from sdb.packfile.trailer import declared
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
 from sdb.packfile.trailer.trailer import Trailer
 from sdb.records import record, replace
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 FORMAT = "blockfmt/compressed/v2"
 MAX_EXTENSION_BYTES = 1 << 10
+MAX_COLUMNS_BYTES = 4 << 10
 _FIELDS = {"path", "etag", "last-modified", "format", "size", "trailer", "original"}
 _NO_TRAILER = Trailer(0, 0, "", 0, (), SparseIndex(0))
 
@@ -170,8 +172,9 @@ def has_all_times(descriptor: Descriptor, path: Path) -> bool:
 def slim(trailer: Trailer) -> Trailer:
     """Make the copy of a trailer that an index has.
 
-    Returns: With at most 1 KiB of row counts, and types as far as they fit, and what rows are
-    sorted by.
+    Returns: With at most 1 KiB of row counts, and types as far as they fit, what rows are sorted
+    by, and at most 4 KiB of the columns of their writer. Where these are more, the trailer itself
+    has the types as well.
     """
     sparse = trailer.sparse
     summary = sparse.summary
@@ -179,8 +182,17 @@ def slim(trailer: Trailer) -> Trailer:
         summary = Summary(summary.rows, {}, complete=False)
         if _encoded_bytes(summary) > MAX_EXTENSION_BYTES:
             summary = None
+    columns = sparse.columns
+    if columns and len(ion.dumps(declared.encode(columns))) > MAX_COLUMNS_BYTES:
+        columns = ()
+        summary = None if summary is None else Summary(summary.rows, {}, complete=False)
     slimmed = SparseIndex(
-        sparse.blocks, sparse.constants, sparse.indices, summary, clustered=sparse.clustered
+        sparse.blocks,
+        sparse.constants,
+        sparse.indices,
+        summary,
+        clustered=sparse.clustered,
+        columns=columns,
     )
     return replace(trailer, sparse=slimmed)
 

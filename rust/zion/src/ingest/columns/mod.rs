@@ -34,7 +34,7 @@ pub struct Dumped {
 /// Encodes rows as a stream of its own: all of them, or the first ones that make it as long as a part.
 ///
 /// Symbols are numbered in the order in which the rows name them, a field before its content; fields are then
-/// sorted by number. Without `keep_nulls` fields that are null are left out, at any depth.
+/// sorted by number. Without `keep_nulls` fields that are null are left out, at any depth; entries of maps stay.
 pub fn dumps(rows: &StructArray, keep_nulls: bool) -> Result<Dumped> {
     let mut fields = build::fields(rows, 1)?;
     let mut writer = Writer::new(keep_nulls);

@@ -107,7 +107,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Of entries with the same key the last one counts.
+    /// Of entries with the same key the last one counts. One that is null stays: it is data, and no field.
     pub(super) fn put_map(
         &mut self,
         entries: Range<usize>,
@@ -119,15 +119,10 @@ impl Writer {
         let begin = self.fields.begin();
         for entry in entries {
             self.read_key(keys, entry)?;
-            if self.keep_nulls || !values.is_null(entry) {
-                let symbol = self.table.intern(&self.key);
-                self.put_label(symbol, out);
-                self.put(values, entry, out)?;
-                check_row(out)?;
-            } else if let Some(symbol) = self.table.id(&self.key) {
-                // A field without content, which takes the place of one before it.
-                self.fields.add(symbol, out.len());
-            }
+            let symbol = self.table.intern(&self.key);
+            self.put_label(symbol, out);
+            self.put(values, entry, out)?;
+            check_row(out)?;
         }
         self.fields.sort(out, start + 1, begin, Keep::Last);
         nest::close(out, start, kind::STRUCT);

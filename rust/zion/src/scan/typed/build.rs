@@ -1,20 +1,24 @@
 //! Values into Arrow arrays: the second pass of a scan.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType, UInt64Type,
+    Date32Type, Decimal128Type, DurationMicrosecondType, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type,
 };
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, ListArray, NullArray, RecordBatch, RecordBatchOptions, StructArray,
 };
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields};
+use base64::prelude::*;
 
 use super::buffers::{Bytes, narrow, primitive, strings};
 use super::fit;
+use super::map::Map;
 use super::schema::{Layout, Misfit, Type};
 use super::variant::Encoder;
 use crate::error::{Error, Result};
@@ -32,9 +36,9 @@ const FULL_CELLS: usize = 4 << 20;
 const MAX_CELLS: usize = 64 << 20;
 
 /// The chunk whose rows are added, and what all columns share.
-struct Context<'a> {
-    data: &'a [u8],
-    table: &'a SymbolTable,
+pub(super) struct Context<'a> {
+    pub(super) data: &'a [u8],
+    pub(super) table: &'a SymbolTable,
     shared: &'a mut Shared,
 }
 
@@ -48,16 +52,18 @@ struct Shared {
     epoch: u64,
     text: usize,
     cells: usize,
+    /// How many values did not fit and are null.
+    nulled: u64,
     /// Bytes of text in the batches that nobody took yet.
     gathered: usize,
 }
 
 impl Context<'_> {
-    fn body(&self, value: Header) -> &[u8] {
+    pub(super) fn body(&self, value: Header) -> &[u8] {
         &self.data[value.body..value.end]
     }
 
-    fn claim(&mut self, text: usize, cells: usize, at: usize) -> Result<()> {
+    pub(super) fn claim(&mut self, text: usize, cells: usize, at: usize) -> Result<()> {
         self.shared.text += text;
         self.shared.cells += cells;
         limits::check_row(self.shared.text.saturating_sub(FULL_TEXT), at)?;
@@ -70,9 +76,9 @@ impl Context<'_> {
 }
 
 /// One column, or a part of one.
-struct Column {
+pub(super) struct Column {
     /// Number of values; null values at the end may not have been added.
-    length: usize,
+    pub(super) length: usize,
     nulls: NullBufferBuilder,
     data: Data,
 }
@@ -93,7 +99,9 @@ enum Data {
     Small(Vec<i32>, DataType),
     Single(Vec<f32>),
     Date(Vec<i32>),
+    Duration(Vec<i64>),
     Variant(Fields, Bytes, Bytes),
+    Map(Box<Map>),
 }
 
 /// The columns of a struct.
@@ -103,6 +111,8 @@ struct Group {
     lookup: Lookup,
     /// Number of cells that a value takes, whatever is in it.
     weight: usize,
+    /// How many values of each column did not fit and are null; empty when none is.
+    nulled: Vec<u64>,
 }
 
 /// The place of a field that has no column.
@@ -117,6 +127,7 @@ impl Group {
             weight: columns.iter().map(Column::weight).sum(),
             columns,
             lookup: Lookup::default(),
+            nulled: Vec::new(),
         }
     }
 
@@ -138,8 +149,13 @@ impl Group {
             if let Some(column) = self.columns.get_mut(place as usize)
                 && column.length <= row
             {
+                let before = context.shared.nulled;
                 let put = column.put(context, row, value, value_at);
                 put.map_err(|error| fit::within(error, &text_of(table, label)))?;
+                if context.shared.nulled != before {
+                    self.nulled.resize(self.columns.len(), 0);
+                    self.nulled[place as usize] += context.shared.nulled - before;
+                }
             }
         }
         Ok(())
@@ -151,7 +167,7 @@ impl Group {
 }
 
 impl Column {
-    fn new(of: &Type, field: &Field) -> Self {
+    pub(super) fn new(of: &Type, field: &Field) -> Self {
         let data = match of {
             Type::Null => Data::Null,
             Type::Bool => Data::Bool(BooleanBufferBuilder::new(0)),
@@ -164,6 +180,7 @@ impl Column {
             Type::Small(of) => Data::Small(Vec::new(), of.clone()),
             Type::Single => Data::Single(Vec::new()),
             Type::Date => Data::Date(Vec::new()),
+            Type::Duration => Data::Duration(Vec::new()),
             Type::Text => Data::Text(Bytes::new()),
             Type::Bytes => Data::Bytes(Bytes::new()),
             Type::Json => Data::Json(Bytes::new()),
@@ -182,12 +199,13 @@ impl Column {
                 Data::Struct(arrow, group)
             }
             Type::Variant => Data::Variant(fields_of(of, field), Bytes::new(), Bytes::new()),
+            Type::Map(key, value) => Data::Map(Box::new(Map::new(key, value, of, field))),
         };
         Self { length: 0, nulls: NullBufferBuilder::new(0), data }
     }
 
     /// Number of cells of one value outside of lists.
-    fn weight(&self) -> usize {
+    pub(super) fn weight(&self) -> usize {
         1 + if let Data::Struct(_, group) = &self.data { group.weight } else { 0 }
     }
 
@@ -202,7 +220,7 @@ impl Column {
         match &mut self.data {
             Data::Null | Data::Struct(..) => {}
             Data::Bool(values) => values.append_n(missing, false),
-            Data::Int(values) | Data::Time(values, _) => values.resize(length, 0),
+            Data::Int(values) | Data::Time(values, _) | Data::Duration(values) => values.resize(length, 0),
             Data::Uint(values) => values.resize(length, 0),
             Data::Decimal(values, ..) => values.resize(length, 0),
             Data::Float(values) => values.resize(length, 0.0),
@@ -214,12 +232,24 @@ impl Column {
             }
             Data::Text(texts) | Data::Bytes(texts) | Data::Json(texts) => texts.pad(missing),
             Data::List(_, ends, items, _) => ends.resize(length + 1, items.length as i32),
+            Data::Map(map) => map.pad(length),
         }
     }
 
     /// Adds the value of a row; rows in between have none.
-    fn put(&mut self, context: &mut Context<'_>, row: usize, value: Header, at: usize) -> Result<()> {
-        if value.is_null() || (context.shared.misfit == Misfit::Null && !self.fits(context, value, at)?) {
+    pub(super) fn put(
+        &mut self,
+        context: &mut Context<'_>,
+        row: usize,
+        value: Header,
+        at: usize,
+    ) -> Result<()> {
+        if value.is_null() {
+            self.pad(row + 1);
+            return Ok(());
+        }
+        if context.shared.misfit == Misfit::Null && !self.fits(context, value, at)? {
+            context.shared.nulled += 1;
             self.pad(row + 1);
             return Ok(());
         }
@@ -241,6 +271,11 @@ impl Column {
             | (Data::Struct(..), kind::STRUCT)
             | (Data::Time(..) | Data::Date(_), kind::TIMESTAMP) => true,
             (Data::Text(_), _) => context.shared.casts,
+            (Data::Bytes(_) | Data::Decimal(..), kind::STRING | kind::SYMBOL) => {
+                context.shared.casts && self.data.is_text_of(context, value, at)?
+            }
+            (Data::Map(map), kind::STRUCT) => map.fits(context, value)?,
+            (Data::Duration(_), _) => fit::duration(data, value, at)?.is_some(),
             (Data::Float(_) | Data::Single(_), _) => number,
             (Data::Int(_), _) => fit::integer::<i64>(data, value, at)?.is_some(),
             (Data::Uint(_), _) => fit::integer::<u64>(data, value, at)?.is_some(),
@@ -250,8 +285,56 @@ impl Column {
         })
     }
 
+    /// Adds the name of a field as a value; none when it is not one of the type.
+    pub(super) fn put_name(
+        &mut self,
+        context: &mut Context<'_>,
+        name: &str,
+        at: usize,
+    ) -> Result<Option<()>> {
+        let put = match &mut self.data {
+            Data::Text(texts) => {
+                context.claim(name.len(), 0, at)?;
+                texts.put(name.as_bytes());
+                Some(())
+            }
+            Data::Bool(values) => name.parse().ok().map(|value| values.append(value)),
+            Data::Int(values) => name.parse().ok().map(|number| values.push(number)),
+            Data::Uint(values) => name.parse().ok().map(|number| values.push(number)),
+            Data::Float(values) => name.parse().ok().map(|number| values.push(number)),
+            Data::Single(values) => name.parse().ok().map(|number| values.push(number)),
+            Data::Small(values, of) => {
+                let number = name.parse().ok().filter(|&number| fit::is_small(of, number));
+                number.map(|number| values.push(number))
+            }
+            Data::Decimal(values, digits, scale) => {
+                fit::decimal_of(*digits, *scale, name).map(|number| values.push(number))
+            }
+            _ => None,
+        };
+        if put.is_some() {
+            self.length += 1;
+            self.nulls.append_non_null();
+        }
+        Ok(put)
+    }
+
+    /// Whether the name of a field is a value of the type.
+    pub(super) fn is_name(&self, name: &str) -> bool {
+        match &self.data {
+            Data::Text(_) => true,
+            Data::Bool(_) => name.parse::<bool>().is_ok(),
+            Data::Int(_) => name.parse::<i64>().is_ok(),
+            Data::Uint(_) => name.parse::<u64>().is_ok(),
+            Data::Float(_) | Data::Single(_) => name.parse::<f64>().is_ok(),
+            Data::Small(_, of) => name.parse().is_ok_and(|number| fit::is_small(of, number)),
+            Data::Decimal(_, digits, scale) => fit::decimal_of(*digits, *scale, name).is_some(),
+            _ => false,
+        }
+    }
+
     /// The array of `length` values; the column is empty then.
-    fn finish(&mut self, length: usize) -> Result<ArrayRef, ArrowError> {
+    pub(super) fn finish(&mut self, length: usize) -> Result<ArrayRef, ArrowError> {
         self.pad(length);
         self.length = 0;
         let nulls = std::mem::replace(&mut self.nulls, NullBufferBuilder::new(0)).finish();
@@ -276,6 +359,8 @@ impl Column {
             Data::Small(values, _) => Arc::new(primitive::<Int32Type>(values, nulls)?),
             Data::Single(values) => Arc::new(primitive::<Float32Type>(values, nulls)?),
             Data::Date(values) => Arc::new(primitive::<Date32Type>(values, nulls)?),
+            Data::Duration(values) => Arc::new(primitive::<DurationMicrosecondType>(values, nulls)?),
+            Data::Map(map) => map.finish(nulls)?,
             Data::Variant(fields, values, metadata) => {
                 let parts = [binary(values, None)?, binary(metadata, None)?];
                 Arc::new(StructArray::try_new(fields.clone(), parts.to_vec(), nulls)?)
@@ -330,9 +415,44 @@ impl Data {
                 ends.push(items.length as i32);
             }
             (Data::Variant(_, values, metadata), _) => put_variant(context, values, metadata, value, at)?,
+            (Data::Map(map), kind::STRUCT) => map.put(context, value, at)?,
+            (data @ (Data::Bytes(_) | Data::Decimal(..)), kind::STRING | kind::SYMBOL)
+                if context.shared.casts =>
+            {
+                data.put_text_of(context, value, at)?.ok_or_else(unexpected)?;
+            }
             (data, _) => data.put_number(context, value, at)?.ok_or_else(unexpected)?,
         }
         Ok(())
+    }
+
+    /// Whether a text stands for a value of the column.
+    fn is_text_of(&self, context: &Context<'_>, value: Header, at: usize) -> Result<bool> {
+        let text = text(context, value, at)?;
+        Ok(match self {
+            Data::Decimal(_, digits, scale) => fit::decimal_of(*digits, *scale, &text).is_some(),
+            _ => BASE64_STANDARD.decode(&*text).is_ok(),
+        })
+    }
+
+    /// Adds the value that a text stands for: bytes in base64, the digits of a decimal.
+    fn put_text_of(&mut self, context: &mut Context<'_>, value: Header, at: usize) -> Result<Option<()>> {
+        let text = text(context, value, at)?;
+        Ok(match self {
+            Data::Decimal(values, digits, scale) => {
+                fit::decimal_of(*digits, *scale, &text).map(|number| values.push(number))
+            }
+            Data::Bytes(values) => match BASE64_STANDARD.decode(&*text) {
+                Ok(bytes) => {
+                    drop(text);
+                    context.claim(bytes.len(), 0, at)?;
+                    values.put(&bytes);
+                    Some(())
+                }
+                Err(_) => None,
+            },
+            _ => None,
+        })
     }
 
     /// Adds a number or a date of a type that is not frequent; none when it does not fit.
@@ -345,6 +465,7 @@ impl Data {
             Data::Decimal(values, digits, scale) => {
                 fit::decimal(*digits, *scale, data, value, at)?.map(|number| values.push(number))
             }
+            Data::Duration(values) => fit::duration(data, value, at)?.map(|us| values.push(us)),
             Data::Date(values) if value.kind == kind::TIMESTAMP => {
                 let day = timestamp::read(context.body(value), at)?.div_euclid(fit::DAY_US);
                 i32::try_from(day).ok().map(|day| values.push(day))
@@ -352,6 +473,15 @@ impl Data {
             _ => None,
         })
     }
+}
+
+/// The text of a value that is one.
+fn text<'a>(context: &'a Context<'_>, value: Header, at: usize) -> Result<Cow<'a, str>> {
+    let body = context.body(value);
+    if value.kind == kind::STRING {
+        return Ok(String::from_utf8_lossy(body));
+    }
+    Ok(text_of(context.table, ion::magnitude(body, at)?))
 }
 
 /// The fields of a column of structs, as they were asked for or as the type has them.
@@ -438,6 +568,7 @@ impl Builder {
             epoch: 0,
             text: 0,
             cells: 0,
+            nulled: 0,
             gathered: 0,
         };
         Self { layout, rows: 0, root, shared, full: Vec::new() }
@@ -480,6 +611,9 @@ impl Builder {
         let rows = std::mem::take(&mut self.rows);
         self.shared.gathered += std::mem::take(&mut self.shared.text);
         self.shared.cells = 0;
+        for (all, new) in self.layout.nulled.iter().zip(self.root.nulled.drain(..)) {
+            all.fetch_add(new, Ordering::Relaxed);
+        }
         let columns = self.root.finish(rows)?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.layout.schema), columns, &options)

@@ -37,11 +37,16 @@ pub fn integer<T: TryFrom<i128>>(data: &[u8], value: Header, at: usize) -> Resul
 
 /// An integer that fits Int8, Int16 or Int32.
 pub fn small(of: &DataType, data: &[u8], value: Header, at: usize) -> Result<Option<i32>> {
-    Ok(match of {
-        DataType::Int8 => integer::<i8>(data, value, at)?.map(i32::from),
-        DataType::Int16 => integer::<i16>(data, value, at)?.map(i32::from),
-        _ => integer(data, value, at)?,
-    })
+    Ok(integer(data, value, at)?.filter(|&number| is_small(of, number)))
+}
+
+/// Whether an integer fits Int8, Int16 or Int32.
+pub fn is_small(of: &DataType, number: i32) -> bool {
+    match of {
+        DataType::Int8 => i8::try_from(number).is_ok(),
+        DataType::Int16 => i16::try_from(number).is_ok(),
+        _ => true,
+    }
 }
 
 /// Any number.
@@ -70,6 +75,33 @@ pub fn decimal(digits: u8, scale: i8, data: &[u8], value: Header, at: usize) -> 
             .map(|number| number.round() as i128),
     };
     Ok(number.filter(|number| number.abs() < limit))
+}
+
+/// The same of the digits of a number in a text.
+pub fn decimal_of(digits: u8, scale: i8, text: &str) -> Option<i128> {
+    let scale = usize::try_from(scale).ok()?;
+    let (sign, plain) = text.strip_prefix('-').map_or((1, text), |plain| (-1, plain));
+    let (whole, fraction) = plain.split_once('.').unwrap_or((plain, ""));
+    let is_number = !whole.is_empty() && plain.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if !is_number || fraction.contains('.') {
+        return None;
+    }
+    let kept = &fraction[..fraction.len().min(scale)];
+    let mut number = format!("{whole}{kept:0<scale$}").parse::<i128>().ok()?;
+    if fraction.as_bytes().get(scale).is_some_and(|&next| next >= b'5') {
+        number = number.checked_add(1)?;
+    }
+    let limit = 10i128.checked_pow(u32::from(digits))?;
+    (number < limit).then_some(sign * number)
+}
+
+/// A number of seconds in microseconds.
+pub fn duration(data: &[u8], value: Header, at: usize) -> Result<Option<i64>> {
+    let us = match whole(data, value, at)? {
+        Some(seconds) => seconds.checked_mul(1_000_000),
+        None => float(data, value, at)?.map(|seconds| (seconds * 1e6).round() as i128),
+    };
+    Ok(us.and_then(|us| i64::try_from(us).ok()))
 }
 
 /// The error for a value that does not fit its column.
@@ -109,5 +141,20 @@ pub fn shown(error: Error) -> Error {
             Error::unsupported(message.strip_prefix('.').unwrap_or(&message).to_owned())
         }
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_of_texts_are_exact() {
+        assert_eq!(decimal_of(38, 2, "-1234567890123456789.5"), Some(-123_456_789_012_345_678_950));
+        assert_eq!(decimal_of(4, 2, "1.005"), Some(101));
+        assert_eq!(decimal_of(4, 0, "7"), Some(7));
+        for text in ["", "-", ".5", "1.2.3", "1e3", "x", "123.45"] {
+            assert_eq!(decimal_of(4, 2, text), None, "{text}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod buffers;
 mod build;
 mod fit;
+mod map;
 mod schema;
 mod seen;
 mod variant;

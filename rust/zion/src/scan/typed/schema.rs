@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 
@@ -49,8 +50,12 @@ pub enum Type {
     Local,
     /// Date32: the day, in UTC, of a timestamp.
     Date,
+    /// A duration in microseconds, of a number of seconds.
+    Duration,
     /// Binary value and metadata of a Variant.
     Variant,
+    /// Keys and values of a struct whose names are data.
+    Map(Box<Type>, Box<Type>),
 }
 
 /// Names of the two parts of a Variant; the second one has this key in its metadata.
@@ -106,6 +111,18 @@ impl Type {
             DataType::Utf8 => Self::Text,
             DataType::Binary => Self::Bytes,
             DataType::List(item) => Self::List(Box::new(Self::wanted(item)?)),
+            DataType::Duration(TimeUnit::Microsecond) => Self::Duration,
+            DataType::Map(entries, _) if let Some((key, value)) = entry(entries) => {
+                let (key, value) = (Self::wanted(key)?, Self::wanted(value)?);
+                if !key.is_key() {
+                    let name = field.name();
+                    return Err(Error::unsupported(format!(
+                        "rows do not become a column {name} of maps with keys of {}",
+                        key.data_type()
+                    )));
+                }
+                Self::Map(Box::new(key), Box::new(value))
+            }
             DataType::Struct(fields) if is_variant(fields) => Self::Variant,
             DataType::Struct(fields) => Self::Struct(wanted(fields)?),
             other => {
@@ -135,8 +152,20 @@ impl Type {
             Self::Single => DataType::Float32,
             Self::Local => DataType::Timestamp(TimeUnit::Microsecond, None),
             Self::Date => DataType::Date32,
+            Self::Duration => DataType::Duration(TimeUnit::Microsecond),
             Self::Variant => DataType::Struct(variant_fields()),
+            Self::Map(key, value) => {
+                let key = Field::new("key", key.data_type(), false);
+                let entries = Fields::from(vec![Arc::new(key), value.field("value")]);
+                DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entries), false)), false)
+            }
         }
+    }
+
+    /// Whether names of fields can be read as values of this type.
+    fn is_key(&self) -> bool {
+        use Type::{Bool, Decimal, Float, Int, Single, Small, Text, Uint};
+        matches!(self, Text | Bool | Int | Uint | Small(_) | Decimal(..) | Float | Single)
     }
 
     /// A column of this type.
@@ -152,6 +181,14 @@ impl Type {
 
 fn wanted(fields: &Fields) -> Result<Vec<(Box<str>, Type)>> {
     fields.iter().map(|field| Ok((field.name().as_str().into(), Type::wanted(field)?))).collect()
+}
+
+/// The key and the value of the entries of a map.
+fn entry(entries: &Field) -> Option<(&Field, &Field)> {
+    match entries.data_type() {
+        DataType::Struct(fields) if let [key, value] = &fields[..] => Some((key, value)),
+        _ => None,
+    }
 }
 
 fn is_variant(fields: &Fields) -> bool {
@@ -187,8 +224,11 @@ pub struct Layout {
     pub schema: SchemaRef,
     /// What becomes of values that do not fit.
     pub misfit: Misfit,
-    /// Whether columns of texts take other values as well, as their text in JSON without quotes.
+    /// Whether columns of texts take other values as well, as their text in JSON without quotes, and columns of
+    /// bytes and decimals the texts that stand for them.
     pub casts: bool,
+    /// How many values did not fit and are null, of each column; only if misfits become null.
+    pub nulled: Arc<[AtomicU64]>,
 }
 
 impl Layout {
@@ -205,11 +245,14 @@ impl Layout {
             }
         };
         let fields: Vec<FieldRef> = columns.iter().map(|(name, column)| column.field(name)).collect();
-        Self { columns, schema: Arc::new(Schema::new(fields)), misfit: Misfit::Damage, casts: false }
+        let schema = Arc::new(Schema::new(fields));
+        Self { columns, schema, misfit: Misfit::Damage, casts: false, nulled: Arc::default() }
     }
 
     /// The columns of a schema that somebody wants the rows in.
     pub fn wanted(schema: SchemaRef, misfit: Misfit, casts: bool) -> Result<Self> {
-        Ok(Self { columns: wanted(schema.fields())?, schema, misfit, casts })
+        let columns = wanted(schema.fields())?;
+        let nulled = columns.iter().map(|_| AtomicU64::new(0)).collect();
+        Ok(Self { columns, schema, misfit, casts, nulled })
     }
 }
