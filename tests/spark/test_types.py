@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 COLUMNS = """
     zz LONG, bool BOOLEAN, byte BYTE, short SHORT, int INT, float FLOAT, double DOUBLE,
