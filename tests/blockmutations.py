@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.packfile.prune import inlist, ngrams, prune, rules, subnets
+from sdb.packfile.prune import inlist, ngrams, prune, rules
 from sdb.query.analyze import regexes
 from sdb.query.catalog import prefixes, reduction
 from sdb.query.plan import keyfilters
@@ -127,11 +127,11 @@ WORD_MUTATIONS = {
 }
 
 PREFIX_MUTATIONS = {
-    "networks end early": (subnets, "range(first, last + 1)", "range(first, last)"),
-    "prefixes have one length": (subnets, "1 << length | prefix", "1 << 8 | prefix"),
-    "few begins are all": (subnets, 'text[-1] != "."', "True"),
+    "networks end early": (rules, "range(first, last + 1)", "range(first, last)"),
+    "prefixes have one length": (rules, "1 << length | prefix", "1 << 8 | prefix"),
+    "few begins are all": (rules, 'text[-1] != "."', "True"),
     "all texts are addresses": (
-        subnets,
+        rules,
         "if values is not None and prefixes else",
         "if values else",
     ),

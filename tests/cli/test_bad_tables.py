@@ -13,7 +13,7 @@ from sdb.records import replace
 from sdb.table.catalog.handle import open_table
 from sdb.table.format import codec, etags
 from sdb.table.format.index import TableIndex
-from sdb.table.format.inputnodes import InputNodeRef, StoredInputs, write_inner
+from sdb.table.format.inputtree import InputNodeRef, StoredInputs, write_inner
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.manifests import IndirectTree
 from sdb.table.format.signature import SIGNATURE_BYTES

@@ -10,7 +10,7 @@ import pytest
 
 import sdb
 from sdb.table.format.index import TableIndex
-from sdb.table.format.inputnodes import StoredInputs, TakenInput
+from sdb.table.format.inputtree import StoredInputs, TakenInput
 from sdb.table.format.keys import TableKeys, new_uid
 from tests.cli.conftest import SAMPLE
 from tests.table import roots

@@ -17,7 +17,7 @@ from sdb.table.commit.objects import ObjectWriter
 from sdb.table.format import etags
 from sdb.table.format.descriptor import Descriptor, joined_ranges, slim
 from sdb.table.format.index import TableIndex
-from sdb.table.format.inputnodes import StoredInputs, TakenInput
+from sdb.table.format.inputtree import StoredInputs, TakenInput
 from sdb.table.format.keys import TableKeys, new_uid
 from sdb.table.format.manifests import IndirectTree, Writer
 from sdb.table.format.signature import Keyring

@@ -12,7 +12,7 @@ from sdb.table.catalog.handle import open_table
 from sdb.table.format import etags
 from sdb.table.format.descriptor import Descriptor, slim
 from sdb.table.format.index import TableIndex
-from sdb.table.format.inputnodes import StoredInputs, TakenInput
+from sdb.table.format.inputtree import StoredInputs, TakenInput
 from sdb.table.format.keys import TableKeys, new_uid
 from sdb.table.format.manifests import TARGET_BYTES, IndirectTree, Writer
 from sdb.table.format.state import with_state

@@ -21,16 +21,18 @@ from sdb.table.format import codec, descriptor, etags
 from sdb.table.format import keys as names
 from sdb.table.format.descriptor import Descriptor
 from sdb.table.format.index import MAX_BYTES, TableIndex
-from sdb.table.format.inputnodes import (
+from sdb.table.format.inputtree import (
+    MAX_DEPTH,
     InputNodeRef,
+    InputsTree,
     StoredInputs,
     TakenInput,
+    Taking,
     read_inner,
     read_leaf,
     write_inner,
     write_leaf,
 )
-from sdb.table.format.inputtree import MAX_DEPTH, InputsTree, Taking
 from sdb.table.format.manifests import IndirectRef, IndirectTree, read_list, write_list
 from sdb.table.format.signature import Keyring
 from tests.amounts import usual

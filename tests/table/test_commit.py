@@ -37,7 +37,7 @@ from tests.table.simulation.actors import descriptor
 if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.descriptor import Descriptor
-    from sdb.table.format.inputnodes import StoredInputs
+    from sdb.table.format.inputtree import StoredInputs
 
 KEYS = TableKeys("d", "t")
 

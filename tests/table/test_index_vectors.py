@@ -12,14 +12,15 @@ from sdb import _core, instants
 from sdb.errors import CorruptError, SdbError
 from sdb.table.format import codec, etags, keys
 from sdb.table.format.index import TableIndex
-from sdb.table.format.inputnodes import (
+from sdb.table.format.inputtree import (
     InputNodeRef,
+    InputsTree,
+    Taking,
     read_inner,
     read_leaf,
     write_inner,
     write_leaf,
 )
-from sdb.table.format.inputtree import InputsTree, Taking
 from sdb.table.format.manifests import read_list, write_list
 from sdb.table.format.signature import Keyring
 from tests.table.roots import FOLDER, LOCAL, objects, recorded, vectors

@@ -12,7 +12,7 @@ import math
 import operator
 from itertools import chain, islice
 
-from sdb.packfile.prune import ngrams, subnets
+from sdb.packfile.prune import ngrams
 from sdb.packfile.prune.predicate import (
     ANY_TYPE,
     BOOL_TYPE,
@@ -35,8 +35,11 @@ if TYPE_CHECKING:
 
     from sdb.packfile.prune.predicate import PathTest
     from sdb.packfile.trailer.blockstats import BlockStatistics
+    from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.packfile.trailer.ribbonslices import SlicedFilter
     from sdb.packfile.trailer.zonemap import Zone
+
+    _Asked = tuple[SlicedFilter, Iterable[Sequence[object]]]
 
 BlockRule: TypeAlias = "Callable[[int], bool]"
 """Tells whether a block, by its number, can hold a row that passes a test."""
@@ -236,11 +239,11 @@ def filter_of(
         case Compare(_, "=", str()) | AddressRange() if types & OTHERS:
             return None
         case AddressRange():
-            return subnets.asked(statistics, test)
+            return asked_prefixes(statistics, test)
         case Compare(path, "=", str() as text):
             held, values = statistics.texts(path), (str(text),)
             if held is None:
-                return subnets.asked_of_text(statistics, path, text)
+                return asked_of_text(statistics, path, text)
         case Compare(path, "=", int() | float() as number) if not isinstance(number, bool):
             held, values = statistics.integers(path), (number,)
         case _:
@@ -250,3 +253,56 @@ def filter_of(
 
 def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+# Addresses: which blocks have one of a network.
+
+LENGTHS = (8, 16, 24, 32)
+"""So many bits the prefixes of an address have."""
+
+MOST_ASKED = 256
+"""More prefixes ask no filters: of 256 absent ones two make a filter say "perhaps"."""
+
+_BITS = 32
+
+
+def asked_prefixes(statistics: BlockStatistics, test: AddressRange) -> _Asked | None:
+    """Return the filter for a range of addresses, and what a block has to hold for it.
+
+    Returns: The filter, and groups of values of which a block with such an address has one each.
+    """
+    values = statistics.prefixes(test.path)
+    if values is not None:
+        return values, covers(test.low, test.high)
+    # A single address has few text forms; one that ends with a point is of several addresses.
+    is_whole = all(text[-1] != "." for text in test.begins)
+    values = statistics.texts(test.path) if test.begins and is_whole else None
+    return None if values is None else (values, [test.begins])
+
+
+def covers(low: int, high: int) -> Iterator[list[int]]:
+    """Yield the prefixes that addresses between two have: of each length one of them.
+
+    Lengths with too many prefixes are left out, and those that add nothing.
+
+    Examples
+    --------
+    >>> [[hex(prefix) for prefix in cover] for cover in covers(0x0A010000, 0x0A01FFFF)]
+    [['0x10a'], ['0x10a01']]
+    """
+    for length in LENGTHS:
+        rest = _BITS - length
+        first, last = low >> rest, high >> rest
+        if last - first < MOST_ASKED:
+            yield [1 << length | prefix for prefix in range(first, last + 1)]
+        if (first << rest, (last + 1 << rest) - 1) == (low, high):
+            return
+
+
+def asked_of_text(statistics: BlockStatistics, path: FieldPath, text: str) -> _Asked | None:
+    """Return the filter for a text that is an address, and what a block has to hold."""
+    from sdb import _core
+
+    values = statistics.prefixes(path)
+    prefixes = _core.address_prefixes(text.encode("utf-8", "surrogatepass"))
+    return (values, [prefixes[-1:]]) if values is not None and prefixes else None

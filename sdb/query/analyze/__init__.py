@@ -13,10 +13,8 @@ module           holds
 `regexes`        faults of regular expressions
 `namescope`      names that the sources of a select bring, and where they lead
 `binder`         what names stand for, in their place; names of columns; fields that are read
-`timetexts`      texts that are compared with times
 `calendar`       time functions of constants
 `folding`        constants in the place of what they decide
-`windows`        window functions: arguments, orders, frames, QUALIFY
 `dialects`       which dialect a statement is in
 `check`          all checks of a statement, in order
 ===============  ==========================================================

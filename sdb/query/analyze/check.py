@@ -6,18 +6,22 @@ them all.
 
 from __future__ import annotations
 
+import math
 import time
 
+from sdb import instants
 from sdb.errors import QueryError
-from sdb.query.analyze import binder, windows
+from sdb.query.analyze import binder
 from sdb.query.analyze.dialects import SNELLER, is_standard
 from sdb.query.analyze.folding import fold
 from sdb.query.analyze.refusals import refuse
+from sdb.query.analyze.signatures import FUNCTIONS
 from sdb.query.analyze.static_types import refuse_joined, static_type
-from sdb.query.analyze.timetexts import timed
-from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMERIC
-from sdb.query.syntax import ast, printer, versions, visitor
-from sdb.query.syntax.clauses.windows import FUNCTIONS
+from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMERIC, TIME
+from sdb.query.syntax import ast, literals, printer, versions, visitor
+from sdb.query.syntax.clauses.windows import FUNCTIONS as OVER_ROWS
+from sdb.query.syntax.clauses.windows import RANKS, VALUES
+from sdb.query.syntax.operators import MIRRORED
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     _T = TypeVar("_T", bound=ast.Node)
+    T = TypeVar("T", bound=ast.Node)
 
 __all__ = ["check", "fold", "static_type"]
 
@@ -208,7 +213,7 @@ def _aggregates(select: ast.Select) -> None:
                     f"planning query: aggregate functions are not allowed in {clause}",
                     aggregate,
                 )
-    windows.check_qualify(select)
+    check_qualify(select)
     for expr in _expressions(select):
         for node in visitor.nodes(expr, into_selects=False):
             if isinstance(node, ast.Aggregate):
@@ -231,8 +236,8 @@ def _member_query(operand: ast.Expr, query: ast.Subquery, word: str = "IN") -> N
 
 def _aggregate(node: ast.Aggregate) -> None:
     title = printer.quoted(node)
-    windows.check(node)
-    if node.name not in FUNCTIONS and not node.args and not node.star:
+    check_windows(node)
+    if node.name not in OVER_ROWS and not node.args and not node.star:
         refuse(f"{title} aggregate needs an argument", node)
     for part in (*node.args, *[key.expr for key in node.order], node.where):
         inner = None if part is None else next(visitor.aggregates(part), None)
@@ -281,3 +286,192 @@ def _inside(root: _T, dialect: str) -> _T:
 
 def _marked(node: ast.Node) -> ast.Node:
     return replace(node, original=True) if isinstance(node, _OPERATORS) else node
+
+
+# Texts that are compared with times.
+
+_TIMES = frozenset(
+    {name for name, known in FUNCTIONS.items() if TIME in known.args and known.least == known.most}
+)
+"""Functions of times."""
+
+
+def timed(node: T, now_us: int | None = None) -> T:
+    """Compare texts as times as well, where they have the form of one.
+
+    * ``node``: An expression, or any other tree, up to a whole statement.
+    * ``now_us``: The present that ``CAST('30m' AS TIMESTAMP)`` counts from; that of the system if
+      not given.
+
+    Returns: The same with :class:`~sdb.query.syntax.ast.TimeText` in the place of such texts, and
+    with a timestamp in that of ``CAST('...' AS TIMESTAMP)``.
+
+    Examples
+    --------
+    >>> from sdb.query.syntax.parser import parse
+    >>> timed(parse("SELECT t > '1970-01-02'")).select.items[0].expr.right.value.us
+    86400000000
+    """
+    return visitor.rewrite(node, lambda part: _changed(part, now_us))
+
+
+def _changed(node: ast.Node, now_us: int | None) -> ast.Node:  # noqa: PLR0911 - a table
+    match node:
+        case ast.Binary(op) if op in MIRRORED:
+            return replace(node, left=_text(node.left), right=_text(node.right))
+        case ast.Between():
+            low, high = _text(node.low), _text(node.high)
+            return replace(node, operand=_text(node.operand), low=low, high=high)
+        case ast.In(items=tuple() as items):
+            return replace(node, operand=_text(node.operand), items=tuple(map(_text, items)))
+        case ast.Case(operand=ast.Node()):
+            limbs = tuple((_text(when), then) for when, then in node.limbs)
+            return replace(node, limbs=limbs)
+        case ast.Call("NULLIF"):
+            return replace(node, args=(node.args[0], *map(_text, node.args[1:])))
+        case ast.Call("LEAST" | "GREATEST", args) if not all(map(_is_text, args)):
+            return replace(node, args=tuple(map(_text, args)))
+        case ast.Call(name, args) if name in _TIMES:
+            return replace(node, args=tuple(map(_time, args)))
+        case ast.Binary("-"):
+            return replace(node, left=_time(node.left), right=_time(node.right))
+        case ast.Cast(ast.Literal(str() as text), "TIMESTAMP"):
+            moment = literals.moment(text) or _counted(text, now_us)
+            return node if moment is None else ast.Literal(moment, span=node.span)
+    return node
+
+
+def _counted(text: str, now_us: int | None) -> ast.Instant | None:
+    us = instants.relative(text, now_us)
+    return None if us is None else ast.Instant(us)
+
+
+def _is_text(expr: ast.Expr) -> bool:
+    return isinstance(expr, ast.Literal) and isinstance(expr.value, str)
+
+
+def _text(expr: ast.Expr) -> ast.Expr:
+    """Return what gives values that are compared, with texts that are times as well."""
+    match expr:
+        case ast.Literal(str() as text) if type(text) is str:
+            moment = literals.moment(text)
+            if moment is not None:
+                return ast.Literal(ast.TimeText(text, moment.us), span=expr.span)
+        case ast.Call("COALESCE" | "LEAST" | "GREATEST", args):
+            return replace(expr, args=tuple(map(_text, args)))
+        case ast.Call("NULLIF", (first, other)):
+            return replace(expr, args=(_text(first), other))
+        case ast.Case():
+            limbs = tuple([(when, _text(then)) for when, then in expr.limbs])
+            otherwise = None if expr.otherwise is None else _text(expr.otherwise)
+            return replace(expr, limbs=limbs, otherwise=otherwise)
+    return expr
+
+
+def _time(expr: ast.Expr) -> ast.Expr:
+    """Return what stands where only a time can: a text that is one is a constant time."""
+    timed_text = _text(expr)
+    match timed_text:
+        case ast.Literal(ast.TimeText() as text):
+            return ast.Literal(ast.Instant(text.us), span=expr.span)
+    return timed_text
+
+
+# Checks of window functions: their arguments, orders and frames, and QUALIFY.
+
+_COUNTED = frozenset({"LAG", "LEAD"})
+_PLAIN = RANKS - {"NTILE"}
+
+
+def check_qualify(select: ast.Select) -> None:
+    """Refuse QUALIFY in a select without window functions.
+
+    Raises
+    ------
+    QueryError
+        It has no window function.
+    """
+    condition = select.qualify
+    if condition is None:
+        return
+    exprs = [condition, *[item.expr for item in select.items]]
+    if not any(call.over is not None for expr in exprs for call in visitor.aggregates(expr)):
+        hint = "WHERE keeps rows, HAVING groups; QUALIFY keeps rows by what OVER (...) gives"
+        refuse("QUALIFY needs a window function", condition, hint)
+
+
+def check_windows(node: ast.Aggregate) -> None:
+    """Refuse a window function that makes no sense.
+
+    Raises
+    ------
+    QueryError
+        It has no window or no order, or arguments, a FILTER or a frame that it cannot have.
+    """
+    if node.name in OVER_ROWS:
+        _check_function(node)
+    if node.over is None:
+        return
+    for call in visitor.aggregates(node.over):
+        if call.over is not None:
+            hint = "compute it in a sub-query"
+            refuse("a window cannot be made of another window function", call, hint)
+    if node.over.frame is not None:
+        _check_frame(node.over, node.over.frame)
+
+
+def _check_function(node: ast.Aggregate) -> None:
+    title = printer.quoted(node)
+    if node.name in _PLAIN and node.args:
+        refuse(f"{title} aggregate does not accept an argument", node)
+    if node.where is not None:
+        refuse(f"{title} window function does not accept FILTER", node)
+    if node.over is None:
+        refuse(f"{title} aggregate needs an OVER clause", node)
+    # ROW_NUMBER numbers rows as they come, where no order is asked for.
+    if not node.over.order and node.name != "ROW_NUMBER":
+        hint = "rows have no order of their own: as in OVER (ORDER BY x)"
+        refuse(f"{title} window function is meaningless without ORDER BY", node, hint)
+    if node.name == "NTILE":
+        _check_count(node, node.args[0], 1)
+    if node.name in VALUES and len(node.args) > 1:
+        _check_count(node, node.args[1], None if node.name in _COUNTED else 1)
+
+
+def _check_count(node: ast.Aggregate, count: ast.Expr, least: int | None) -> None:
+    value = count.value if isinstance(count, ast.Literal) else None
+    if type(value) is not int or (least is not None and value < least):
+        wanted = "a whole number" if least is None else f"a whole number of at least {least}"
+        refuse(f"{printer.quoted(node)} takes {wanted}, a constant", count)
+
+
+def _check_frame(over: ast.Over, frame: ast.WindowFrame) -> None:
+    distances = [end.distance for end in (frame.start, frame.end) if end.distance is not None]
+    is_whole = not distances and "CURRENT ROW" not in {frame.start.side, frame.end.side}
+    if not over.order and not is_whole and frame.unit != "RANGE":
+        hint = "without an order rows have no neighbours"
+        refuse(f"a frame of {frame.unit} needs ORDER BY in its window", frame, hint)
+    for distance in distances:
+        if frame.unit == "RANGE":
+            _check_range(over, distance)
+        elif not _is_number(distance, whole=True):
+            refuse(f"{frame.unit} takes a whole number, not negative, a constant", distance)
+
+
+def _check_range(over: ast.Over, distance: ast.Expr) -> None:
+    if len(over.order) != 1:
+        hint = "ROWS and GROUPS take any order"
+        refuse("RANGE with a distance needs one key in ORDER BY", distance, hint)
+    if isinstance(distance, ast.Interval):
+        if min(distance.months, distance.us) < 0:
+            refuse("RANGE takes an interval that is not negative", distance)
+    elif not _is_number(distance, whole=False):
+        hint = "as in RANGE BETWEEN INTERVAL '1 hour' PRECEDING AND CURRENT ROW"
+        refuse("RANGE takes a number or an INTERVAL, not negative, a constant", distance, hint)
+
+
+def _is_number(node: ast.Expr, *, whole: bool) -> bool:
+    if not isinstance(node, ast.Literal) or isinstance(node.value, bool):
+        return False
+    types = int if whole else (int, float)
+    return isinstance(node.value, types) and node.value >= 0 and math.isfinite(node.value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from sdb.query.analyze.folding import fold
 from sdb.query.syntax import ast
 
 CALLS = frozenset({"REGEXP_LIKE", "REGEXP_EXTRACT", "REGEXP_REPLACE"})
@@ -69,11 +68,11 @@ def groups(pattern: str) -> int:
 def call_fault(node: ast.Call) -> str | None:
     """Look for what is wrong with the constants of a function of regular expressions.
 
-    * ``node``: A call of one of :data:`CALLS`, with as many arguments as it takes.
+    * ``node``: A call of one of :data:`CALLS`, with as many arguments as it takes, folded.
     """
     if node.name not in CALLS:
         return None
-    pattern = _constant(fold(node.args[1]))
+    pattern = _constant(node.args[1])
     if not isinstance(pattern, str):
         return f"{node.name} takes a constant regular expression"
     if problem := fault(pattern):

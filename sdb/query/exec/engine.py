@@ -10,11 +10,9 @@ from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
 from sdb.query.catalog.pseudo import PSEUDO
 from sdb.query.exec.execution import Execution
-from sdb.query.exec.exhausted import exhausted
 from sdb.query.exec.metadata_totals import counted_groups, told_totals
 from sdb.query.exec.native import run as answered
 from sdb.query.plan.choice import choose
-from sdb.query.plan.explain import steps
 from sdb.query.plan.scans import Column, Count, HashAggregate
 
 TYPE_CHECKING = False
@@ -172,6 +170,8 @@ def _counted(count: Count) -> Execution:
 
 
 def _explained(statement: ast.Statement, plan: Translation, chosen: Operation | None) -> Execution:
+    from sdb.query.plan.explain import steps
+
     lines = [f"DIALECT {statement.dialect}"] if statement.dialect == "sneller" else []
     text = "\n".join([*lines, *steps(plan.scans, chosen, plan.sql)])
     name = {"list": "plan-lines", "gv": "graphviz"}.get(str(statement.explain), "plan")
@@ -230,6 +230,8 @@ def _placed(have: tuple[Column, ...], wanted: tuple[Column, ...]) -> str:
 
 def failure(error: Exception) -> SdbError:
     """Return what an error of the engine means to the user."""
+    from sdb.query.exec.exhausted import exhausted
+
     text = str(error).splitlines()[0]
     return exhausted(error) or QueryError(f"cannot run the query: {text}")
 

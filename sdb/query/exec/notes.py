@@ -8,10 +8,10 @@ from sdb.query.analyze.dialects import SNELLER
 from sdb.query.analyze.types import ANY, STRING, values_of
 from sdb.query.catalog.tablescan import PackfileScan, types_in
 from sdb.query.plan.hints.failed_casts import losses
-from sdb.query.plan.hints.keyless import left_out
 from sdb.query.plan.hints.storedpaths import MOST_PACKFILES
 from sdb.query.plan.hints.type_mismatch import mismatches, texts_beside_times
 from sdb.query.plan.numbertexts import unlike
+from sdb.query.syntax import ast, visitor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sdb.query.catalog.catalog import Catalog
     from sdb.query.catalog.dataset import TableName, ValuePath
     from sdb.query.plan.scans import Predicate
-    from sdb.query.syntax import ast
 
 _MOST_COUNTED_BYTES = 256 << 20
 """Of larger packfiles texts beside times are not counted: that would read them again."""
@@ -58,10 +57,20 @@ def notes_on(statement: ast.Statement, catalog: Catalog) -> Callable[[], list[st
             *_unread_times(catalog),
             *losses(statement, catalog.told_of, complete),
             *(unlike(statement, types) if statement.dialect != SNELLER else ()),
-            *left_out(statement, catalog.told_of, is_cut=catalog.is_cut),
+            *_left_out(statement, catalog),
         ]
 
     return lines
+
+
+def _left_out(statement: ast.Statement, catalog: Catalog) -> list[str]:
+    """Say that rows without a key are left out, where the dialect is one that does so."""
+    selects = (node for node in visitor.nodes(statement) if isinstance(node, ast.Select))
+    if not any(select.original for select in selects):
+        return []
+    from sdb.query.plan.hints.keyless import left_out
+
+    return left_out(statement, catalog.told_of, is_cut=catalog.is_cut)
 
 
 def _later_mismatches(catalog: Catalog) -> list[str]:

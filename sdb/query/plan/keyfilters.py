@@ -54,15 +54,6 @@ class KeyFilter:
     keys: KeyTable
 
 
-def may_join(statement: ast.Statement) -> bool:
-    """Return whether a statement has joins, or queries as lists of values, at all."""
-    return any(
-        (isinstance(node, ast.Select) and len(node.sources) > 1)
-        or (isinstance(node, ast.In) and isinstance(node.items, ast.Subquery))
-        for node in nodes(statement)
-    )
-
-
 def key_filters(statement: ast.Statement) -> list[KeyFilter]:
     """Find joins in a statement that can leave out blocks by keys."""
     withs = frozenset(name for name, _ in statement.with_)

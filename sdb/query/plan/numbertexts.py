@@ -11,6 +11,7 @@ from contextlib import suppress
 from itertools import takewhile
 
 from sdb.errors import QueryError
+from sdb.query.analyze.folding import fold
 from sdb.query.analyze.static_types import static_type
 from sdb.query.analyze.types import ANY, NUMBER, values_of
 from sdb.query.catalog.dataset import table_name
@@ -167,7 +168,7 @@ class _Fields:
             field = field.base
         if not isinstance(field, ast.Name):
             with suppress(QueryError):
-                known = values_of(static_type(expr))
+                known = values_of(static_type(fold(expr)))
                 return 0 if known == values_of(ANY) else known
             return 0
         table = self._tables.get(field.name) if steps else None

@@ -9,8 +9,8 @@ from sdb.errors import QueryError
 from sdb.query.analyze.dialects import SNELLER, is_standard
 from sdb.query.analyze.refusals import refuse
 from sdb.query.catalog.dataset import last_name, table_name
-from sdb.query.syntax import ast, places, visitor
-from sdb.query.syntax.clauses import pivots
+from sdb.query.syntax import ast, visitor
+from sdb.query.syntax.clauses import grouping
 from sdb.query.syntax.clauses.joins import HIDDEN
 from sdb.query.syntax.clauses.listtables import is_hidden, labels
 from sdb.query.syntax.clauses.stars import any_in
@@ -93,7 +93,7 @@ def warn_hidden(statement: ast.Statement, fields: TopFields) -> None:
 
 def _is_listed(select: ast.Select) -> bool:
     """Return whether the columns of a plain star have to be known."""
-    return bool(select.excluded) or (select.star and places.numbers_in(select))
+    return bool(select.excluded) or (select.star and grouping.numbers_in(select))
 
 
 def _is_unfolded(source: ast.Source, sources: Sequence[ast.Source]) -> bool:
@@ -147,11 +147,11 @@ class _Stars:
 
     def ordered(self, statement: ast.Statement) -> ast.Statement:
         """Return a statement whose rows of a UNION are sorted by columns of the first SELECT."""
-        if not statement.unions or not places.numbers_in(statement.unions[-1][1]):
+        if not statement.unions or not grouping.numbers_in(statement.unions[-1][1]):
             return statement
         *others, (every, last) = statement.unions
         columns = [ast.Name(name) for name in self._outputs(statement.select)]
-        return replace(statement, unions=(*others, (every, places.counted(last, columns))))
+        return replace(statement, unions=(*others, (every, grouping.counted(last, columns))))
 
     def change(self, node: ast.Node) -> ast.Node:
         """Return what stands for a node."""
@@ -170,12 +170,12 @@ class _Stars:
         if any_in(node.items):
             items = [new for item in node.items for new in self._expanded(item, node)]
             node = replace(node, items=tuple(items))
-            return places.counted(node, [item.expr for item in items])
+            return grouping.counted(node, [item.expr for item in items])
         if not _is_listed(node):
             return node
         columns = self._columns(node)
         if not node.excluded:
-            return places.counted(node, list(columns.values()))
+            return grouping.counted(node, list(columns.values()))
         for name in node.excluded:
             if name not in columns:
                 known = _listed(columns)
@@ -189,7 +189,7 @@ class _Stars:
         if not items:
             refuse("EXCLUDE leaves no column", node)
         node = replace(node, items=tuple(items), star=False, excluded=())
-        return places.counted(node, [item.expr for item in items])
+        return grouping.counted(node, [item.expr for item in items])
 
     def _compared(self, node: ast.Node) -> ast.Node | None:
         """Return a sub-query that names the columns of its star."""
@@ -204,6 +204,8 @@ class _Stars:
     def _grouped(self, pivot: ast.PivotTable) -> ast.QueryTable:
         """Return PIVOT with its keys: the columns that it does not name."""
         everything = ast.Select((), star=True, sources=(pivot.source,), span=pivot.span)
+        from sdb.query.syntax.clauses import pivots
+
         return pivots.grouped(pivot, pivots.keys(pivot, self._columns(everything)))
 
     def _joined(self, select: ast.Select) -> ast.Select:

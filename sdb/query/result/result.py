@@ -9,7 +9,6 @@ from itertools import islice
 
 from sdb import formats, notes
 from sdb.errors import SdbError
-from sdb.query.exec.exhausted import exhausted
 from sdb.query.result.lines import effective, lines
 from sdb.query.result.outputs import (
     in_order_of_inputs,
@@ -445,6 +444,8 @@ class Result:
         text = str(error).strip()
         if "INTERRUPT" in text.upper():
             return KeyboardInterrupt()
+        from sdb.query.exec.exhausted import exhausted
+
         return exhausted(error) or error
 
     def interrupt(self) -> None:

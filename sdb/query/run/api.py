@@ -34,9 +34,9 @@ from sdb.query.analyze import dialects
 from sdb.query.analyze.params import bind
 from sdb.query.catalog.dataset import QueryRequest, table_name
 from sdb.query.catalog.period import period
-from sdb.query.plan.keyfilters import may_join
 from sdb.query.result.result import Result
 from sdb.query.run.prepare import prepare
+from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.parser import parse
 from sdb.records import field, record, replace
 from sdb.times import ALL
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from sdb.query.catalog.views import UsedView
     from sdb.query.exec.execution import Execution
     from sdb.query.run.prepare import PreparedQuery
-    from sdb.query.syntax import ast
     from sdb.table.catalog.handle import TableHandle
     from sdb.times import Times
 
@@ -280,10 +279,19 @@ def _described(statement: ast.Statement, table: ast.Table, catalog: Catalog) -> 
     return (summarized if statement.is_summary else described)(table, catalog)
 
 
+def _may_join(statement: ast.Statement) -> bool:
+    """Return whether a statement has joins, or queries as lists of values, at all."""
+    return any(
+        (isinstance(node, ast.Select) and len(node.sources) > 1)
+        or (isinstance(node, ast.In) and isinstance(node.items, ast.Subquery))
+        for node in visitor.nodes(statement)
+    )
+
+
 def _with_join_keys(prepared: PreparedQuery) -> ast.Statement:
     """Send large sides of joins the keys that matter; without joins nothing is read."""
     statement, request = prepared.statement, prepared.request
-    if not request.prune or statement.explain is not None or not may_join(statement):
+    if not request.prune or statement.explain is not None or not _may_join(statement):
         return statement
     from sdb.query.run.joinkeys import with_join_keys
 

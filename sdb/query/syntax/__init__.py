@@ -13,7 +13,6 @@ module         holds
 `othernames`   names that functions and types have elsewhere: the one table of them
 `intervals`    spans of time that are added to times
 `outputnames`  names of the columns of a query
-`places`       keys that are numbers of items, or ALL
 `calls`        the parser of calls
 `aggregatecalls`  the parser of aggregates and window functions
 `casts`        the parser of types behind CAST and `::`

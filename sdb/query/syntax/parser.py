@@ -6,19 +6,8 @@ be named in quotes where a table is due.
 
 from __future__ import annotations
 
-from sdb.query.syntax import ast, places
-from sdb.query.syntax.clauses import (
-    grouping,
-    listtables,
-    namedvalues,
-    samples,
-    setqueries,
-    shows,
-    stars,
-    unnests,
-    windows,
-    withqueries,
-)
+from sdb.query.syntax import ast
+from sdb.query.syntax.clauses import grouping, listtables, setqueries, stars, windows, withqueries
 from sdb.query.syntax.cursor import Cursor, checked_tree
 from sdb.query.syntax.literals import INT64_MAX
 from sdb.query.syntax.tableparser import TableParser
@@ -72,8 +61,16 @@ class Parser(TableParser):
         mode = leading(self)
         return replace(self._statement(), dialect=mode) if mode else self._statement()
 
+    def _asks_for_names(self) -> bool:
+        """Return whether a question for tables or fields begins."""
+        if self.at("DESC") or self.at_word("DESCRIBE", "SUMMARIZE"):
+            return self.ahead() != "$end"
+        return self.at_word("SHOW")
+
     def _statement(self) -> ast.Statement:
-        if shows.coming(self):
+        if self._asks_for_names():
+            from sdb.query.syntax.clauses import shows
+
             return shows.question(self)
         if self.at_word(*WRITES):
             error = self.unexpected("SELECT")
@@ -95,7 +92,7 @@ class Parser(TableParser):
         self.entries = []
         values = withqueries.enter_all(self)
         into: list[ast.Expr] = []
-        compound = namedvalues.put_in(setqueries.compound(self, into), values)
+        compound = withqueries.put_values_in(setqueries.compound(self, into), values)
         select, unions = setqueries.chain(compound)
         with_, self.entries = tuple(self.entries), None
         return ast.Statement(
@@ -140,21 +137,21 @@ class Parser(TableParser):
             distinct, keys = self._distinct()
             items, excluded = self._select_list()
             numbered = () if stars.any_in(items) else items
-            keys = tuple([places.of_item(self, key, numbered) for key in keys])
+            keys = tuple([grouping.of_item(self, key, numbered) for key in keys])
         else:
             distinct, keys, items, excluded, numbered = False, (), (), (), ()
         if into is not None and self.accept("INTO"):
             into.append(self._path())
         if self.at("FROM") and not sources:
             sources = self.sources()
-        sources = samples.using(self, sources)
+        sources = self._sampled(sources)
         where = self.expression() if self.accept("WHERE") else None
         group_by, sets, fill = grouping.keys(self, numbered)
         having = self.expression() if self.accept("HAVING") else None
         named = windows.named(self)
         qualify = windows.qualify(self)
         named += windows.named(self)
-        sources = samples.using(self, sources)
+        sources = self._sampled(sources)
         order_by = self.sort_keys(numbered)
         by: list[setqueries.LimitBy] = []
         limit, offset, ties = self.cut(has_order=bool(order_by), by=by)
@@ -179,7 +176,19 @@ class Parser(TableParser):
             span=(start, self.last.stop),
         )
         whole = setqueries.put_by(self, whole, by)
-        return windows.put_in(self, unnests.put_in_from(self, whole), named)
+        if self.has_unnest:
+            from sdb.query.syntax.clauses import unnests
+
+            whole = unnests.put_in_from(self, whole)
+        return windows.put_in(self, whole, named)
+
+    def _sampled(self, sources: tuple[ast.Source, ...]) -> tuple[ast.Source, ...]:
+        """Parse USING SAMPLE, if it comes, and return what FROM is then."""
+        if not self.at_word("USING") or not self.at_sample():
+            return sources
+        from sdb.query.syntax.clauses import samples
+
+        return samples.using(self, sources)
 
     def _distinct(self) -> tuple[bool, tuple[ast.Expr, ...]]:
         if not self.accept("DISTINCT"):
@@ -234,7 +243,7 @@ class Parser(TableParser):
         expr = self.expression()
         is_filled = self.at_word("FILL") and self.ahead() == "("
         alias = None if is_filled else self.alias()
-        return places.of_group(self, ast.Item(expr, alias, span=self.since(expr)), items)
+        return grouping.of_group(self, ast.Item(expr, alias, span=self.since(expr)), items)
 
     def sort_keys(self, items: tuple[ast.Item, ...] | None = None) -> tuple[ast.Sort, ...]:
         """Parse ORDER BY, if it comes; numbers are those of items, where there are any."""
@@ -243,15 +252,17 @@ class Parser(TableParser):
         self.expect("BY")
         if items is not None and (token := self.accept("ALL")):
             span = (token.start, token.stop)
-            return places.all_sorts(items, self._sort(ast.Position(places.ALL, span=span)))
+            return grouping.all_sorts(items, self._sort(ast.Position(grouping.ALL, span=span)))
         keys = [self._sort(self.expression())]
         while self.accept(","):
             keys.append(self._sort(self.expression()))
-        return tuple(keys if items is None else [places.of_sort(self, key, items) for key in keys])
+        return tuple(
+            keys if items is None else [grouping.of_sort(self, key, items) for key in keys]
+        )
 
     def _sort(self, expr: ast.Expr) -> ast.Sort:
         if self.at_word("COLLATE"):
-            expr = places.collated(self, expr)
+            expr = grouping.collated(self, expr)
         order = self.accept("ASC", "DESC")
         side = ""
         if self.accept("NULLS"):

@@ -7,8 +7,6 @@ from sdb.query.syntax import ast, printer, versions
 from sdb.query.syntax.clauses import (
     joins,
     listtables,
-    pivots,
-    samples,
     setqueries,
     standardtables,
     windows,
@@ -37,8 +35,20 @@ class TableParser(ExpressionParser):
             return self.name()
         is_fetch = self.at_word("FETCH") and self.ahead() in {"FIRST", "ID"}
         begins = is_fetch or setqueries.coming(self) or windows.begins_clause(self)
-        begins = begins or pivots.coming(self) or samples.coming(self)
+        begins = begins or self._at_pivot() or self.at_sample()
         return self.name() if self.at("ID") and not begins else None
+
+    def _at_pivot(self) -> bool:
+        """Return whether PIVOT or UNPIVOT comes, and no name."""
+        if self.at("UNPIVOT"):
+            return self.ahead() in {"(", "ID"}
+        return self.at_word("PIVOT") and self.ahead() == "("
+
+    def at_sample(self) -> bool:
+        """Return whether TABLESAMPLE or USING SAMPLE comes, and no name."""
+        if self.at_word("USING"):
+            return self.ahead() == "ID"
+        return self.at_word("TABLESAMPLE") and self.ahead() in {"NUMBER", "(", "ID"}
 
     def sources(self) -> tuple[ast.Source, ...]:
         """Parse FROM."""
@@ -75,8 +85,10 @@ class TableParser(ExpressionParser):
         alias = None if joins.ends(self) else self.alias()
         if alias and self.at("("):
             table = withqueries.behind(self, table)
-        while pivots.coming(self) or (samples.coming(self) and not self.at_word("USING")):
-            is_sample = not pivots.coming(self)
+        while self._at_pivot() or (self.at_sample() and not self.at_word("USING")):
+            from sdb.query.syntax.clauses import pivots, samples
+
+            is_sample = not self._at_pivot()
             table = (samples if is_sample else pivots).behind(self, table, alias)
             label = None if joins.ends(self) else self.alias()
             alias = label or (alias if is_sample else None)

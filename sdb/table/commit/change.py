@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sdb.table.format.descriptor import Descriptor
     from sdb.table.format.history import VersionPointer
     from sdb.table.format.index import TableIndex
-    from sdb.table.format.inputnodes import StoredInputs, TakenInput
+    from sdb.table.format.inputtree import StoredInputs, TakenInput
     from sdb.table.format.manifests import IndirectRef
     from sdb.table.format.state import RowCounts
 

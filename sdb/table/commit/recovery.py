@@ -49,7 +49,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.table.catalog.handle import JointVersion, TableHandle
     from sdb.table.commit.objects import ObjectWriter
-    from sdb.table.format.inputnodes import TakenInput
+    from sdb.table.format.inputtree import TakenInput
 
 
 def succession_of(

@@ -11,7 +11,6 @@
 ``descriptor``   what an index says of a packfile
 ``columns``      descriptors of a million packfiles, as columns
 ``manifests``    the indirect tree: lists of older descriptors
-``inputnodes``   nodes of the inputs tree
 ``inputtree``    which inputs a table has taken
 ``positions``    positions in log files, as entries of the inputs tree
 ``lakepositions``  versions of Delta and Iceberg tables, as entries of the inputs tree

@@ -17,7 +17,7 @@ from sdb.records import field, record
 from sdb.table.format import codec, ionstruct
 from sdb.table.format.codec import INSTANT, KEY, Stored, member, stored
 from sdb.table.format.descriptor import Descriptor
-from sdb.table.format.inputnodes import StoredInputs
+from sdb.table.format.inputtree import StoredInputs
 from sdb.table.format.manifests import SYMBOLS as INDIRECT_SYMBOLS
 from sdb.table.format.manifests import IndirectTree
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.commit.parents import ReadVersion
     from sdb.table.format.history import PastVersion
-    from sdb.table.format.inputnodes import StoredInputs
+    from sdb.table.format.inputtree import StoredInputs
     from sdb.table.format.keys import TableKeys
     from sdb.table.format.state import VersionState
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from sdb.errors import SdbError
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.definition import Definition
-    from sdb.table.format.inputnodes import TakenInput
-    from sdb.table.format.inputtree import InputsTree
+    from sdb.table.format.inputtree import InputsTree, TakenInput
     from sdb.table.format.keys import TableKeys
     from sdb.table.sync.work import SyncPlan
 

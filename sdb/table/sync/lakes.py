@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from sdb.lake.model import LakeFile, LakeTable
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.definition import Definition, InputRule
-    from sdb.table.format.inputnodes import TakenInput
-    from sdb.table.format.inputtree import InputsTree
+    from sdb.table.format.inputtree import InputsTree, TakenInput
 
 SKIPPABLE = (CorruptError, InputError, NotFoundError, UnsupportedError)
 """The errors of a version after which a later one may be readable."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sdb.store.base import Entry
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.definition import Definition, InputRule
-    from sdb.table.format.inputnodes import TakenInput
+    from sdb.table.format.inputtree import TakenInput
     from sdb.table.inputs.listing import ListedInput, Lister
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sdb.table.definition.definition import Definition
-    from sdb.table.format.inputnodes import TakenInput
+    from sdb.table.format.inputtree import TakenInput
     from sdb.table.sync.work import NewInput, SyncPlan
 
 _LOCAL = "file://"

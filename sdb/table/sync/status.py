@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdb.table.catalog.handle import TableHandle
-    from sdb.table.format.inputnodes import TakenInput
+    from sdb.table.format.inputtree import TakenInput
 
 _LOCAL = "file://"
 _GONE = "its table has other files now, and its rows were deleted"

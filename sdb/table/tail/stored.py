@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.table.format.inputnodes import StoredInputs
-from sdb.table.format.inputtree import InputsTree
+from sdb.table.format.inputtree import InputsTree, StoredInputs
 from sdb.table.format.positions import SAMPLE_BYTES, SCHEME, LogPosition, digest, is_position
 from sdb.table.tail.logtext import has_position
 
@@ -11,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from sdb.table.format.inputnodes import InputNodeRef
+    from sdb.table.format.inputtree import InputNodeRef
     from sdb.table.tail.lines import FileLines
 
 

@@ -9,7 +9,6 @@ module           holds
 `joins`          joins and their conditions
 `lambdas`        functions of an element of a list
 `listtables`     UNNEST, GENERATE_SERIES, RANGE and VALUES in FROM
-`namedvalues`    values of WITH
 `othercalls`     calls and indexes of others
 `patterns`       LIKE, GLOB and their patterns
 `pivots`         PIVOT and UNPIVOT behind a table

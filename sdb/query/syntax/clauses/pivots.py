@@ -17,20 +17,11 @@ _MEMBER = f"{listtables.HIDDEN}column"
 _MOST_COLUMNS = 10_000
 
 
-def coming(parser: TableParser) -> bool:
-    """Return whether PIVOT or UNPIVOT comes, and no name."""
-    if parser.at("UNPIVOT"):
-        return parser.ahead() in {"(", "ID"}
-    return parser.at_word("PIVOT") and parser.ahead() == "("
-
-
 def behind(parser: TableParser, table: ast.Table, alias: str | None) -> ast.Table:
-    """Parse PIVOT or UNPIVOT, if it comes, and return the table that it makes.
+    """Parse PIVOT or UNPIVOT, and return the table that it makes.
 
     * ``alias``: The name of the table inside.
     """
-    if not coming(parser):
-        return table
     start = parser.advance()
     source = ast.Source(table, alias, span=table.span)
     if start.kind == "UNPIVOT":

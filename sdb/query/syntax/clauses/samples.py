@@ -15,28 +15,17 @@ _HOW = "as in TABLESAMPLE 10 PERCENT, TABLESAMPLE (1000 ROWS) REPEATABLE (42)"
 _ALL = 100
 
 
-def coming(parser: TableParser) -> bool:
-    """Return whether one of the two comes, and no name."""
-    if parser.at_word("USING"):
-        return parser.ahead() == "ID"
-    return parser.at_word("TABLESAMPLE") and parser.ahead() in {"NUMBER", "(", "ID"}
-
-
 def behind(parser: TableParser, table: ast.Table, alias: str | None) -> ast.Table:
-    """Parse TABLESAMPLE, if it comes, and return the table that it makes.
+    """Parse TABLESAMPLE, and return the table that it makes.
 
     * ``alias``: The name of the table, which is that of the sample.
     """
-    if not parser.at_word("TABLESAMPLE") or not coming(parser):
-        return table
     parser.advance()
     return _sampled(ast.Source(table, alias, span=table.span), _sample(parser))
 
 
 def using(parser: TableParser, sources: tuple[ast.Source, ...]) -> tuple[ast.Source, ...]:
-    """Parse USING SAMPLE, if it comes, and return what FROM is then."""
-    if not parser.at_word("USING") or not coming(parser):
-        return sources
+    """Parse USING SAMPLE, and return what FROM is then."""
     start = parser.advance()
     if not parser.at_word("SAMPLE"):
         raise parser.unexpected("SAMPLE")

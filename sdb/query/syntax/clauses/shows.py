@@ -11,13 +11,6 @@ if TYPE_CHECKING:
 _HOW = "there are SHOW TABLES, SHOW DATABASES and SHOW COLUMNS FROM table"
 
 
-def coming(parser: Parser) -> bool:
-    """Return whether such a question begins."""
-    if parser.at("DESC") or parser.at_word("DESCRIBE", "SUMMARIZE"):
-        return parser.ahead() != "$end"
-    return parser.at_word("SHOW")
-
-
 def question(parser: Parser) -> ast.Statement:
     """Parse the question: the fields of a table, or a query on the table of tables."""
     word = parser.advance()

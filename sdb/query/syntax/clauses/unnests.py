@@ -27,8 +27,6 @@ def put_in_from(parser: Parser, select: ast.Select) -> ast.Select:
     QueryError
         UNNEST stands where it makes no sense.
     """
-    if not parser.has_unnest:
-        return select
     places: list[ast.Node | None] = [select.where, select.having, select.qualify]
     places += [source.on for source in select.sources]
     for clause in places:

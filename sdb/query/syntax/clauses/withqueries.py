@@ -7,15 +7,22 @@ of the query around them.
 
 from __future__ import annotations
 
+import re
+
 from sdb.query.syntax import ast, printer, visitor
-from sdb.query.syntax.clauses import namedvalues, setqueries
+from sdb.query.syntax.clauses import setqueries
 from sdb.query.syntax.outputnames import output_names
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeVar
+
     from sdb.query.syntax.expressions import ExpressionParser
     from sdb.query.syntax.parser import Parser
+
+    T = TypeVar("T", bound=ast.Node)
 
 _HOW = "it is written WITH RECURSIVE r AS (SELECT first UNION ALL SELECT next FROM r)"
 
@@ -42,8 +49,8 @@ def entries(parser: Parser) -> tuple[list[WithQuery], dict[str, ast.Expr]]:
     if may_recurse:
         parser.advance()
     while True:
-        if namedvalues.coming(parser):
-            name, value = namedvalues.named(parser, values)
+        if is_value(parser):
+            name, value = named_value(parser, values)
             values[name] = value
         else:
             made.append(_entry(parser, may_recurse=may_recurse))
@@ -120,7 +127,7 @@ def inner(parser: Parser) -> ast.Select:
     names = parser.with_names
     parser.with_names = set(names)
     parts, values = entries(parser)
-    last = namedvalues.put_in(setqueries.compound(parser), values)
+    last = put_values_in(setqueries.compound(parser), values)
     selects = [*[part.select for part in parts], last]
     parser.with_names = names
     for number, part in enumerate(parts):
@@ -270,3 +277,59 @@ def named(parser: ExpressionParser, select: ast.Select, names: tuple[str, ...]) 
     items = [ast.Item(ast.Dot(base, label), name) for label, name in pairs]
     source = ast.Source(ast.QueryTable(select, span=select.span), _INSIDE, span=select.span)
     return ast.Select(tuple(items), sources=(source,), span=select.span)
+
+
+# Values of WITH, as ClickHouse has them: ``WITH expression AS name SELECT ...``.
+
+_COLUMNS = re.compile(
+    r"""[\w@$]+ \s* \( [\w\s,"@$]* \) \s* AS \s+ (?:NOT\s+)? (?:MATERIALIZED\s*)? \(""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_QUERY = frozenset({"AS", "ID", "SELECT", "FROM", ",", ")", "$end", ""})
+"""What comes behind the name of a query, also by mistake."""
+
+
+def is_value(parser: Parser) -> bool:
+    """Return whether a value comes, and no query."""
+    if not parser.at("ID"):
+        return parser.at("(", "NUMBER", "STRING", "NOT", "CASE", "CAST", "-") or (
+            parser.ahead() == "(" and not parser.at("AS")
+        )
+    if parser.ahead() != "(":
+        return parser.ahead() not in _QUERY
+    return _COLUMNS.match(parser.lexer.text, parser.token.start) is None
+
+
+def named_value(parser: Parser, before: Mapping[str, ast.Expr]) -> tuple[str, ast.Expr]:
+    """Parse a value and its name.
+
+    * ``before``: Those before it, which it may name.
+    """
+    value = _put_value(parser.expression(), before)
+    parser.expect("AS")
+    return parser.name(), value
+
+
+def put_values_in(select: ast.Select, values: Mapping[str, ast.Expr]) -> ast.Select:
+    """Return a query in which the names are the values."""
+    if not values:
+        return select
+    items = tuple(
+        [
+            replace(item, alias=item.expr.name)
+            if isinstance(item.expr, ast.Name) and item.expr.name in values and not item.alias
+            else item
+            for item in select.items
+        ]
+    )
+    return _put_value(replace(select, items=items), values)
+
+
+def _put_value(whole: T, values: Mapping[str, ast.Expr]) -> T:
+    def stop(part: ast.Node) -> ast.Node | None:
+        if isinstance(part, ast.Name) and part.name in values:
+            return values[part.name]
+        is_other = isinstance(part, ast.Select | ast.PathTable | ast.CallTable)
+        return part if is_other and part is not whole else None
+
+    return visitor.rewrite(whole, stop=stop)
