@@ -14,16 +14,9 @@ from sdb.records import record, replace
 from sdb.statements import insertion
 from sdb.statements.effects import Effect
 from sdb.statements.matching import QueryContext, Target, dropping, tell
-from sdb.table.definition.cache import statistics_of
 from sdb.table.format.keys import era_of
-from sdb.table.packfiles.conformance import departing_rows, is_checked
 from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
-from sdb.table.packfiles.pack import pack_rows
 from sdb.table.packfiles.rewrite import rewrite
-from sdb.table.packfiles.rules import departed, rules_of
-from sdb.table.schema import eras
-from sdb.table.schema.columns import overlaps, shown, walk
-from sdb.table.schema.names import stored_path, stored_row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,6 +101,8 @@ class StatementRunner:
         """Return rows by the names of columns as they are stored."""
         if self.schema is None or not has_renamed(self.schema):
             return list(rows)
+        from sdb.table.schema.names import stored_row
+
         return [stored_row(self.schema.columns, row) for row in rows]
 
     def target(self, alias: str | None) -> Target:
@@ -147,6 +142,10 @@ class StatementRunner:
         return self._packed([Input("the query", "ion", source=pieces)], operation)
 
     def _packed(self, inputs: Any, operation: str) -> Effect:  # noqa: ANN401 - those of packing
+        from sdb.table.definition.cache import statistics_of
+        from sdb.table.packfiles.pack import pack_rows
+        from sdb.table.packfiles.rules import rules_of
+
         view = self.view
         mark = view.mark(self.commit_id)
         done = pack_rows(
@@ -334,6 +333,8 @@ def has_renamed(schema: TableSchema | None) -> bool:
     """Return whether values of a column lie elsewhere than its name says."""
     if schema is None:
         return False
+    from sdb.table.schema.columns import walk
+
     return any(column.path != (column.name,) for _, _, column in walk(schema.columns))
 
 
@@ -404,6 +405,8 @@ class _Names:
         )
 
     def _path(self, names: FieldPath, node: ast.Node) -> FieldPath:
+        from sdb.table.schema.names import stored_path
+
         try:
             return stored_path(self._schema, names)
         except UsageError as error:
@@ -429,6 +432,9 @@ def check_visible(
     """
     if schema is None or not schema.era:
         return
+    from sdb.table.schema import eras
+    from sdb.table.schema.columns import overlaps, shown, walk
+
     era = era_of(descriptor.key)
     for names, own, column in walk(schema.columns):
         if eras.has_rows(schema, column, era):
@@ -457,9 +463,15 @@ def check_changed(
     DepartingRowsError
         Rows depart from the schema, and its mode is not ``observe``.
     """
-    if schema is None or not is_checked(schema) or not len(changes.changed):
+    if schema is None or not len(changes.changed):
         return
     from contextlib import closing
+
+    from sdb.table.packfiles.conformance import departing_rows, is_checked
+    from sdb.table.packfiles.rules import departed
+
+    if not is_checked(schema):
+        return
 
     numbers = set(_numbers(changes).tolist())
     with closing(OpenObjects()) as objects:

@@ -8,6 +8,7 @@
 ``schemas``      a schema that fits all rows, and rows that depart from one
 ``conformance``  whether all rows of a packfile conform
 ``pack``         rows to packfiles of a table
+``store``        packfiles, packed or made of others, stored under their content id
 ``rules``        rows that depart from a schema, and what becomes of them
 ``checkedrows``  new packfiles without these
 ``rowscan``      values of rows with their numbers

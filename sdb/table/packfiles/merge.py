@@ -10,7 +10,7 @@ from sdb.records import record
 from sdb.table.format.keys import TableKeys, new_uid
 from sdb.table.packfiles.identities import with_joined
 from sdb.table.packfiles.lazy import OpenObjects, whole_packfiles
-from sdb.table.packfiles.rules import store_grown
+from sdb.table.packfiles.store import store_grown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

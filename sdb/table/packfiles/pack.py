@@ -8,7 +8,7 @@ from sdb.packfile.inputs.rowvalues import is_frame, is_row
 from sdb.packfile.write.pack import pack
 from sdb.progress import silent
 from sdb.records import record
-from sdb.table.packfiles.rules import SMALL_BYTES, store_packed
+from sdb.table.packfiles.store import SMALL_BYTES, store_packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from sdb.records import record
 from sdb.table.packfiles.identities import with_edited
 from sdb.table.packfiles.lazy import OpenObjects, whole_packfile
-from sdb.table.packfiles.rules import store_grown
+from sdb.table.packfiles.store import store_grown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,19 +7,14 @@ once more for it where the mode of the schema is ``quarantine`` or ``reject``, a
 
 from __future__ import annotations
 
-from contextlib import closing
-
 from sdb import ion, notes, sizes
-from sdb.errors import ConflictError, CorruptError, ExistsError, InputError, UnsupportedError
+from sdb.errors import InputError, UnsupportedError
 from sdb.packfile.prune.unknownfields import has
 from sdb.records import record
 from sdb.table.catalog.handle import find_table
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit
-from sdb.table.commit.objects import put_new
-from sdb.table.format import contentid, etags
-from sdb.table.format.descriptor import Descriptor, slim
-from sdb.table.format.keys import TableKeys, era_of, short_digest
+from sdb.table.format.keys import TableKeys, short_digest
 from sdb.table.format.versionref import MAIN
 from sdb.table.packfiles.conformance import (
     departing_rows,
@@ -30,19 +25,19 @@ from sdb.table.packfiles.conformance import (
     numbered_rows,
 )
 from sdb.table.packfiles.schemas import shown_value
+from sdb.table.packfiles.store import SMALL_BYTES, store_packed
 from sdb.table.schema.columns import ITEMS, QUARANTINE, REJECT, VALUES, TableSchema, shown, steps_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-    from typing import Any, BinaryIO
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from typing import Any
 
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.packfile.trailer.trailer import Trailer
-    from sdb.packfile.write.pack import PackResult
-    from sdb.store.base import Draft, Reader
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.descriptor import Descriptor
     from sdb.table.packfiles.conformance import DepartingRow
     from sdb.table.schema.types import TableColumn
 
@@ -330,123 +325,3 @@ def _misnamed(
 def _shown(path: FieldPath) -> str:
     """Return a path of fields as people write it."""
     return shown(tuple([name for name in path if name is not None]))
-
-
-# Packfiles of a table, packed or made of others: stored under the names of their content.
-
-SMALL_BYTES = 8 << 20
-"""Largest packfile that is held in memory, and put at once."""
-_PIECE_BYTES = 1 << 20
-
-
-def store_packed(
-    root: TableRoot,
-    keys: TableKeys,
-    packed: tuple[PackResult, BinaryIO],
-    directory: str = "",
-    commit_id: str = "",
-    *,
-    era: int = 0,
-) -> Descriptor:
-    """Store a packfile that was packed, unless it is there already.
-
-    * ``packed``: What packing came to, and the temporary file.
-    * ``directory``: Where the packfile goes below ``data/``.
-    * ``commit_id``: Whose packfile it is, if it must be no other's.
-    * ``era``: The era of its rows.
-    """
-    result, spool = packed
-    name = contentid.of_trailer(result.trailer)
-    if name is None:
-        raise CorruptError("a packfile has no digests of its blocks")
-    key = keys.content(directory, name, commit_id, era=era)
-    spool.seek(0)
-    etag = _put(root, key, spool, result.output_bytes)
-    return Descriptor(key, etag, result.output_bytes, slim(result.trailer))
-
-
-def _put(root: TableRoot, key: str, spool: BinaryIO, size_bytes: int) -> str:
-    """Store a packfile unless it is there already, and return its ETag."""
-    if size_bytes <= SMALL_BYTES:
-        return put_new(root, key, spool.read(), durable=False)
-    location = root.place(key)
-    root.store.make_folder(location.rpartition("/")[0])
-    try:
-        with root.store.create(location) as file:
-            while piece := spool.read(_PIECE_BYTES):
-                file.write(piece)
-    except ExistsError:
-        pass  # its name is derived from the content
-    if not root.store.is_remote:
-        spool.seek(0)
-        return etags.of_content(iter(lambda: spool.read(_PIECE_BYTES), b""))
-    return stored_etag(root, key)
-
-
-def store_grown(
-    root: TableRoot,
-    keys: TableKeys,
-    parts: Sequence[Descriptor],
-    trailer: Trailer,
-    beginning: tuple[Reader, int],
-    write: Callable[[Draft], None],
-    *,
-    mark: str,
-) -> Descriptor:
-    """Store a packfile that is made of others, unless it is there already.
-
-    * ``parts``: The packfiles that it is made of; it goes to their directory, if that is one.
-    * ``beginning``: The object that it begins with, and how many bytes of that.
-    * ``mark``: Whose packfile it is, as its key tells: it must be no other's, even if that is
-      alike.
-
-    Raises
-    ------
-    CorruptError
-        The digest of a block is not known.
-    ConflictError
-        Another program has removed it.
-    """
-    name = contentid.of_trailer(trailer)
-    if name is None:
-        raise CorruptError(f"{parts[0].key}: the digest of a block is not known", path=parts[0].key)
-    (era,) = {era_of(part.key) for part in parts}  # rows of several eras are never merged
-    key = keys.content(_directory(keys, parts), name, mark, era=era)
-    location = root.place(key)
-    root.store.make_folder(location.rpartition("/")[0])
-    reader, kept_bytes = beginning
-    try:
-        with root.store.create_from_prefix(reader, kept_bytes, location) as draft:
-            write(draft)
-    except ExistsError:
-        pass  # its name is derived from the content
-    size_bytes = trailer.offset + len(trailer.encode())
-    return Descriptor(key, stored_etag(root, key), size_bytes, slim(trailer))
-
-
-def stored_etag(root: TableRoot, key: str) -> str:
-    """Return the ETag of an object that was just stored; a local one is read for it.
-
-    Raises
-    ------
-    ConflictError
-        Another program has removed it.
-    """
-    if not root.store.is_remote:
-        with closing(root.open(key)) as reader:
-            return etags.of_content(reader.pieces(0, reader.size_bytes))
-    location = root.place(key)
-    version = root.store.version(location)
-    if version is None:
-        raise ConflictError(
-            f"{location}: another program has removed it", path=location, hint="run it again"
-        )
-    return version
-
-
-def _directory(keys: TableKeys, parts: Sequence[Descriptor]) -> str:
-    """Return the directory of the partition, as far as it is in the names of packfiles."""
-    above = f"{keys.folder}/data/"
-    folders = {part.key.rpartition("/")[0] + "/" for part in parts}
-    shared = folders.pop() if len(folders) == 1 else ""
-    return shared.removeprefix(above).rstrip("/") if shared.startswith(above) else ""
