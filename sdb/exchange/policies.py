@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sdb.lake.mirrorlog import MirrorLog
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.definition.exports import ExportPolicy
+    from sdb.table.definition.upkeep import ExportPolicy
     from sdb.table.format.keys import TableKeys
 
 

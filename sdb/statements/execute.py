@@ -11,7 +11,7 @@ from sdb.progress import silent
 from sdb.query.analyze import dialects
 from sdb.query.analyze.params import bind
 from sdb.query.syntax import ast, parser, visitor, writes
-from sdb.query.syntax.statements import split
+from sdb.query.syntax.lexer import split
 from sdb.query.syntax.writeparser import parse_write
 from sdb.records import replace
 from sdb.statements.targettable import tables_of

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdb.cli.shell.suggestions import Suggestions
-from sdb.query.syntax.statements import is_whole, split
+from sdb.query.syntax.lexer import is_whole, split
 from tests.cli.conftest import COMMAND, environment
 from tests.patience import soon
 

@@ -21,7 +21,7 @@ from sdb.table.commit import adoption, commit, coordinator, gcbarrier, parents, 
 from sdb.table.commit import chain as succession
 from sdb.table.commit import change as tablechange
 from sdb.table.commit import recovery as overwritten
-from sdb.table.definition import thinning
+from sdb.table.definition import timespan
 from sdb.table.format import history
 from sdb.table.format import keys as names
 from sdb.table.format import state as versionstate
@@ -605,8 +605,8 @@ def clocks_of_collectors_are_right(patch: pytest.MonkeyPatch) -> None:
 
 
 def tags_of_versions_do_not_keep_them(patch: pytest.MonkeyPatch) -> None:
-    good = thinning.Thinning.thinned
-    patch.setattr(thinning.Thinning, "thinned", lambda *parts: good(*parts[:3], ()))
+    good = timespan.Thinning.thinned
+    patch.setattr(timespan.Thinning, "thinned", lambda *parts: good(*parts[:3], ()))
 
 
 def transactions_of_thinned_versions_are_forgotten(patch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,8 @@ from sdb.errors import InputError, UsageError
 from sdb.table.catalog.handle import open_table
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import commit, find_commit
-from sdb.table.definition import thinning
-from sdb.table.definition.thinning import Thinning
-from sdb.table.definition.timespan import CalendarSpan
+from sdb.table.definition import timespan
+from sdb.table.definition.timespan import CalendarSpan, Thinning
 from sdb.table.format import limits
 from sdb.table.format.history import PastVersion
 from sdb.table.format.keys import new_uid
@@ -72,7 +71,7 @@ def test_texts_come_back(text: str) -> None:
 def test_flaws_are_named(text: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason) as raised:
         Thinning.parse(text)
-    assert raised.value.expected == thinning.EXPECTED
+    assert raised.value.expected == timespan.EXPECTED
 
 
 def past(number: int, at_us: int, commit_id: str = "") -> PastVersion:
@@ -119,7 +118,7 @@ def test_thinning_again_and_again_leaves_no_hole(seconds: list[int], pauses: lis
 
 
 def test_one_version_stands_for_so_many_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thinning, "MOST_MARK_BYTES", 35)
+    monkeypatch.setattr(timespan, "MOST_MARK_BYTES", 35)
     now_us = 10**9 * SECOND_US
     versions = [past(number, number, f"job-{number}") for number in range(1, 11)]
     gone = Thinning.parse("1s:all,10d:1d").thinned(versions, now_us, ())

@@ -14,7 +14,7 @@ from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.trailer.read import read_trailer
 from sdb.records import replace
 from sdb.store.url import open_read
-from sdb.table.format import contentid, etags, limits
+from sdb.table.format import etags, limits
 from sdb.table.format.history import (
     HistoryRef,
     PastVersion,
@@ -208,8 +208,8 @@ def test_content_ids(tmp_path: Path) -> None:
     for path in paths:
         reader = open_read(path)
         try:
-            actual = contentid.of_content(reader)
-            assert contentid.of_trailer(read_trailer(reader, str(path))) == actual
+            actual = etags.read_content_id(reader)
+            assert etags.of_trailer(read_trailer(reader, str(path))) == actual
         finally:
             reader.close()
         assert len(actual) == 32
@@ -220,12 +220,12 @@ def test_content_ids(tmp_path: Path) -> None:
     paths[1].write_bytes(damaged)
     reader = open_read(paths[1])
     try:
-        assert contentid.of_trailer(read_trailer(reader, "b")) == ids[0]
-        assert contentid.of_content(reader) != ids[0]
+        assert etags.of_trailer(read_trailer(reader, "b")) == ids[0]
+        assert etags.read_content_id(reader) != ids[0]
     finally:
         reader.close()
     with pytest.raises(CorruptError, match="not known"):
-        contentid.content_id([b""], b"x")
+        etags.content_id([b""], b"x")
 
 
 def test_the_page_tells_all_members() -> None:

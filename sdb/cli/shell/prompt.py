@@ -11,7 +11,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 
 from sdb.cli.shell.suggestions import command
-from sdb.query.syntax.statements import is_whole
+from sdb.query.syntax.lexer import is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

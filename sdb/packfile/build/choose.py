@@ -12,7 +12,6 @@ from itertools import accumulate, chain, islice
 from sdb import notes
 from sdb.errors import CorruptError
 from sdb.packfile.build.newstats import facts_of_blocks, is_small
-from sdb.packfile.prune.selectivity import share_read
 from sdb.packfile.trailer.blockstats import (
     JOINTS,
     MAX_SECTIONS,
@@ -25,7 +24,7 @@ from sdb.packfile.trailer.blockstats import (
 from sdb.packfile.trailer.fieldcounts import field_name
 from sdb.packfile.trailer.ribbon import MAX_PLANES, HashedSet, RibbonFilter
 from sdb.packfile.trailer.ribbonslices import encode_filter
-from sdb.packfile.trailer.zonemap import encode_zones
+from sdb.packfile.trailer.zonemap import encode_zones, share_read
 from sdb.records import record, replace
 
 TYPE_CHECKING = False

@@ -6,7 +6,6 @@
 ``rules``          rules by which block statistics leave out blocks
 ``inlist``         the same for IN lists
 ``ngrams``         n-gram filters: which blocks hold a text
-``selectivity``    the share of blocks that an equality reads, by zone maps
 ``unknownfields``  fields that no row has, and what may have been meant
 ``prune``          a packfile, pruned
 =================  ========================================================

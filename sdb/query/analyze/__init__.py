@@ -7,7 +7,6 @@ module           holds
 `params`         values in the place of parameters
 `types`          types of values as bits of a mask, for all rooms
 `signatures`     types that functions take and give
-`calltypes`      types of calls of functions
 `reference`      what `sdb functions` and docs/functions.md say of each function
 `static_types`   types of expressions; refuses what could never give a value
 `regexes`        faults of regular expressions

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 
 from sdb.query.analyze import regexes
-from sdb.query.analyze.calltypes import call_type, signature_of
 from sdb.query.analyze.refusals import ill_typed, refuse
-from sdb.query.analyze.signatures import AGGREGATES, CASTS, TEXTS, TITLES
+from sdb.query.analyze.signatures import AGGREGATES, CASTS, TEXTS, TITLES, call_type, signature_of
 from sdb.query.analyze.types import (
     ANY,
     BOOL,

@@ -7,6 +7,7 @@ from functools import partial
 from sdb.errors import QueryError
 from sdb.instants import SECOND_US
 from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.regexes import similar
 from sdb.query.analyze.static_types import TIMES_MOVE
 from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, TIME
 from sdb.query.duckdb_sql.functions import (
@@ -22,7 +23,6 @@ from sdb.query.duckdb_sql.functions import (
 from sdb.query.duckdb_sql.functions.arguments import Arguments
 from sdb.query.duckdb_sql.functions.conditional import choice
 from sdb.query.duckdb_sql.functions.lists import joined, of_elements
-from sdb.query.duckdb_sql.functions.patterns import matches
 from sdb.query.duckdb_sql.subqueries import (
     contains,
     contains_original,
@@ -33,7 +33,7 @@ from sdb.query.duckdb_sql.subqueries import (
     scalar,
     settled,
 )
-from sdb.query.duckdb_sql.values import arithmetic, equality, operators, standard
+from sdb.query.duckdb_sql.values import arithmetic, equality, operators, quoting, standard
 from sdb.query.duckdb_sql.values.casts import cast
 from sdb.query.duckdb_sql.values.constructors import MadeList, MadeStruct
 from sdb.query.duckdb_sql.values.lanes import Constant, Keyed, Nothing, Typed, Value
@@ -369,3 +369,30 @@ FUNCTIONS: dict[str, Function] = {
     "COALESCE": conditional.coalesce,
     "NULLIF": conditional.nullif,
 }
+
+
+# Pattern matches.
+
+
+def matches(node: ast.Match, text: str) -> str:
+    """Return SQL of a match over SQL of a string; NULL for NULL."""
+    pattern = quoting.string(node.pattern)
+    if node.op == "LIKE":
+        return _like(node, text, pattern)
+    if node.op == "ILIKE":
+        folded = f"sdb_ilike({text}, {pattern}, {quoting.string(node.escape or '')})"
+        if not node.pattern.isascii():
+            return folded
+        # DuckDB folds only some letters beyond ASCII, and some of these match ASCII letters.
+        simple = _like(node, text, pattern)
+        return f"CASE WHEN strlen({text}) <> length({text}) THEN {folded} ELSE {simple} END"
+    if node.op == "SIMILAR TO":
+        return f"regexp_full_match({text}, {quoting.string(similar(node.pattern))})"
+    return f"regexp_matches({text}, {pattern}{', ' + repr('i') if node.op == '~*' else ''})"
+
+
+def _like(node: ast.Match, text: str, pattern: str) -> str:
+    escape = ""
+    if node.escape is not None or "\\" in node.pattern:
+        escape = f" ESCAPE {quoting.string(node.escape or '')}"
+    return f"({text} {node.op} {pattern}{escape})"

@@ -9,7 +9,6 @@ module             holds
 `freememory`       the memory that a query may take when nothing is said
 `native`           runs what a scan answers alone
 `metadata_totals`  totals of all rows that metadata has
-`knownrows`        rows that are known without a scan, as Arrow data
 `described`        answers DESCRIBE and SUMMARIZE
 `notes`            what users should know of an answer
 `udfs`             functions that DuckDB lacks

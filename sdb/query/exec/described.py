@@ -175,7 +175,7 @@ class _Summary:
         self._bytes = consumed_bytes
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        from sdb.query.exec.knownrows import lanes_of
+        from sdb.query.exec.execution import lanes_of
 
         rows = [_row(field) for field in self._fields(self._count)]
         return lanes_of(rows, _SUMMARY).__arrow_c_stream__(requested_schema)

@@ -161,7 +161,7 @@ def counted_groups(groups: HashAggregate) -> Execution | None:
 
 def told(groups: HashAggregate, rows: Sequence[Sequence[object]]) -> Execution:
     """Answer a statement with rows that metadata tells, of which it may want only some."""
-    from sdb.query.exec.knownrows import lanes_of
+    from sdb.query.exec.execution import lanes_of
 
     stop = None if groups.limit is None else groups.offset + groups.limit
     return Execution(groups.columns, lanes_of(rows[groups.offset : stop], groups.columns))

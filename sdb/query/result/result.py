@@ -316,7 +316,7 @@ class Result:
 
     def _wired(self) -> Iterator[bytes]:
         """Iterate over the bytes of the result for a client, see :mod:`sdb.query.result.wire`."""
-        from sdb.query.exec.knownrows import lanes_of
+        from sdb.query.exec.execution import lanes_of
         from sdb.query.result import wire
 
         known = self._result.known
@@ -403,7 +403,7 @@ class Result:
         return drawn + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
 
     def _kept(self) -> Replay:
-        from sdb.query.exec.knownrows import lanes_of
+        from sdb.query.exec.execution import lanes_of
         from sdb.query.result.replay import MEMORY_BYTES, Replay
 
         if self._replay is None:

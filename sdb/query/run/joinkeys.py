@@ -8,8 +8,8 @@ from itertools import islice
 from sdb import ion
 from sdb.errors import SdbError
 from sdb.packfile.prune.inlist import MOST_FILTERED
-from sdb.packfile.prune.selectivity import share_read
 from sdb.packfile.trailer.blockstats import INTEGERS, PREFIXES, TEXTS
+from sdb.packfile.trailer.zonemap import share_read
 from sdb.query.catalog.dataset import table_name
 from sdb.query.catalog.reduction import field_path
 from sdb.query.exec import engine

@@ -15,13 +15,11 @@ module         holds
 `outputnames`  names of the columns of a query
 `calls`        the parser of calls
 `aggregatecalls`  the parser of aggregates and window functions
-`casts`        the parser of types behind CAST and `::`
 `jsonpaths`    paths into JSON, and what `->` means
 `clauses`      clauses that are grammars of their own: joins, windows, GROUP BY
 `expressions`  the parser of expressions
 `tableparser`  the parser of FROM
 `parser`       the parser of queries
-`statements`   text cut at semicolons
 `writes`       the nodes of statements that change tables
 `writeparser`  the parser of those
 `versions`     versions of tables, and tables about tables

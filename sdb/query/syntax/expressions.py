@@ -8,7 +8,6 @@ from sdb.query.syntax import (
     aliases,
     ast,
     calls,
-    casts,
     intervals,
     jsonpaths,
     literals,
@@ -242,7 +241,7 @@ class ExpressionParser(Cursor):
                 value = jsonpaths.step(sign.kind, value, step.value, (start, step.stop))
             else:
                 self.advance()
-                value = casts.cast(self, value, start, reads_texts=True)
+                value = calls.cast(self, value, start, reads_texts=True)
         return value
 
     def _at_zone(self) -> bool:
@@ -303,7 +302,7 @@ class ExpressionParser(Cursor):
     def _named(self) -> ast.Expr:
         token = self.advance()
         if self.at("WITH", "ID") and self.has_ahead("TIME") and not token.quoted:
-            casts.skip_zone(self, str(token.value).upper())
+            calls.skip_zone(self, str(token.value).upper())
         if self.at("STRING") and not token.quoted and str(token.value).upper() in _TIME_WORDS:
             return self._time(token.start, str(token.value).upper())
         if self._is_interval(token):

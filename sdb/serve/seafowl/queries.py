@@ -16,8 +16,8 @@ from starlette.responses import Response
 
 from sdb.query.analyze.params import bind
 from sdb.query.syntax import writes
+from sdb.query.syntax.lexer import split
 from sdb.query.syntax.parser import WRITES, parse
-from sdb.query.syntax.statements import split
 from sdb.query.syntax.writeparser import parse_write
 from sdb.serve.bodies import bounded
 from sdb.serve.forms import SEAFOWL

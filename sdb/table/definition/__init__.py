@@ -3,9 +3,7 @@
 ==============  ==============================================
 ``rawjson``     JSON with the original text of each member
 ``timespan``    spans of years, months and days
-``thinning``    which versions stay, fewer the older they are
 ``upkeep``      what `sdb maintain` does
-``exports``     mirrors that it keeps up
 ``partition``   directory and constants of a partition
 ``definition``  the definition itself
 ``cache``       definitions that were read lately

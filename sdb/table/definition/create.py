@@ -15,8 +15,7 @@ from sdb.table.commit.schemas import change_schema
 from sdb.table.definition import validate
 from sdb.table.definition.cache import forget_definition
 from sdb.table.definition.definition import Definition, InputRule, VersionPolicy
-from sdb.table.definition.thinning import Thinning
-from sdb.table.definition.timespan import CalendarSpan
+from sdb.table.definition.timespan import CalendarSpan, Thinning
 from sdb.table.format.index import TableIndex
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.state import state_of

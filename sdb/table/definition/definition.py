@@ -10,13 +10,10 @@ from sdb import times
 from sdb.errors import InputError
 from sdb.records import record, replace
 from sdb.table.definition import rawjson
-from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
-from sdb.table.definition.exports import ExportPolicy
 from sdb.table.definition.partition import PartitionField
-from sdb.table.definition.thinning import Thinning
 from sdb.table.definition.timespan import MEMBERS as RETENTION_MEMBERS
-from sdb.table.definition.timespan import CalendarSpan, Retention
-from sdb.table.definition.upkeep import FLAGS, UpkeepPolicy
+from sdb.table.definition.timespan import CalendarSpan, Retention, Thinning
+from sdb.table.definition.upkeep import EXPORT_MEMBERS, FLAGS, ExportPolicy, UpkeepPolicy
 from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 
 TYPE_CHECKING = False

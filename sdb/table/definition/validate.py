@@ -12,9 +12,9 @@ from sdb.packfile.inputs.archives import ENDINGS
 from sdb.packfile.inputs.rawreading import ACTIONS
 from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.table.definition.definition import BETA_FEATURES, INPUT_MEMBERS, MEMBERS, Definition
-from sdb.table.definition.exports import MEMBERS as EXPORT_MEMBERS
 from sdb.table.definition.partition import TYPES
 from sdb.table.definition.timespan import MEMBERS as RETENTION_MEMBERS
+from sdb.table.definition.upkeep import EXPORT_MEMBERS
 from sdb.table.definition.upkeep import MEMBERS as UPKEEP_MEMBERS
 from sdb.table.inputs.pattern import InputPattern
 from sdb.table.schema.columns import TableSchema

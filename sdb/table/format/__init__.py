@@ -7,7 +7,6 @@
 ``signature``    the signature behind an index, and the keys for it
 ``ionstruct``    typed members of Ion structs
 ``codec``        declarative codecs: members of stored structs, declared once
-``contentid``    names of packfiles, derived from their content
 ``descriptor``   what an index says of a packfile
 ``columns``      descriptors of a million packfiles, as columns
 ``manifests``    the indirect tree: lists of older descriptors

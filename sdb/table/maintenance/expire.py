@@ -16,7 +16,7 @@ from sdb.table.commit.commit import check_writable, commit
 from sdb.table.commit.environment import REAL
 from sdb.table.definition.cache import read_definition
 from sdb.table.definition.definition import VersionPolicy
-from sdb.table.definition.thinning import Thinning
+from sdb.table.definition.timespan import Thinning
 from sdb.table.format.history import PastVersion, read_history
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.state import state_of
@@ -248,7 +248,7 @@ def policy_of(
 
     * ``keep_last, keep_tags``: See :class:`ExpiryPolicy`.
     * ``keep_within``: As in ``30d`` or ``12h``, or seconds.
-    * ``thin``: See :meth:`sdb.table.definition.thinning.Thinning.parse`; ``off`` alone leaves the
+    * ``thin``: See :meth:`sdb.table.definition.timespan.Thinning.parse`; ``off`` alone leaves the
       thinning of the definition out.
     * ``all_but_head``: Whether nothing but the newest version, and those with tags, is kept.
 

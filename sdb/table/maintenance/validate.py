@@ -11,7 +11,7 @@ from sdb.records import record
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.leases import hold
 from sdb.table.commit.putback import described
-from sdb.table.format import contentid, etags
+from sdb.table.format import etags
 from sdb.table.format.keys import folder_of
 from sdb.table.format.versionref import MAIN
 from sdb.table.maintenance.keptversions import KeptVersions
@@ -202,7 +202,7 @@ class _TableCheck:
                 self.find(key, "its constants are not those that the index has")
             self._compare_times(key, copied, trailer)
             named = _content_id(key)
-            if named is not None and contentid.of_content(reader) != named:
+            if named is not None and etags.read_content_id(reader) != named:
                 self.find(key, "its content does not match the digest in its name")
             return trailer
 

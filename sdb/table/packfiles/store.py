@@ -6,7 +6,7 @@ from contextlib import closing
 
 from sdb.errors import ConflictError, CorruptError, ExistsError
 from sdb.table.commit.objects import put_new
-from sdb.table.format import contentid, etags
+from sdb.table.format import etags
 from sdb.table.format.descriptor import Descriptor, slim
 from sdb.table.format.keys import era_of
 
@@ -43,7 +43,7 @@ def store_packed(
     * ``era``: The era of its rows.
     """
     result, spool = packed
-    name = contentid.of_trailer(result.trailer)
+    name = etags.of_trailer(result.trailer)
     if name is None:
         raise CorruptError("a packfile has no digests of its blocks")
     key = keys.content(directory, name, commit_id, era=era)
@@ -94,7 +94,7 @@ def store_grown(
     ConflictError
         Another program has removed it.
     """
-    name = contentid.of_trailer(trailer)
+    name = etags.of_trailer(trailer)
     if name is None:
         raise CorruptError(f"{parts[0].key}: the digest of a block is not known", path=parts[0].key)
     (era,) = {era_of(part.key) for part in parts}  # rows of several eras are never merged

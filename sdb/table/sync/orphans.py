@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from sdb.errors import CorruptError, NotFoundError
 from sdb.packfile.trailer.read import read_trailer
-from sdb.table.format import contentid, etags
+from sdb.table.format import etags
 from sdb.table.format.descriptor import Descriptor, slim
 from sdb.table.format.keys import era_of
 from sdb.table.packfiles.conformance import is_applied
@@ -105,7 +105,7 @@ def _read(
 ) -> PackedInputs | None:
     """Read the end of a packfile; None: it is not of inputs as they are now."""
     trailer = read_trailer(reader, key)
-    content, provenance = contentid.of_trailer(trailer), trailer.sparse.provenance()
+    content, provenance = etags.of_trailer(trailer), trailer.sparse.provenance()
     if content is None or provenance is None or not provenance.complete:
         return None
     if any(origin.name not in wanted for origin in provenance.origins):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sdb.table.catalog.root import TableRoot
     from sdb.table.commit.environment import Environment
-    from sdb.table.definition.exports import ExportPolicy
+    from sdb.table.definition.upkeep import ExportPolicy
     from sdb.table.format.keys import TableKeys
     from sdb.table.maintenance.compact import Merging
     from sdb.table.upkeep.budget import Budget

@@ -6,8 +6,7 @@ from sdb.errors import NotFoundError
 from sdb.records import record
 from sdb.table.definition.cache import read_definition
 from sdb.table.definition.definition import VersionPolicy
-from sdb.table.definition.thinning import Thinning
-from sdb.table.definition.timespan import CalendarSpan
+from sdb.table.definition.timespan import CalendarSpan, Thinning
 from sdb.table.definition.upkeep import UpkeepPolicy
 from sdb.table.maintenance.expire import ExpiryPolicy
 

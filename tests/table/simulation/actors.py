@@ -27,8 +27,7 @@ from sdb.table.catalog.root import TableRoot
 from sdb.table.commit import commit as committing
 from sdb.table.commit.change import ChangedInput, TableChange
 from sdb.table.commit.objects import put_new
-from sdb.table.definition.thinning import Thinning
-from sdb.table.definition.timespan import CalendarSpan
+from sdb.table.definition.timespan import CalendarSpan, Thinning
 from sdb.table.format import keys as names
 from sdb.table.format.descriptor import Descriptor
 from sdb.table.format.inputtree import InputsTree

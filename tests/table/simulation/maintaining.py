@@ -10,8 +10,7 @@ from sdb.table.catalog.handle import open_table
 from sdb.table.commit.chain import VersionChain, head_version
 from sdb.table.commit.objects import ObjectWriter
 from sdb.table.definition.definition import VersionPolicy
-from sdb.table.definition.thinning import Thinning
-from sdb.table.definition.timespan import CalendarSpan
+from sdb.table.definition.timespan import CalendarSpan, Thinning
 from sdb.table.definition.upkeep import UpkeepPolicy
 from sdb.table.upkeep import steps
 from sdb.table.upkeep.actions import Request

@@ -68,7 +68,7 @@ def _read(session: Session) -> None:
     """Run what comes on standard input; the first error ends it."""
     from sdb.cli.shell.suggestions import command as shell_command
     from sdb.packfile.inputs.streams import standard_input
-    from sdb.query.syntax.statements import split
+    from sdb.query.syntax.lexer import split
 
     text = ""
     for line in standard_input():
@@ -93,7 +93,7 @@ def _converse(session: Session) -> None:
     from sdb.cli.failures import failed
     from sdb.cli.shell.prompt import editor
     from sdb.cli.shell.suggestions import command as shell_command
-    from sdb.query.syntax.statements import split
+    from sdb.query.syntax.lexer import split
 
     edit = editor(session.suggestions)
     output.say("sdb shell: queries end with ;  Tab completes, \\? helps, Ctrl-D leaves")

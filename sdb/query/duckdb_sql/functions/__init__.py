@@ -6,7 +6,6 @@ module         holds
 `arguments`    arguments of a function
 `growth`       lengths of texts before they are made
 `conditional`  CASE, COALESCE, NULLIF
-`patterns`     pattern matches
 `numbers`      functions of numbers
 `strings`      functions of strings
 `texts`        padding, formats, hashes, encodings, URLs
