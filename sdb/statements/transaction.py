@@ -41,6 +41,7 @@ from sdb.table.commit.commit import (
 )
 from sdb.table.commit.coordinator import TransactionAbortedError
 from sdb.table.commit.environment import REAL, Environment
+from sdb.table.commit.twophase import TablePart, commit_together
 from sdb.table.format.keys import check_id, commit_on, flaw_of_name, new_uid, own_key
 from sdb.table.format.versionref import MAIN
 
@@ -373,8 +374,6 @@ class _Attempts:
 
     def _commit_together(self, judged: _Evaluated, changes: Mapping[str, TableChange]) -> Executed:
         """Commit what changes several tables."""
-        from sdb.table.commit.twophase import TablePart, commit_together
-
         parts = []
         for head, change in changes.items():
             table = self._by_head[head]
