@@ -21,7 +21,7 @@ import zstandard
 
 import sdb
 from sdb.errors import NotFoundError
-from sdb.query.catalog import ondemand
+from sdb.query.catalog import cachedinputs
 from tests.cli.conftest import COMMAND, environment
 from tests.patience import soon
 
@@ -151,9 +151,9 @@ def test_contents_of_one_size_within_a_tick_of_the_clock(tmp_path: Path) -> None
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take times for certain that are older than this machine's ticks, not than a minute."""
-    from sdb.query.catalog import ondemand
+    from sdb.query.catalog import cachedinputs
 
-    monkeypatch.setattr(ondemand, "_SETTLED_NS", 50_000_000)
+    monkeypatch.setattr(cachedinputs, "_SETTLED_NS", 50_000_000)
 
 
 @pytest.mark.usefixtures("settled")
@@ -290,13 +290,13 @@ def test_a_cache_that_goes_while_rows_are_packed_fails_no_query(
 ) -> None:
     for number in range(count):
         (tmp_path / f"{number}.json").write_text(f'{{"n": {number}}}\n')
-    good = ondemand._pack
+    good = cachedinputs._pack
 
     def pack(*words: Any) -> str:
         shutil.rmtree(cache, ignore_errors=True)
         return good(*words)
 
-    monkeypatch.setattr(ondemand, "_pack", pack)
+    monkeypatch.setattr(cachedinputs, "_pack", pack)
     with sdb.sql("SELECT COUNT(*) AS n FROM '*.json'", root=str(tmp_path)) as result:
         assert list(result) == [{"n": count}]
     monkeypatch.undo()

@@ -12,7 +12,8 @@ module          holds
 `storedtable`   tables below a root, from the index to the packfiles that matter
 `tablefiles`    packfiles that words mean: files, and those of tables
 `systemtables`  tables about tables
-`ondemand`      what is no packfile yet: packed, and kept in a cache
+`cachedinputs`  packfiles of other inputs, in the cache or apart from it
+`ondemand`      opens what a query names: packfiles, or other inputs as such
 `smallinputs`   many small ones: packed as one
 `period`        times that the rows of all tables must have
 `reduction`     conditions as far as metadata can answer them

@@ -1,50 +1,49 @@
 """Opens what a query names: packfiles as they are, other inputs as packfiles made for it.
 
-Such packfiles stay in the user's cache folder for the next query. One counts for an input as long
-as that is the same file with the same size and times, or has the same content where times cannot
-tell (decision 016), so that an answer is never that of an older content.
+Such packfiles stay in the user's cache folder for the next query, see `cachedinputs`; an answer is
+never that of an older content.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from contextlib import suppress
 
-from sdb import _core, bounds, notes, sizes
-from sdb.errors import CorruptError, InputError, NotFoundError, SdbError, text_of
+from sdb import bounds
+from sdb.errors import SdbError
 from sdb.lake.names import lake_name
 from sdb.packfile.inputs.rawreading import USUAL
 from sdb.packfile.inputs.streams import is_stream
 from sdb.packfile.read.reader import Packfile, open_packfile
-from sdb.packfile.trailer.read import read_trailer
 from sdb.progress import silent
 from sdb.query.catalog import smallinputs
+from sdb.query.catalog.cachedinputs import (
+    CachedInput,
+    CachedRun,
+    CachedVersion,
+    InputState,
+    digest_of,
+    folder_fields,
+    packed_apart,
+    recognised,
+    state_of,
+)
 from sdb.records import record, replace
 from sdb.store.local import cachefolder
-from sdb.store.url import open_read, store_of
-from sdb.version import VERSION
+from sdb.store.url import store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from sdb.lake.names import LakeName
-    from sdb.packfile.inputs.inputs import Input
     from sdb.packfile.inputs.rawreading import RawReading
     from sdb.packfile.read.resolve import PackfileReference
     from sdb.progress import Progress
-    from sdb.store.base import Location, Reader
+    from sdb.store.base import Location
     from sdb.store.local.cachefolder import CacheEntry
 
 SIZE_VARIABLE = "SDB_CACHE_SIZE"
 _MOST_BYTES = 10 << 30
-_LEVEL = 1
-# Longer than the steps of the times of any file system, and than the system waits before it writes
-# what a program has changed through a memory map.
-_SETTLED_NS = 60 * 10**9
-_NAME_LENGTH = 80
-_LEAST_HUMAN = 1024
 _BETWEEN_LOOKS = 64  # the part of its bound that the cache may grow by in between
 
 
@@ -124,20 +123,20 @@ def _opened(
         return _open_lake(lake, threads, progress)
     path = store_of(location).path_of(location)
     if path is not None and is_stream(path):
-        return _apart(_recognised(location, reading), threads, progress, ""), 0
+        return packed_apart(recognised(location, reading), threads, progress, ""), 0
     folder, obstacle = _folder()
     if folder is not None:
         is_one = len(run) == 1
         cached = (
-            _Cached(location, _state(location), folder, reading)
+            CachedInput(location, state_of(location), folder, reading)
             if is_one
             else _run(run, folder, reading)
         )
         return _kept(cached, threads, progress)
-    sources = [source for each in run for source in _recognised(each, reading)]
+    sources = [source for each in run for source in recognised(each, reading)]
     if sources[0].is_packfile and len(run) == 1:
         return open_packfile(location), 0
-    return _apart(sources, threads, progress, obstacle), 0
+    return packed_apart(sources, threads, progress, obstacle), 0
 
 
 def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple[Packfile, int]:
@@ -149,16 +148,16 @@ def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple
     sources = inputs_of_version(pinned, table, version)
     folder, obstacle = _folder()
     if folder is None:
-        return _apart(sources, threads, progress, obstacle), 0
+        return packed_apart(sources, threads, progress, obstacle), 0
     size = sum(file.size_bytes for file in version.files.values())
     # A version stays what it is; what is deleted of a file has a name of its own.
     identities = sorted((path, file.identity) for path, file in version.files.items())
-    facts = (str(pinned), version.table_id, _digest((identities, version.columns)))
-    state = _State(facts, size, is_settled=True)
-    return _kept(_CachedVersion(str(pinned), state, folder, sources), threads, progress)
+    facts = (str(pinned), version.table_id, digest_of((identities, version.columns)))
+    state = InputState(facts, size, is_settled=True)
+    return _kept(CachedVersion(str(pinned), state, folder, sources), threads, progress)
 
 
-def _kept(cached: _Cached, threads: int | None, progress: Progress) -> tuple[Packfile, int]:
+def _kept(cached: CachedInput, threads: int | None, progress: Progress) -> tuple[Packfile, int]:
     """Open what the cache has or gets; and return by how much it grew."""
     try:
         return cached.open(threads, progress), cached.made_bytes
@@ -166,34 +165,15 @@ def _kept(cached: _Cached, threads: int | None, progress: Progress) -> tuple[Pac
         if os.path.isdir(cached.folder):  # noqa: PTH112
             raise
         why = f"{cached.folder} went meanwhile"
-        return _apart(cached.sources(), threads, progress, why), 0
+        return packed_apart(cached.sources(), threads, progress, why), 0
 
 
-def _run(run: tuple[str, ...], folder: str, reading: RawReading) -> _CachedRun:
+def _run(run: tuple[str, ...], folder: str, reading: RawReading) -> CachedRun:
     contents = smallinputs.contents(run)
-    facts = (contents.digest, *(_folder_fields(location) for location in run))
+    facts = (contents.digest, *(folder_fields(location) for location in run))
     # Contents are compared each time, so there is nothing that times have to tell.
-    state = _State(facts, contents.size_bytes, is_settled=True)
-    return _CachedRun(smallinputs.name_of(run), state, folder, reading, run)
-
-
-def _recognised(location: Location, reading: RawReading) -> list[Input]:
-    """Find out what an input is, or what is in it, and which fields its folders name."""
-    fields = _folder_fields(location)
-    return [
-        source if source.is_packfile or not fields else replace(source, defaults=fields[0])
-        for source in reading.recognised(location)
-    ]
-
-
-def _folder_fields(location: Location) -> tuple[bytes, ...]:
-    """Return the fields that the folders of an input name; nothing if they name none."""
-    if "=" not in os.fspath(location):
-        return ()
-    from sdb.packfile.inputs.folders import defaults_of
-
-    fields = defaults_of(os.fspath(location))
-    return () if fields is None else (fields,)
+    state = InputState(facts, contents.size_bytes, is_settled=True)
+    return CachedRun(smallinputs.name_of(run), state, folder, reading, run)
 
 
 @record
@@ -260,34 +240,6 @@ def clear_cache() -> CacheContents:
     return CacheContents(cachefolder.place(), _most_bytes(), tuple(cachefolder.clear()))
 
 
-@record
-class _State:
-    """The facts that tell whether an input is still the same."""
-
-    # Device, number, size and times of a local file; version of a remote object
-    facts: tuple[object, ...]
-    size_bytes: int  # its size
-    is_settled: bool  # whether a change from now on would show in the facts
-
-
-def _state(location: Location) -> _State:
-    reader = open_read(location)
-    try:
-        return _state_of(location, reader)
-    finally:
-        reader.close()
-
-
-def _state_of(location: Location, reader: Reader) -> _State:
-    size = reader.size_bytes
-    if reader.descriptor is None:
-        return _State((os.fspath(location), reader.version, size), size, is_settled=True)
-    status = os.fstat(reader.descriptor)
-    facts = (status.st_dev, status.st_ino, size, status.st_mtime_ns, status.st_ctime_ns)
-    youngest = max(status.st_mtime_ns, status.st_ctime_ns)
-    return _State(facts, size, is_settled=youngest + _SETTLED_NS < time.time_ns())
-
-
 def _folder() -> tuple[str | None, str]:
     """Return the cache, or none and why."""
     if _most_bytes() == 0:
@@ -301,229 +253,3 @@ def _folder() -> tuple[str | None, str]:
 def _most_bytes() -> int:
     text = os.environ.get(SIZE_VARIABLE)
     return bounds.KEPT.read(text) if text else _MOST_BYTES
-
-
-class _Cached:
-    """An input, and where its packfile is or shall be."""
-
-    def __init__(
-        self, location: Location, state: _State, folder: str, reading: RawReading = USUAL
-    ) -> None:
-        self._location = location
-        self.reading = reading
-        self._name = text_of(location)
-        self._state = state
-        self.folder = folder
-        # The name decides too, where the content does not: of CSV.
-        base = "".join(
-            letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_"
-            for letter in os.fspath(location).rpartition("/")[2][-_NAME_LENGTH:]
-        )
-        # So do folders that are fields of the rows, and how it is read.
-        self._named = (*_folder_fields(location), *reading.texts())
-        self._ending = f"-{state.size_bytes}-{base}{cachefolder.SUFFIX}"
-        self._settled = f"s{_digest((*state.facts, *self._named))}{self._ending}"
-        self.made_bytes = 0  # by how much the cache has grown
-
-    def open(self, threads: int | None, progress: Progress) -> Packfile:
-        packfile = self._find()
-        if packfile is not None:
-            return packfile
-        sources = self.sources()
-        if sources[0].is_packfile:
-            return open_packfile(self._location)
-        with cachefolder.locked(self.folder, self._settled):
-            packfile = self._find()  # another process may have been faster
-            if packfile is None:
-                packfile = self._make(sources, threads, progress)
-        return packfile
-
-    def sources(self) -> list[Input]:
-        """Return the inputs whose rows the packfile has."""
-        return _recognised(self._location, self.reading)
-
-    def _is_same(self) -> bool:
-        """Return whether the input is still what it was."""
-        return _state(self._location).facts == self._state.facts
-
-    def _find(self) -> Packfile | None:
-        """Open the packfile that is there, if there is one."""
-        if self._state.is_settled and (packfile := self._opened(self._settled)) is not None:
-            return packfile
-        # Reading a large input to no purpose would take time.
-        is_large = self._state.size_bytes > smallinputs.SMALL_BYTES
-        if is_large and not cachefolder.has("c", self._ending):
-            return None
-        name = self._by_content()
-        if not os.path.lexists(self._path(name)):
-            return None
-        if self._state.is_settled and self._is_same():
-            # From now on its times tell, so that its content need not be read again.
-            try:
-                cachefolder.rename(self._path(name), self._path(self._settled))
-            except FileNotFoundError:
-                return None
-            name = self._settled
-        return self._opened(name)
-
-    def _path(self, name: str) -> str:
-        return f"{self.folder}/{name}"
-
-    def _by_content(self) -> str:
-        """Return the name for a file that is too young for its times to tell: by its content."""
-        import hashlib
-
-        digest = hashlib.sha256()
-        reader = open_read(self._location)
-        try:
-            for piece in reader.pieces(0, reader.size_bytes):
-                digest.update(piece)
-        finally:
-            reader.close()
-        return f"c{_digest((digest.digest(), *self._named))}{self._ending}"
-
-    def _opened(self, name: str) -> Packfile | None:
-        """Open a packfile of the cache under the name of the input; a damaged one is removed."""
-        path = self._path(name)
-        try:
-            packfile = _named(path, self._name)
-        except NotFoundError:
-            return None
-        except CorruptError:
-            cachefolder.remove(path)
-            return None
-        cachefolder.use(path)
-        for warning in cachefolder.warnings_of(path):
-            notes.warn(warning)
-        return packfile
-
-    def _make(self, sources: list[Input], threads: int | None, progress: Progress) -> Packfile:
-        # The content first: should it change meanwhile, this name is never looked for again.
-        name = self._settled if self._state.is_settled else self._by_content()
-        making = cachefolder.unfinished(self.folder)
-        try:
-            with notes.collected() as warnings:
-                text = _pack(sources, making, threads, progress, self._name)
-            for warning in warnings:
-                notes.warn(warning)
-            packfile = _named(making, self._name)
-            if self._is_same():
-                cachefolder.put(making, self._path(name), warnings)
-                self.made_bytes = packfile.size_bytes
-                notes.tell(f"{text}, and kept for the next query (sdb cache)", is_detail=False)
-            else:
-                changed = "it changed meanwhile, and the answer is of what was read"
-                notes.tell(f"{text}; {changed}", is_detail=False)
-        finally:
-            with suppress(OSError):  # it has its name, or is gone already
-                os.unlink(making)  # noqa: PTH108
-        return packfile
-
-
-class _CachedByFacts(_Cached):
-    """Find what is known by facts alone, whatever times of files are."""
-
-    def _find(self) -> Packfile | None:
-        return self._opened(self._settled)
-
-
-class _CachedVersion(_CachedByFacts):
-    """A version of a Delta or Iceberg table, and where its packfile is or shall be."""
-
-    def __init__(self, location: str, state: _State, folder: str, sources: list[Input]) -> None:
-        super().__init__(location, state, folder)
-        self._inputs = sources
-
-    def sources(self) -> list[Input]:
-        return self._inputs
-
-    def _is_same(self) -> bool:
-        return True
-
-
-class _CachedRun(_CachedByFacts):
-    """Small inputs, and where the packfile of all of them is or shall be."""
-
-    def __init__(
-        self, name: str, state: _State, folder: str, reading: RawReading, run: tuple[str, ...]
-    ) -> None:
-        super().__init__(name, state, folder, reading)
-        self._run = run
-
-    def sources(self) -> list[Input]:
-        return [source for location in self._run for source in _recognised(location, self.reading)]
-
-    def _is_same(self) -> bool:
-        return smallinputs.contents(self._run).digest == self._state.facts[0]
-
-
-def _named(path: str, name: str) -> Packfile:
-    reader = open_read(path)
-    try:
-        return Packfile(name, reader, read_trailer(reader, name))
-    except BaseException:
-        reader.close()
-        raise
-
-
-def _apart(
-    sources: list[Input],
-    threads: int | None,
-    progress: Progress,
-    obstacle: str,
-) -> Packfile:
-    """Pack inputs into a file that vanishes when it is closed."""
-    from sdb.store.local.scratch import Scratch
-
-    with Scratch() as folder:
-        path = f"{folder.path}/packed"
-        name = sources[0].name
-        text = _pack(sources, path, threads, progress, name)
-        why = f": {obstacle}" if obstacle else ""
-        notes.tell(f"{text}, and not kept{why}", is_detail=False)
-        return _named(path, name)
-
-
-def _pack(
-    sources: list[Input],
-    path: str,
-    threads: int | None,
-    progress: Progress,
-    name: str,
-) -> str:
-    """Pack, and give what there is to tell of it."""
-    from sdb.packfile.write.pack import LARGEST_ROW_BYTES, pack
-
-    began = time.monotonic()
-    try:
-        result = pack(
-            sources,
-            path,
-            level=_LEVEL,
-            max_row_bytes=LARGEST_ROW_BYTES,
-            threads=threads,
-            progress=progress,
-        )
-    except InputError as error:
-        if lake_name(name) is None:
-            how = f"read_file({str(error.path or name)!r}, on_error => 'skip')"
-            error.hint = error.hint or f"{how} leaves malformed records out, 'keep' makes them rows"
-        raise
-    seconds = time.monotonic() - began
-    stored = [source.stored()[0] for source in sources if lake_name(name) and source.stored]
-    known = sum(source.size_bytes or 0 for source in sources)
-    size = sum(stored) or known or result.text_bytes
-    shown_size = sizes.human(size) if size >= _LEAST_HUMAN else f"{size} bytes"
-    return f"packed {name} ({shown_size}) in {seconds:.1f} s"
-
-
-def _digest(facts: tuple[object, ...]) -> str:
-    import hashlib
-
-    return hashlib.sha256(repr((_maker(), facts)).encode()).hexdigest()[:40]
-
-
-def _maker() -> str:
-    """Name what makes packfiles: another build may make others of the same input."""
-    status = os.stat(_core.__file__)  # noqa: PTH116
-    return f"{VERSION} {status.st_size} {status.st_mtime_ns}"
