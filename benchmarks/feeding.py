@@ -144,7 +144,10 @@ def queue(folder: Path) -> None:
         message = f'{{"uri": "file://in/{number:06}.json"}}'
         (folder / f"queue/{number:06}.json").write_text(message)
     for name, work in (
-        ("a sync of so many", lambda: subprocess.run([*command, str(listed), "bench"], check=True)),
+        (
+            "a sync of this many",
+            lambda: subprocess.run([*command, str(listed), "bench"], check=True),
+        ),
         ("all messages worked on", lambda: follow(named)),
     ):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -2,7 +2,7 @@
 
     python benchmarks/manyfiles.py [queries] [sync] [--size 300MB] [--count 1000] [--rounds 5]
 
-*queries*: the same rows in so many packfiles and in one; whole processes, medians and the ratio
+*queries*: the same rows in this many packfiles and in one; whole processes, medians and the ratio
 within rounds. *sync*: 100 inputs taken by ``sdb sync``, packed by ``sdb pack``, and appended as
 Parquet with delta-rs (``pip install deltalake``), an input a commit; all start with nothing.
 """
@@ -40,7 +40,7 @@ ANEW = (
 
 
 def divided(folder: Path, mode: str, size: str, count: int) -> list[Path]:
-    """Make events in so many files."""
+    """Make events in this many files."""
     whole = folder / f"{mode}.json"
     words = ["--mode", mode, "--bytes", size, "--seed", "1", "--out", str(whole)]
     subprocess.run([sys.executable, str(GENERATOR), *words], check=True)

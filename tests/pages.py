@@ -65,7 +65,7 @@ def steps_of(page: str) -> list[Step]:
 def run_steps(
     steps: Iterable[Step], folder: Path, *, columns: int = 100, env: Mapping[str, str] | None = None
 ) -> list[Done]:
-    """Run steps one after the other in one shell, on a terminal of so many columns.
+    """Run steps one after the other in one shell, on a terminal of this many columns.
 
     What they name below ``testdata/`` is that of the checkout.
     """

@@ -315,7 +315,7 @@ def dispatch(arguments: list[str]) -> int:
             where = context.command_path if context else "sdb"
             flag = getattr(error, "option_name", "")
             if where == "sdb pack" and flag in _SPARK_FLAGS:
-                what = f"Spark packs with a command of its own: pack has no {flag}"
+                what = f"pack has no {flag}: sdb spark pack packs on Spark"
                 complain(what, "sdb spark pack -o FOLDER INPUT...")
             else:
                 message = error.format_message()

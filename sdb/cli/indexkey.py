@@ -62,7 +62,7 @@ def apply() -> None:
     with open(descriptor, "rb") as file:  # noqa: PTH123
         status = os.fstat(descriptor)
         if status.st_mode & _OTHERS or status.st_uid not in {os.geteuid(), 0}:
-            notes.warn(f"{path} is not read: others may read or write it (chmod 600 mends it)")
+            notes.warn(f"{path} is not read: other users may read or write it (chmod 600 mends it)")
             return
         text = file.read(_MOST_BYTES).decode(errors="replace").strip()
     try:

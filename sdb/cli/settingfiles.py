@@ -208,7 +208,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _content(path: str, trusted: list[str]) -> dict[str, Any] | None:
-    """Read a file, unless it is not there, or others may write it."""
+    """Read a file, unless it is not there, or other users may write it."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:

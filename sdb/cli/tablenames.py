@@ -151,15 +151,15 @@ def single_table(
     from sdb.store.url import is_pattern, store_of, under
     from sdb.table.catalog.handle import open_table
 
-    place = root or context.obj or ""
+    folder = root or context.obj or ""
     is_dotted = ["." in word.partition("@")[0] for word in words]
     if len(words) == 1:
-        if is_pattern(words[0], place) or not (is_dotted[0] and tables_named(words[0], place)):
+        if is_pattern(words[0], folder) or not (is_dotted[0] and tables_named(words[0], folder)):
             return None
     elif all(is_dotted):
         return None
     else:
-        for location in (under(place, word) for word in words):
+        for location in (under(folder, word) for word in words):
             store = store_of(location)
             if store.has(location) or store.is_folder(location):
                 return None

@@ -31,7 +31,7 @@ _SMALL_BYTES = 1 << 20
 class Bodies:
     """The bodies that are held in memory at the same time.
 
-    * ``most_bytes``: So many of all of them.
+    * ``most_bytes``: How many bytes all of them may have.
     """
 
     def __init__(self, most_bytes: int) -> None:

@@ -31,7 +31,7 @@ class Output(io.RawIOBase):
 
     * ``target``: Takes its bytes.
     * ``cancellation``: What ends the writer.
-    * ``most_bytes``: So many may be written.
+    * ``most_bytes``: How many may be written.
     * ``coding``: How its bytes are compressed, as Content-Encoding has it; empty: not at all.
     """
 

@@ -103,7 +103,7 @@ class Running:
 class RunningQueries:
     """All that run, by their names.
 
-    * ``most``: So many may be open at the same time.
+    * ``most``: How many may be open at the same time.
     """
 
     def __init__(self, most: int, patience_seconds: float) -> None:

@@ -172,7 +172,7 @@ def _is_pinned(query: AskedQuery, plan: QueryPlan) -> bool:
 def digest(query: AskedQuery, plan: QueryPlan, rows: int, hiding: Hiding) -> str:
     """Return the letters of a tag.
 
-    * ``rows``: So many rows at most are in answers that are bounded.
+    * ``rows``: How many rows at most are in answers that are bounded.
     * ``hiding``: What notes in the answer do not tell.
     """
     import duckdb

@@ -164,7 +164,7 @@ def _alone(transaction: Transaction, write: _Alone) -> Executed:
     if isinstance(write, writes.CreateDatabase):
         return _database_made(transaction, write)
     if not write.table.table:
-        raise UnsupportedError("VACUUM DATABASE goes over the tables one by one: vacuum each")
+        raise UnsupportedError("VACUUM DATABASE takes the tables one by one: vacuum each")
     word = _WORDS[type(write)]
     if isinstance(write, writes.DescribedTable):
         if len(transaction.statements) > 1:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sdb.packfile.inspect.records import Description, FileDescription
 
 MOST_ROWS = 500
-"""So many rows of a table are shown; of a longer one the first and the last half of them."""
+"""How many rows of a table are shown; of a longer one the first and the last half of them."""
 
 _MOST_OPEN = 100
 _NUMBER_COLUMNS = 6

@@ -476,7 +476,7 @@ def trailers(chance: random.Random, count: int) -> Iterator[tuple[str, Callable[
 
 
 def zeros(count: int, start: bytes = b"") -> Raw:
-    """Encode a list of so many zeros behind other items."""
+    """Encode a list of this many zeros behind other items."""
     return Raw(value(0xB, start + b"\x20" * count))
 
 

@@ -79,7 +79,7 @@ def nested(kind: int, depth: int, name: bytes = b"", inner: bytes = b"") -> byte
 
 
 def padding(count: int) -> bytes:
-    """Encode padding of so many bytes."""
+    """Encode padding of this many bytes."""
     assert count >= 0, "the content is longer than the chunk"
     out = b""
     while count:

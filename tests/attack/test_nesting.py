@@ -19,7 +19,7 @@ A = 10
 
 
 def write(path: Path, depth: int, *, of_structs: bool) -> None:
-    """Write a packfile with one row of so many levels, itself the first, after a flat one."""
+    """Write a packfile with one row of this many levels, itself the first, after a flat one."""
     deep = (
         craft.nested(craft.STRUCT, depth - 1, craft.put_varuint(A), craft.NULL)
         if of_structs

@@ -32,7 +32,7 @@ def in_one_row(kind: int = craft.LIST) -> bytes:
 
 
 def in_each_row() -> bytes:
-    """So many rows with the long text: 68 GB of it."""
+    """How many rows with the long text: 68 GB of it."""
     row = craft.members((A, REFERENCE))
     return row * (ROOM // len(row))
 

@@ -152,12 +152,12 @@ def test_a_version_is_read_the_same_in_each_form(
     for number, (option, *behind) in enumerate((*forms, ["web gha@3"])):
         if option == "web gha@3" and name in OF_PACKFILES:
             continue
-        kept = tmp_path / f"kept{number}"
-        shutil.copytree(lake, kept / "lake")
+        copied = tmp_path / f"copy{number}"
+        shutil.copytree(lake, copied / "lake")
         first = [option, behind[0]] if behind else []
         line = READERS[name].format((behind or [option])[-1].format("web.gha")).split()
-        done = run(*name.split(), "--root", kept / "lake", *first, *line)
-        shown = done.stdout.replace(str(kept).encode(), b"KEPT")
+        done = run(*name.split(), "--root", copied / "lake", *first, *line)
+        shown = done.stdout.replace(str(copied).encode(), b"COPY")
         outcomes.append((done.returncode, shown, done.stderr.count(b"\n")))
         assert done.returncode in {0, 1}, done.stderr
         shutil.rmtree(tmp_path / "folder", ignore_errors=True)

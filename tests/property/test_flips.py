@@ -1,7 +1,7 @@
 """A packfile with one wrong bit is refused, or its rows are those that were packed.
 
 No reader that gives all rows, or writes them again, may give others.
-``SDB_FLIPS=5000 pytest tests/property/test_flips.py`` tries so many places of each file.
+``SDB_FLIPS=5000 pytest tests/property/test_flips.py`` tries this many places of each file.
 """
 
 from __future__ import annotations

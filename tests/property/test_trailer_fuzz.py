@@ -47,7 +47,7 @@ class Memory:
 
 
 def trailer(blocks: int, dice: random.Random) -> bytes:
-    """A file of so many blocks, its data left out: only the first byte would be read."""
+    """A file of this many blocks, its data left out: only the first byte would be read."""
     offsets = [0]
     for _ in range(blocks):
         offsets.append(offsets[-1] + dice.randrange(1, 1000))

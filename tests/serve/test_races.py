@@ -36,7 +36,7 @@ def append(db: Connection, number: int) -> None:
 def raced(lake: Path, server: Server, commits: int, reads: int = 0) -> tuple[int, int]:
     """Return how many answers were 304 and 200, all checked against what was committed before.
 
-    * ``commits, reads``: So many there are at least.
+    * ``commits, reads``: How many there are at least.
     """
     db = sdb.connect(lake)
     committed, is_over = 10, threading.Event()

@@ -44,7 +44,7 @@ def table_in(backend: Backend) -> Connection:
 
 
 def overtaken(db: Connection, times: int) -> Callable[[Any], TableChange]:
-    """Make a plan before which another writer commits, so many times."""
+    """Make a plan before which another writer commits, this many times."""
     left = [times]
 
     def plan(_: Any) -> TableChange:

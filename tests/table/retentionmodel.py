@@ -35,7 +35,7 @@ NO_TIMES: tuple[Any, ...] = ("noon", 7, None, True, [NOW], {"at": NOW}, "2001-01
 
 
 def around(days: float) -> Environment:
-    """Return an environment whose clock is so many days after `NOW`."""
+    """Return an environment whose clock is this many days after `NOW`."""
     return replace(REAL, now_us=lambda: NOW_US + int(days * DAY_US))
 
 

@@ -64,7 +64,7 @@ def values(db: Connection) -> Counter[int]:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], None]], None]:
-    """Hold the first commit up until so many appends wait, and do something else before."""
+    """Hold the first commit up until this many appends wait, and do something else before."""
 
     def hold(count: int, work: Callable[[], None]) -> None:
         good = groupcommit._Group._lead

@@ -64,7 +64,7 @@ def index_of(root: TableRoot, branch: str = "main") -> Path:
 
 
 def put_back(root: TableRoot, versions: int) -> None:
-    """Put the index back that was there so many versions before, as a restored backup does."""
+    """Put the index back that was there this many versions before, as a restored backup does."""
     old = open_table(root, "d", "t", at=f"-{versions}").data
     index_of(root).unlink()
     index_of(root).write_bytes(old)

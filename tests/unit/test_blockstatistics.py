@@ -337,7 +337,7 @@ def test_as_many_paths_as_possible_have_planes() -> None:
     plane = sum(fact.sets[("a",), TEXTS][0].plane_bytes for fact in facts)
 
     def planes(budget: float) -> list[set[int]]:
-        """Return the planes that sets have when there is room for so many."""
+        """Return the planes that sets have when there is room for this many."""
         stored = choose_statistics(facts, int(budget * plane * SHARE) + 100 * SHARE)
         actual = None if stored is None else BlockStatistics.decode(stored, 4)
         assert actual is not None

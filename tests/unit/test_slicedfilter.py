@@ -35,7 +35,7 @@ class Stored:
 
 
 def of(counts: list[int | None], *, planes: int = 8) -> RibbonFilter:
-    """A filter of blocks with so many different numbers each; None: nothing is known of it."""
+    """A filter of blocks with this many different numbers each; None: nothing is known of it."""
     starts = [sum(item or 0 for item in counts[:at]) for at in range(len(counts))]
     blocks = [
         None if count is None else range(start, start + count)

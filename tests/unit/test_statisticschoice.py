@@ -37,7 +37,7 @@ MOST = 1.02
 """Of small packfiles the extension and the digests of blocks count."""
 
 PART = 3_500
-"""So many rows take about 300 KB."""
+"""How many rows take about 300 KB."""
 
 
 def rows(first: int, count: int = PART) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_rows_that_are_ready_at_once_come_out(tmp_path: Path) -> None:
-    """Small blocks are decoded before the next one is asked for, now and then: so many tries."""
+    """Small blocks are decoded before the next one is asked for, now and then: this many tries."""
     text = "".join(json.dumps({"id": number}) + "\n" for number in range(2000))
     (tmp_path / "rows.json").write_text(text)
     packfile = tmp_path / "rows.zion"

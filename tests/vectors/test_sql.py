@@ -30,7 +30,7 @@ DIFFERENT = {
     "quirk-037": "numbers of fields have a text",
     "quirk-057": "NaN sorts above numbers here",
 }
-# So many queries at least are answered by scans alone; fewer mean that something gets in the way.
+# How many queries at least are answered by scans alone; fewer mean that something gets in the way.
 OF_THE_ORIGINAL = "SET dialect = sneller; "
 BY_SCANS = 340
 # MIN and MAX of a path whose types are not known are about numbers or times: the engine looks.
@@ -78,7 +78,7 @@ def some_queries() -> list[dict[str, Any]]:
 
 
 def least(by_scans: int) -> int:
-    """Return how many of them scans answer, when so many of all are."""
+    """Return how many of them scans answer, when this many of all are."""
     return by_scans if ALL else usual(by_scans) * 9 // 10  # a quarter need not have a quarter
 
 

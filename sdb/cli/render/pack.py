@@ -88,7 +88,7 @@ class Rejects:
             output.say(output.plain(output.shortened(f"{verb} {record}")), to=sys.stderr)
 
     def summary(self, count: int) -> str | None:
-        """Say in a line what became of so many records."""
+        """Say in a line what became of this many records."""
         if self._first is None:
             return None
         from sdb.packfile.write.malformed import outcome
@@ -124,7 +124,7 @@ def _check_free(path: str, taken: Iterable[str | None], *, writes_out: bool) -> 
         raise UsageError(
             f"--on-error quarantine:{path} is a file that the command reads or writes",
             path=path,
-            hint="name a file of its own",
+            hint="name another file",
         )
 
 

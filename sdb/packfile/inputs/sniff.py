@@ -197,7 +197,7 @@ def _inflated(head: bytes, compression: str) -> bytes:
 _TOKEN = rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+|"'
 _JOURNAL_TIME = rb'"((?:_SOURCE|_)_REALTIME_TIMESTAMP)"\s*:\s*"\d{15,17}"'
 _MOST_BYTES = 64  # of a value
-_DEEPEST = 16  # so many objects and lists are followed
+_DEEPEST = 16  # this many objects and lists are followed
 
 
 def _always(_: Members) -> bool:

@@ -202,7 +202,7 @@ class Forwards:
         self._rest = b""
 
     def read(self, most_bytes: int = -1) -> bytes:
-        """Read some bytes, at most so many; nothing only at the end."""
+        """Read some bytes, at most this many; nothing only at the end."""
         while not self._rest:
             piece = next(self._source, None)
             if piece is None:

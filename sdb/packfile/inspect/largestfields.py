@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sdb.packfile.read.blocks import BlockReader
 
 MOST_CHUNKS = 8
-"""So many chunks are decoded, of all files together."""
+"""How many chunks are decoded, of all files together."""
 
 _MOST_BYTES = 8 << 20
 _MOST_FIELDS = 10

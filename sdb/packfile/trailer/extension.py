@@ -41,7 +41,7 @@ _MASKS = range(1 << 16)
 _LEVELS = range(bounds.LEVEL.least, bounds.LEVEL.most + 1)
 _MAX_CONTENT_BYTES = 16 << 20
 _MANY = 16
-"""So many paths are stored compressed; for fewer it saves nothing."""
+"""How many paths are stored compressed; for fewer it saves nothing."""
 
 
 @record

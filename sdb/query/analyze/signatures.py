@@ -50,7 +50,7 @@ _WORDS = {
     STRING | LIST: "text or list",
 }
 _SHOWN = 4
-"""So many arguments are shown at most."""
+"""How many arguments are shown at most."""
 
 
 @record

@@ -196,7 +196,7 @@ class _Total:
         double = arg.lane("n")
         calculated = isinstance(arg, Typed)
         beside = "" if calculated else f"{arg.lane('x')} IS NULL AND "
-        # No FILTER: for each of them DuckDB goes over the columns of all aggregates.
+        # No FILTER: for each of them DuckDB walks the columns of all aggregates.
         small = f"CASE WHEN {beside}abs({double}) < {_HUGE} THEN"
         parts = call(f"sum({small} TRY_CAST(trunc({double}) AS HUGEINT) END)")
         rest = call(f"fsum({small} {double} - trunc({double}) END)")

@@ -32,7 +32,7 @@ _LEAST_SORTED = 4
 _MOST_EXPANDED = 16
 """So much larger rows are decompressed at most; a small packfile fills only a part of its chunk."""
 _LEAST_MERGED = 8
-"""So many packfiles of a size are merged, see `sdb.table.maintenance.compact`."""
+"""How many packfiles of a size are merged, see `sdb.table.maintenance.compact`."""
 _MOST_LOOKED_AT = 16
 _MOST_LINES = 3
 

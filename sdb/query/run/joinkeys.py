@@ -32,7 +32,7 @@ MOST_READ = 0.75
 """Zones by which a search for one value reads a greater share of the blocks are of no use."""
 
 LEAST_TIMES = 4
-"""So many times as many bytes are to be read of the large side, before its blocks are left out."""
+"""How many times as many bytes are to be read of the large side, before its blocks are left out."""
 
 _MOST_ASKED = 8
 _FEWEST_BLOCKS = 2

@@ -52,7 +52,7 @@ class UploadResources:
 
     def __init__(self, root: TableRoot, in_thread: Callable[..., Any], metrics: Metrics) -> None:
         self._root, self._in_thread, self._metrics = root, in_thread, metrics
-        # So many files at most are on the disk at the same time.
+        # How many files at most are on the disk at the same time.
         self._uploads = asyncio.Semaphore(_UPLOADS)
 
     async def seafowl_upload(self, request: Request) -> Response:

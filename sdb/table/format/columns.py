@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sdb.table.format.manifests import IndirectRef
 
 _OPEN = 4
-"""So many lists are kept decompressed; a list has some MB."""
+"""How many lists are kept decompressed; a list has some MB."""
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 

@@ -21,9 +21,9 @@ UID_LETTERS = 26
 MOST_ID_BYTES = 128
 """Most bytes of the id of a transaction."""
 MOST_REF_BYTES = 100
-"""So many the name of a new branch or tag has: with an id it is in the names of objects."""
+"""How many the name of a new branch or tag has: with an id it is in the names of objects."""
 MOST_HOLD_BYTES = 200
-"""So many the name of a branch has that keeps packfiles for another table."""
+"""How many the name of a branch has that keeps packfiles for another table."""
 
 _SHOWN = 40
 _UID_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")

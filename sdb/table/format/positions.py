@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEME = "tail://"
 SAMPLE_BYTES = 1024
-"""So many of the first bytes of a file, and of those before the position, tell what file it is."""
+"""How many of the first bytes of a file, and of those before the position, tell what file it is."""
 
 _DIGEST_LETTERS = 32
 _TYPES = {

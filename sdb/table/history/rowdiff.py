@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 INSERTED, DELETED, CHANGED = "+", "-", "~"
 MOST_HELD = 50_000
-"""So many rows that differ are held in memory; more wait in files."""
+"""How many rows that differ are held in memory; more wait in files."""
 
 _PARTS = 64
 _HEAD = Struct("<cII")

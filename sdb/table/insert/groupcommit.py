@@ -39,7 +39,7 @@ INTERVAL_SECONDS = 0.05
 """Commits that threads share are so far apart at least."""
 
 MOST_APPENDS = 1_000
-"""So many appends are in one commit at most."""
+"""How many appends are in one commit at most."""
 
 _SHARED_BYTES = 1 << 20
 _MOST_MESSAGE_LETTERS = 1_000

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
 
 MOST_PACKFILES = 64
-"""So many packfiles are asked."""
+"""How many packfiles are asked."""
 
 
 def table_sharpness(handle: TableHandle) -> Sharpness:

@@ -40,7 +40,7 @@ _SECOND_US = 1_000_000
 class ExpiryPolicy:
     """The versions that are kept; all others but the newest expire."""
 
-    # So many of the newest versions are kept, the newest of all among them. Those that only expiry
+    # How many of the newest versions are kept, the newest of all among them. Those that only expiry
     # and collection have made do not count.
     keep_last: int | None = None
     # Versions that were the newest at some time within it, or within these seconds, are kept

@@ -57,7 +57,7 @@ def _size_bytes(facts: Facts) -> int:
 
 
 MOST_OPEN = 128
-"""So many objects of a query are open at once."""
+"""How many objects of a query are open at once."""
 MOST_PLAIN_BYTES = 1 << 20
 """Of packfiles up to this size the rows take no longer to read than what is known of them."""
 
@@ -189,7 +189,7 @@ class LazyReader:
     def _opened(self, head_bytes: int = 1, start: int = 0) -> Reader:
         """Open the object, which must be the one that the index has.
 
-        * ``head_bytes``: So many of its first bytes come with it, over a network; 0: its end does.
+        * ``head_bytes``: How many of its first bytes come with it, over a network; 0: its end does.
         * ``start``: Where these bytes begin, if that is not its beginning.
         """
         key = self._descriptor.key

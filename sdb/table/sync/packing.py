@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from sdb.table.sync.work import NewInput
 
 MOST_INPUTS = 10_000
-"""So many inputs are in a packfile at most."""
+"""How many inputs are in a packfile at most."""
 
 _CHANGES = "{}: changes while it is read; the next sync takes it"
 _FLAWS = (InputError, CorruptError, UnsupportedError)

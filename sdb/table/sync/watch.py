@@ -31,13 +31,13 @@ MISSED_SECONDS = 30.0
 """After so long it is, when an input could not be taken that the next round may take."""
 
 MOST_ENTRIES = 10_000
-"""So many objects are listed in one round; the next one goes on behind them."""
+"""How many objects are listed in one round; the next one goes on behind them."""
 
 MOST_YOUNG = 10_000
-"""So many files of a folder are looked at one by one; where more are young it is listed again."""
+"""How many files of a folder are looked at one by one; where more are young it is listed again."""
 
 FEW_FOLDERS = 16
-"""So many folders side by side are all looked at."""
+"""How many folders side by side are all looked at."""
 
 _OPEN_SECONDS = 3_600
 _STRAGGLER_US = 60_000_000

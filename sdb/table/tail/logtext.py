@@ -209,7 +209,7 @@ class LogCursor:
     ) -> LogPiece | None:
         """Read whole lines; None: there are none yet.
 
-        * ``most_bytes, most_lines``: So many at most, but at least a line.
+        * ``most_bytes, most_lines``: How many at most, but at least a line.
         * ``is_ended``: Whether nobody writes to it any more, so that the last line needs no end.
 
         Raises

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MESSAGE = "sdb maintain"
 EXPIRY_BATCH = 32
-"""So many versions go at once, so that the history is not written again for each."""
+"""How many versions go at once, so that the history is not written again for each."""
 
 _EXPIRY_SHARE = 16  # and a share of a long history: each expiry writes its lists anew
 

@@ -34,7 +34,7 @@ _SIZES = np.array([1024, 1280, 1366, 1368, 1440, 1600, 1638, 1750, 1917, 1996, 2
 
 
 def queries(rows: int) -> list[str]:
-    """Return the 43 queries, with thresholds and offsets for a table of so many rows."""
+    """Return the 43 queries, with thresholds and offsets for a table of this many rows."""
 
     def scaled(match: re.Match[str]) -> str:
         return f"{match[1]} {int(match[2]) * rows // _PUBLIC_ROWS}"

@@ -64,7 +64,7 @@ BY = "row"
 
 THIN_SHARE = 0.4
 THINNING = Thinning.parse("20s:all,1h:1m,3000d:1h")
-"""How versions are thinned out in so many of the seeds in which they are kept for a time."""
+"""How versions are thinned out in this many of the seeds in which they are kept for a time."""
 
 SLOW_SECONDS = DAY_SECONDS / 4
 """Who takes longer than this may miss what was collected: clocks differ by hours, too."""
@@ -307,7 +307,7 @@ def syncer(world: World, count: int) -> Callable[[Actor], None]:
 
 
 def sync(world: World, actor: Actor, commit_id: str, most: int) -> bool | None:
-    """Take at most so many inputs, in one commit."""
+    """Take at most this many inputs, in one commit."""
     packed: dict[tuple[ChangedInput, ...], Descriptor] = {}
 
     def plan(index: TableIndex) -> TableChange | None:

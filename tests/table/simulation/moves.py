@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12, "make": 0.06, lines.PREFIX: 0.06}
 SHARES |= {maintaining.PREFIX: 0.12, altering.PREFIX: 0.0, retiring.PREFIX: 0.0}
-"""So many of the seeds sort, replace inputs that have changed, append in threads, make a table that
-others make, too, have several branches, or programs that maintain the table."""
+"""How many of the seeds sort, replace inputs that have changed, append in threads, make a table
+that others make, too, have several branches, or programs that maintain the table."""
 
 LATER_SHARES = {altering.PREFIX: 0.12, retiring.PREFIX: 0.12}
 """Shares of later seeds, which change the schema or have a retention policy, too: those before find
@@ -38,7 +38,7 @@ mutations as they are."""
 LATER = 3000
 
 UNBRANCHING_SHARE = 0.12
-"""In so many of the others a branch is taken away, and begun anew."""
+"""In this many of the others a branch is taken away, and begun anew."""
 
 _WORK = {
     "sort": sorting.sorter,
@@ -53,7 +53,7 @@ _WORK = {
 _MORE = {together.PREFIX: 1, "make": 2} | dict.fromkeys(
     (maintaining.PREFIX, altering.PREFIX, retiring.PREFIX), 1
 )
-"""So many more of them there are."""
+"""How many more of them there are."""
 
 
 class Moves:

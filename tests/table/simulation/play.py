@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from sdb.table.format.state import VersionState
 
 JOINT_SHARE = 0.3
-"""So many of the seeds have transactions over several tables."""
+"""How many of the seeds have transactions over several tables."""
 
 _SAME_ROWS = {"compact", "expire", "gc", "adopt", "update", "purge", altering.OPERATION}
 

@@ -37,7 +37,7 @@ PREFIX = "thread"
 _BAD = "bad"
 _ID = "-"
 _MOST_TURNS = 500
-"""Who takes so many steps while nobody asks the store goes round in a circle."""
+"""Who takes this many steps while nobody asks the store goes round in a circle."""
 
 
 class Waiting:

@@ -50,7 +50,8 @@ def command(
     """Copy a table, or a version of it, to a new table or root.
 
     Packfiles are copied by the file system or the store where these can. To another root only those
-    that are missing there are sent; if others have written to the table there, nothing changes
+    that are missing there are sent; if another program has written to the table there, nothing
+    changes
     (exit code 5). Run a copy that was interrupted again: it continues.
     """
     name, words = joined_table(name, target, last, at=at)

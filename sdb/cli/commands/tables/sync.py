@@ -86,7 +86,7 @@ def command(
         Option(
             "--queue",
             metavar="URL|FOLDER",
-            help="Keep running: take the inputs that messages of this queue name.",
+            help="Keep running: ingest the objects that this queue announces.",
         ),
     ] = None,
     tail: Annotated[

@@ -37,20 +37,21 @@ def command(
     ] = _LISTEN,
     tokens: Annotated[
         str | None,
-        Option(metavar="FILE", help="Let only requests with a token of this file in: sdb token."),
+        Option(metavar="FILE", help="Require a token from this file: sdb token makes it."),
     ] = None,
     host_name: Annotated[
         list[str] | None,
-        Option("--host-name", metavar="NAME", help="Another name that clients call the server by."),
+        Option("--host-name", metavar="NAME", help="Accept requests for this host name, too."),
     ] = None,
     cors: Annotated[
-        list[str] | None, Option(metavar="ORIGIN", help="An origin whose pages may ask.")
+        list[str] | None,
+        Option(metavar="ORIGIN", help="Allow requests from pages of this origin (CORS)."),
     ] = None,
     write: Annotated[
         bool, Option("--write", help="Without tokens: let requests of this machine change tables.")
     ] = False,
     public: Annotated[
-        bool, Option("--public", help="Let caches that many share keep answers.")
+        bool, Option("--public", help="Allow shared caches (Cache-Control: public).")
     ] = False,
     timeout: Annotated[str, Option(metavar="TIME", help="How long a query may run.")] = "60s",
     running: Annotated[
@@ -61,7 +62,11 @@ def command(
     ] = 2,
     waiting: Annotated[
         int,
-        Option(metavar="COUNT", help="How many more wait, for 10 s each.", bounds=bounds.WORKERS),
+        Option(
+            metavar="COUNT",
+            help="Queries that wait for one of these, 10 s each at most.",
+            bounds=bounds.WORKERS,
+        ),
     ] = 16,
     max_scan: Annotated[
         str | None,
@@ -95,7 +100,7 @@ def command(
         Option(
             "--max-rows",
             metavar="COUNT",
-            help="How many rows an answer has that is a JSON object or a page.",
+            help="Row limit of JSON and HTML answers.",
             bounds=bounds.ANSWER_ROWS,
         ),
     ] = 10_000,
@@ -108,7 +113,7 @@ def command(
         Option(
             "--max-pending",
             metavar="SIZE",
-            help="How much memory the bodies of requests hold together.",
+            help="Memory limit of all request bodies together.",
             bounds=bounds.PENDING,
         ),
     ] = None,
@@ -130,7 +135,7 @@ def command(
     """Serve the tables below a root over HTTP, and as a page in browsers.
 
     Queries, tables and versions for programs of any language, with answers that caches may keep
-    until rows change: docs/serve.md. The server keeps no state of its own. It ends at Ctrl-C and
+    until rows change: docs/serve.md. The server keeps no state. It ends at Ctrl-C and
     SIGTERM, when running requests are done (30 s at most).
     """
     from pathlib import Path

@@ -45,7 +45,7 @@ _COMPARISONS = frozenset({"=", "<", "<=", ">", ">="})
 _OF_ANY_TYPE = frozenset({"COALESCE", "NULLIF", "LEAST", "GREATEST"})
 _HOW = "pack it with --time-field PATH:FORM (docs/times.md)"
 _MOST = 8
-"""So many lines are enough."""
+"""How many lines are enough."""
 
 
 def losses(

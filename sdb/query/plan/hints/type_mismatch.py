@@ -27,7 +27,7 @@ _PLURALS = {
 }
 _WORDS = {BOOL: "boolean", NUMBER: "number", TIME: "timestamp", STRING: "text"}
 _MOST = 8
-"""So many lines are enough."""
+"""How many lines are enough."""
 
 
 def mismatches(test: Predicate, parts: Sequence[PackfileScan]) -> list[str]:

@@ -1,7 +1,7 @@
 """UNION, INTERSECT and EXCEPT: the queries that they join.
 
-``a UNION b`` is a query of its own: that of all columns of a SetTable, with what orders and limits
-the rows of both.
+``a UNION b`` is a query of all columns of a `SetTable`, with what orders and limits the rows of
+both.
 """
 
 from __future__ import annotations
