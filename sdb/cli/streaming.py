@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.cli.options import malformed
 from sdb.cli.syncing import seconds_of
+from sdb.cli.values import malformed
 from sdb.errors import UsageError, from_os
 from sdb.records import record
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from sdb.cli.options import table_root
+from sdb.cli.values import table_root
 from sdb.errors import UsageError
 
 _SUFFIX = ".zion"

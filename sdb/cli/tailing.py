@@ -9,9 +9,9 @@ import sys
 import time
 
 from sdb.cli import output
-from sdb.cli.options import malformed
 from sdb.cli.streaming import KeptLines, Status, batch_of, progress_line, stopped_by_signals
 from sdb.cli.tablenames import named_table
+from sdb.cli.values import malformed
 from sdb.errors import NotFoundError, UsageError
 from sdb.table.format.keys import TableKeys
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.cli.options import constants
+from sdb.cli.values import constants
 from sdb.errors import UsageError
 from sdb.records import replace
 

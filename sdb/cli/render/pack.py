@@ -6,7 +6,7 @@ import sys
 
 from sdb import instants, sizes
 from sdb.cli import output
-from sdb.cli.options import malformed
+from sdb.cli.values import malformed
 from sdb.errors import UsageError
 
 TYPE_CHECKING = False

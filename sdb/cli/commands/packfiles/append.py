@@ -25,16 +25,10 @@ from sdb.cli.options import (
     TimeMode,
     Timezone,
     Verbose,
-    constants,
-    content,
-    given,
-    locate,
-    recorded,
-    suffix,
-    times,
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option, Quiet
+from sdb.cli.values import constants, content, given, locate, recorded, suffix, times
 from sdb.typed import Annotated
 
 EXAMPLES = (

@@ -7,16 +7,9 @@ import sys
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import (
-    AsJson,
-    NoVerify,
-    Packfiles,
-    ProgressMode,
-    Replace,
-    Verbose,
-    locate,
-)
+from sdb.cli.options import AsJson, NoVerify, Packfiles, ProgressMode, Replace, Verbose
 from sdb.cli.parameters import Context, Option
+from sdb.cli.values import locate
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False

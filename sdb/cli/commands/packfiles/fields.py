@@ -18,10 +18,10 @@ from sdb.cli.options import (
     Threads,
     TimeMode,
     Timezone,
-    raw_reading,
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import Sources, at_version
+from sdb.cli.values import raw_reading
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False

@@ -24,12 +24,11 @@ from sdb.cli.options import (
     TimeMode,
     Timezone,
     Until,
-    names,
-    raw_reading,
 )
 from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.render import grep as printed
 from sdb.cli.tablenames import Sources, at_version
+from sdb.cli.values import names, raw_reading
 from sdb.typed import Annotated
 
 _NUMBER = r"[\d\s.:,TZ^$\\+-]*\d[\d\s.:,TZ^$\\+-]*"

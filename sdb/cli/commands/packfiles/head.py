@@ -24,13 +24,11 @@ from sdb.cli.options import (
     Until,
     Verbose,
     Where,
-    names,
-    period,
-    raw_reading,
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render import rows as shown
 from sdb.cli.tablenames import Sources, at_version
+from sdb.cli.values import names, period, raw_reading
 from sdb.typed import Annotated
 
 EXAMPLES = (

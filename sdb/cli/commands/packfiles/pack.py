@@ -27,14 +27,10 @@ from sdb.cli.options import (
     TimeMode,
     Timezone,
     Verbose,
-    beside,
-    given,
-    packing,
-    recorded,
-    times,
 )
 from sdb.cli.output import binary, plain, prepare, say
 from sdb.cli.parameters import Argument, Option, Quiet
+from sdb.cli.values import beside, given, packing, recorded, times
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

@@ -32,15 +32,13 @@ from sdb.cli.options import (
     Timezone,
     Until,
     Verbose,
-    period,
-    raw_reading,
-    sql_params,
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.render import query
 from sdb.cli.render.csvsafety import csv_safety
 from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.statementtext import statement_text
+from sdb.cli.values import period, raw_reading, sql_params
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False

@@ -22,13 +22,11 @@ from sdb.cli.options import (
     Timezone,
     Until,
     Verbose,
-    names,
-    period,
-    raw_reading,
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render import rows as shown
 from sdb.cli.tablenames import Sources, at_version
+from sdb.cli.values import names, period, raw_reading
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False

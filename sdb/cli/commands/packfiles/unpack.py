@@ -25,13 +25,12 @@ from sdb.cli.options import (
     Until,
     Verbose,
     Where,
-    names,
-    period,
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render.csvsafety import csv_safety, made_safe
 from sdb.cli.settings import terminal_format
 from sdb.cli.tablenames import Sources, at_version
+from sdb.cli.values import names, period
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

@@ -18,11 +18,10 @@ from sdb.cli.options import (
     TimeFields,
     TimeMode,
     Timezone,
-    recorded,
-    table_root,
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import joined_table, table_of
+from sdb.cli.values import recorded, table_root
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

@@ -19,12 +19,10 @@ from sdb.cli.options import (
     TimeFields,
     TimeMode,
     Timezone,
-    content,
-    recorded,
-    table_root,
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import table_of
+from sdb.cli.values import content, recorded, table_root
 from sdb.errors import InputError, UsageError
 from sdb.times import ALL, Times, of_fields
 from sdb.typed import Annotated

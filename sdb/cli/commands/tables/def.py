@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Root, TableName, table_root
+from sdb.cli.options import AsJson, NextWord, Root, TableName
 from sdb.cli.parameters import Context
 from sdb.cli.tablenames import table_of
+from sdb.cli.values import table_root
 
 EXAMPLES = ("sdb def --root lake web.gha", "sdb def --root lake web gha > definition.json")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, DryRun, Message, NextWord, Root, TableName, table_root
+from sdb.cli.options import AsJson, DryRun, Message, NextWord, Root, TableName
 from sdb.cli.parameters import Context
 from sdb.cli.tablenames import author, check_has_rows, is_view, quoted, table_of
+from sdb.cli.values import table_root
 
 EXAMPLES = (
     "sdb drop --dry-run --root lake web.gha",

@@ -24,13 +24,12 @@ from sdb.cli.options import (
     Threads,
     TxnId,
     Verbose,
-    sql_params,
-    table_root,
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.servers import server_of
 from sdb.cli.statementtext import statement_text
 from sdb.cli.tablenames import author
+from sdb.cli.values import sql_params, table_root
 from sdb.typed import Annotated
 
 EXAMPLES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, NextWord, ProgressMode, Root, Threads, table_root
+from sdb.cli.options import AsJson, NextWord, ProgressMode, Root, Threads
 from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.render.mirrored import (
     FollowMirror,
@@ -12,6 +12,7 @@ from sdb.cli.render.mirrored import (
     mirrored_table,
     run_mirror,
 )
+from sdb.cli.values import table_root
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

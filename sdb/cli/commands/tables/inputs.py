@@ -7,9 +7,10 @@ from itertools import islice
 
 from sdb import bounds, sizes
 from sdb.cli import output
-from sdb.cli.options import AllowInputs, AsJson, At, NextWord, Root, TableVersion, table_root
+from sdb.cli.options import AllowInputs, AsJson, At, NextWord, Root, TableVersion
 from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import version_of
+from sdb.cli.values import table_root
 from sdb.typed import Annotated
 
 EXAMPLES = (

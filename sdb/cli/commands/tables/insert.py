@@ -31,16 +31,12 @@ from sdb.cli.options import (
     Timezone,
     TxnId,
     Verbose,
-    given,
-    packing,
-    recorded,
-    table_root,
-    times,
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.tablenames import author, branch_of, joined_table, partition_values
+from sdb.cli.values import given, packing, recorded, table_root, times
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, Root, table_root
+from sdb.cli.options import AsJson, Root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.servers import list_server, refuse_options, server_of
+from sdb.cli.values import table_root
 from sdb.store.url import is_server
 from sdb.typed import Annotated
 

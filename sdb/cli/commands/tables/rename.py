@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import (
-    AsJson,
-    Message,
-    NextWord,
-    ProgressMode,
-    Root,
-    TableName,
-    table_root,
-)
+from sdb.cli.options import AsJson, Message, NextWord, ProgressMode, Root, TableName
 from sdb.cli.parameters import Argument, Context
 from sdb.cli.tablenames import author, joined_table, table_of
+from sdb.cli.values import table_root
 from sdb.typed import Annotated
 
 EXAMPLES = (

@@ -41,7 +41,7 @@ def command(
     handle = opened_table(context, root, name)
     schema = handle.schema
     if schema_file is not None:
-        from sdb.cli.options import content
+        from sdb.cli.values import content
 
         wished = TableSchema.loads(content(schema_file) or b"")
         schema = adopt.first(wished) if schema is None else adopt.adopted(schema, wished)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, Branch, Message, NextWord, Root, TableVersion, table_root
+from sdb.cli.options import AsJson, Branch, Message, NextWord, Root, TableVersion
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.render.schemas import say_changed
 from sdb.cli.tablenames import author, branch_of, joined_table
+from sdb.cli.values import table_root
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
@@ -70,6 +71,6 @@ def command(
 def _text(file: str) -> bytes:
     import sys
 
-    from sdb.cli.options import content
+    from sdb.cli.values import content
 
     return sys.stdin.buffer.read() if file == "-" else content(file) or b""

@@ -22,15 +22,11 @@ from sdb.cli.options import (
     TimeMode,
     Timezone,
     Verbose,
-    content,
-    recorded,
-    suffix,
-    table_root,
-    times,
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.tablenames import author, database_and_pattern
+from sdb.cli.values import content, recorded, suffix, table_root, times
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

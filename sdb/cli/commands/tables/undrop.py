@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Message, NextWord, Root, TableName, table_root
+from sdb.cli.options import AsJson, Message, NextWord, Root, TableName
 from sdb.cli.parameters import Context
 from sdb.cli.tablenames import author, is_view, table_of
+from sdb.cli.values import table_root
 
 EXAMPLES = (
     "sdb drop --root lake web.gha && sdb undrop --root lake web.gha",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Root, table_root
+from sdb.cli.options import AsJson, NextWord, Root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.settings import index_key_file
+from sdb.cli.values import table_root
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

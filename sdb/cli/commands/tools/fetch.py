@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import Replace, Root, Verbose, table_root
+from sdb.cli.options import Replace, Root, Verbose
 from sdb.cli.parameters import Argument, Context
+from sdb.cli.values import table_root
 from sdb.typed import Annotated
 
 EXAMPLES = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Dialect, Root, table_root
+from sdb.cli.options import AsJson, Dialect, Root
 from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.values import table_root
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

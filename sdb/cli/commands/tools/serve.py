@@ -6,8 +6,9 @@ import sys
 
 from sdb import bounds, durations
 from sdb.cli import output
-from sdb.cli.options import Memory, Root, Threads, table_root
+from sdb.cli.options import Memory, Root, Threads
 from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.values import table_root
 from sdb.errors import UnsupportedError, UsageError
 from sdb.typed import Annotated
 

@@ -22,12 +22,10 @@ from sdb.cli.options import (
     TimeMode,
     Timezone,
     Verbose,
-    packing,
-    recorded,
-    times,
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Option, Quiet
+from sdb.cli.values import packing, recorded, times
 from sdb.typed import Annotated
 
 EXAMPLES = (

@@ -8,18 +8,10 @@ from sdb import sizes
 from sdb.cli import output
 from sdb.cli import spark as sparks
 from sdb.cli.meter import Meter
-from sdb.cli.options import (
-    AsJson,
-    DryRun,
-    Message,
-    NextWord,
-    ProgressMode,
-    Root,
-    TableName,
-    table_root,
-)
+from sdb.cli.options import AsJson, DryRun, Message, NextWord, ProgressMode, Root, TableName
 from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import author, table_of
+from sdb.cli.values import table_root
 from sdb.typed import Annotated
 
 EXAMPLES = (

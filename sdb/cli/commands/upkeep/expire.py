@@ -6,17 +6,10 @@ import sys
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import (
-    AsJson,
-    DryRun,
-    Message,
-    NextWord,
-    Root,
-    TableName,
-    table_root,
-)
+from sdb.cli.options import AsJson, DryRun, Message, NextWord, Root, TableName
 from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import author, table_of
+from sdb.cli.values import table_root
 from sdb.typed import Annotated
 
 EXAMPLES = (

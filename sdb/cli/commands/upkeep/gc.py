@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import (
-    AsJson,
-    DryRun,
-    NextWord,
-    ProgressMode,
-    Root,
-    TableName,
-    Verbose,
-    table_root,
-)
+from sdb.cli.options import AsJson, DryRun, NextWord, ProgressMode, Root, TableName, Verbose
 from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import author, table_of
+from sdb.cli.values import table_root
 from sdb.typed import Annotated
 
 EXAMPLES = (

@@ -9,9 +9,10 @@ import threading
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AllowInputs, AsJson, DryRun, Root, table_root
+from sdb.cli.options import AllowInputs, AsJson, DryRun, Root
 from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.tablenames import author, database_and_pattern
+from sdb.cli.values import table_root
 from sdb.typed import Annotated
 
 EXAMPLES = (

@@ -23,11 +23,10 @@ from sdb.cli.options import (
     TableName,
     Threads,
     Verbose,
-    sql_params,
-    table_root,
 )
 from sdb.cli.parameters import Context
 from sdb.cli.tablenames import author, table_of
+from sdb.cli.values import sql_params, table_root
 
 if TYPE_CHECKING:
     from sdb.statements.purged import Purged

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.cli.options import AsJson, Root, table_root
+from sdb.cli.options import AsJson, Root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import database_and_pattern
+from sdb.cli.values import table_root
 from sdb.typed import Annotated
 
 EXAMPLES = ("sdb status --root lake", "sdb status --json --exact --root lake web.gha")

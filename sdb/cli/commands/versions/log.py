@@ -6,7 +6,7 @@ from itertools import islice
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AsJson, At, NextWord, Reference, Root, TableVersion, table_root
+from sdb.cli.options import AsJson, At, NextWord, Reference, Root, TableVersion
 from sdb.cli.parameters import Context, Option
 from sdb.cli.servers import server_table
 from sdb.cli.tablenames import (
@@ -16,6 +16,7 @@ from sdb.cli.tablenames import (
     referring,
     tell_pending,
 )
+from sdb.cli.values import table_root
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import (
-    AsJson,
-    At,
-    Branch,
-    Message,
-    NextWord,
-    Reference,
-    Root,
-    TableVersion,
-    table_root,
-)
+from sdb.cli.options import AsJson, At, Branch, Message, NextWord, Reference, Root, TableVersion
 from sdb.cli.parameters import Context
 from sdb.cli.tablenames import author, joined_table, named_table
+from sdb.cli.values import table_root
 from sdb.errors import UsageError
 
 EXAMPLES = ("sdb restore --root lake web.gha 2", "sdb restore --root lake web.gha@-1 -m 'bad day'")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, At, NextWord, Root, TableVersion, table_root
+from sdb.cli.options import AsJson, At, NextWord, Root, TableVersion
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import joined_table, named_table, named_versions
+from sdb.cli.values import table_root
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import (
-    AsJson,
-    Branch,
-    DryRun,
-    Message,
-    NextWord,
-    Root,
-    TableVersion,
-    table_root,
-)
+from sdb.cli.options import AsJson, Branch, DryRun, Message, NextWord, Root, TableVersion
 from sdb.cli.parameters import Context
 from sdb.cli.tablenames import author, branch_of, joined_table
+from sdb.cli.values import table_root
 
 EXAMPLES = ("sdb undo --root lake web.gha", "sdb undo --dry-run --root lake web.gha@main")
 
