@@ -17,21 +17,26 @@ _KIB = 1024
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int) -> str:
-    """Align columns to the right, and leave out the last ones that do not fit.
+    """Align columns to the right, and leave out the last ones that do not fit, times after others.
 
     Returns: Lines, each with its end; a line at the end says if columns were left out.
     """
     widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
-    shown = 1
-    while shown < len(widths) and sum(widths[: shown + 1]) + len(_GAP) * shown <= columns:
-        shown += 1
+    shown = list(range(len(widths)))
+    dated = [number for number in shown if any(_is_time(row[number]) for row in rows)]
+    while len(shown) > 1 and sum(widths[n] + len(_GAP) for n in shown) - len(_GAP) > columns:
+        undated = [number for number in shown[1:] if number not in dated]
+        shown.remove((undated or shown)[-1])
     out = [
-        _GAP.join(cell.rjust(width) for cell, width in zip(row, widths[:shown], strict=False))
-        for row in (head, *rows)
+        _GAP.join(row[number].rjust(widths[number]) for number in shown) for row in (head, *rows)
     ]
-    if missing := head[shown:]:
+    if missing := [name for number, name in enumerate(head) if number not in shown]:
         out.append(f"(no room for: {', '.join(missing)})")
     return "".join(f"{line.rstrip()}\n" for line in out)
+
+
+def _is_time(cell: str) -> bool:
+    return cell[4:5] == cell[7:8] == "-" and cell[10:11] == "T" and cell[:4].isdigit()
 
 
 def block_table(file: FileDescription, *, columns: int) -> str:

@@ -4,6 +4,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -19,7 +21,7 @@ def test_lines_in_a_pipe(run: Any, events: Path) -> None:
 
 
 def test_layout_on_a_terminal(run: Any, screen: Any, events: Path) -> None:
-    code, text = screen("head", "-n", "1", "--fields", "id,type,actor", events, columns=60)
+    code, text = screen("head", "-n", "1", "--fmt", "json", "--fields", "id,type,actor", events)
     assert code == 0
     assert "\x1b[" in text
     bare = re.sub(r"\x1b\[\d*m", "", text)
@@ -28,12 +30,24 @@ def test_layout_on_a_terminal(run: Any, screen: Any, events: Path) -> None:
     assert json.loads(bare) == json.loads(piped)
 
 
+@pytest.mark.parametrize("command", ["head", "tail"])
+def test_rows_on_a_terminal_are_the_table_of_queries(
+    screen: Any, events: Path, command: str
+) -> None:
+    code, text = screen(command, "-n", "3", "--fields", "id,type", events)
+    lines = text.splitlines()
+    assert (code, lines[0].split(), lines[-1]) == (0, ["id", "type"], "(3 rows)")
+    if command == "head":
+        query = f"SELECT id, type FROM '{events}' LIMIT 3"
+        assert screen("query", "--progress", "off", query) == (0, text)
+
+
 def test_colors_can_be_turned_off(screen: Any, events: Path) -> None:
-    code, text = screen("head", "-n", "1", events, NO_COLOR="1")
+    code, text = screen("head", "-n", "1", "--fmt", "json", events, NO_COLOR="1")
     assert code == 0
     assert "\x1b" not in text
     assert json.loads(text)["id"]
-    assert screen("head", "-n", "0", events) == (0, "")
+    assert screen("head", "-n", "0", events) == (0, "(0 rows)\n")
 
 
 def test_times(run: Any, events: Path) -> None:
@@ -114,6 +128,6 @@ def test_tail(run: Any, events: Path, tmp_path: Path) -> None:
 
 
 def test_tail_on_a_terminal(screen: Any, run: Any, events: Path) -> None:
-    code, text = screen("tail", "-1", "--fields", "id,type", events, NO_COLOR="1", columns=40)
+    code, text = screen("tail", "-1", "--fmt", "json", "--fields", "id,type", events, NO_COLOR="1")
     assert code == 0
     assert json.loads(text) == json.loads(run("tail", "-1", "--fields", "id,type", events).stdout)

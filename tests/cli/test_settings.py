@@ -330,5 +330,5 @@ def test_a_key_for_tables_on_s3_is_made_once(project: Path) -> None:
     path.chmod(0o644)
     done = sdb(project, *create)
     assert done.returncode == 2
-    assert f"{path} is not read: others may read" in done.stderr
+    assert f"{path} is not read: other users may read" in done.stderr
     assert sdb(project, "config", "set", "index-key").returncode == 2

@@ -120,6 +120,10 @@ def test_labels_are_round(first: str, last: str, labels: list[str]) -> None:
 def test_table_leaves_out_what_does_not_fit() -> None:
     rows = [["1", "22", "333"], ["10", "2", "3"]]
     assert table(["a", "b", "c"], rows, columns=80) == " a   b    c\n 1  22  333\n10   2    3\n"
+    times = [["ab", "12,345", "2026-11-29T04:16:01Z", "7"]]
+    assert table(["t", "rows", "at", "n"], times, columns=30) == (
+        " t                    at\nab  2026-11-29T04:16:01Z\n(no room for: rows, n)\n"
+    )
     assert table(["a", "b", "c"], rows, columns=8) == " a   b\n 1  22\n10   2\n(no room for: c)\n"
 
 

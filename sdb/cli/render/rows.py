@@ -21,9 +21,9 @@ METAVAR = formats.metavar("rows")
 
 
 def form(fmt: str | None) -> str:
-    """Choose the format: that of the option, on a terminal that of the settings, or JSON."""
+    """Choose the format: on a terminal that of the settings or a table, as `sdb query`; or JSON."""
     if fmt is None and sys.stdout.isatty():
-        fmt = terminal_format()
+        fmt = terminal_format() or "table"
     return formats.written(None, fmt, FORMATS, "json")[0]
 
 

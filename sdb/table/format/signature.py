@@ -77,8 +77,8 @@ class Keyring:
         if not self.keys:
             raise UsageError(
                 "there is no key to sign the index with",
-                hint=f"set {VARIABLE} to the key of the bucket (show-config prints it where it is "
-                "known); sdb config set index-key --new makes one",
+                hint=f"set {VARIABLE} to the key of the bucket (sdb config root prints it where it "
+                "is known); sdb config set index-key --new makes one",
             )
         padded = data + _PAD
         return padded + _mac(padded, self.keys[0])

@@ -72,7 +72,7 @@ def command(
 ) -> None:
     """Show the first rows of a packfile or table.
 
-    On a terminal rows are laid out for reading; in a pipe each row is a line of JSON.
+    On a terminal rows are a table, or --fmt json; in a pipe each row is a line of JSON.
     """
     output.prepare(verbose=verbose)
     (packfile,) = at_version([packfile], at)
