@@ -108,8 +108,8 @@ def test_there_are_numeric_options() -> None:
         ("append", "--block-size"),
         ("unpack", "--threads"),
         ("unpack", "--limit"),
-        ("head", "--rows"),
-        ("tail", "--rows"),
+        ("head", "--limit"),
+        ("tail", "--limit"),
         ("query", "--threads"),
         ("query", "--memory"),
     } <= actual
@@ -121,7 +121,7 @@ def test_a_number_is_read_or_refused(
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
     done = run(*name.split(), f"{flag}={value}", *LINES[name])
-    is_fine = value == "0" and flag in {"--limit", "--rows", "--max-findings", "-n"}
+    is_fine = value == "0" and flag in {"--limit", "--max-findings", "-n"}
     fine = 1 if name == "grep" else 0  # no rows are no match
     assert done.returncode == (fine if is_fine else 2), done.stderr
     if not is_fine:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "sdb alter --root lake web.gha --set description='events of GitHub' --dry-run",
-    "sdb alter --root lake web.gha --set versions.keep_last=20 --set versions.keep_for=30d",
+    "sdb alter --root lake web.gha --set versions.keep_last=20",
     "sdb alter --root lake web.gha --input 'more/*.json.gz' --on-error skip",
 )
 
