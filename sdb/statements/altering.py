@@ -15,7 +15,8 @@ from sdb.records import replace
 from sdb.statements.effects import Effect, Executed
 from sdb.statements.targettable import tables_of
 from sdb.table.catalog.handle import open_table
-from sdb.table.commit.schemas import change_schema
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.schemas import OPERATION, change_schema
 from sdb.table.format.versionref import MAIN
 from sdb.table.schema import evolve
 from sdb.table.schema.columns import TableSchema, flaw_of_default, overlaps, shown, walk
@@ -86,11 +87,14 @@ def altered(transaction: Transaction, statement: writes.WriteStatement) -> Execu
         table.keys.database,
         table.keys.table,
         evolved,
+        change=TableChange(
+            OPERATION,
+            author=transaction.author,
+            message=transaction.message or _message(statement.text),
+            expects=transaction.expects.get(table.name),
+        ),
         branch=table.branch,
-        author=transaction.author,
-        message=transaction.message or _message(statement.text),
         commit_id=transaction.txn_id,
-        expects=transaction.expects.get(table.name),
         env=transaction.env,
     )
     return Executed((effect,), table.name, done.version, transaction.txn_id, is_new=done.is_new)

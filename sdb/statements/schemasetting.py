@@ -8,7 +8,8 @@ from sdb.errors import UsageError
 from sdb.records import replace
 from sdb.statements.altering import largest_integer
 from sdb.table.catalog.handle import open_table
-from sdb.table.commit.schemas import ChangedSchema, change_schema
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.schemas import OPERATION, ChangedSchema, change_schema
 from sdb.table.format.versionref import MAIN, VersionReference
 from sdb.table.schema import adopt, evolve
 from sdb.table.schema.columns import TableSchema
@@ -67,15 +68,14 @@ def set_schema(  # noqa: PLR0913 - by name
             return _adopted(current, wished, now)
         return merged(base, current, _adopted(base, wished, now))
 
+    message = message or ("remove the schema" if wished is None else "set the schema")
     return change_schema(
         root,
         database,
         table,
         evolved,
+        change=TableChange(OPERATION, author=author, message=message, expects=expects),
         branch=branch,
-        author=author,
-        message=message or ("remove the schema" if wished is None else "set the schema"),
-        expects=expects,
     )
 
 
@@ -106,10 +106,8 @@ def set_mode(
             raise UsageError(f"{name} has no schema", hint=hint)
         return evolve.with_mode(current, mode)
 
-    message = message or f"mode {mode}"
-    return change_schema(
-        root, database, table, evolved, branch=branch, author=author, message=message
-    )
+    change = TableChange(OPERATION, author=author, message=message or f"mode {mode}")
+    return change_schema(root, database, table, evolved, change=change, branch=branch)
 
 
 def _opened(root: TableRoot, database: str, table: str, branch: str) -> TableHandle:

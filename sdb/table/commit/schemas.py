@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import ConflictError
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import check_branch, check_writable, commit
 from sdb.table.commit.environment import REAL
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Evolution: TypeAlias = Callable[[TableSchema | None, TableIndex], TableSchema | None]
 
 OPERATION = "schema"
+OF_DEFINITION = TableChange(OPERATION, message="schema of the definition")
+_UNTOLD = TableChange(OPERATION)
 
 
 @record
@@ -46,26 +48,23 @@ class ChangedSchema:
     is_new: bool
 
 
-def change_schema(  # noqa: PLR0913 - by name
+def change_schema(
     root: TableRoot,
     database: str,
     table: str,
     evolve: Evolution,
     *,
+    change: TableChange = _UNTOLD,
     branch: str = MAIN,
-    author: str = "",
-    message: str = "",
     commit_id: str = "",
-    expects: int | None = None,
     env: Environment = REAL,
 ) -> ChangedSchema:
     """Change the schema of a table, in a version of its own.
 
     * ``evolve``: Returns the schema that follows from that of the index that is there when it is
       tried: after a lost race the change is made once more, of the schema of the winner.
-    * ``author, message``: Recorded in the version.
+    * ``change``: Its author and message, and the version that it must follow.
     * ``commit_id``: The client's own id, see :func:`sdb.table.commit.commit.commit`.
-    * ``expects``: The version that it must follow; None: any.
 
     Raises
     ------
@@ -92,7 +91,7 @@ def change_schema(  # noqa: PLR0913 - by name
         data = packed_schema(after)
         if after == before:
             return None
-        return TableChange(OPERATION, author=author, message=message, schema=data, expects=expects)
+        return replace(change, schema=data)
 
     try:
         done = commit(

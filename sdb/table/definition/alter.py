@@ -9,7 +9,7 @@ from sdb.errors import ConflictError, InputError, NotFoundError, UnsupportedErro
 from sdb.records import record, replace
 from sdb.table.catalog.handle import dropped, find_table
 from sdb.table.commit.objects import put_new
-from sdb.table.commit.schemas import change_schema
+from sdb.table.commit.schemas import OF_DEFINITION, change_schema
 from sdb.table.definition import validate
 from sdb.table.definition.cache import forget_definition, open_definition
 from sdb.table.definition.create import evolution
@@ -79,7 +79,7 @@ def alter_table(
     altered = _altered(root, keys, checked, is_dry=is_dry)
     evolve = evolution(altered.after, head)
     if evolve is not None and altered.is_new and not is_dry:
-        change_schema(root, keys.database, keys.table, evolve, message="schema of the definition")
+        change_schema(root, keys.database, keys.table, evolve, change=OF_DEFINITION)
     return altered
 
 

@@ -11,7 +11,7 @@ from sdb.table.commit.change import TableChange
 from sdb.table.commit.commit import check_writable, commit
 from sdb.table.commit.naming import claim_name
 from sdb.table.commit.objects import put_new
-from sdb.table.commit.schemas import change_schema
+from sdb.table.commit.schemas import OF_DEFINITION, change_schema
 from sdb.table.definition import validate
 from sdb.table.definition.cache import forget_definition
 from sdb.table.definition.definition import Definition, InputRule, VersionPolicy
@@ -73,7 +73,7 @@ def create_table(
     evolve = evolution(definition, head)
     created = _stored(root, keys, definition, overwrite=overwrite)
     if evolve is not None:
-        change_schema(root, database, table, evolve, message="schema of the definition")
+        change_schema(root, database, table, evolve, change=OF_DEFINITION)
     return created
 
 
