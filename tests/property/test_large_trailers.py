@@ -14,10 +14,11 @@ import pytest
 from sdb import ion
 from sdb.errors import ConflictError, CorruptError, SdbError
 from sdb.packfile.trailer import read as storedtrailer
-from sdb.packfile.trailer.blockstats import BlockStatistics, StoredStatistics, store_sections
+from sdb.packfile.trailer.blockstats import BlockStatistics, store_sections
 from sdb.packfile.trailer.lazybytes import LazyBytes
 from sdb.packfile.trailer.read import read_beginning, read_trailer
 from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
+from sdb.packfile.trailer.statsection import StoredStatistics
 from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.records import replace
 from sdb.store.objectstore_base import ObjectReaderBase

@@ -24,7 +24,6 @@ from sdb.packfile.trailer.blockstats import (
     WORDS,
     ZONES,
     BlockStatistics,
-    StoredStatistics,
     encode_statistics,
     store_sections,
 )
@@ -32,6 +31,7 @@ from sdb.packfile.trailer.extension import Extension, Summary
 from sdb.packfile.trailer.ribbon import HashedSet, RibbonFilter, ValueSet, hash_of_text
 from sdb.packfile.trailer.ribbonslices import SlicedFilter, encode_filter
 from sdb.packfile.trailer.sparseindex import SparseIndex
+from sdb.packfile.trailer.statsection import StoredStatistics
 from sdb.packfile.trailer.zonemap import Zone, decode_zones, encode_zones, join_zones
 
 NUMBER = 1 << 2 | 1 << 3 | 1 << 4

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from sdb.packfile.build.newstats import AnySet, BlockFacts
     from sdb.packfile.build.options import StatisticsChoice
     from sdb.packfile.build.retained import RetainedPrefix
-    from sdb.packfile.trailer.blockstats import StoredStatistics
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.packfile.trailer.ribbon import ValueSet
     from sdb.packfile.trailer.sparseindex import SparseIndex
+    from sdb.packfile.trailer.statsection import StoredStatistics
     from sdb.packfile.trailer.trailer import Block
     from sdb.packfile.trailer.zonemap import Zone
 

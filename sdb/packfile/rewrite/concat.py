@@ -29,8 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sdb.packfile.trailer.blockstats import StoredStatistics
     from sdb.packfile.trailer.sparseindex import Path
+    from sdb.packfile.trailer.statsection import StoredStatistics
     from sdb.progress import Progress
     from sdb.store.base import Location
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from sdb.packfile.build.newstats import BlockFacts
     from sdb.packfile.read.reader import Packfile
-    from sdb.packfile.trailer.blockstats import StoredStatistics
     from sdb.packfile.trailer.sparseindex import Path
+    from sdb.packfile.trailer.statsection import StoredStatistics
 
 
 @record

@@ -9,6 +9,7 @@
 ``zonemap``       zone maps: bounds of the values of a path in each block
 ``ribbon``        ribbon filters: the set of values of a path in each block
 ``ribbonslices``  ribbon filters in slices by hash, read two at a time
+``statsection``   statistics as a trailer stores them, decoded on demand
 ``blockstats``    statistics of blocks: zone maps and filters together
 ``sparseindex``   the sparse index: time indexes, constants, extension
 ``trailer``       the trailer itself

@@ -14,7 +14,7 @@ from sdb import bounds, ion
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
 from sdb.packfile.trailer import declared
-from sdb.packfile.trailer.blockstats import StoredStatistics
+from sdb.packfile.trailer.statsection import StoredStatistics
 from sdb.packfile.trailer.timeindex import in_int64, integers, malformed
 from sdb.records import record
 

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
-    from sdb.packfile.trailer.blockstats import BlockStatistics, StoredStatistics
+    from sdb.packfile.trailer.blockstats import BlockStatistics
     from sdb.packfile.trailer.declared import Columns
     from sdb.packfile.trailer.fieldcounts import FieldCounts
     from sdb.packfile.trailer.identities import RowIdentities
     from sdb.packfile.trailer.provenance import Provenance
+    from sdb.packfile.trailer.statsection import StoredStatistics
 
 __all__ = [
     "MAX_COMPONENTS",
