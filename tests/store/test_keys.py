@@ -1,0 +1,70 @@
+"""Keys with characters that URLs, patterns and shells give a meaning, in an S3 bucket with dots."""
+
+from __future__ import annotations
+
+import base64
+import glob
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from botocore.exceptions import ClientError
+
+import sdb
+from sdb.packfile.read.resolve import resolve
+from sdb.store.s3 import client as s3
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BUCKET = "with.dots.and-more"
+NAMES = ("a b", "a+b", "100%", "a%20b", "a#b", "a?b", "[x]", "a*b", "a&b=c;d", "ünï 日本", "it's")
+
+
+@pytest.fixture(scope="module")
+def dotted(endpoint: str) -> str:
+    """Make an S3 bucket with dots in its name, and wait until it takes objects."""
+    assert endpoint
+    client, stop = s3.connect(once=True), time.monotonic() + 60
+    client.create_bucket(Bucket=BUCKET)
+    while True:
+        try:
+            client.put_object(Bucket=BUCKET, Key="first", Body=b"x")
+        except ClientError:
+            if time.monotonic() > stop:
+                raise
+            time.sleep(0.05)
+        else:
+            return f"s3://{BUCKET}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_packfile_has_the_name_that_was_given(dotted: str, tmp_path: Path, name: str) -> None:
+    rows = tmp_path / "rows.json"
+    rows.write_text('{"n":1}\n{"n":2}\n')
+    folder = f"{dotted}/{os.urandom(4).hex()}"
+    place = f"{folder}/{name}.zion"
+    sdb.pack([rows], place)
+    sdb.append(place, [rows])
+    listed = s3.connect().list_objects_v2(Bucket=BUCKET, Prefix=folder.rpartition("/")[2])
+    assert [entry["Key"].partition("/")[2] for entry in listed["Contents"]] == [f"{name}.zion"]
+    for pattern in (glob.escape(place), f"{folder}/*.zion", f"{folder}/**"):
+        assert [reference.location for reference in resolve([pattern])] == [place]
+        quoted = pattern.replace("'", "''")
+        with sdb.sql(f"SELECT SUM(n) AS n FROM read_file('{quoted}')") as result:
+            assert list(result) == [{"n": 6}]
+
+
+def test_tables_take_inputs_of_any_name_once(dotted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
+    folder = f"root +%#ü {os.urandom(4).hex()}"
+    for number, name in enumerate(NAMES):
+        body = f'{{"n":{number}}}\n'.encode()
+        s3.connect().put_object(Bucket=BUCKET, Key=f"{folder}/in/{name}.json", Body=body)
+    root = f"{dotted}/{folder}"
+    db = sdb.connect(root)
+    db.create("web.t", f"{root}/in/*.json")
+    for _ in range(2):
+        db.sync("web.t")
+        assert sorted(row["n"] for row in db.sql("SELECT n FROM web.t")) == [*range(len(NAMES))]
