@@ -63,15 +63,15 @@ MUTATIONS = {
     "OR of opposites": (reduction, '(op == "AND") is not negated', 'op == "AND"'),
     "NOT NULL is MISSING": (
         reduction,
-        "ANY_TYPE & ~types, not or_missing, f",
-        "types, not or_missing, f",
+        'types, words = ANY_TYPE & ~types, f"NOT',
+        'types, words = types, f"NOT',
     ),
     "NULL is MISSING": (
         reduction,
         'types = 0 if expr.what == "MISSING" else NULL_TYPE',
         "types = NULL_TYPE\n    types &= 0 if expr.negated else 0",
     ),
-    "NOT NULL is all": (reduction, 'not or_missing, f"NOT', 'False, f"NOT'),
+    "NOT NULL is all": (reduction, "= not or_missing or (", "= False and ("),
     "IS NOT TRUE is FALSE": (reduction, "if truth:", "if False:"),
     "NOT LIKE is LIKE": (reduction, "negated=expr.negated is not negated", "negated=False"),
     "LIKE has no wildcards": (reduction, "if is_whole:", "if True:"),
