@@ -181,6 +181,7 @@ FORMATS = (
         writers=_TABLES - {"unpack"},
         is_text=True,
     ),
+    Format("html", "HTML", (".html", ".htm"), writers=frozenset({"query", "shown"}), is_text=True),
     Format("table", "a table", writers=_SCREEN, is_text=True),
     Format("vertical", "a line for each value", writers=_SCREEN, is_text=True),
     Format(

@@ -236,24 +236,17 @@ def _write_page(
     from html import escape
 
     from sdb.query.result.lines import cells
+    from sdb.query.result.outputs import PAGE_END, page_head, page_rows
 
     lines = _each(result)
     first = list(islice(lines, rows))
     is_cut = next(lines, None) is not None
     columns = _columns(result, first)
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    output.write(
-        "<!DOCTYPE html><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        "<title>sdb</title><style>body{font:14px system-ui,sans-serif;margin:1em}"
-        "table{border-collapse:collapse}th,td{border:1px solid #8884;padding:.2em .5em;"
-        "text-align:left;vertical-align:top;max-width:40em;overflow-wrap:anywhere}"
-        f"</style><pre>{escape(result.text)}</pre><table><thead><tr>{head}</thead>\n".encode()
-    )
+    output.write(page_head(columns, result.text))
     for line in first:
         row = cells(line.decode())
-        values = "".join(f"<td>{escape(row.get(name, ''))}</td>" for name in columns)
-        output.write(f"<tr>{values}\n".encode())
+        output.write(page_rows([[row.get(name, "") for name in columns]]))
     counted = f"{len(first):,} rows" + (", and there are more" if is_cut else "")
     said = [counted, *result.notes, *warnings()]
-    output.write(("</table>" + "".join(f"<p>{escape(line)}" for line in said) + "\n").encode())
+    output.write(PAGE_END + "".join(f"<p>{escape(line)}</p>\n" for line in said).encode())
     return len(first)

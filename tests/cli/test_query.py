@@ -85,6 +85,18 @@ def test_text_formats(run: Run, mixed: Path, fmt: str, expect: str, star: bool) 
     assert (done.returncode, done.stdout.decode()) == (0, expect)
 
 
+def test_a_page_runs_nothing_of_what_is_in_rows(run: Run, tmp_path: Path) -> None:
+    harm = "<script>alert(1)</script>\u202e"
+    (tmp_path / "harm.json").write_text(json.dumps({f"{harm}name": harm}))
+    done = run("query", "--fmt", "html", f"SELECT * FROM read_file('{tmp_path}/harm.json')")
+    page = done.stdout.decode()
+    assert done.returncode == 0
+    assert page.count("&lt;script&gt;") == 2
+    assert "<script" not in page
+    assert "\u202e" not in page
+    assert "default-src 'none'" in page
+
+
 def test_binary_formats(run: Run, mixed: Path) -> None:
     folder = mixed.parent
     for name in ("out.parquet", "out.arrow", "out.ion"):

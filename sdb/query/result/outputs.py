@@ -29,7 +29,7 @@ def write_cells(
     fmt: str,
     arrange: Callable[[list[str]], list[str]] = list,
 ) -> None:
-    """Write a table of text: CSV, TSV or Markdown.
+    """Write a table of text: CSV, TSV, Markdown or HTML.
 
     * ``names``: The columns; without them all rows are gone over first, to find out.
     * ``arrange``: Puts those that were found out in order.
@@ -48,6 +48,7 @@ def write_cells(
             write([[row.get(name, "") for name in names] for row in page], head=False)
             for page in _pages(rows)
         )
+        output.write(PAGE_END if fmt == "html" else b"")
 
 
 def in_order_of_inputs(names: list[str], tables: Sequence[TableScan]) -> list[str]:
@@ -110,10 +111,50 @@ def _escaped(cell: str) -> str:
     return cell.replace("\r\n", "<br>").replace("\n", "<br>").replace("\r", "<br>")
 
 
+def page_head(columns: Sequence[str], title: str = "") -> bytes:
+    """Begin a page with a table: it needs nothing but itself, and runs nothing.
+
+    * ``title``: What stands above the table.
+    """
+    above = f"<pre>{_shown(title)}</pre>\n" if title else ""
+    head = "".join(f'<th scope="col">{_shown(name)}</th>' for name in columns)
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        '<meta http-equiv="Content-Security-Policy"'
+        " content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>sdb</title>\n<style>{_STYLE}</style>\n{above}"
+        f"<table>\n<thead><tr>{head}</tr></thead>\n"
+    ).encode()
+
+
+def page_rows(rows: Iterable[Sequence[str]]) -> bytes:
+    """Write rows of the table of a page."""
+    lines = ("".join(f"<td>{_shown(cell)}</td>" for cell in row) for row in rows)
+    return "".join(f"<tr>{line}</tr>\n" for line in lines).encode()
+
+
+def _shown(text: str) -> str:
+    from html import escape
+
+    return escape("".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text))
+
+
+def _page(rows: list[list[str]], *, head: bool) -> bytes:
+    return page_head(rows[0]) if head else page_rows(rows)
+
+
+_STYLE = (
+    ":root{color-scheme:light dark}body{font:14px system-ui,sans-serif;margin:1em}"
+    "table{border-collapse:collapse}th,td{border:1px solid #8884;padding:.2em .5em;"
+    "text-align:left;vertical-align:top;max-width:40em;overflow-wrap:anywhere;white-space:pre-wrap}"
+)
+PAGE_END = b"</table>\n"
 _WRITERS: dict[str, Callable[..., bytes]] = {
     "csv": _delimited(",", "\n"),
     "tsv": _delimited("\t", "\n"),
     "markdown": _markdown,
+    "html": _page,
 }
 
 

@@ -286,8 +286,8 @@ class Result:
         ----------
         output : binary file
             Where the bytes go; it is not closed.
-        fmt : {"json", "csv", "tsv", "markdown", "ion", "ion-text", "arrow", "parquet"}
-            The format. In CSV, TSV and Markdown, NULL and MISSING are empty, and lists and
+        fmt : {"json", "csv", "tsv", "markdown", "html", "ion", "ion-text", "arrow", "parquet"}
+            The format. In CSV, TSV, Markdown and HTML, NULL and MISSING are empty, and lists and
             structures are JSON.
         indent : bool
             Whether each member has a line of its own in ``ion-text``.
