@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
-
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-pytest.importorskip("selenium")
-
-from tests.page.browser import PROGRAMS, Browser
-from tests.page.lakes import made
-from tests.serve.conftest import Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tests.page.browser import Browser
+    from tests.serve.conftest import Server
+
+NEEDED = ("selenium", "uvicorn", "requests")
+if not os.environ.get("CI") and not all(map(find_spec, NEEDED)):
+    collect_ignore_glob = ["test_*.py"]
+
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.page.lakes import made
+
     return made(tmp_path_factory.mktemp("page") / "lake")
 
 
 @pytest.fixture(scope="module")
 def server(lake: Path) -> Iterator[Server]:
+    from tests.serve.conftest import Server
+
     running = Server(lake, "--write")
     yield running
     running.close()
@@ -33,6 +38,8 @@ def server(lake: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def own_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    from tests.page.browser import PROGRAMS, Browser
+
     if None in PROGRAMS and not os.environ.get("CI"):
         pytest.skip("needs chromium and chromium-driver")
     browser = Browser(tmp_path_factory.mktemp("profile"))
