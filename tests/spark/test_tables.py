@@ -126,6 +126,9 @@ def test_a_job_is_one_version(spark: SparkSession, tmp_path: Path) -> None:
     save(ones, tmp_path, "overwrite")
     assert ids(load(spark, tmp_path)) == [7] * 4
     assert log(tmp_path)[0] == (4, "overwrite", 4, 2)
+    newest = next(iter(sdb.connect(tmp_path).table(NAME).log()))
+    assert newest.changes.row_counts is not None
+    assert newest.changes.row_counts.inserted == 4
     save(ones.where("id < 0"), tmp_path, "overwrite")
     assert log(tmp_path)[0] == (5, "overwrite", 0, 0)
     assert not sdb.connect(tmp_path).table(NAME).validate().findings
@@ -204,7 +207,7 @@ def test_what_cannot_be_written_is_refused(spark: SparkSession, root: Path) -> N
     definition = f'{{"input": [{{"pattern": "file://in/{{day}}/*.json"}}], {parts}}}'
     (root / "db/web/gha/definition.json").write_text(definition)
     with pytest.raises(
-        Exception, match=r"partitions by day\nhint: option\(.partition., .field=val"
+        Exception, match=r"partitions by day\nhint: columns day, option\(.partition., .field=val"
     ):
         writer.mode("append").save(NAME)
     assert log(root)[0][:3] == (4, "insert", 900)

@@ -170,12 +170,12 @@ def test_other_packfiles_are_not_replaced(spark: SparkSession, tmp_path: Path) -
 
 
 def test_packfiles_stay_while_it_is_unknown_whether_they_count(tmp_path: Path) -> None:
-    from sdb.spark.write.writer import Written, ZionWriter
+    from sdb.spark.write.writer import Written, ZionWriter, _number
 
     writer = ZionWriter({"path": str(tmp_path)}, overwrite=False)
-    packfile = tmp_path / manifest.attempt_name(0, writer._job)
+    packfile = tmp_path / manifest.attempt_name(0, _number(writer._job))
     events.make(packfile, 0, 10)
-    everyone = [Written(0, None), Written(1, None)]
+    everyone = [Written(0), Written(1)]
     writer.abort(everyone)  # so publishing failed
     assert packfile.exists()
     writer.abort([*everyone, None])

@@ -72,6 +72,10 @@ class Manifest:
         """The names of the packfiles that count."""
         return frozenset(file.name for file in self.files)
 
+    def has(self, job: str) -> bool:
+        """Return whether a job was published, as far as that is known."""
+        return job in self.jobs or any(file.job == job for file in self.files)
+
     def encode(self) -> bytes:
         """Return the manifest as it is stored: JSON."""
         import json
@@ -283,7 +287,7 @@ def _attempt(
             if not is_locked:
                 raise ConflictError(f"{manifest} was made by another job meanwhile", path=manifest)
             old = _decode(reader)
-        if job in old.jobs:
+        if old.has(job):
             return Published(old, is_new=False)
         _check(prefix, old, mode)
         files = () if mode == "overwrite" else old.files

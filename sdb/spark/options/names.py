@@ -38,6 +38,8 @@ READING = frozenset(
         "mode",
         "inference",
         "variants",
+        "metadata",
+        "primitivesAsString",
         "workers",
         "cache",
         "cacheBytes",
@@ -58,6 +60,8 @@ WRITING = frozenset(
         "author",
         "message",
         "partition",
+        "partitionBy",
+        "checkpointLocation",
         "ifExists",
     )
 )

@@ -15,6 +15,8 @@ option                 meaning, and what holds without it
 ``since``, ``until``   only rows with a time from the one on and before the other; all
 ``timeField``          path of that time, as in ``payload.at``; the one that is indexed
 ``query``              SQL of sdb whose rows are read, instead of a path; none
+``metadata``           ``true``: a column ``_metadata`` says in which packfile a row is; ``false``
+``primitivesAsString`` ``true``: what is inferred to be no struct or list is a text; ``false``
 ``workers``            number of executors that partitions are grouped for; not grouped
 ``cache``              folder on each executor that keeps blocks of S3; none is kept
 ``cacheBytes``         most that the folder may hold; ``10GiB``
@@ -68,6 +70,9 @@ class ReadOptions:
     max_rows: int | None = None  # most rows of a micro-batch
     # Where a stream of a table begins; None: before its first row
     starting_version: str | None = None
+    # Whether a last column says of each row in which packfile it is
+    has_metadata: bool = False
+    is_text: bool = False  # whether types that are inferred are texts, where they have no parts
     skip_changes: bool = False  # whether a stream passes over versions that change or remove rows
 
 
@@ -98,6 +103,8 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         cache_bytes=bounds.CACHE.read(options.get("cacheBytes", _CACHE)),
         max_rows=_number(options, "maxRowsPerTrigger", bounds.TRIGGER_ROWS),
         starting_version=options.get("startingVersion"),
+        has_metadata=truth(options, "metadata"),
+        is_text=truth(options, "primitivesAsString"),
         skip_changes=truth(options, "skipChangeCommits"),
     )
 

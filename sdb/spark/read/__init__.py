@@ -4,6 +4,8 @@
 ``listing``       packfiles of a data source
 ``tablelisting``  packfiles of a table
 ``schema``        types of packfiles to a schema
+``declared``      columns of frames, as they were written
+``wide``          what is said of sources with many columns
 ``placement``     workers of blocks, by rendezvous hashing
 ``partitions``    blocks put together to partitions
 ``rowranges``     rows of packfiles that grow

@@ -7,8 +7,9 @@ from contextlib import closing
 
 from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from sdb import sizes
 from sdb.errors import (
     ConflictError,
     CorruptError,
@@ -35,6 +36,17 @@ if TYPE_CHECKING:
     from sdb.spark.read.rowranges import RowRange
     from sdb.store.base import Reader
 
+METADATA = StructField(
+    "_metadata",
+    StructType(
+        [
+            StructField("file_path", StringType()),
+            StructField("file_name", StringType()),
+            StructField("file_size", LongType()),
+        ]
+    ),
+)
+"""The column that says in which packfile a row is."""
 _log = logging.getLogger("sdb.spark")
 
 
@@ -48,7 +60,8 @@ def columns(schema: StructType, options: ReadOptions) -> ArrowTypes:
     """
     from sdb import _core
 
-    wanted = to_arrow_schema(schema, timezone="UTC")
+    stored = StructType([field for field in schema if field.name in _stored(schema, options)])
+    wanted = to_arrow_schema(stored, timezone="UTC")
     try:
         return _core.ArrowTypes.wanted(wanted, lenient=options.lenient, casts=True)
     except UnsupportedError as error:
@@ -62,6 +75,38 @@ def is_possible(kind: DataType) -> bool:
     except (UsageError, PySparkException):
         return False
     return True
+
+
+def _stored(schema: StructType, options: ReadOptions) -> list[str]:
+    """Return the names of the columns that are fields of rows."""
+    return [name for name in schema.names if not (options.has_metadata and name == METADATA.name)]
+
+
+class _Rows:
+    """Makes the columns of a schema from those that the core makes."""
+
+    def __init__(self, schema: StructType, options: ReadOptions) -> None:
+        self.types = columns(schema, options)
+        self.names = _stored(schema, options)
+        self._at = schema.names.index(METADATA.name) if self.names != schema.names else None
+
+    def made(self, batch: pa.RecordBatch, path: str, size_bytes: int) -> pa.RecordBatch:
+        """Return a batch with all columns, in their order."""
+        if self._at is None:
+            return batch
+        import pyarrow as pa
+
+        facts = {"file_path": path, "file_name": path.rpartition("/")[2], "file_size": size_bytes}
+        columns = [pa.repeat(pa.scalar(fact), batch.num_rows) for fact in facts.values()]
+        return batch.add_column(
+            self._at, METADATA.name, pa.StructArray.from_arrays(columns, list(facts))
+        )
+
+    def tell(self, path: str) -> None:
+        """Say which values became null since it was said last."""
+        for name, count in self.types.take_nulled():
+            values = sizes.counted(count, "value")
+            _log.warning("%s: %s that column %s cannot hold: NULL", path, values, name)
 
 
 def batches(
@@ -83,7 +128,7 @@ def batches(
     """
     import pyarrow as pa
 
-    types = columns(schema, options)
+    made = _Rows(schema, options)
     cache = BlockCache(options.cache, options.cache_bytes) if options.cache else None
     for part in parts:
         part_cache = cache if url.store_of(part.path).is_remote else None
@@ -96,8 +141,9 @@ def batches(
             continue
         with closing(opened) as reader:
             blocks = _Blocks(part, reader, part_cache)
-            for batch in blocks.stream(types, schema.names):
-                yield pa.record_batch(batch)
+            for batch in blocks.stream(made.types, made.names):
+                yield made.made(pa.record_batch(batch), part.path, reader.size_bytes)
+        made.tell(part.path)
         hits = cache.hits if cache else 0
         _log.info(
             "%s: %d blocks, %d bytes, %d blocks of this task from the cache",
@@ -122,17 +168,18 @@ def rows(wanted: RowRange, schema: StructType, options: ReadOptions) -> Iterator
     """
     import pyarrow as pa
 
-    types = columns(schema, options)
+    made = _Rows(schema, options)
     left = wanted.stop - wanted.start
     with wanted.open() as pack:
         part, before = part_of(pack, wanted)
-        for exported in _Blocks(part, pack.reader, None).stream(types, schema.names):
+        for exported in _Blocks(part, pack.reader, None).stream(made.types, made.names):
             batch = pa.record_batch(exported).slice(before, left)
             before = max(0, before - len(exported))
             left -= batch.num_rows
             if batch.num_rows:
-                yield batch
+                yield made.made(batch, part.path, pack.reader.size_bytes)
             if not left:
+                made.tell(wanted.path)
                 return
     path = wanted.path
     raise CorruptError(f"{path}: {left:,} rows less than it should have", path=path)

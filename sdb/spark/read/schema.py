@@ -29,6 +29,7 @@ from pyspark.sql.types import (
     DecimalType,
     DoubleType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
@@ -83,7 +84,9 @@ def schema_of(packs: Sequence[Packfile], options: ReadOptions) -> StructType:
     )
     if not options.has_variants:
         schema = StructType([_as_text(item) for item in schema])
-    return _pruned(schema if options.from_rows else as_declared(schema, packs), fields)
+    if not options.from_rows:
+        schema = as_declared(schema, packs)
+    return _pruned(as_texts(schema) if options.is_text else schema, fields)
 
 
 def _as_text(column: StructField) -> StructField:
@@ -97,6 +100,21 @@ def _texts(kind: DataType) -> DataType:
     if isinstance(kind, ArrayType):
         return ArrayType(_texts(kind.elementType))
     return StringType() if isinstance(kind, VariantType) else kind
+
+
+def as_texts(schema: StructType) -> StructType:
+    """Replace all types without parts by STRING."""
+    return StructType([StructField(field.name, _as_texts(field.dataType)) for field in schema])
+
+
+def _as_texts(kind: DataType) -> DataType:
+    if isinstance(kind, StructType):
+        return as_texts(kind)
+    if isinstance(kind, ArrayType):
+        return ArrayType(_as_texts(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, _as_texts(kind.valueType))
+    return StringType()
 
 
 def _of_summaries(summaries: Iterable[Summary]) -> StructType:

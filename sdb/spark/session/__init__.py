@@ -4,6 +4,7 @@
 ``environment``  the environment of executors, in one file
 ``session``      sessions, with Java and with this Python in the workers
 ``job``          jobs that pack
+``views``        all tables below a root as views
 ``hinted``       errors with their hints
 ===============  =======================================================
 """
