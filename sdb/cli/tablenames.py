@@ -258,6 +258,7 @@ def tell_pending(handle: TableHandle) -> None:
 
 def named_versions(root: TableRoot, database: str, table: str, kind: str, *, as_json: bool) -> None:
     """List the tags or the branches of a table."""
+    from sdb import instants
     from sdb.cli import output
     from sdb.table.catalog.handle import open_table
     from sdb.table.catalog.refs import refs
@@ -269,7 +270,8 @@ def named_versions(root: TableRoot, database: str, table: str, kind: str, *, as_
     width = max((len(ref.name) for ref in named), default=0)
     for ref in named:
         version = "-" if ref.version is None else str(ref.version)
-        output.say(output.plain(f"{ref.name:{width}}  {version:>6}  {ref.at}"))
+        at = instants.text(ref.at_us, fraction=False)
+        output.say(output.plain(f"{ref.name:{width}}  {version:>6}  {at}"))
 
 
 def author() -> str:

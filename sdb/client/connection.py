@@ -90,7 +90,7 @@ class Connection(ConnectionCalls):
         Returns
         -------
         list of View
-            Each has ``name``, ``newest`` (``version``, ``text``, ``at_us``, ``author``) and
+            Each has ``name``, ``newest`` (``version``, ``text``, ``at``, ``author``) and
             ``versions``; damaged ones are left out with a warning.
 
         Examples

@@ -185,6 +185,18 @@ def test_a_branch_is_changed_and_no_other(run: Any, lake: Path, tmp_path: Path, 
     assert len(log) > 3
 
 
+def test_times_of_tables_and_versions_are_datetimes_in_python(lake: Path) -> None:
+    db = sdb.connect(lake)
+    db.table("web.gha").tag("first", 1)
+    (facts,) = db.tables()
+    times = [ref.at for ref in db.table("web.gha").refs()]
+    times += [entry.at for entry in db.table("web.gha").log()]
+    assert len(times) == 5
+    assert facts.newest_at is None
+    assert all(facts.synced_at >= each for each in times)
+    assert all(each.tzinfo is not None for each in times)
+
+
 def test_versions_without_an_option(run: Any, lake: Path) -> None:
     assert lake.is_dir()
     first = run("describe", "--root", "lake", "web.gha@1").stdout

@@ -16,6 +16,8 @@ from sdb.table.format.versionref import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sdb.table.catalog.handle import TableHandle
 
 
@@ -41,9 +43,9 @@ class NamedVersion:
     at_us: int
 
     @property
-    def at(self) -> str:
-        """When the version was committed, as text."""
-        return instants.text(self.at_us, fraction=False)
+    def at(self) -> datetime:
+        """The time when the version was committed."""
+        return instants.from_us(self.at_us)
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain values with stable names, for JSON."""

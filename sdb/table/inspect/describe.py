@@ -13,6 +13,8 @@ from sdb.table.format.index import ZERO_US
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.descriptor import Descriptor
@@ -56,6 +58,16 @@ class TableFacts:
     def name(self) -> str:
         """Its name with that of the database."""
         return f"{self.database}.{self.table}"
+
+    @property
+    def newest_at(self) -> datetime | None:
+        """The newest time of a row."""
+        return None if self.newest_us is None else instants.from_us(self.newest_us)
+
+    @property
+    def synced_at(self) -> datetime | None:
+        """The time when the table was changed last; None: never."""
+        return None if self.synced_us is None else instants.from_us(self.synced_us)
 
     def as_dict(self) -> dict[str, object]:
         """Return the facts as plain values with stable names, for JSON."""
