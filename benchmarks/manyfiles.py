@@ -1,26 +1,40 @@
-"""Measures tables of many files: queries of many packfiles beside one, and syncs beside packing.
+"""Measures tables of many files, and many inputs beside one with the same lines.
 
-    python benchmarks/manyfiles.py [queries] [sync] [--size 300MB] [--count 1000] [--rounds 5]
+    python benchmarks/manyfiles.py [queries] [sync] [inputs]
+        [--size 300MB] [--count 1000] [--rounds 5]
 
 *queries*: the same rows in this many packfiles and in one; whole processes, medians and the ratio
 within rounds. *sync*: 100 inputs taken by ``sdb sync``, packed by ``sdb pack``, and appended as
 Parquet with delta-rs (``pip install deltalake``), an input a commit; all start with nothing.
+*inputs*: 100 to 10,000 inputs of 1 to 150 KB, at most `--size`, beside one of the same lines: bytes
+of the packfile, of all and without the list of inputs, and processor time, medians of the ratios.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import os
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from run import GENERATOR, SDB, Contender, race
 
 import sdb
+from sdb import sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 INPUTS = 100
+COUNTS = (100, 1000, 10_000)
+EACH_BYTES = (1000, 10_000, 150_000)
 QUERIES = {
     "filter": "SELECT COUNT(*) FROM {} WHERE actor.login = 'ken'",
     "group": "SELECT type, COUNT(*) AS n FROM {} GROUP BY type",
@@ -95,6 +109,57 @@ def sync(folder: Path, size: str, rounds: int) -> None:
     told("sync, delta-rs", synced, delta)
 
 
+def processor_seconds(words: Sequence[str | Path]) -> float:
+    """Run a command, and return how much time of processors it took."""
+    process = subprocess.Popen(list(map(str, words)), stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{words[1]} failed")
+    return usage.ru_utime + usage.ru_stime
+
+
+def inputs(folder: Path, size: str, rounds: int) -> None:
+    """Compare many inputs with one that has their lines, by each command that packs."""
+    most = sizes.parse(size)
+    head = f"{'inputs':>7} {'KB':>5} {'bytes':>11} {'all':>7} {'data':>7} {'blocks':>7}"
+    print(head, *(f"{name:>7}" for name in ("pack", "append", "sync")), flush=True)
+    for count, each in itertools.product(COUNTS, EACH_BYTES):
+        if count * each > most:
+            continue
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            print(_inputs(Path(name), count, each, rounds), flush=True)
+
+
+def _inputs(folder: Path, count: int, each: int, rounds: int) -> str:
+    mode = "logs" if each < EACH_BYTES[1] else "github"
+    many = divided(folder, mode, str(count * each), count)
+    one = folder / "one" / "one.json"
+    one.parent.mkdir()
+    one.write_bytes(b"".join(path.read_bytes() for path in many))
+    out, base, ratios = folder / "out.zion", folder / "base.zion", ([], [], [])
+    sdb.pack([{"a": 1}], base)
+    found = {}
+    for _ in range(rounds):
+        taken = []
+        for kind, paths in (("many", many), ("one", [one])):
+            pack = processor_seconds([SDB, "pack", "--quiet", "--force", "-o", out, *paths])
+            with sdb.open(out) as packfile:
+                found[kind] = (out.stat().st_size, packfile.trailer.offset, len(packfile.blocks))
+            out.write_bytes(base.read_bytes())
+            append = processor_seconds([SDB, "append", "--quiet", out, *paths])
+            shutil.rmtree(folder / "db", ignore_errors=True)
+            sdb.connect(folder).create("bench.t", f"file://{paths[0].parent.name}/*.json")
+            sync = processor_seconds([SDB, "sync", "--quiet", "--root", folder, "bench"])
+            taken.append((pack, append, sync))
+        for ratio, of_many, of_one in zip(ratios, *taken, strict=True):
+            ratio.append(of_many / of_one)
+    (size, data, blocks), (size_of_one, data_of_one, _) = found["many"], found["one"]
+    shares = f"{size / size_of_one:7.3f} {data / data_of_one:7.3f}"
+    times = " ".join(f"{statistics.median(ratio):7.2f}" for ratio in ratios)
+    return f"{count:7,} {each // 1000:5} {size:11,} {shares} {blocks:7} {times}"
+
+
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -108,6 +173,8 @@ def main() -> None:
             queries(Path(name), asked.size, asked.count, asked.rounds)
         if "sync" in asked.what:
             sync(Path(name), asked.size, asked.rounds)
+        if "inputs" in asked.what:
+            inputs(Path(name), asked.size, asked.rounds)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ fn packed(text: &[u8], options: Options, stored: bool) -> Result<(Vec<u8>, Vec<R
     let mut data = vec![];
     packer.begin("input", Format::Json(None), Compression::None)?;
     if stored {
-        packer.store(Arc::new(text.to_vec()));
+        packer.store(Arc::new(text.to_vec()), &mut { NEVER })?;
     }
     let rest = loop {
         let rest = packer.advance(&mut { NEVER })?;

@@ -291,10 +291,10 @@ impl Packer {
 
     /// Takes the current input from an open file of so many bytes, as far as its threads can read it by
     /// themselves; `advance` goes on with it.
-    fn store(&mut self, fd: RawFd, size: usize) -> PyResult<()> {
+    fn store(&mut self, py: Python<'_>, fd: RawFd, size: usize) -> PyResult<()> {
         let file = source::whole(fd, size)?;
-        self.inner()?.store(file);
-        Ok(())
+        let inner = self.inner()?;
+        watched(py, |interrupt| inner.store(file, interrupt))
     }
 
     /// Waits until more frames may be ready; the place from where on the file is to be fed, once the threads

@@ -196,6 +196,7 @@ def _inflated(head: bytes, compression: str) -> bytes:
 
 _TOKEN = rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+|"'
 _JOURNAL_TIME = rb'"((?:_SOURCE|_)_REALTIME_TIMESTAMP)"\s*:\s*"\d{15,17}"'
+_NEXT_LINE = b"}\n{"  # between objects: inside of one there is a comma behind the bracket
 _MOST_BYTES = 64  # of a value
 _DEEPEST = 16  # this many objects and lists are followed
 
@@ -241,9 +242,11 @@ def records_path(head: bytes) -> str:
     >>> records_path(b'{"records": 7}'), records_path(b'{"items": [{}]}')
     ('', '')
     """
-    if not any(word in head for word in _WORDS):
+    end = head.find(_NEXT_LINE)
+    first = head if end < 0 else head[: end + 1]
+    if not any(word in first for word in _WORDS):
         return ""
-    members = _members(head)
+    members = _members(first)
     for path, is_meant in _SHAPES:
         value = members.get(path, b"")
         if value in {b"[{", b"[]", b"["} and is_meant(members):

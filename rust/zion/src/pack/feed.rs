@@ -7,8 +7,8 @@ use super::encoding::Decoder;
 use super::format::{Format, Input};
 use super::inflate::{Compression, Inflater};
 use super::packer::{Current, Interrupt, Packer, Stop, Taken, in_input};
-use super::pool::{Fed, Text};
-use super::{Constants, Fields, InputError, OnError, PartContext};
+use super::pool::Text;
+use super::{Constants, Fields, InputError, OnError};
 use crate::error::{Error, Result};
 use crate::times::Times;
 
@@ -212,22 +212,20 @@ impl Packer {
     ) -> Result<(), Stop> {
         let mut text = std::mem::take(&mut current.text);
         let rest = end.map(|end| text.split_off(end));
-        let context = PartContext { start: current.context, last: end.is_none() };
-        let (offset, line) = (current.offset, current.line);
+        let fed = current.fed(&text, end.is_none());
+        let piece = self.piece(current, Text::Fed(fed));
         current.offset += text.len() as u64;
         current.line += memchr::memchr_iter(b'\n', &text).count() as u64;
         current.context = current.splitter.next_part();
         current.parts += 1;
+        let pieces = vec![piece];
         if current.parts == 1 {
             let input = &current.input;
             input.format.learn(&text, &input.constants, &input.times);
-            let sample = &text[..self.sample_bytes().min(text.len())];
-            self.look_at(current, sample);
+            self.close_part();
+            self.look_at(&text, &pieces);
         }
-        let is_cut_off = end.is_none() && current.damage.is_some() && current.input.format.has_open_ends();
-        let line_end =
-            if is_cut_off { memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1) } else { text.len() };
-        self.enqueue(current, Text::Fed(Fed { text, context, offset, line, whole: line_end }));
+        self.enqueue(text, pieces);
         if let Some(rest) = rest {
             self.wait_for_room(interrupt)?;
             current.text = self.empty_text();
@@ -263,8 +261,16 @@ impl Packer {
         let rest = current.decoder.end();
         self.text(&mut current, &rest, interrupt)?;
         self.replaced += current.decoder.take_replaced();
-        if !current.text.is_empty() || current.context != 0 {
+        if current.parts == 0 && current.context == 0 && self.is_small(current.text.len()) {
+            if !current.text.is_empty() {
+                self.share(&mut current);
+            }
+        } else if !current.text.is_empty() || current.context != 0 {
             self.submit(&mut current, None, interrupt)?;
+        }
+        if self.is_full() {
+            self.close_part();
+            self.wait_for_room(interrupt)?;
         }
         if let Some(input) = self.inputs.last_mut() {
             input.bytes = current.content.position();

@@ -167,6 +167,19 @@ impl Columns {
     }
 }
 
+/// Where the fields of rows like those in the texts at the start of some inputs should go.
+pub fn placement(sample: &[(&Input, Vec<u8>)], align: usize, level: i32) -> Result<Option<Placement>> {
+    First::default().placement(align, level, |stream| {
+        let context = PartContext { start: 0, last: false };
+        for (input, text) in sample {
+            let input = input.anew();
+            stream.read_times(&input.times);
+            // The text ends anywhere, and what is before its end counts.
+            _ = input.parser().parse(text, context, stream, &mut Rejects::default());
+        }
+    })
+}
+
 /// One input, as the workers see it.
 pub struct Input {
     /// Its name in messages.
@@ -191,21 +204,31 @@ impl Input {
         }
     }
 
-    /// Where the fields of rows like those at the start of its text should go.
-    pub fn placement(&self, text: &[u8], align: usize, level: i32) -> Result<Option<Placement>> {
-        let input = Self {
+    /// The same input for another reader, see [`Format::anew`].
+    fn anew(&self) -> Self {
+        Self {
             name: String::new(),
             format: self.format.anew(),
             constants: Arc::clone(&self.constants),
             on_error: self.on_error,
             times: Arc::clone(&self.times),
+        }
+    }
+
+    /// Whether a parser of it reads another input as well.
+    pub fn is_read_like(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        let is_alike = match (&self.format, &other.format) {
+            (
+                Format::Json(one) | Format::Wrapped(_, one),
+                Format::Json(other) | Format::Wrapped(_, other),
+            ) => {
+                let [one, other] = [one, other].map(|reading| reading.as_deref().unwrap_or(&USUAL));
+                one.hints.is_none() && other.hints.is_none() && one.duplicates == other.duplicates
+            }
+            _ => false,
         };
-        First::default().placement(align, level, |stream| {
-            let context = PartContext { start: 0, last: false };
-            stream.read_times(&input.times);
-            // The text ends anywhere, and what is before its end counts.
-            _ = input.parser().parse(text, context, stream, &mut Rejects::default());
-        })
+        Arc::ptr_eq(self, other)
+            || is_alike && Arc::ptr_eq(&self.constants, &other.constants) && self.on_error == other.on_error
     }
 
     /// Whether the threads can read it by themselves, if it lies in a file.

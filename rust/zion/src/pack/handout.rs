@@ -10,9 +10,14 @@ use crate::input::Bytes;
 use crate::pack::content::Pieces;
 
 impl Packer {
-    /// Takes the current input from a file as far as the threads can read it by themselves: `advance` hands
-    /// it out.
-    pub fn store(&mut self, bytes: Arc<dyn Bytes>) {
+    /// Takes the current input from a file: all of it if it is small, else as far as the threads can read it by
+    /// themselves. `advance` hands it out.
+    pub fn store(&mut self, bytes: Arc<dyn Bytes>, interrupt: Interrupt) -> Result<(), Stop> {
+        if self.is_small(bytes.size()) {
+            let mut text = vec![0; bytes.size()];
+            // One that cannot be read, or is shorter by now, is fed.
+            return if bytes.read(0, &mut text).is_ok() { self.feed(&text, interrupt) } else { Ok(()) };
+        }
         let first = self.next_part;
         let mut start = [0; encoding::START];
         let start = &mut start[..encoding::START.min(bytes.size())];
@@ -25,6 +30,7 @@ impl Packer {
             current.decoder = Decoder::Plain;
             current.stored = Some(Stored { bytes, first, at: 0, is_over: false });
         }
+        Ok(())
     }
 
     /// Hands out parts of the file, and waits until there are frames to take, or nothing more to do here: then
@@ -39,7 +45,7 @@ impl Packer {
                 }
                 result
             }
-            None => Ok(Some(0)),
+            None => Ok(Some(current.content.position())),
         };
         self.current = Some(current);
         result
@@ -97,16 +103,16 @@ impl Packer {
         (stored.at, stored.is_over) = (end, end == size);
         if start < end {
             current.parts += 1;
-            if start == 0 {
-                let mut text = vec![0; self.sample_bytes().min(size)];
-                if stored.bytes.read(0, &mut text).is_ok() {
-                    self.look_at(current, &text);
-                }
-            }
             let wanted = (end < size).then_some(wanted);
             let bytes = Arc::clone(&stored.bytes);
             let read_bytes = self.pool.options.read_bytes.max(1);
-            self.enqueue(current, Text::Stored(Stretch { bytes, start, end, wanted, read_bytes }));
+            let text = Text::Stored(Stretch { bytes, start, end, wanted, read_bytes });
+            let pieces = vec![self.piece(current, text)];
+            if start == 0 {
+                self.close_part();
+                self.look_at(&[], &pieces);
+            }
+            self.enqueue(vec![], pieces);
         }
     }
 
@@ -129,8 +135,8 @@ impl Packer {
         let kept = number.saturating_sub(state.first_part) as usize;
         state.parts.truncate(kept + 1);
         if let Some(part) = state.part(number) {
-            let (taken, places, input) = (part.taken, std::mem::take(&mut part.places), part.input);
-            *part = Part { taken, places, input, known: taken, ..Part::default() };
+            let (taken, places) = (part.taken, std::mem::take(&mut part.places));
+            *part = Part { taken, places, known: taken, ..Part::default() };
         }
         state.failed = None;
         self.next_part = number;

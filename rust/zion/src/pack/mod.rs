@@ -1,7 +1,7 @@
 //! Packing: input text goes in, compressed frames come out, in order, whatever the number of threads.
 //!
-//! The text of an input is cut into parts of some megabytes at record boundaries. Each part is a stream of
-//! its own: with its own symbol table, starting a block. So the frames depend on the text and the settings
+//! The text of an input is cut into parts of some megabytes at record boundaries; small inputs share a part. Each
+//! part is a stream of its own: with its own symbol table, starting a block. So the frames depend on the text and the settings
 //! only. A part is parsed by one thread; its chunks are compressed by that thread or by one that is idle.
 
 pub mod content;
@@ -10,6 +10,7 @@ mod feed;
 mod format;
 mod handout;
 pub mod inflate;
+mod open;
 mod output;
 mod packer;
 mod pool;

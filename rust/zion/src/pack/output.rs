@@ -57,7 +57,6 @@ impl Packer {
     fn account(&mut self, part: Part) -> Vec<RunStatistics> {
         let Some(summary) = part.summary else { return vec![] };
         let mut known = vec![];
-        let before = self.rows;
         let mut at = 0;
         for block in summary.blocks {
             let places = part.places.get(at..).unwrap_or_default();
@@ -83,26 +82,28 @@ impl Packer {
         self.dropped += summary.dropped;
         self.largest_chunk = self.largest_chunk.max(summary.largest_chunk);
         self.fields.add(summary.fields);
-        if let Some(input) = self.inputs.get_mut(part.input) {
-            // The first part of all begins with rows that are none of the input's.
-            let again = if before == 0 { self.seed.as_ref().map_or(0, |seed| seed.resumed.rows) } else { 0 };
-            input.rows += (self.rows - before).saturating_sub(again);
-            input.text_bytes += part.input_bytes;
-            input.digest.add(part.pieces);
+        for parsed in part.parsed {
+            if let Some(input) = self.inputs.get_mut(parsed.number) {
+                input.rows += parsed.rows;
+                input.text_bytes += parsed.bytes;
+                input.digest.add(parsed.hashes);
+            }
+            self.text_bytes += parsed.bytes;
+            self.rejected.extend(parsed.rejected.map(|(input, records)| (input.name.clone(), records)));
         }
-        self.text_bytes += part.input_bytes;
-        let named = part.rejected.into_iter().map(|(input, records)| (input.name.clone(), records));
-        self.rejected.extend(named);
         known
     }
 
     /// Whether all that was fed is taken.
     pub fn is_drained(&self) -> bool {
-        self.pool.lock().parts.is_empty()
+        self.open.is_empty() && self.pool.lock().parts.is_empty()
     }
 
-    /// Waits until something may be ready.
-    pub fn wait(&self, interrupt: Interrupt) -> Result<(), Stop> {
+    /// Waits until something may be ready. Between inputs, it ends the part that is open: call it when all were fed.
+    pub fn wait(&mut self, interrupt: Interrupt) -> Result<(), Stop> {
+        if self.current.is_none() {
+            self.close_part();
+        }
         let state = self.pool.lock();
         if state.has_news() {
             return Ok(());

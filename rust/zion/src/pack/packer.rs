@@ -8,12 +8,12 @@ use std::thread::JoinHandle;
 
 use super::content;
 use super::encoding::Decoder;
-use super::format::Input;
+use super::format::{self, Input};
 use super::inflate::Inflater;
-use super::pool::{Part, PartJob, Pool, Text};
+use super::pool::{Fed, Part, PartJob, Piece, Pool};
 use super::records::Unwrapper;
 use super::resume::{Resumed, Seed};
-use super::{Constants, InputError, Options, Rejects, Splitter, worker};
+use super::{Constants, InputError, Options, PartContext, Rejects, Splitter, worker};
 use crate::block::runs::Form;
 use crate::chunk::fields::Joiner;
 use crate::chunk::grouping;
@@ -64,6 +64,8 @@ pub struct Packer {
     pub(super) workers: Vec<JoinHandle<()>>,
     pub(super) constants: Arc<Constants>,
     pub(super) current: Option<Current>,
+    /// The part that small inputs share.
+    pub(super) open: Open,
     /// The block that the first part goes on with.
     pub(super) seed: Option<Arc<Seed>>,
     /// Where fields go, once it is known.
@@ -100,6 +102,19 @@ pub struct Packer {
     pub(super) gatherer: Gatherer,
 }
 
+/// Small inputs that are gathered for a part.
+#[derive(Default)]
+pub(super) struct Open {
+    pub(super) text: Vec<u8>,
+    pub(super) pieces: Vec<Piece>,
+}
+
+impl Open {
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+}
+
 /// The input that is being fed.
 pub(super) struct Current {
     pub(super) input: Arc<Input>,
@@ -125,6 +140,14 @@ impl Current {
     /// something to do.
     pub(super) fn part_bytes(&self, full: usize) -> usize {
         if self.parts == 0 { full.div_ceil(4) } else { full }
+    }
+
+    /// What is known of the text of its next part, which may be the last one.
+    pub(super) fn fed(&self, text: &[u8], last: bool) -> Fed {
+        let is_cut_off = last && self.damage.is_some() && self.input.format.has_open_ends();
+        let whole = if is_cut_off { memchr::memrchr(b'\n', text).map_or(0, |at| at + 1) } else { text.len() };
+        let context = PartContext { start: self.context, last };
+        Fed { range: 0..text.len(), context, offset: self.offset, line: self.line, whole }
     }
 }
 
@@ -165,6 +188,7 @@ impl Packer {
             workers: vec![],
             constants: Arc::new(constants),
             current: None,
+            open: Open::default(),
             seed: None,
             placement: None,
             next_part: 0,
@@ -221,36 +245,42 @@ impl Packer {
         self.gatherer.crowded()
     }
 
-    /// How much of the first text of an input tells where fields go: there is always as much of it in a part.
-    pub(super) fn sample_bytes(&self) -> usize {
-        self.pool.options.part_bytes.div_ceil(4).min(grouping::TEXT_BYTES)
+    /// The size of the first part of an input: there is always as much text in one, unless the input ends.
+    pub(super) fn first_part_bytes(&self) -> usize {
+        self.pool.options.part_bytes.div_ceil(4)
     }
 
-    /// Finds out where fields go by the first text of an input, if that is not known.
-    pub(super) fn look_at(&mut self, current: &Current, text: &[u8]) {
+    /// Finds out where fields go by the text at the start of a part, if that is not known.
+    pub(super) fn look_at(&mut self, text: &[u8], pieces: &[Piece]) {
         let Options { algorithm, align, level, .. } = self.pool.options;
-        if self.placement.is_none() && algorithm == Algorithm::ZionZstd {
-            // Threads that read all of the text report what is wrong with it.
-            self.placement = current.input.placement(text, align, level).ok().flatten().map(Arc::new);
+        if self.placement.is_some() || algorithm != Algorithm::ZionZstd {
+            return;
         }
+        let (mut left, mut sample) = (self.first_part_bytes().min(grouping::TEXT_BYTES), vec![]);
+        for piece in pieces {
+            // Threads that read all of the text report what is wrong with it.
+            let Some(start) = piece.start(text, left).ok().filter(|start| !start.is_empty()) else { break };
+            left -= start.len();
+            sample.push((&*piece.input, start));
+        }
+        self.placement = format::placement(&sample, align, level).ok().flatten().map(Arc::new);
     }
 
-    pub(super) fn enqueue(&mut self, current: &Current, text: Text) {
+    /// Hands a part to the workers.
+    pub(super) fn enqueue(&mut self, text: Vec<u8>, pieces: Vec<Piece>) {
         let number = self.next_part;
         self.next_part += 1;
         let seed = if number == 0 { self.seed.clone() } else { None };
         let mut state = self.pool.lock();
-        let guessed = text.guessed();
-        let input = self.inputs.len().saturating_sub(1);
+        let guessed = pieces.first().and_then(Piece::guessed);
         match state.part(number) {
-            Some(begun) => (begun.guessed, begun.input) = (guessed, input),
-            None => state.parts.push_back(Part { input, guessed, ..Part::default() }),
+            Some(begun) => begun.guessed = guessed,
+            None => state.parts.push_back(Part { guessed, ..Part::default() }),
         }
         // Also a part whose end is guessed has as much text as it should have.
-        let length = text.len().min(current.part_bytes(self.pool.options.part_bytes));
+        let length = pieces.iter().map(Piece::len).sum::<usize>().min(self.pool.options.part_bytes);
         let placement = self.placement.clone().filter(|placement| placement.pays(length));
-        let input = Arc::clone(&current.input);
-        state.part_jobs.push_back(PartJob { number, input, text, seed, placement });
+        state.part_jobs.push_back(PartJob { number, text, pieces, seed, placement });
         drop(state);
         self.pool.tell_workers();
     }

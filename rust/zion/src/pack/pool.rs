@@ -1,6 +1,7 @@
 //! What the threads of a packer share: the work that waits, and the results in their order.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,51 +13,88 @@ use crate::block::digest::Hash;
 use crate::chunk::placement::Placement;
 use crate::chunk::{Chunk, Summary};
 use crate::codec::effort::Effort;
+use crate::error::Result;
 
 /// Text that waits to be parsed.
 pub struct PartJob {
     pub number: u64,
-    pub input: Arc<Input>,
-    pub text: Text,
+    /// The text of those of its pieces that were fed.
+    pub text: Vec<u8>,
+    /// What it consists of: a piece of one input, or several that are small.
+    pub pieces: Vec<Piece>,
     /// The block that it goes on with.
     pub seed: Option<Arc<Seed>>,
     /// What its symbol tables begin with.
     pub placement: Option<Arc<Placement>>,
 }
 
-/// The text of a part.
-pub enum Text {
-    Fed(Fed),
-    Stored(Stretch),
+/// What a part has of an input.
+pub struct Piece {
+    pub input: Arc<Input>,
+    /// The number of the input.
+    pub number: usize,
+    pub text: Text,
 }
 
-impl Text {
+impl Piece {
     /// Its length in bytes.
     pub fn len(&self) -> usize {
-        match self {
-            Self::Fed(fed) => fed.text.len(),
-            Self::Stored(stretch) => stretch.end - stretch.start,
+        match &self.text {
+            Text::Fed(fed) => fed.range.len(),
+            Text::Stored(stretch) => stretch.end - stretch.start,
         }
     }
 
     /// Where it starts in its file, if its end is guessed.
     pub fn guessed(&self) -> Option<usize> {
-        match self {
-            Self::Stored(Stretch { start, wanted: Some(_), .. }) => Some(*start),
+        match self.text {
+            Text::Stored(Stretch { start, wanted: Some(_), .. }) => Some(start),
             _ => None,
+        }
+    }
+
+    /// The text at its start, of at most so many bytes.
+    pub fn start(&self, text: &[u8], most: usize) -> Result<Vec<u8>> {
+        let length = most.min(self.len());
+        match &self.text {
+            Text::Fed(fed) => Ok(text[fed.range.start..fed.range.start + length].to_vec()),
+            Text::Stored(stretch) => {
+                let mut start = vec![0; length];
+                stretch.bytes.read(stretch.start, &mut start)?;
+                Ok(start)
+            }
         }
     }
 }
 
+/// Where the text of a piece is.
+pub enum Text {
+    Fed(Fed),
+    Stored(Stretch),
+}
+
 /// Text that was fed.
 pub struct Fed {
-    pub text: Vec<u8>,
+    /// Where it lies in the text of the part.
+    pub range: Range<usize>,
     pub context: PartContext,
     /// Its place in the input.
     pub offset: u64,
     pub line: u64,
-    /// Where the text ends that can be read; behind it is the rest of a line that was cut off.
+    /// How much of it can be read; behind that is the rest of a line that was cut off.
     pub whole: usize,
+}
+
+/// What became of a piece.
+pub struct Parsed {
+    /// The number of its input.
+    pub number: usize,
+    pub rows: u64,
+    pub bytes: u64,
+    /// The hashes of the pieces of the file that end in it, if a thread read it there.
+    pub hashes: Vec<u8>,
+    /// What was passed over, with the name of the input.
+    pub rejected: Option<(Arc<Input>, Rejects)>,
 }
 
 /// A chunk that waits to be compressed.
@@ -82,19 +120,14 @@ pub struct Part {
     pub places: Vec<(u64, Hash)>,
     /// Set when the part is parsed.
     pub summary: Option<Summary>,
-    pub input_bytes: u64,
-    /// The number of its input.
-    pub input: usize,
-    /// The hashes of the pieces of the file that end in it, if a thread read it there.
-    pub pieces: Vec<u8>,
+    /// What became of its pieces, then too.
+    pub parsed: Vec<Parsed>,
     /// Where it starts in its file, if it was guessed where it ends.
     pub guessed: Option<usize>,
     /// The chunks from this one on are of no use if the guess was wrong.
     pub held: Option<usize>,
     /// Chunks that were taken before it turned out that the guess was wrong: they come out the same again.
     pub known: usize,
-    /// What was passed over, with the name of its input.
-    pub rejected: Option<(Arc<Input>, Rejects)>,
 }
 
 impl Part {

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::format::Input;
-use super::pool::{ChunkJob, Fed, PartJob, Pool, Text};
-use super::{InputError, Options, PartParser, Rejects};
+use super::pool::{ChunkJob, Parsed, PartJob, Piece, Pool, Text};
+use super::{InputError, Options, PartParser};
 use crate::block::digest;
 use crate::block::{FRAME_HEADER, frame_header};
 use crate::bucket::{Encoder, choose_selector};
@@ -52,7 +52,7 @@ impl<'a> Worker<'a> {
 
     fn work(&mut self, job: Job) {
         match (&mut self.encoder, job) {
-            (Err(error), Job::Part(job)) => fail(self.pool, &job.input, job.number, error.clone()),
+            (Err(error), Job::Part(job)) => fail(self.pool, job.number, String::new(), error.clone()),
             (Err(_), Job::Chunk(_)) => {}
             (Ok(encoder), Job::Chunk(job)) => {
                 compress(self.pool, encoder, job);
@@ -63,38 +63,50 @@ impl<'a> Worker<'a> {
 
     fn part(&mut self, job: PartJob) {
         let Self { pool, encoder: Ok(encoder), parser, buffer } = self else { return };
-        if parser.as_ref().is_none_or(|(input, _)| !Arc::ptr_eq(input, &job.input)) {
-            *parser = Some((Arc::clone(&job.input), job.input.parser()));
-        }
-        let Some((_, parser)) = parser else { return };
-        let mut rejected = job.input.rejects();
         let selector = job.seed.as_ref().map_or(0, |seed| seed.selector);
         let effort = Effort::QUICK;
         let is_seeded = job.seed.is_some();
         let mut sink = PartSink { pool, encoder, part: job.number, selector, is_seeded, effort, chunks: 0 };
         let options = &pool.options;
+        // The input that an error is in.
+        let mut at = job.pieces.first();
         let result = begun(options, &job, &mut sink).and_then(|mut stream| {
-            let parsed = parse(&job.text, &mut **parser, buffer, &mut stream, &mut rejected)?;
-            Ok((parsed, stream.finish()?))
+            let mut all = Vec::with_capacity(job.pieces.len());
+            for piece in &job.pieces {
+                at = Some(piece);
+                let parser = parser_for(&piece.input, parser);
+                all.push(parse(piece, &job.text, parser, buffer, &mut stream)?);
+            }
+            Ok((all, stream.finish()?))
         });
         let mut state = pool.lock();
         match result {
-            Ok(((size, pieces), summary)) => {
+            Ok((parsed, summary)) => {
                 if let Some(part) = state.part(job.number) {
-                    part.summary = Some(summary);
-                    part.input_bytes = size as u64;
-                    part.pieces = pieces;
-                    part.rejected = (!rejected.is_empty()).then(|| (Arc::clone(&job.input), rejected));
+                    (part.parsed, part.summary) = (parsed, Some(summary));
                 }
             }
-            Err(error) => state.fail(job.number, InputError { input: job.input.name.clone(), error }),
+            Err(error) => {
+                let input = at.map_or_else(String::new, |piece| piece.input.name.clone());
+                state.fail(job.number, InputError { input, error });
+            }
         }
-        if let Text::Fed(Fed { text, .. }) = job.text {
-            state.texts.push(text);
+        if job.text.capacity() > 0 {
+            state.texts.push(job.text);
         }
         drop(state);
         pool.tell_feeder();
     }
+}
+
+/// A parser for an input: the last one, if it reads inputs like this.
+fn parser_for<'p>(
+    input: &Arc<Input>,
+    last: &'p mut Option<(Arc<Input>, Box<dyn PartParser>)>,
+) -> &'p mut dyn PartParser {
+    let known = last.take().filter(|(known, _)| known.is_read_like(input));
+    let parser = known.map_or_else(|| input.parser(), |(_, parser)| parser);
+    &mut *last.insert((Arc::clone(input), parser)).1
 }
 
 /// The stream of a part.
@@ -102,7 +114,9 @@ fn begun<'s>(options: &Options, job: &PartJob, sink: &'s mut PartSink) -> Result
     let paths = Paths::wanting(Arc::clone(&options.time_paths));
     let stream = Stream::new(options.align, options.block_bytes, sink).with_paths(paths);
     let mut stream = stream.with_larger_rows(options.max_row);
-    stream.read_times(&job.input.times);
+    if let Some(first) = job.pieces.first() {
+        stream.read_times(&first.input.times);
+    }
     let again = job.seed.as_ref().map_or(0, |seed| seed.rows_counted_before());
     let stream = stream.with_placement(job.placement.clone());
     let stream = stream.with_statistics(Builder::new(&options.statistics, job.seed.is_some(), again));
@@ -142,41 +156,47 @@ fn next(pool: &Pool) -> Option<Job> {
     }
 }
 
-fn fail(pool: &Pool, input: &Input, number: u64, error: Error) {
-    pool.lock().fail(number, InputError { input: input.name.clone(), error });
+fn fail(pool: &Pool, number: u64, input: String, error: Error) {
+    pool.lock().fail(number, InputError { input, error });
     pool.tell_feeder();
 }
 
-/// Parses the text of a part into `stream`; gives the size of the text, and the hashes of the pieces of the file
-/// that end in it.
+/// Parses a piece of a part with this text into `stream`.
 fn parse(
-    text: &Text,
+    piece: &Piece,
+    text: &[u8],
     parser: &mut dyn PartParser,
     buffer: &mut Vec<u8>,
     stream: &mut Stream,
-    rejected: &mut Rejects,
-) -> Result<(usize, Vec<u8>)> {
-    match text {
-        Text::Stored(stretch) => {
-            let pieces = stretch.parse(parser, buffer, stream)?;
-            Ok((stretch.end - stretch.start, pieces))
-        }
+) -> Result<Parsed> {
+    let before = stream.rows();
+    let mut rejected = piece.input.rejects();
+    let mut hashes = vec![];
+    match &piece.text {
+        Text::Stored(stretch) => hashes = stretch.parse(parser, buffer, stream)?,
         Text::Fed(fed) => {
             let placed = |error: Error| {
                 let line = error.line().map_or(0, |line| if line == 0 { 0 } else { fed.line + line });
                 error.shifted(fed.offset).at_line(line)
             };
-            let (text, cut_off) = fed.text.split_at(fed.whole);
-            parser.parse(text, fed.context, stream, rejected).map_err(placed)?;
+            let text = &text[fed.range.clone()];
+            let (whole, cut_off) = text.split_at(fed.whole);
+            parser.parse(whole, fed.context, stream, &mut rejected).map_err(placed)?;
             if !cut_off.is_empty() {
-                let line = memchr::memchr_iter(b'\n', text).count() as u64 + 1;
+                let line = memchr::memchr_iter(b'\n', whole).count() as u64 + 1;
                 let error = Error::syntax(fed.whole, "the input is cut off in this line").at_line(line);
-                rejected.push(&error, &fed.text, fed.whole..fed.text.len(), stream)?;
+                rejected.push(&error, text, fed.whole..text.len(), stream)?;
             }
             rejected.place(fed.offset, fed.line);
-            Ok((fed.text.len(), vec![]))
         }
     }
+    Ok(Parsed {
+        number: piece.number,
+        rows: stream.rows() - before,
+        bytes: piece.len() as u64,
+        hashes,
+        rejected: (!rejected.is_empty()).then(|| (Arc::clone(&piece.input), rejected)),
+    })
 }
 
 /// Hands the chunks of a part to an idle worker, or compresses them on the spot: they are still in the cache.

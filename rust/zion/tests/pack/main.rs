@@ -2,6 +2,7 @@
 
 mod continued;
 mod packing;
+mod shared;
 
 use std::fmt::Write;
 

@@ -62,13 +62,23 @@ pub fn pack_with(
 }
 
 /// Ends the input and takes what is left.
-pub fn finished(mut packer: Packer, mut data: Vec<u8>) -> Result<Packed, Stop> {
+pub fn finished(packer: Packer, data: Vec<u8>) -> Result<Packed, Stop> {
+    finished_with(packer, data, |_| ())
+}
+
+/// The same, and looks at the packer in the end.
+pub fn finished_with(
+    mut packer: Packer,
+    mut data: Vec<u8>,
+    look: impl FnOnce(&Packer),
+) -> Result<Packed, Stop> {
     let mut never = || false;
     packer.end(&mut never)?;
     while !packer.is_drained() {
         packer.wait(&mut never)?;
         packer.take()?.iter().for_each(|frame| data.extend_from_slice(frame));
     }
+    look(&packer);
     let rejected = std::mem::take(&mut packer.rejected);
     let rejected = rejected.iter().flat_map(|(_, records)| records.iter_from(0));
     let rejected = rejected.map(|bad| (bad.line, bad.offset, bad.text.to_vec())).collect();
@@ -81,7 +91,7 @@ pub fn pack_stored(text: &[u8], options: Options) -> Result<(Packed, bool), Stop
     let mut data = vec![];
     let mut never = || false;
     packer.begin("input", Format::Json(None), Compression::None)?;
-    packer.store(Arc::new(text.to_vec()));
+    packer.store(Arc::new(text.to_vec()), &mut never)?;
     let rest = loop {
         let rest = packer.advance(&mut never)?;
         packer.take()?.iter().for_each(|frame| data.extend_from_slice(frame));
