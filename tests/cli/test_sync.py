@@ -112,6 +112,17 @@ def test_bad_inputs_do_not_block_good_ones(run: Run, lake: Path) -> None:
     assert run("validate", *LAKE, "d", "t").returncode == 0
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_all_bad_inputs_are_found_by_one_sync(run: Run, lake: Path, count: int) -> None:
+    for number in range(6):
+        put(lake, f"in/{number}.json", '{"a": [1 2]}' if number < count else '{"a": 1}\n' * 3)
+    done = synced(run, code=1)
+    rejected = [f"file://in/{number}.json" for number in range(count)]
+    assert [found["path"] for found in done["rejected"]] == rejected
+    assert done["taken"] == [f"file://in/{number}.json" for number in range(count, 6)]
+    assert done["rows"] == 3 * (6 - count)
+
+
 def test_changed_and_vanished_inputs_are_told(run: Run, lake: Path) -> None:
     """T 12: the original ignores them without a word."""
     put(lake, "in/a.json", '{"a": 1}')

@@ -18,6 +18,7 @@ from sdb.errors import (
     CorruptError,
     InputError,
     NotFoundError,
+    SdbError,
     UnsupportedError,
     UsageError,
 )
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
 MOST_INPUTS = 10_000
 """How many inputs are in a packfile at most."""
+
+_FEW = 3
+"""So many inputs are found to be bad one by one; where there are more, all are looked at."""
 
 _CHANGES = "{}: changes while it is read; the next sync takes it"
 _FLAWS = (InputError, CorruptError, UnsupportedError)
@@ -234,7 +238,7 @@ def pack_inputs(
                 if isinstance(error, NotFoundError):
                     raise MissingFileError(error) from None
                 raise
-            looked = [_looked(new_input, options) for new_input in left]
+            looked = _sound(left, error, options) if len(bad) < _FEW else _all_looked(left, options)
             if not any(new_input is None or new_input.flaw for new_input in looked):
                 raise
             bad += [new_input for new_input in looked if new_input is not None and new_input.flaw]
@@ -299,6 +303,22 @@ def _recognised(new_input: NewInput) -> Iterator[Input]:
             times=rule.reading,
             on_error=rule.on_error or "fail",
         )
+
+
+def _sound(
+    group: Sequence[NewInput], error: SdbError, options: dict[str, Any]
+) -> list[NewInput | None]:
+    """Look at the input that an error names, or at all if it is not that one."""
+    for number, new_input in enumerate(group):
+        if new_input.uri == error.path:
+            looked = _looked(new_input, options)
+            if looked is None or looked.flaw:
+                return [*group[:number], looked, *group[number + 1 :]]
+    return _all_looked(group, options)
+
+
+def _all_looked(group: Sequence[NewInput], options: dict[str, Any]) -> list[NewInput | None]:
+    return [_looked(new_input, options) for new_input in group]
 
 
 def _looked(new_input: NewInput, options: dict[str, Any]) -> NewInput | None:
