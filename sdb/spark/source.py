@@ -82,7 +82,7 @@ class ZionSource(DataSource):
             return self._rows.schema(options)
         if self._loaded is None:
             files = options.files
-            packs = looked_at(listed(options.paths, files), skips_missing=files.skips_missing)[
+            packs = looked_at(listed(options.paths, files), files.left_out)[
                 : None if files.is_merged else 1
             ]
         else:

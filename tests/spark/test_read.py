@@ -285,6 +285,23 @@ def test_a_packfile_that_is_gone_is_left_out_when_asked(
     assert left.count() == COUNT // 2
 
 
+def test_a_damaged_packfile_is_left_out_when_asked(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    for name in ("a.zion", "b.zion"):
+        shutil.copy(folder / name, tmp_path / name)
+    damaged = bytearray((tmp_path / "b.zion").read_bytes())
+    damaged[100] ^= 1
+    (tmp_path / "b.zion").write_bytes(damaged)
+    read = spark.read.format("zion").option("fields", "id").option("partitionBytes", "64KiB")
+    with pytest.raises(Exception, match=r"b\.zion: block 0"):
+        read.load(str(tmp_path)).count()
+    read = read.option("ignoreCorruptFiles", "true")
+    assert COUNT // 2 <= read.load(str(tmp_path)).count() < COUNT
+    (tmp_path / "b.zion").write_bytes(damaged[:1000])
+    assert read.load(str(tmp_path)).count() == COUNT // 2
+
+
 def test_fields_choose_columns_and_what_is_in_them(load: Callable[..., DataFrame]) -> None:
     actual = load(fields="type,actor.login,nope")
     assert actual.schema.simpleString() == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from sdb import instants
-from sdb.errors import NotFoundError, UsageError
+from sdb.errors import CorruptError, NotFoundError, SdbError, UsageError
 from sdb.records import record
 from sdb.store.url import store_of
 
@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
+
+_IGNORED = {"ignoreMissingFiles": NotFoundError, "ignoreCorruptFiles": CorruptError}
 
 
 @record
@@ -25,7 +27,8 @@ class FileChoice:
     after_us: int | None = None
     before_us: int | None = None
     is_merged: bool = True  # whether the schema is that of all packfiles, not of the first
-    skips_missing: bool = False  # whether a path that is not there is left out
+    # Errors for which a packfile is left out: it is not there, or damaged
+    left_out: tuple[type[SdbError], ...] = ()
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
@@ -42,7 +45,7 @@ class FileChoice:
             _instant(options, "modifiedAfter"),
             _instant(options, "modifiedBefore"),
             truth(options, "mergeSchema", default=True),
-            truth(options, "ignoreMissingFiles"),
+            tuple(error for name, error in _IGNORED.items() if truth(options, name)),
         )
 
     @property

@@ -17,6 +17,7 @@ _FILES = (
     "modifiedBefore",
     "mergeSchema",
     "ignoreMissingFiles",
+    "ignoreCorruptFiles",
 )
 _STREAMING = (
     "maxRowsPerTrigger",

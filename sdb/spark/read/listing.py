@@ -6,7 +6,6 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from sdb.errors import NotFoundError
 from sdb.packfile.read.reader import open_packfile
 from sdb.packfile.read.resolve import resolve
 from sdb.store.base import child
@@ -16,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from sdb.errors import SdbError
     from sdb.packfile.read.reader import Packfile
     from sdb.spark.options.files import FileChoice
 
@@ -41,10 +41,10 @@ def listed(paths: Iterable[str], files: FileChoice) -> list[str]:
     return files.chosen(dict.fromkeys(reference.location for reference in resolve(named)))
 
 
-def looked_at(paths: Sequence[str], *, skips_missing: bool = False) -> list[Packfile]:
+def looked_at(paths: Sequence[str], left_out: tuple[type[SdbError], ...] = ()) -> list[Packfile]:
     """Read the trailers of packfiles, several at a time.
 
-    * ``skips_missing``: Whether a packfile that is gone is left out, and logged.
+    * ``left_out``: Errors for which a packfile is left out, and logged.
 
     Returns: The files, which are closed: a folder may have more than a process can open.
 
@@ -54,16 +54,14 @@ def looked_at(paths: Sequence[str], *, skips_missing: bool = False) -> list[Pack
         The first that cannot be opened.
     """
     with ThreadPoolExecutor(max(1, min(_OPENERS, len(paths)))) as pool:
-        packs = pool.map(partial(_looked_at, skips_missing=skips_missing), paths)
+        packs = pool.map(partial(_looked_at, left_out=left_out), paths)
         return [pack for pack in packs if pack is not None]
 
 
-def _looked_at(path: str, *, skips_missing: bool) -> Packfile | None:
+def _looked_at(path: str, left_out: tuple[type[SdbError], ...]) -> Packfile | None:
     try:
         with open_packfile(path) as pack:
             return pack
-    except NotFoundError:
-        if not skips_missing:
-            raise
-        _log.warning("%s is gone, and left out: ignoreMissingFiles", path)
+    except left_out as error:
+        _log.warning("left out, as ignoreMissingFiles and ignoreCorruptFiles say: %s", error)
         return None

@@ -55,9 +55,7 @@ class ZionReader(DataSourceReader):
         options = self._options
         packs: Iterable[Packfile]
         if self._loaded is None:
-            packs = looked_at(
-                listed(options.paths, options.files), skips_missing=options.files.skips_missing
-            )
+            packs = looked_at(listed(options.paths, options.files), options.files.left_out)
             files = len(packs)
         else:
             packs, files, options = packs_of(self._loaded.handle(), options)

@@ -133,16 +133,15 @@ def batches(
     for part in parts:
         part_cache = cache if url.store_of(part.path).is_remote else None
         try:
-            opened = _opened(part, ahead=part_cache is None)
-        except NotFoundError:
-            if not options.files.skips_missing:
-                raise
-            _log.warning("%s is gone, and left out: ignoreMissingFiles", part.path)
+            with closing(_opened(part, ahead=part_cache is None)) as reader:
+                blocks = _Blocks(part, reader, part_cache)
+                for batch in blocks.stream(made.types, made.names):
+                    yield made.made(pa.record_batch(batch), part.path, reader.size_bytes)
+        except options.files.left_out as error:
+            said = "left out from here on, as ignoreMissingFiles and ignoreCorruptFiles say: %s"
+            _log.warning(said, error)
+            made.tell(part.path)
             continue
-        with closing(opened) as reader:
-            blocks = _Blocks(part, reader, part_cache)
-            for batch in blocks.stream(made.types, made.names):
-                yield made.made(pa.record_batch(batch), part.path, reader.size_bytes)
         made.tell(part.path)
         hits = cache.hits if cache else 0
         _log.info(
