@@ -216,6 +216,7 @@ COMPRESSIONS = (
 PATTERN = "regex"  # the format that is named with a pattern behind it: ``regex:PATTERN``
 # Those with options behind them: ``csv:header=no;columns=id:text``, ``json:records=hits.hits``
 WITH_OPTIONS = ("csv", "tsv", "json", "cloudtrail")
+_NESTED = "nested="  # the option that all inputs have: fields whose texts are JSON
 FOUND = "auto"  # the format that the content tells, with options that several have
 INPUTS = tuple(form.name for form in FORMATS if form.is_input)
 TEXTS = frozenset(form.name for form in FORMATS if form.is_text)
@@ -231,24 +232,85 @@ def get(name: str) -> Format:
     return _BY_NAME[name.partition(":")[0]]
 
 
-def asked(name: str | None, duplicates: str | None) -> str | None:
-    """Return the format that a user names, with what shall count where a name comes twice.
+def said(
+    name: str | None,
+    *,
+    records: str | None = None,
+    nested: Iterable[str] = (),
+    duplicates: str | None = None,
+) -> str | None:
+    """Return the format that a user names, with what other options say of it.
+
+    * ``records``: The path of the list of the records in objects of JSON.
+    * ``nested``: Fields whose texts are JSON to take apart.
+    * ``duplicates``: What shall count where a name comes twice.
 
     Raises
     ------
     UsageError
-        It is neither the first nor the last.
+        One of them is no such thing.
 
     Examples
     --------
-    >>> asked("csv:skip=1", "last"), asked(None, "fail"), asked("ion", None)
+    >>> said("csv:skip=1", duplicates="last"), said(None, duplicates="fail"), said("ion")
     ('csv:skip=1;duplicates=last', 'auto:duplicates=fail', 'ion')
+    >>> said("syslog", nested=["message"])
+    'syslog:nested=message'
     """
-    if duplicates is None:
-        return name
-    if duplicates not in {"first", "last", "fail"}:
-        raise UsageError(f"duplicates is {duplicates!r}", hint="it is first, last or fail")
-    return with_option(name, FOUND, f"duplicates={duplicates}")
+    if records is not None:
+        name = with_option(name, "json", f"records={records}")
+    if duplicates is not None:
+        if duplicates not in {"first", "last", "fail"}:
+            raise UsageError(f"duplicates is {duplicates!r}", hint="it is first, last or fail")
+        name = with_option(name, FOUND, f"duplicates={duplicates}")
+    if paths := ",".join(nested):
+        name = with_option(name, FOUND, f"{_NESTED}{paths}")
+        taken_apart(name)
+    return name
+
+
+def taken_apart(format: str) -> tuple[str, tuple[tuple[str, ...], ...]]:  # noqa: A002
+    """Return a format without its option `nested`, and the paths that this names.
+
+    Raises
+    ------
+    UsageError
+        It names no paths.
+
+    Examples
+    --------
+    >>> taken_apart("json:records=items;nested=message,a.b")
+    ('json:records=items', (('message',), ('a', 'b')))
+    >>> taken_apart("regex:nested=message:(?P<message>.*)")
+    ('regex:(?P<message>.*)', (('message',),))
+    """
+    if _NESTED not in format:
+        return format, ()
+    word, _, options = format.partition(":")
+    separator = ":" if word == PATTERN else ";"
+    if word == PATTERN and not options.startswith(_NESTED):
+        return format, ()
+    split = options.split(separator, 1) if word == PATTERN else options.split(separator)
+    lists = [option.removeprefix(_NESTED) for option in split if option.startswith(_NESTED)]
+    others = separator.join(option for option in split if not option.startswith(_NESTED))
+    paths = [tuple(path.split(".")) for path in ",".join(lists).split(",")] if lists else []
+    if any("" in path for path in paths):
+        text = f"nested is {','.join(lists)!r}, where names of fields were expected"
+        raise UsageError(text, expected="nested=FIELD,FIELD, as nested=message")
+    return f"{word}:{others}" if others else word, tuple(paths)
+
+
+def option_of(format: str, name: str) -> str | None:  # noqa: A002 - the word users know
+    """Return an option of a format; None: it has none of the name.
+
+    Examples
+    --------
+    >>> option_of("json:records=items;duplicates=last", "records"), option_of("json", "records")
+    ('items', None)
+    """
+    options = format.partition(":")[2].split(";")
+    named = dict(option.split("=", 1) for option in options if "=" in option)
+    return named.get(name)
 
 
 def with_options(parser: str, options: str, name: str) -> str:
@@ -267,13 +329,15 @@ def with_options(parser: str, options: str, name: str) -> str:
     'json:records=items;duplicates=last'
     """
     word = parser.partition(":")[0]
-    if word in WITH_OPTIONS:
-        return with_option(parser, word, options)
-    if word != "rows" and options != "duplicates=first":
+    options, nested = taken_apart(f"{FOUND}:{options}")
+    _, colon, options = options.partition(":")
+    if colon and word in WITH_OPTIONS:
+        parser = with_option(parser, word, options)
+    elif colon and word != "rows" and options != "duplicates=first":
         *others, last = [get(form).title for form in WITH_OPTIONS]
         text = f"{options} is for {', '.join(others)} and {last}"
         raise UsageError(f"{name}: {text}, and this is {get(word).title}")
-    return parser
+    return said(parser, nested=map(".".join, nested)) or parser
 
 
 def parser_at(form: str, seconds: float, *, is_later: bool = False) -> str:
@@ -290,7 +354,10 @@ def parser_at(form: str, seconds: float, *, is_later: bool = False) -> str:
     named = get(form)
     if not (named.lacks_year or (named.is_log and is_later)):
         return form
-    return f"{named.parser}:{int(seconds)}" + (",later" if is_later else "")
+    nested = taken_apart(form)[1]
+    later = ",later" if is_later else ""
+    dated = f"{named.parser}:{int(seconds)}{later}"
+    return said(dated, nested=map(".".join, nested)) or dated
 
 
 def written_by(writer: str) -> tuple[str, ...]:
@@ -354,13 +421,16 @@ def input_named(text: str) -> tuple[str, str]:
     >>> input_named("regex:(?P<level>[A-Z]+)"), input_named("csv.gz:header=no")
     (('regex:(?P<level>[A-Z]+)', 'none'), ('csv:header=no', 'gzip'))
     """
-    if text.startswith((f"{PATTERN}:", f"{FOUND}:duplicates=")):
+    if text.startswith((f"{PATTERN}:", f"{FOUND}:duplicates=", f"{FOUND}:{_NESTED}")):
         return text, "none"
     word, colon, options = text.partition(":")
     if colon:
         name, compression = input_named(word)
-        if name not in WITH_OPTIONS:
-            raise UsageError(f"{name} takes no options", hint=f"{' and '.join(WITH_OPTIONS)} do")
+        if name not in WITH_OPTIONS and ":" in taken_apart(text)[0]:
+            raise UsageError(
+                f"{name} takes no options but nested=FIELD",
+                hint=f"{' and '.join(WITH_OPTIONS)} do",
+            )
         return f"{name}:{options}", compression
     word = text.lower().removeprefix(".")
     name, compression = _without_compression(word)
@@ -386,8 +456,17 @@ def with_option(format: str | None, usual: str, option: str) -> str:  # noqa: A0
     --------
     >>> with_option(None, "json", "records=a.b"), with_option("csv:skip=1", "csv", "names=a")
     ('json:records=a.b', 'csv:skip=1;names=a')
+
+    Raises
+    ------
+    UsageError
+        The format is a pattern, which does not have the option.
     """
     named = format or usual
+    if named.startswith(f"{PATTERN}:"):
+        if not option.startswith(_NESTED):
+            raise UsageError(f"{option} is not for {PATTERN}")
+        return f"{PATTERN}:{option}:{named.removeprefix(f'{PATTERN}:')}"
     return f"{named}{';' if ':' in named else ':'}{option}"
 
 

@@ -182,14 +182,16 @@ def _known_to_typer(command: Callable[..., int | None]) -> Callable[..., int | N
     def call(**values: Any) -> int | None:
         if "context" in values:
             values["context"] = Context(values["context"].obj or "")
-        return parameters.call(command, values)
+        return parameters.call(command, parameters.joined(defaults, values))
 
     whole = signature(command, eval_str=True)
+    defaults = {name: parameter.default for name, parameter in whole.parameters.items()}
     known = dict(parameters.described(command))
     kinds = {name: _annotation(annotation) for name, annotation in known.items()}
-    usual = Parameter("quiet", Parameter.KEYWORD_ONLY, default=False)
+    usual = {"quiet": False} | parameters.apart(defaults)
     typed = [
-        whole.parameters.get(name, usual).replace(annotation=kind) for name, kind in kinds.items()
+        Parameter(name, Parameter.KEYWORD_ONLY, default=usual[name], annotation=kind)
+        for name, kind in kinds.items()
     ]
     call.__signature__ = whole.replace(parameters=typed)  # type: ignore[attr-defined]
     call.__annotations__ = kinds

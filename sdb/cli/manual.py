@@ -7,7 +7,7 @@ from inspect import Parameter, cleandoc, signature
 from pathlib import Path
 
 from sdb.cli.commands import leaves, load
-from sdb.cli.parameters import Argument, Option, described
+from sdb.cli.parameters import Argument, Option, apart, described
 from sdb.version import VERSION
 
 TYPE_CHECKING = False
@@ -96,13 +96,14 @@ def _words(command: Any) -> Iterator[str]:  # noqa: ANN401 - any function
 
 
 def _parameters(module: Any) -> Iterator[str]:  # noqa: ANN401 - the module of a command
-    defaults = signature(module.command).parameters
+    parameters = signature(module.command).parameters
+    defaults = apart({name: known.default for name, known in parameters.items()})
     for name, annotation in described(module.command):
         match getattr(annotation, "__metadata__", ()):
             case (Argument() as argument,) if argument.metavar:
                 yield f".TP\n\\fI{_text(argument.metavar)}\\fR\n{_text(argument.help)}"
             case (Option() as option,):
-                default = defaults[name].default if name in defaults else ""
+                default = defaults.get(name, "")
                 is_told = isinstance(default, str | int) and not isinstance(default, bool)
                 known = f" [default: {default}]" if is_told and default != "" else ""
                 flags = option.flags(name)

@@ -153,53 +153,6 @@ Until = Annotated[str | None, Option(metavar="TIME", help="Only rows before this
 TimeField = Annotated[
     str | None, Option(metavar="PATH", help="Time field that --since and --until refer to.")
 ]
-RawTimeField = Annotated[
-    str | None,
-    Option(
-        "--time-field",
-        metavar="PATH[:FORM]",
-        help="Time field that --since and --until refer to; FORM reads it in files that are no"
-        " packfiles: unix, unix_ms, %d/%m/%Y.",
-    ),
-]
-RawFormat = Annotated[
-    str | None,
-    Option(
-        "--input-format",
-        metavar="SUFFIX",
-        help="Format of files that are no packfiles: json, csv.gz, combined, ...; default: by"
-        " their content.",
-    ),
-]
-InputFormat = Annotated[
-    str | None,
-    Option(
-        "--format",
-        "-f",
-        metavar="SUFFIX",
-        help="Format of the inputs: json, csv.gz, combined, regex:PATTERN, ...; "
-        "default: by their content.",
-    ),
-]
-RecordsPath = Annotated[
-    str | None,
-    Option(
-        "--records",
-        metavar="PATH",
-        help="List of the records in JSON objects: Records, hits.hits, ...; none: the object is a"
-        " row; default: by its shape.",
-    ),
-]
-Duplicates = Annotated[
-    str | None,
-    Option(
-        "--duplicates",
-        metavar="first|last|fail",
-        help="What counts where an object of JSON has a name twice, or a header of CSV; default:"
-        " the first, and all columns.",
-        values=("first", "last", "fail"),
-    ),
-]
 BlockSize = Annotated[
     str,
     Option(
@@ -296,16 +249,6 @@ OnError = Annotated[
         metavar="fail|skip|keep|quarantine:FILE",
         help="Malformed records: fail at the first, skip them, keep each as a row with its text in"
         " `message`, or skip them and write them to FILE.",
-    ),
-]
-InputOnError = Annotated[
-    str,
-    Option(
-        "--on-error",
-        metavar="fail|skip|keep",
-        help="Malformed records of inputs that are no packfiles: fail at the first, skip them, or"
-        " keep each as a row with its text in `message`.",
-        values=("fail", "skip", "keep"),
     ),
 ]
 SafeCsv = Annotated[

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from sdb.records import record
+import sys
+
+from sdb.records import field_names, record
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from sdb.bounds import Bounds
@@ -89,14 +91,25 @@ Quiet = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
 """What every command has: :func:`call` sees to it where the command does not."""
 
 
+class Together:
+    """Options that several commands have, as one parameter.
+
+    Its classes are records; their fields are described as parameters of commands are.
+    """
+
+    __slots__ = ()
+
+
 def described(command: Callable[..., object]) -> Iterator[tuple[str, Any]]:
-    """Iterate over the parameters of a command.
+    """Iterate over the parameters of a command, and over those that are together in one.
 
     Yields: What it is: :class:`Context`, or ``Annotated`` with an argument or option.
     """
-    for name, text in command.__annotations__.items():
-        if name != "return":
-            yield name, eval(text, command.__globals__)  # noqa: S307 - text of our own
+    for name, kind in _evaluated(command.__annotations__, command.__globals__):
+        if isinstance(kind, type) and issubclass(kind, Together):
+            yield from members(kind)
+        elif name != "return":
+            yield name, kind
     if "quiet" not in command.__annotations__:
         yield "quiet", Quiet
 
@@ -108,3 +121,37 @@ def call(command: Callable[..., int | None], values: dict[str, Any]) -> int | No
 
         hush()
     return command(**values)
+
+
+def members(kind: type[Together]) -> Iterator[tuple[str, Any]]:
+    """Iterate over the parameters that are together in one, as `described`."""
+    return _evaluated(kind.__annotations__, vars(sys.modules[kind.__module__]))
+
+
+def _evaluated(annotations: Mapping[str, str], names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, text in annotations.items():
+        yield name, eval(text, names)  # noqa: S307 - text of our own
+
+
+def apart(defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of parameters with those that are together in one as their own."""
+    values = dict(defaults)
+    for name, value in defaults.items():
+        if isinstance(value, Together):
+            del values[name]
+            values |= {field: getattr(value, field) for field in field_names(type(value))}
+    return values
+
+
+def joined(defaults: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a command, of values as `apart` has them.
+
+    * ``defaults``: Those of the command.
+    """
+    for name, value in defaults.items():
+        if isinstance(value, Together):
+            kind = type(value)
+            values[name] = kind(
+                **{field: values.pop(field) for field in field_names(kind) if field in values}
+            )
+    return values

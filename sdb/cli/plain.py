@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from sdb.cli.commands import GROUPS, leaves, load
-from sdb.cli.parameters import Argument, Context, Option, call, described
+from sdb.cli.parameters import Argument, Context, Option, apart, call, described, joined
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -63,7 +63,8 @@ class _Parameter:
 
 class _Reader:
     def __init__(self, command: Callable[..., int | None]) -> None:
-        self._values = {"quiet": False} | _defaults(command)
+        self._defaults = _defaults(command)
+        self._values = {"quiet": False} | apart(self._defaults)
         self._missing: set[str] = set()
         self._options: dict[str, tuple[_Parameter, Option]] = {}
         self._arguments: list[_Parameter] = []
@@ -99,7 +100,7 @@ class _Reader:
         self._assign(free)
         if self._missing:
             raise _NotPlainError
-        return self._values
+        return joined(self._defaults, self._values)
 
     def _option(self, word: str, words: Iterator[str]) -> None:
         if word.startswith("--"):

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.cli.parameters import Context
-    from sdb.packfile.inputs.rawreading import RawReading
     from sdb.table.catalog.root import TableRoot
 
 _TYPED_NAME = r"(?s)(.+):(str|int|float|bool|time)"
@@ -114,40 +113,6 @@ def times(mode: str, timezone: str, time_field: list[str] | None) -> dict[str, A
     named = time_field or []
     reading = of_fields(mode, timezone, named)
     return {"time_fields": tuple(field(text)[0] for text in named), "times": reading}
-
-
-def raw_reading(
-    fmt: str | None,
-    options: tuple[str | None, str | None],
-    mode: str,
-    timezone: str,
-    time_field: str | None,
-    on_error: str,
-    *,
-    has_period: bool,
-) -> tuple[str | None, RawReading]:
-    """Return the path of a time field, and the way files are read that are no packfiles.
-
-    * ``options``: The path of records, and what counts where a name comes twice.
-    * ``has_period``: Whether times are asked for; else a field is named for its form alone.
-
-    Examples
-    --------
-    >>> options = ("all", "", "user.seen", "skip")
-    >>> path, reading = raw_reading("csv", (None, None), *options, has_period=True)
-    >>> path, reading.format, reading.on_error
-    ('user.seen', 'csv', 'skip')
-    """
-    from sdb.packfile.inputs.rawreading import RawReading
-    from sdb.times import field, of_fields
-
-    named = [] if time_field is None else [time_field]
-    times = of_fields(mode, timezone, named)
-    reading = RawReading(suffix(recorded(fmt, *options)), times, on_error)
-    if time_field is None:
-        return None, reading
-    path, form = field(time_field)
-    return (".".join(path) if has_period or not form else None), reading
 
 
 def period(since: str | None, until: str | None) -> tuple[str | None, str | None]:
@@ -265,14 +230,6 @@ def malformed(on_error: str) -> tuple[str, str | None]:
         hint = f"it is {choices} or quarantine:FILE"
         raise UsageError(f"unknown choice {on_error!r} for --on-error", hint=hint)
     return action, None
-
-
-def recorded(fmt: str | None, records: str | None, duplicates: str | None) -> str | None:
-    """Return the format of inputs with what other options say of it, as ``-f`` names it."""
-    from sdb import formats
-
-    named = fmt if records is None else formats.with_option(fmt, "json", f"records={records}")
-    return formats.asked(named, duplicates)
 
 
 def packing(  # noqa: PLR0913 - the options of commands, by name

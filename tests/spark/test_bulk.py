@@ -131,7 +131,7 @@ def test_what_tasks_find_is_said_once(spark: SparkSession, tmp_path: Path) -> No
         pack_on_spark(sources, tmp_path / "out", options, spark=spark, tasks=3)
     assert lines == [
         "2 times have digits beyond microseconds, which are cut off",
-        "no value of other has the form that was told for its times",
+        "no value of other has the form that was told for it",
     ]
 
 

@@ -36,7 +36,7 @@ def test_tasks_find_what_their_job_tells_once(tmp_path: Path) -> None:
     assert not lines
     assert told(together(outcome.findings for outcome in outcomes)) == [
         "2 times have digits beyond microseconds, which are cut off",
-        "no value of u has the form that was told for its times",
+        "no value of u has the form that was told for it",
     ]
 
 

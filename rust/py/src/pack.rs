@@ -197,6 +197,12 @@ impl Packer {
         Ok(self.inner()?.dropped)
     }
 
+    /// Number of texts of fields that are taken apart, which are no JSON and stay.
+    #[getter]
+    fn kept_whole(&mut self) -> PyResult<u64> {
+        Ok(self.inner()?.kept_whole)
+    }
+
     /// Decompressed size of the largest chunk, in bytes.
     #[getter]
     fn largest_chunk(&mut self) -> PyResult<usize> {

@@ -8,17 +8,22 @@ use zion::times::{self, Form, Times, Zone};
 use crate::errors::to_py;
 
 /// A mode (`all`, `rfc3339` or `none`), when which offset begins in the zone of times that name none (both in
-/// seconds), and the forms of the times at some paths.
+/// seconds), and the forms of the times at some paths; `json` is that of texts which are taken apart, and `bytes`
+/// without a path says that lists of bytes are texts.
 pub type TimesOptions = (String, Vec<(i64, i64)>, Vec<(Vec<String>, String)>);
 
 /// What reads times as the options say.
-pub fn reader((mode, zone, fields): TimesOptions) -> Result<Times> {
+pub fn reader((mode, zone, mut fields): TimesOptions) -> Result<Times> {
+    let count = fields.len();
+    fields.retain(|(path, form)| !path.is_empty() || form != "bytes");
+    let has_bytes = fields.len() < count;
     let told = |(path, form): (Vec<String>, String)| {
         let names = path.into_iter().map(|name| name.into_bytes().into());
-        Form::new(&form).map(|form| (names.collect(), form))
+        let form = if form == "json" { Ok(Form::Json) } else { Form::new(&form) };
+        form.map(|form| (names.collect(), form))
     };
     let fields: Vec<_> = fields.into_iter().map(told).collect::<Result<_>>()?;
-    Ok(Times::new(&mode, Zone::new(zone)?)?.with_fields(fields))
+    Ok(Times::new(&mode, Zone::new(zone)?)?.with_fields(fields).with_bytes(has_bytes))
 }
 
 /// The instant in microseconds that a text is as a whole, in any form that can be read in one way only.

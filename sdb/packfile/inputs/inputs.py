@@ -14,7 +14,7 @@ import time
 from sdb import formats
 from sdb.errors import ConflictError, CorruptError, UsageError
 from sdb.packfile.inputs.archives import is_archive, members, start
-from sdb.packfile.inputs.sniff import HEAD_BYTES, Sniffed, sniff, trailer_offset
+from sdb.packfile.inputs.sniff import BYTES, HEAD_BYTES, Sniffed, sniff, trailer_offset
 from sdb.packfile.inputs.streams import (
     Unclosed,
     content_digest,
@@ -78,8 +78,10 @@ class Input:
     stored: Callable[[], tuple[int, bytes]] | None = field(default=None, kw_only=True, repr=False)
 
     @property
-    def for_core(self) -> tuple[bytes | None, bytes | None, Any, str]:
-        """Return its hints, defaults, times and the fate of malformed records, for the core.
+    def for_core(self) -> tuple[str, str, bytes | None, bytes | None, Any, str]:
+        """Return what the core takes of it.
+
+        Returns: Format, compression, hints, defaults, times and the fate of malformed records.
 
         Raises
         ------
@@ -87,19 +89,21 @@ class Input:
             Hints have a form of times that cannot be read.
         """
         hints, times = self.hints, self.times
-        if hints is not None and self.format not in {"csv", "tsv"}:
+        parser, nested = formats.taken_apart(self.format)
+        if hints is not None and parser not in {"csv", "tsv"}:
             from sdb.packfile.inputs.hintedtimes import without_forms
 
             hints, forms = without_forms(hints)
             times = replace(times, forms=(*times.forms, *forms))
             times.check()
-        if times.mode == "all" and self.forms:
-            named = {path for path, _ in times.forms}
-            own = [(path, form) for path, form in self.forms if path not in named]
-            times = replace(times, forms=(*times.forms, *own))
-        has_types = self.format in {"ion", "rows"}
-        reads = not has_types if self.reads_texts is None else self.reads_texts
-        return hints, self.defaults, times.for_core(reads_texts=reads), self.on_error
+        named = {path for path, _ in times.forms}
+        own = [(path, form) for path, form in self.forms if path not in named]
+        own = [entry for entry in own if times.mode == "all" or entry == BYTES]
+        apart = [(path, "json") for path in nested]
+        times = replace(times, forms=(*apart, *times.forms, *own))
+        reads = parser not in {"ion", "rows"} if self.reads_texts is None else self.reads_texts
+        read = times.for_core(reads_texts=reads)
+        return parser, self.compression, hints, self.defaults, read, self.on_error
 
     @property
     def is_plain(self) -> bool:
@@ -303,8 +307,10 @@ class _NamedInput:
             *others, last = [other.title for other in formats.FORMATS if other.takes_hints]
             titles = f"{', '.join(others)} and {last}"
             raise UsageError(f"{self.name}: hints apply to {titles}, this is {form.title}")
+        kind, nested = formats.taken_apart(kind)
         has_text = form.name == formats.PATTERN or ":" in kind
         parser = kind if has_text else form.parser
+        parser = formats.said(parser, nested=map(".".join, nested)) or parser
         if self.asked:
             parser = formats.with_options(parser, self.asked, self.name)
         if form.lacks_year:

@@ -61,6 +61,7 @@ OPTIONS = (
     "format",
     "records",
     "columns",
+    "nested",
     "duplicates",
     "on_error",
     "times",
@@ -107,10 +108,15 @@ def of_options(options: Iterable[tuple[str, str]]) -> RawReading:
             raise UsageError(f"read_file(): {name} is given twice")
         values[name] = value
     action, named = values.get("on_error", "fail"), values.get("format")
-    for option, usual in (("records", "json"), ("columns", "csv")):
-        if option in values:
-            named = formats.with_option(named, usual, f"{option}={values[option]}")
-    named = formats.asked(named, values.get("duplicates"))
+    if "columns" in values:
+        named = formats.with_option(named, "csv", f"columns={values['columns']}")
+    nested = [values["nested"]] if "nested" in values else []
+    named = formats.said(
+        named,
+        records=values.get("records"),
+        nested=nested,
+        duplicates=values.get("duplicates"),
+    )
     if named is not None:
         formats.input_named(named)
     fields = [values["time_field"]] if "time_field" in values else []

@@ -77,7 +77,7 @@ def sniff(head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str |
     if form.at_any_position and compression != "none":
         raise UsageError(f"{name}: a {kind} inside {compression} cannot be read; unpack it first")
     is_utf8 = not (form.encoding and encoding)
-    return Sniffed(kind, compression, is_utf8, journal_forms(head) if kind == "json" else ())
+    return Sniffed(kind, compression, is_utf8, journal_forms(head) if form.name == "json" else ())
 
 
 def trailer_offset(reader: Reader, head: bytes) -> int | None:
@@ -197,6 +197,9 @@ def _inflated(head: bytes, compression: str) -> bytes:
 _TOKEN = rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+|"'
 _JOURNAL_TIME = rb'"((?:_SOURCE|_)_REALTIME_TIMESTAMP)"\s*:\s*"\d{15,17}"'
 _NEXT_LINE = b"}\n{"  # between objects: inside of one there is a comma behind the bracket
+BYTES: tuple[Path, str] = ((), "bytes")
+"""Says that lists of bytes are texts: so the journal writes those that are no UTF-8."""
+
 _MOST_BYTES = 64  # of a value
 _DEEPEST = 16  # this many objects and lists are followed
 
@@ -255,19 +258,19 @@ def records_path(head: bytes) -> str:
 
 
 def journal_forms(head: bytes) -> tuple[tuple[Path, str], ...]:
-    """Return the times of what ``journalctl -o json`` writes, which are texts of digits.
+    """Return the forms of what ``journalctl -o json`` writes: times are texts of digits.
 
     Examples
     --------
     >>> journal_forms(b'{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1709528767123456"}')
-    ((('__REALTIME_TIMESTAMP',), 'unix_us'),)
+    ((('__REALTIME_TIMESTAMP',), 'unix_us'), ((), 'bytes'))
     """
     if b'"__CURSOR"' not in head:
         return ()
     import re
 
     names = dict.fromkeys(re.findall(_JOURNAL_TIME, head))
-    return tuple([((name.decode(),), "unix_us") for name in names])
+    return (*[((name.decode(),), "unix_us") for name in names], BYTES)
 
 
 def _members(head: bytes) -> dict[str, bytes]:

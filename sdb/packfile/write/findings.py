@@ -65,6 +65,8 @@ class Findings:
         Inputs with malformed records that nobody else was told of.
     dropped_values : int
         Values that do not count, since their object has the name twice.
+    kept_whole : int
+        Texts of fields that are taken apart as JSON, which are no objects or lists of it.
     largest_chunk : int
         Decompressed size of the largest chunk in bytes; of a row above 1 MiB that of its own.
     renamed : tuple
@@ -86,6 +88,7 @@ class Findings:
     dropped_values: int = 0
     renamed: tuple[tuple[str, str, str], ...] = ()
     largest_chunk: int = 0
+    kept_whole: int = 0
 
     def tell(self) -> None:
         """Warn of it."""
@@ -95,7 +98,7 @@ class Findings:
             what = "1 time has" if self.cut_times == 1 else f"{self.cut_times:,} times have"
             notes.warn(f"{what} digits beyond microseconds, which are cut off")
         for path in sorted(self.unfitted):
-            notes.warn(f"no value of {'.'.join(path)} has the form that was told for its times")
+            notes.warn(f"no value of {'.'.join(path)} has the form that was told for it")
         if self.is_year_guessed:
             notes.warn("times without a year are in the last year that fits, and in UTC")
         if self.is_zone_unknown:
@@ -143,6 +146,10 @@ class Findings:
                 f"{values} dropped, since an object has the name twice"
                 " (--duplicates first, last or fail; first if not given)"
             )
+        if self.kept_whole:
+            texts = _counted(self.kept_whole, "text")
+            stays = "stays" if self.kept_whole == 1 else "stay"
+            lines.append(f"{texts} no object or list of JSON, and {stays} (--nested)")
         for name, damage in self.damages[:_MOST_NOTES]:
             lines.append(f"{name}: {damage}; the rows before that are packed")
         if self.damages[_MOST_NOTES:]:
@@ -207,8 +214,7 @@ def tell_forms(sources: Iterable[Input]) -> None:
     for source in sources:
         if source.log:
             names.setdefault(source.log, []).append(source.name)
-        elif source.forms:
-            fields = ", ".join(".".join(path) for path, _ in source.forms)
+        elif fields := ", ".join(".".join(path) for path, _ in source.forms if path):
             text = f"{source.name}: {fields} of the journal read as times (--times none: texts)"
             notes.tell(text, is_detail=False)
     for form, files in names.items():
@@ -246,6 +252,7 @@ def findings_of(
         packer.dropped_values,
         tuple(packer.renamed_columns),
         packer.largest_chunk,
+        packer.kept_whole,
     )
 
 
@@ -253,8 +260,8 @@ def _opened(packer: Packer, sources: Sequence[Input]) -> tuple[Opened, ...]:
     beside = {name: tuple(names) for name, names in packer.left_out}
     entries = []
     for source, (rows, *_) in zip(sources, packer.inputs, strict=True):
-        _, is_opened, path = source.format.partition("records=")
-        if is_opened and path != "none":
+        path = formats.option_of(source.format, "records")
+        if path not in {None, "none"}:
             entries.append(Opened(path, source.name, rows, beside.get(source.name, ())))
     return tuple(entries)
 
@@ -285,4 +292,5 @@ def together(parts: Iterable[Findings]) -> Findings:
         sum(part.dropped_values for part in every),
         tuple(dict.fromkeys(entry for part in every for entry in part.renamed))[:_MOST_KEPT],
         max((part.largest_chunk for part in every), default=0),
+        sum(part.kept_whole for part in every),
     )

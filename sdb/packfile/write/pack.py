@@ -436,12 +436,7 @@ class Feeder:
         total = None if None in sizes else sum(size for size in sizes if size is not None)
         before = 0
         for source in sources:
-            self._packer.begin(
-                source.name,
-                source.format,
-                source.compression,
-                *source.for_core,
-            )
+            self._packer.begin(source.name, *source.for_core)
             self._is_patient = source.on_error != "fail"
             try:
                 for consumed in self._feed(source):

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sdb.table.inputs.pattern import PatternPart
 
 FORMATS = formats.in_definitions()
-_WITH_OPTIONS = [name for name in FORMATS if name.partition(".")[0] in formats.WITH_OPTIONS]
 _ENDINGS = [name for name in FORMATS if formats.of_name(f".{name}")[0] is not None]
 _MEMBERS = {
     "": MEMBERS,
@@ -170,7 +169,7 @@ def _format(rule: InputRule, last: PatternPart) -> Iterator[str]:
     name = rule.format or format_of(rule.pattern) or ""
     is_open = _is_open(rule.pattern) or rule.pattern.endswith(ENDINGS)
     word, has_options, _ = rule.format.partition(":")
-    if has_options and word in {formats.PATTERN, *_WITH_OPTIONS}:
+    if has_options and word in {formats.FOUND, formats.PATTERN, *FORMATS}:
         yield from _parser(rule.format)
     elif rule.format and rule.format not in FORMATS:
         yield f"unknown format {rule.format!r}{_did_you_mean(rule.format, FORMATS)}"
@@ -201,7 +200,9 @@ def _parser(named: str) -> Iterator[str]:
 
     try:
         with Packer(algorithm="zstd", threads=1) as packer:
-            packer.begin("", formats.input_named(named)[0], "none", None)
+            found, options = formats.found_or_named(named)
+            parser = formats.with_options("json", options, "") if found is None else found[0]
+            packer.begin("", formats.taken_apart(parser)[0], "none", None)
     except UsageError as error:
         yield error.message
 

@@ -269,7 +269,7 @@ def text_input(name: str, form: str, data: bytes, hints: bytes | None = None) ->
         yield data
 
     form = formats.parser_at(form, time.time(), is_later=True)
-    forms = journal_forms(data[:HEAD_BYTES]) if form == "json" else ()
+    forms = journal_forms(data[:HEAD_BYTES]) if formats.get(form).name == "json" else ()
     return Input(name, form, hints=hints, size_bytes=len(data), forms=forms, source=pieces)
 
 

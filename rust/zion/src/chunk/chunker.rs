@@ -155,6 +155,8 @@ pub struct Summary {
     pub replaced: u64,
     /// Values that do not count, since their object has the name twice.
     pub dropped: u64,
+    /// Texts of fields that are taken apart, which are no JSON.
+    pub kept_whole: u64,
     /// Size of the largest chunk in bytes.
     pub largest_chunk: usize,
 }
@@ -467,6 +469,7 @@ impl<'s> Stream<'s> {
             cut_times: paths.cut(),
             replaced: paths.replaced(),
             dropped: paths.dropped(),
+            kept_whole: paths.kept_whole(),
             largest_chunk,
         })
     }

@@ -1,9 +1,8 @@
 //! Rows of texts that are no records: one field has the text.
 
 use super::constants::{Constants, put_default};
-use super::xsv::convert::put_valid;
-use crate::chunk::Stream;
 use crate::chunk::paths::NodeId;
+use crate::chunk::{Row, Stream};
 use crate::error::Result;
 use crate::ion::fields::{Fields, Keep};
 use crate::ion::{kind, nest, varuint};
@@ -62,6 +61,17 @@ fn put_row(text: &[u8], constants: &Constants, stream: &mut Stream) -> Result<()
         nest::close(row.out, start, kind::STRUCT);
         Ok(())
     })
+}
+
+/// Appends a text with its malformed parts replaced.
+#[inline]
+pub(super) fn put_valid(row: &mut Row, text: &[u8], node: NodeId) {
+    if simdutf8::basic::from_utf8(text).is_ok() {
+        row.put_text(text, node);
+    } else {
+        row.paths.note_replaced(1);
+        row.put_text(String::from_utf8_lossy(text).as_bytes(), node);
+    }
 }
 
 #[cfg(test)]

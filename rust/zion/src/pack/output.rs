@@ -80,6 +80,7 @@ impl Packer {
         self.cut_times += summary.cut_times;
         self.replaced += summary.replaced;
         self.dropped += summary.dropped;
+        self.kept_whole += summary.kept_whole;
         self.largest_chunk = self.largest_chunk.max(summary.largest_chunk);
         self.fields.add(summary.fields);
         for parsed in part.parsed {

@@ -92,6 +92,8 @@ pub struct Packer {
     pub replaced: u64,
     /// Values that do not count, since their object has the name twice.
     pub dropped: u64,
+    /// Texts of fields that are taken apart, which are no JSON.
+    pub kept_whole: u64,
     /// Decompressed size of the largest chunk, in bytes.
     pub largest_chunk: usize,
     /// Inputs that are damaged behind the rows that were taken, and what is wrong.
@@ -203,6 +205,7 @@ impl Packer {
             cut_times: 0,
             replaced: 0,
             dropped: 0,
+            kept_whole: 0,
             largest_chunk: 0,
             damages: vec![],
             left_out: vec![],

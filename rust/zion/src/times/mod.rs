@@ -47,6 +47,8 @@ pub enum Form {
     Unix(Unit),
     /// Texts of a form that a user describes.
     Pattern(Pattern),
+    /// No times: texts of JSON, which are taken apart.
+    Json,
 }
 
 impl Form {
@@ -63,11 +65,12 @@ impl Form {
         match self {
             Self::Unix(unit) => unit.read(text),
             Self::Pattern(pattern) => pattern.read(text, zone),
+            Self::Json => None,
         }
     }
 }
 
-/// A field whose times have a form that was told.
+/// A field of which it was told what form its values have.
 #[derive(Debug)]
 pub struct TimeField {
     /// The names that lead to it; lists on the way do not count.
@@ -86,6 +89,19 @@ impl TimeField {
     pub fn is_unfitted(&self) -> bool {
         !self.fitted.load(Ordering::Relaxed)
     }
+
+    /// Whether its texts are JSON, which is taken apart.
+    #[inline]
+    pub fn is_json(&self) -> bool {
+        self.form == Form::Json
+    }
+
+    /// Notes that a value had the form.
+    pub fn note_fitted(&self) {
+        if self.is_unfitted() {
+            self.fitted.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// How the times of inputs are read.
@@ -94,6 +110,8 @@ pub struct Times {
     mode: Mode,
     zone: Zone,
     fields: Vec<TimeField>,
+    /// Whether lists of bytes in the fields of a row are texts.
+    bytes: bool,
 }
 
 impl Times {
@@ -123,12 +141,24 @@ impl Times {
         &self.fields
     }
 
+    /// The same where lists of bytes in the fields of a row are texts, as the journal has those that are no UTF-8.
+    #[must_use]
+    pub fn with_bytes(self, bytes: bool) -> Self {
+        Self { bytes, ..self }
+    }
+
+    /// Whether lists of bytes in the fields of a row are texts.
+    #[inline]
+    pub fn has_bytes(&self) -> bool {
+        self.bytes
+    }
+
     /// The instant of a value of one of them.
     pub fn read_field(&self, number: usize, text: &[u8]) -> Option<Moment> {
         let field = self.fields.get(number)?;
         let found = field.form.read(text, &self.zone);
-        if found.is_some() && !field.fitted.load(Ordering::Relaxed) {
-            field.fitted.store(true, Ordering::Relaxed);
+        if found.is_some() {
+            field.note_fitted();
         }
         found
     }

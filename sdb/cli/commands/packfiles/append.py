@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from sdb import bounds, levels
+from sdb.cli.inputoptions import FORM, InputForm
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
     BlockSize,
-    Duplicates,
     Hints,
-    InputFormat,
     Level,
     MaxRow,
     NoHive,
@@ -17,7 +16,6 @@ from sdb.cli.options import (
     OnError,
     Packfile,
     ProgressMode,
-    RecordsPath,
     Replace,
     Stats,
     Threads,
@@ -28,7 +26,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option, Quiet
-from sdb.cli.values import constants, content, given, locate, recorded, suffix, times
+from sdb.cli.values import constants, content, given, locate, times
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -53,9 +51,7 @@ def command(
             help="Write a new packfile; the old one stays as it is.",
         ),
     ] = None,
-    fmt: InputFormat = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
+    form: InputForm = FORM,
     level: Level = None,
     threads: Threads = None,
     block_size: BlockSize = "50MiB",
@@ -122,7 +118,7 @@ def command(
             threads=threads,
             constants=constants(constant) if constant else None,
             hints=content(hints),
-            format=suffix(recorded(fmt, records, duplicates)),
+            format=form.named(),
             hive=False if no_hive else None,
             **times(mode, timezone, time_field),
             on_error=rejects.action,

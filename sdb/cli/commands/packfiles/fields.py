@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from sdb.cli import output
+from sdb.cli.inputoptions import RAW, RawInput
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
     At,
-    Duplicates,
-    InputOnError,
     PackfilesOrTables,
     ProgressMode,
-    RawFormat,
-    RawTimeField,
-    RecordsPath,
     Root,
     Threads,
-    TimeMode,
-    Timezone,
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import Sources, at_version
-from sdb.cli.values import raw_reading
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -56,13 +49,7 @@ def command(
             " compressed size of each field.",
         ),
     ] = False,
-    input_format: RawFormat = None,
-    time_field: RawTimeField = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
-    mode: TimeMode = "all",
-    timezone: Timezone = "",
-    on_error: InputOnError = "fail",
+    raw: RawInput = RAW,
     at: At = "",
     root: Root = None,
     as_json: AsJson = False,
@@ -73,9 +60,7 @@ def command(
 
     Only the end of each file is read, unless --stats is given. Several files are taken together.
     """
-    _, reading = raw_reading(
-        input_format, (records, duplicates), mode, timezone, time_field, on_error, has_period=False
-    )
+    _, reading = raw.reading()
     with Sources(context, root, reading=reading) as sources:
         references = sources.resolve(at_version(packfiles, at))
         if stats:

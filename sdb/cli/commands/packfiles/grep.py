@@ -7,28 +7,22 @@ import sys
 
 from sdb import bounds, formats, notes
 from sdb.cli import output
+from sdb.cli.inputoptions import RAW, RawInput
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
     At,
-    Duplicates,
-    InputOnError,
     ProgressMode,
-    RawFormat,
-    RawTimeField,
-    RecordsPath,
     Root,
     Since,
     Strict,
     Threads,
-    TimeMode,
-    Timezone,
     Until,
 )
 from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.render import grep as printed
 from sdb.cli.tablenames import Sources, at_version
-from sdb.cli.values import names, raw_reading
+from sdb.cli.values import names
 from sdb.typed import Annotated
 
 _NUMBER = r"[\d\s.:,TZ^$\\+-]*\d[\d\s.:,TZ^$\\+-]*"
@@ -93,13 +87,7 @@ def command(
     fmt: Annotated[str, Option(metavar=formats.metavar("grep"), help="Format of rows.")] = "json",
     since: Since = None,
     until: Until = None,
-    time_field: RawTimeField = None,
-    input_format: RawFormat = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
-    mode: TimeMode = "all",
-    timezone: Timezone = "",
-    on_error: InputOnError = "fail",
+    raw: RawInput = RAW,
     at: At = "",
     root: Root = None,
     threads: Threads = None,
@@ -128,15 +116,7 @@ def command(
     if with_names and not (count or files or quiet) and as_json:
         raise UsageError("with names in front, rows are no JSON: without -H or without --json")
     output.prepare(quiet=quiet, verbose=verbose)
-    time_field, reading = raw_reading(
-        input_format,
-        (records, duplicates),
-        mode,
-        timezone,
-        time_field,
-        on_error,
-        has_period=since is not None or until is not None,
-    )
+    time_field, reading = raw.reading(since, until)
     wanted = search(
         sought,
         fields=names(fields),

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import sys
 
+from sdb.cli.inputoptions import FORM, InputForm
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     Algorithm,
     AsJson,
     BlockSize,
     Constants,
-    Duplicates,
     Hints,
-    InputFormat,
     Level,
     MaxRow,
     NoHive,
     NoVerify,
     OnError,
     ProgressMode,
-    RecordsPath,
     Replace,
     Stats,
     Threads,
@@ -30,7 +28,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.output import binary, plain, prepare, say
 from sdb.cli.parameters import Argument, Option, Quiet
-from sdb.cli.values import beside, given, packing, recorded, times
+from sdb.cli.values import beside, given, packing, times
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
@@ -54,9 +52,7 @@ def command(
             help="The packfile to write; default: a.zion for a.json.gz.",
         ),
     ] = None,
-    fmt: InputFormat = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
+    form: InputForm = FORM,
     algorithm: Algorithm = "zion+zstd",
     level: Level = None,
     threads: Threads = None,
@@ -92,7 +88,7 @@ def command(
         block_size,
         constant,
         hints,
-        recorded(fmt, records, duplicates),
+        form.named(),
         reading,
         verify=verify,
         max_row=max_row,

@@ -9,27 +9,21 @@ from functools import partial
 from sdb import bounds, formats
 from sdb.cli import output
 from sdb.cli.following import Following
+from sdb.cli.inputoptions import RAW, RawInput
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     At,
     Dialect,
-    Duplicates,
     Force,
-    InputOnError,
     Memory,
     NoSafeCsv,
     Params,
     ProgressMode,
-    RawFormat,
-    RawTimeField,
-    RecordsPath,
     SafeCsv,
     Since,
     Strict,
     Threads,
-    TimeMode,
-    Timezone,
     Until,
     Verbose,
 )
@@ -38,7 +32,7 @@ from sdb.cli.render import query
 from sdb.cli.render.csvsafety import csv_safety
 from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.statementtext import statement_text
-from sdb.cli.values import period, raw_reading, sql_params
+from sdb.cli.values import period, sql_params
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -85,13 +79,7 @@ def command(
     ] = False,
     since: Since = None,
     until: Until = None,
-    time_field: RawTimeField = None,
-    mode: TimeMode = "all",
-    timezone: Timezone = "",
-    input_format: RawFormat = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
-    on_error: InputOnError = "fail",
+    raw: RawInput = RAW,
     at: At = "",
     no_prune: Annotated[
         bool, Option("--no-prune", help="Read all blocks, to check an answer without indexes.")
@@ -122,21 +110,12 @@ def command(
     output.prepare(verbose=verbose)
     query.allow_many_files()
     since, until = period(since, until)
-    has_period = since is not None or until is not None
-    time_field, reading = raw_reading(
-        input_format,
-        (records, duplicates),
-        mode,
-        timezone,
-        time_field,
-        on_error,
-        has_period=has_period,
-    )
+    time_field, reading = raw.reading(since, until)
     options: dict[str, Any] = {"time_field": time_field}
     if reading != USUAL:
         options |= {name: getattr(reading, name) for name in ("format", "times", "on_error")}
         if server is not None:
-            refuse_options(input_format=input_format, timezone=timezone, times=True)
+            refuse_options(input_format=raw.input_format, timezone=raw.timezone, times=True)
     form, compression = query.form("json" if as_json and fmt is None else fmt, target)
     safety = csv_safety(form, target, wanted=safe_csv, refused=no_safe_csv)
     with Interruptible() as signals, Meter("packing", progress) as meter:

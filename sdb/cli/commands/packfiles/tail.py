@@ -6,27 +6,21 @@ import sys
 
 from sdb import bounds
 from sdb.cli import output
+from sdb.cli.inputoptions import RAW, RawInput
 from sdb.cli.options import (
     At,
-    Duplicates,
     Fields,
-    InputOnError,
     PackfileOrTable,
-    RawFormat,
-    RawTimeField,
-    RecordsPath,
     Root,
     Since,
     Strict,
-    TimeMode,
-    Timezone,
     Until,
     Verbose,
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.render import rows as shown
 from sdb.cli.tablenames import Sources, at_version
-from sdb.cli.values import names, period, raw_reading
+from sdb.cli.values import names, period
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -58,13 +52,7 @@ def command(
     fields: Fields = None,
     since: Since = None,
     until: Until = None,
-    time_field: RawTimeField = None,
-    input_format: RawFormat = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
-    mode: TimeMode = "all",
-    timezone: Timezone = "",
-    on_error: InputOnError = "fail",
+    raw: RawInput = RAW,
     at: At = "",
     root: Root = None,
     strict: Strict = False,
@@ -80,15 +68,7 @@ def command(
     (packfile,) = at_version([packfile], at)
     form = shown.form(fmt)
     since, until = period(since, until)
-    time_field, reading = raw_reading(
-        input_format,
-        (records, duplicates),
-        mode,
-        timezone,
-        time_field,
-        on_error,
-        has_period=since is not None or until is not None,
-    )
+    time_field, reading = raw.reading(since, until)
     chosen = names(fields)
     choice: dict[str, Any] = {"fields": chosen, "since": since, "until": until}
     choice |= {"time_field": time_field, "strict": strict}

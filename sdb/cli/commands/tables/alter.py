@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.commands.tables.create import chosen_definition, format_of_patterns, times_of
+from sdb.cli.commands.tables.create import chosen_definition, times_of
+from sdb.cli.inputoptions import FORM, InputForm, InputOnError
 from sdb.cli.options import (
     AllowInputs,
     AsJson,
     DryRun,
-    Duplicates,
-    InputFormat,
-    InputOnError,
     NextWord,
-    RecordsPath,
     Root,
     TableName,
     TimeFields,
@@ -21,7 +18,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import joined_table, table_of
-from sdb.cli.values import recorded, table_root
+from sdb.cli.values import table_root
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
@@ -68,9 +65,7 @@ def command(
         list[str] | None,
         Option("--drop-input", metavar="PATTERN", help="Take these no longer. Repeatable."),
     ] = None,
-    fmt: InputFormat = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
+    form: InputForm = FORM,
     mode: TimeMode = "all",
     timezone: Timezone = "",
     time_field: TimeFields = None,
@@ -93,7 +88,7 @@ def command(
     name, words = joined_table(name, definition, last)
     file = words[0] if words else None
     keys = TableKeys(*table_of(name, None))
-    fmt = recorded(format_of_patterns(patterns, fmt, records, duplicates), records, duplicates)
+    fmt = form.named()
     read = times_of(mode, timezone, time_field)
     if not (file or patterns or without or settings or unset):
         raise UsageError("nothing to alter", expected="--set, --unset, --input or a file")

@@ -6,14 +6,11 @@ import shlex
 import sys
 
 from sdb.cli import output
+from sdb.cli.inputoptions import FORM, InputForm, InputOnError
 from sdb.cli.options import (
     AllowInputs,
     AsJson,
-    Duplicates,
-    InputFormat,
-    InputOnError,
     NextWord,
-    RecordsPath,
     Root,
     TableName,
     TimeFields,
@@ -22,7 +19,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import table_of
-from sdb.cli.values import content, recorded, table_root
+from sdb.cli.values import content, table_root
 from sdb.errors import InputError, UsageError
 from sdb.times import ALL, Times, of_fields
 from sdb.typed import Annotated
@@ -53,9 +50,7 @@ def command(
             help="Take the inputs that match, without a definition file. Repeatable.",
         ),
     ] = None,
-    fmt: InputFormat = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
+    form: InputForm = FORM,
     mode: TimeMode = "all",
     timezone: Timezone = "",
     time_field: TimeFields = None,
@@ -92,9 +87,13 @@ def command(
             statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
-    fmt = recorded(format_of_patterns(patterns, fmt, records, duplicates), records, duplicates)
     chosen = chosen_definition(
-        location, definition, patterns, fmt, times_of(mode, timezone, time_field), on_error
+        location,
+        definition,
+        patterns,
+        form.named(),
+        times_of(mode, timezone, time_field),
+        on_error,
     )
     stored = create_table(location, database, table, chosen, overwrite=force)
     warn_of_flaw(location, TableKeys(database, table), stored)
@@ -139,21 +138,6 @@ def chosen_definition(
         raise InputError(f"{file} is not UTF-8 at byte {error.start:,}") from None
     except InputError as error:
         raise error.within(file, path=file) from None
-
-
-def format_of_patterns(
-    patterns: list[str] | None, fmt: str | None, records: str | None, duplicates: str | None
-) -> str | None:
-    """Return the format that is named, or that patterns end in if options need one."""
-    if fmt is not None or records is not None or duplicates is None:
-        return fmt
-    from sdb.table.definition.validate import format_of
-
-    forms = {format_of(pattern) for pattern in patterns or ()}
-    form = forms.pop() if len(forms) == 1 else None
-    if form is None:
-        raise UsageError("--duplicates of a table needs --format", expected="as --format json")
-    return form
 
 
 def times_of(mode: str, timezone: str, time_field: list[str] | None) -> Times:

@@ -7,22 +7,20 @@ from functools import partial
 
 from sdb import bounds, sizes
 from sdb.cli import output
+from sdb.cli.inputoptions import FORM, InputForm
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     Algorithm,
     AsJson,
     BlockSize,
     Branch,
-    Duplicates,
     Hints,
-    InputFormat,
     Level,
     MaxRow,
     Message,
     NoHive,
     OnError,
     ProgressMode,
-    RecordsPath,
     Root,
     TableStats,
     Threads,
@@ -36,7 +34,7 @@ from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.tablenames import author, branch_of, joined_table, partition_values
-from sdb.cli.values import given, packing, recorded, table_root, times
+from sdb.cli.values import given, packing, table_root, times
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -73,9 +71,7 @@ def command(
     ] = None,
     branch: Branch = "main",
     root: Root = None,
-    fmt: InputFormat = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
+    form: InputForm = FORM,
     algorithm: Algorithm = "zion+zstd",
     level: Level = None,
     threads: Threads = None,
@@ -121,7 +117,7 @@ def command(
         block_size,
         None,
         hints,
-        recorded(fmt, records, duplicates),
+        form.named(),
         reading,
         verify=True,
         max_row=max_row,

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli import spark as sparks
+from sdb.cli.inputoptions import FORM, InputForm
 from sdb.cli.options import (
     AllowInputs,
     AsJson,
     Branch,
     DryRun,
-    Duplicates,
     Hints,
-    InputFormat,
     OnError,
     ProgressMode,
-    RecordsPath,
     Root,
     TableStats,
     Threads,
@@ -26,7 +24,7 @@ from sdb.cli.options import (
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option, Quiet
 from sdb.cli.tablenames import author, database_and_pattern
-from sdb.cli.values import content, recorded, suffix, table_root, times
+from sdb.cli.values import content, table_root, times
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
@@ -122,9 +120,7 @@ def command(
             "unchanged for this time; default: 2s.",
         ),
     ] = None,
-    fmt: InputFormat = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
+    form: InputForm = FORM,
     hints: Hints = None,
     time_field: TimeFields = None,
     mode: TimeMode = "all",
@@ -167,10 +163,10 @@ def command(
     location = table_root(context, root, allow_inputs)
     unfit = {"--dry-run": dry_run, "--retry": retry, "--spark": spark}
     unfit |= {"--vanished": vanished is not None}
-    of_tail = {"--once": once, "--batch": batch is not None, "--format": fmt is not None}
+    of_tail = {"--once": once, "--batch": batch is not None, "--timezone": timezone != ""}
     of_tail |= {"--hints": hints is not None, "--on-error": on_error != "fail"}
     of_tail |= {"--time-field": bool(time_field), "--times": mode != "all"}
-    of_tail |= {"--timezone": timezone != "", "--records": records is not None}
+    of_tail |= form.given()
     if tail:
         from sdb.cli.tailing import tail_into
 
@@ -191,7 +187,7 @@ def command(
             quiet=quiet,
             author=author(),
             threads=threads,
-            format=suffix(recorded(fmt, records, duplicates)),
+            format=form.named(),
             hints=content(hints),
             **times(mode, timezone, time_field),
             **options,

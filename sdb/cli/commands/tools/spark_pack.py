@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from sdb.cli import spark as sparks
+from sdb.cli.inputoptions import FORM, InputForm
 from sdb.cli.options import (
     Algorithm,
     AsJson,
     BlockSize,
     Constants,
-    Duplicates,
     Hints,
-    InputFormat,
     Level,
     NoHive,
     NoVerify,
     OnError,
     ProgressMode,
-    RecordsPath,
     Stats,
     TimeFields,
     TimeMode,
@@ -25,7 +23,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Option, Quiet
-from sdb.cli.values import packing, recorded, times
+from sdb.cli.values import packing, times
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -50,9 +48,7 @@ def command(
     conf: sparks.Conf = None,
     append: sparks.Append = False,
     print_submit: sparks.PrintSubmit = False,
-    fmt: InputFormat = None,
-    records: RecordsPath = None,
-    duplicates: Duplicates = None,
+    form: InputForm = FORM,
     algorithm: Algorithm = "zion+zstd",
     level: Level = None,
     block_size: BlockSize = "50MiB",
@@ -82,12 +78,12 @@ def command(
         block_size,
         constant,
         hints,
-        recorded(fmt, records, duplicates),
+        form.named(),
         reading,
         verify=not no_verify,
     )
     options |= {"stats": stats, "hive": not no_hive}
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
-    form = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)
-    sparks.run(choice, inputs, target, options, form)
+    report = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)
+    sparks.run(choice, inputs, target, options, report)

@@ -16,7 +16,7 @@ use crate::chunk::fields::{Fields, Seen};
 use crate::ion::symtab::NameHash;
 use crate::ion::{SymbolTable, kind};
 use crate::limits::{MAX_PATH_DEPTH, MAX_PATH_NODES};
-use crate::times::{Mode, Moment, Times};
+use crate::times::{Mode, Moment, TimeField, Times};
 
 /// The paths of one part of an input.
 #[derive(Debug, Clone)]
@@ -47,6 +47,8 @@ pub struct Paths {
     /// Texts with bytes that are no UTF-8, which were replaced.
     replaced: u64,
     dropped: u64,
+    /// Texts of fields that are taken apart, which are no JSON.
+    kept_whole: u64,
 }
 
 /// What may be a time.
@@ -79,6 +81,7 @@ impl Default for Paths {
             cut: 0,
             replaced: 0,
             dropped: 0,
+            kept_whole: 0,
         }
     }
 }
@@ -111,7 +114,7 @@ impl Paths {
     /// Says how texts that are times are read: before there are any.
     pub fn read_times(&mut self, times: Arc<Times>) {
         self.may_be_times = match times.mode() {
-            _ if !times.fields().is_empty() => MayBeTimes::Fields,
+            _ if !times.fields().is_empty() || times.has_bytes() => MayBeTimes::Fields,
             Mode::None => MayBeTimes::Nothing,
             Mode::All | Mode::Rfc3339 => MayBeTimes::Texts,
         };
@@ -197,6 +200,38 @@ impl Paths {
     pub fn is_told(&self, node: NodeId) -> bool {
         self.may_be_times == MayBeTimes::Fields
             && self.nodes.get(node.index()).is_some_and(|node| node.form.is_some())
+    }
+
+    /// Whether texts at `node` are taken apart.
+    #[inline]
+    pub fn is_apart(&self, node: NodeId) -> bool {
+        self.is_told(node) && self.told(node).is_some_and(TimeField::is_json)
+    }
+
+    /// Notes whether a text of a field that is taken apart was JSON.
+    pub fn note_apart(&mut self, node: NodeId, is_json: bool) {
+        match self.told(node) {
+            Some(field) if is_json => field.note_fitted(),
+            _ => self.kept_whole += 1,
+        }
+    }
+
+    fn told(&self, node: NodeId) -> Option<&TimeField> {
+        let number = self.nodes.get(node.index())?.form?;
+        self.times.fields().get(usize::from(number))
+    }
+
+    /// The number of texts of fields that are taken apart, which are no JSON.
+    pub(crate) fn kept_whole(&self) -> u64 {
+        self.kept_whole
+    }
+
+    /// Whether a list of bytes at `node` is a text.
+    #[inline]
+    pub fn has_bytes(&self, node: NodeId) -> bool {
+        self.may_be_times == MayBeTimes::Fields
+            && self.times.has_bytes()
+            && self.nodes.get(node.index()).is_some_and(|node| node.depth == 1 && !node.in_list)
     }
 
     /// Begins a struct at `parent`.

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::chunk::paths::NodeId;
 use crate::chunk::{Row, Stream};
 use crate::error::{Error, Result};
+use crate::ingest::json::parse::put_apart;
 use crate::ingest::{Constants, OnError, PartContext, PartParser, Rejects, Splitter};
 use crate::ion::fields::{Fields, Keep};
 use crate::ion::symtab::NameHash;
@@ -318,13 +319,20 @@ impl Writer {
             }
             kind::SYMBOL => {
                 let id = crate::ion::magnitude(body, value.body)?;
-                let id = self.long.intern(id, Self::name(&self.table, id, value.body)?, row);
+                let text = Self::name(&self.table, id, value.body)?;
+                if row.paths.is_apart(node) && put_apart(row, text, node, depth) {
+                    return Ok(());
+                }
+                let id = self.long.intern(id, text, row);
                 crate::ion::put_symbol(row.out, id);
                 row.paths.saw(node, kind::STRING);
                 return Ok(());
             }
             kind::STRING => {
                 let text = foreign::text(body, value.body)?;
+                if row.paths.is_apart(node) && put_apart(row, text, node, depth) {
+                    return Ok(());
+                }
                 let Some(us) = row.paths.time_of_stored_text(node, text) else {
                     row.put_text(text, node);
                     return Ok(());

@@ -74,7 +74,7 @@ impl<'w, 'r> Writer<'w, 'r> {
     #[inline]
     pub(super) fn text(&mut self, name: &[u8], text: &[u8]) {
         if let Some(node) = self.field(name) {
-            convert::put_valid(self.row, text, node);
+            convert::put_text(self.row, text, node);
         }
     }
 
@@ -152,7 +152,7 @@ impl<'w, 'r> Writer<'w, 'r> {
             let time = if is_read { self.row.paths.time_of_text(node, text) } else { None };
             match time {
                 Some(us) => self.put_time(node, us),
-                None => convert::put_valid(self.row, text, node),
+                None => convert::put_text(self.row, text, node),
             }
         }
     }

@@ -6,6 +6,8 @@ use crate::chunk::Row;
 use crate::chunk::paths::NodeId;
 use crate::ingest::json::literal;
 use crate::ingest::json::number::Number;
+use crate::ingest::json::parse::put_apart;
+use crate::ingest::message::put_valid;
 use crate::ingest::typing::{ColumnType, Value};
 use crate::ion::{self, kind, timestamp};
 use crate::times::{Form, Mode};
@@ -71,7 +73,7 @@ pub(in crate::ingest) fn put_of_column(
 fn put_value(value: Value, text: &[u8], row: &mut Row, node: NodeId, indexed: bool) {
     let seen = match value {
         Value::Text => {
-            put_valid(row, text, node);
+            put_text(row, text, node);
             return;
         }
         Value::Bool(value) => {
@@ -92,14 +94,11 @@ fn put_value(value: Value, text: &[u8], row: &mut Row, node: NodeId, indexed: bo
     row.paths.saw(node, seen);
 }
 
-/// Appends a text with its malformed parts replaced.
+/// Appends a text, or what it is as JSON where it is to be taken apart.
 #[inline]
-pub(in crate::ingest) fn put_valid(row: &mut Row, text: &[u8], node: NodeId) {
-    if simdutf8::basic::from_utf8(text).is_ok() {
-        row.put_text(text, node);
-    } else {
-        row.paths.note_replaced(1);
-        row.put_text(String::from_utf8_lossy(text).as_bytes(), node);
+pub(in crate::ingest) fn put_text(row: &mut Row, text: &[u8], node: NodeId) {
+    if !(row.paths.is_apart(node) && put_apart(row, text, node, 1)) {
+        put_valid(row, text, node);
     }
 }
 

@@ -5,6 +5,7 @@
 //! last ones at the same path and put right when they turn out otherwise; fields are sorted by symbol when
 //! a struct is closed and they did not come in order.
 
+mod apart;
 mod container;
 mod cursor;
 mod value;
@@ -12,6 +13,7 @@ mod value;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(in crate::ingest) use self::apart::put_apart;
 use self::container::Container;
 use super::Reading;
 use super::hints::{HintId, Hints, Step};

@@ -1,5 +1,6 @@
 //! Values inside a record, and what hints make of them.
 
+use super::apart::bytes_of;
 use super::cursor::Text;
 use super::{Descent, Parsed, Place};
 use crate::chunk::Row;
@@ -27,12 +28,23 @@ impl Descent<'_, '_> {
         match self.byte(first) {
             b'"' => {
                 if let Some(end) = self.plain_string(place) {
+                    if row.paths.is_apart(node)
+                        && self.put_apart(row, &self.text[first + 1..end], place, depth)
+                    {
+                        return Ok(end + 1);
+                    }
                     put_plain(row, self.text, first + 1, end, node);
                     return Ok(end + 1);
                 }
                 let quote = self.next();
                 let string = self.string(quote, "a string")?;
-                self.put_string(row, &string, place)?;
+                let is_apart = row.paths.is_apart(node) && {
+                    let text = self.resolved(&string).to_vec();
+                    self.put_apart(row, &text, place, depth)
+                };
+                if !is_apart {
+                    self.put_string(row, &string, place)?;
+                }
                 Ok(string.after)
             }
             b'{' => {
@@ -41,6 +53,11 @@ impl Descent<'_, '_> {
                 self.record(row, open, place, depth + 1)
             }
             b'[' => {
+                if row.paths.has_bytes(node)
+                    && let Some(bytes) = bytes_of(&self.text[first..])
+                {
+                    return self.bytes(row, place, &bytes);
+                }
                 row.paths.saw(node, kind::LIST);
                 let open = self.next();
                 self.list(row, open, place, depth + 1)
@@ -87,6 +104,19 @@ impl Descent<'_, '_> {
         let after = self.value(row, at, Place { node: NodeId::NONE, hint }, depth)?;
         row.out.truncate(size);
         row.symbols.truncate(symbols);
+        Ok(after)
+    }
+
+    /// A list of bytes, as the text that they are.
+    #[cold]
+    fn bytes(&mut self, row: &mut Row, place: Place, bytes: &[u8]) -> Parsed<usize> {
+        let start = row.out.len();
+        let open = self.next();
+        let after = self.list(row, open, Place { node: NodeId::NONE, ..place }, 1)?;
+        row.out.truncate(start);
+        let text = String::from_utf8_lossy(bytes);
+        self.parser.replaced += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
+        put_text(row, text.as_bytes(), place.node);
         Ok(after)
     }
 
