@@ -53,6 +53,12 @@ def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None: 
         _say(f"{name}: rejecting object: path {reject.uri} etag {reject.etag} {reject.reason}")
     if quiet:
         return
+    if any(": line " in reject.reason for reject in synced.rejected):
+        dotted = f"{synced.database}.{synced.table}"
+        _say(
+            f"{name}: sdb alter {dotted} --input PATTERN --on-error skip takes the other records,"
+            " with keep also the text of those (on_error in the definition)"
+        )
     _tell_others(name, synced)
     if synced.retirement:
         verb = "would go" if dry_run else "went"

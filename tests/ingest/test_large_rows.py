@@ -149,3 +149,17 @@ def test_a_bound_that_is_too_small_is_corrupt(large: Path) -> None:
     large.write_bytes(frames + replace(trailer, block_shift=20).encode())
     with sdb.open(large) as packfile, pytest.raises(CorruptError):
         list(packfile.rows())
+
+
+def test_a_row_may_outgrow_the_packfile_that_it_is_in(tmp_path: Path) -> None:
+    lake = sdb.connect(tmp_path)
+    lake.create("d.t", "in/*.json")
+    lake.append("d.t", [{"id": number, "text": "x"} for number in range(5)])
+    large = written(tmp_path / "large.json", [{"id": 3, "text": "y" * (3 * MIB // 2)}])
+    lake.execute(
+        f"MERGE INTO d.t AS t USING '{large}' AS n ON t.id = n.id"
+        " WHEN MATCHED THEN UPDATE SET text = n.text"
+    )
+    assert [len(row["text"]) for row in lake.table("d.t").rows()] == [1, 1, 1, 3 * MIB // 2, 1]
+    lake.execute("UPDATE d.t SET id = 7 WHERE id = 0")
+    assert sorted(row["id"] for row in lake.table("d.t").rows()) == [1, 2, 3, 4, 7]

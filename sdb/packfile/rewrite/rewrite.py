@@ -25,7 +25,13 @@ from sdb.packfile.rewrite.trailer import (
 )
 from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.trailer import Trailer
-from sdb.packfile.write.pack import BLOCK_BYTES, Feeder, packer_like
+from sdb.packfile.write.pack import (
+    BLOCK_BYTES,
+    LARGEST_ROW_BYTES,
+    Feeder,
+    packer_like,
+    shift_of,
+)
 from sdb.progress import silent
 from sdb.records import field, record
 
@@ -239,7 +245,14 @@ def _spooled(
     from tempfile import SpooledTemporaryFile
 
     file: Any = stack.enter_context(SpooledTemporaryFile(_SMALL_BYTES))  # noqa: SIM115
-    packer = packer_like(trailer, time_fields=list(trailer.sparse.indices), threads=threads)
+    # Rows may outgrow the chunks that there are, unless all chunks have to be of one size.
+    largest = None if trailer.algorithm == "zstd" else LARGEST_ROW_BYTES
+    packer = packer_like(
+        trailer,
+        time_fields=list(trailer.sparse.indices),
+        threads=threads,
+        max_row_bytes=largest,
+    )
     new_trailer, facts = packed_like(
         trailer, packer, source, file.write, list(trailer.sparse.indices), BLOCK_BYTES
     )
@@ -276,7 +289,7 @@ def packed_like(
             hidden=packer.hidden,
             presence=FieldCounts.of(packer.fields[0], complete=packer.fields[1]),
         )
-        shift = trailer.block_shift
+        shift = shift_of(packer, trailer.align_bytes)
         new_trailer = Trailer(1, packer.position, packer.algorithm, shift, listed, sparse)
         rows = sparse.summary.rows if sparse.summary is not None else ()
         return new_trailer, facts_of_blocks(packer, listed, rows)

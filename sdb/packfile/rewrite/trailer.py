@@ -165,7 +165,9 @@ def rewritten_trailer(
             stored_provenance=_provenance(old.sparse, dropped),
             stored_statistics=_statistics(pack, parts, offset),
         )
-    return Trailer(1, offset, old.algorithm, old.block_shift, tuple(blocks), sparse)
+    packed = [part.trailer for part in parts if isinstance(part, PackedBlocks)]
+    shift = max(trailer.block_shift for trailer in (old, *packed))
+    return Trailer(1, offset, old.algorithm, shift, tuple(blocks), sparse)
 
 
 def _ranges(
