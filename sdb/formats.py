@@ -33,6 +33,7 @@ class Format:
     is_cut_at_lines: bool = False  # whether a file can be packed in pieces that end with a line
     is_streamed: bool = False  # whether each line may be a record, so that a pipe can be followed
     is_log: bool = False  # whether the first lines tell it, see `sdb._core.log_form`
+    is_unfolded: bool = False  # whether records are written around what they mean, in JSON
     lacks_year: bool = False  # whether its times may have none, so that one is guessed
     # Suffixes of compressions with which definitions of tables name it, as the original does
     in_definitions: tuple[str, ...] = ()
@@ -94,6 +95,19 @@ FORMATS = (
         encoding=True,
         in_definitions=(".gz",),
     ),
+    *[
+        Format(
+            name,
+            title,
+            parser=name,
+            encoding=True,
+            takes_hints=True,
+            is_streamed=True,
+            is_unfolded=True,
+            in_definitions=_PLAIN_OR_COMPRESSED,
+        )
+        for name, title in (("otlp", "OTLP"), ("mongodb", "the extended JSON of MongoDB"))
+    ],
     Format(
         "csv",
         "CSV",

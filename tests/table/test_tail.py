@@ -52,7 +52,8 @@ class Follower:
             so_far=self.so_far,
             settle_seconds=settle,
             author="",
-            form=None,
+            is_once=False,
+            form=more.pop("form", None),
             hints=None,
             on_errors=more.pop("on_errors", None),
             options={"threads": 1},
@@ -790,3 +791,32 @@ def killed(step: str) -> Any:
         raise KilledError
 
     return die
+
+
+def test_a_record_of_several_lines_is_taken_as_a_whole(
+    root: TableRoot, tmp_path: Path, follow: Callable[..., Follower]
+) -> None:
+    log = tmp_path / "app.log"
+
+    def add(text: str) -> None:
+        with log.open("a") as file:
+            file.write(text)
+
+    def messages() -> list[str]:
+        table = sdb.connect(root.location).table("d.t")
+        return [row["message"] for row in table.rows()]
+
+    add("2026-11-28 12:00:00,123 ERROR [main] com.x.Y - one\n\tat a.b(C.java:1)\n")
+    first = follow(settle=3600, form="java")
+    first.take()
+    assert first.so_far.rows == 0
+    add("\tat a.b(C.java:2)\n2026-11-28 12:00:01,123 INFO [main] com.x.Y - two\n")
+    first.take()
+    assert messages() == ["one\n\tat a.b(C.java:1)\n\tat a.b(C.java:2)"]
+    first.close()  # what was held back is read again
+    add("more of two\n2026-11-28 12:00:02,123 INFO [main] com.x.Y - three\n")
+    again = follow(settle=3600, form="java", batch=Batch(0.1, most_lines=1))
+    again.take()
+    assert messages()[1:] == ["two\nmore of two"]
+    follow(form="java").take()  # nobody has written to it for long enough
+    assert messages()[2:] == ["three"]

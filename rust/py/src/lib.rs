@@ -80,6 +80,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(known::known_rows, module)?)?;
     module.add_function(wrap_pyfunction!(logs::log_form, module)?)?;
     module.add_function(wrap_pyfunction!(logs::log_forms, module)?)?;
+    module.add_function(wrap_pyfunction!(logs::log_last_record, module)?)?;
     module.add_function(wrap_pyfunction!(ribbon::blocks_with, module)?)?;
     module.add_function(wrap_pyfunction!(ribbon::hash_integer, module)?)?;
     module.add_function(wrap_pyfunction!(ribbon::hash_section, module)?)?;

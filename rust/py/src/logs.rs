@@ -3,6 +3,8 @@
 use pyo3::prelude::*;
 use zion::ingest::logs;
 
+use crate::errors::to_py;
+
 /// The form that the lines at the start of a text have; None: no known one.
 #[pyfunction]
 pub fn log_form(head: &[u8]) -> Option<&'static str> {
@@ -13,4 +15,11 @@ pub fn log_form(head: &[u8]) -> Option<&'static str> {
 #[pyfunction]
 pub fn log_forms() -> Vec<(&'static str, bool, Vec<String>)> {
     logs::all()
+}
+
+/// Where the last record of a text begins, which may go on behind it; None: each line of the form is one.
+#[pyfunction]
+pub fn log_last_record(form: &str, text: &[u8]) -> PyResult<Option<usize>> {
+    let logs = logs::Logs::new(form).map_err(to_py)?;
+    Ok(logs.and_then(|logs| logs.last_record(text)))
 }

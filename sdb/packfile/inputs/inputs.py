@@ -322,7 +322,7 @@ class _NamedInput:
             self.hints,
             size_bytes,
             is_direct=sniffed.is_utf8,
-            log=form.name if form.is_log and self.forced is None else "",
+            log=form.name if (form.is_log or form.is_unfolded) and self.forced is None else "",
             forms=sniffed.forms,
             source=source,
         )

@@ -107,6 +107,8 @@ def _by_content(head: bytes, suffix: str | None, name: str) -> str:
             return form.name
     if suffix is not None and formats.get(suffix).by_name:
         return "postgres-csv" if suffix == "csv" and _is_csvlog(head) else suffix
+    if (unfolded := _unfolded_form(head)) is not None:
+        return unfolded
     start = head.lstrip(_SPACE)[:1]
     if start == b"{" and (path := records_path(head)):
         return f"json:records={path}"
@@ -200,6 +202,8 @@ _NEXT_LINE = b"}\n{"  # between objects: inside of one there is a comma behind t
 BYTES: tuple[Path, str] = ((), "bytes")
 """Says that lists of bytes are texts: so the journal writes those that are no UTF-8."""
 
+# Names that tell the extended JSON of MongoDB
+_EXTENDED = {"$oid", "$date", "$numberLong", "$numberInt", "$numberDouble", "$numberDecimal"}
 _MOST_BYTES = 64  # of a value
 _DEEPEST = 16  # this many objects and lists are followed
 
@@ -271,6 +275,26 @@ def journal_forms(head: bytes) -> tuple[tuple[Path, str], ...]:
 
     names = dict.fromkeys(re.findall(_JOURNAL_TIME, head))
     return (*[((name.decode(),), "unix_us") for name in names], BYTES)
+
+
+def _unfolded_form(head: bytes) -> str | None:
+    """Return the form of records that are written around what they mean, by the first one.
+
+    Examples
+    --------
+    >>> _unfolded_form(b'[{"_id": {"$oid": "65e5"}}]')
+    'mongodb'
+    >>> _unfolded_form(b'{"resourceLogs": [{"scopeLogs": []}]}'), _unfolded_form(b'{"$a": {}}')
+    ('otlp', None)
+    """
+    if b'"$' not in head and b'"resource' not in head:
+        return None
+    members = _members(head.lstrip(_SPACE + b"["))
+    for what in ("Logs", "Spans", "Metrics"):
+        if f"resource{what}[].scope{what}" in members:
+            return "otlp"
+    names = (path.rpartition(".") for path in members)
+    return "mongodb" if any(above and name in _EXTENDED for above, _, name in names) else None
 
 
 def _members(head: bytes) -> dict[str, bytes]:

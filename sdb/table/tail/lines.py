@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sdb.table.tail.logtext import LogPiece
 
 
+_MOST_HELD_BYTES = 768 << 10  # a record of several lines has no more of them once it is so long
+
+
 @record
 class FileLines:
     """Lines of a file that are to be committed."""
@@ -38,13 +41,37 @@ class FileLines:
             They are in no known format, or are not a record each.
         """
         file = self.file
-        if not file.form:
-            file.form = _parser_of(file.path, self._first_lines(), form, hints)
+        self.find_form(form, hints)
         begin = file.cursor.offset
         name = f"{file.path} behind byte {begin:,}" if begin else file.path
         lines = text_input(name, file.form, self.piece.data, hints)
         written = min(time.time(), file.facts.written)
         return replace(lines, format=formats.parser_at(file.form, written, is_later=True))
+
+    def find_form(self, form: str | None, hints: bytes | None) -> str:
+        """Return the parser of the lines; the parameters and errors are those of :meth:`input`."""
+        if not self.file.form:
+            self.file.form = _parser_of(self.file.path, self._first_lines(), form, hints)
+        return self.file.form
+
+    def whole_records(self, form: str | None, hints: bytes | None) -> FileLines | None:
+        """Return the lines without a record at their end that lines to come may go on with.
+
+        The parameters are those of :meth:`input`.
+
+        Returns: None: there is no other record yet.
+        """
+        from sdb import _core
+
+        try:
+            parser = formats.taken_apart(self.find_form(form, hints))[0]
+        except InputError:
+            return self  # taking them says so
+        data = self.piece.data
+        start = _core.log_last_record(parser, data)
+        if start is None or (start == 0 and len(data) >= _MOST_HELD_BYTES):
+            return self
+        return replace(self, piece=self.file.cursor.taken(data[:start])) if start else None
 
     def _first_lines(self) -> bytes:
         """Return lines at the start of the file: what comes behind may begin with a stack trace."""

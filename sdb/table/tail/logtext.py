@@ -228,12 +228,16 @@ class LogCursor:
         if most_lines is not None and data.count(b"\n", 0, end) > most_lines:
             end = _end_of_lines(data, most_lines)
         if end:
-            return self._taken(data[:end])
+            return self.taken(data[:end])
         if len(data) > LINE_BYTES:
             return self._shortened(text, data[:LINE_BYTES], is_ended=is_ended)
-        return self._taken(data, is_cut=True) if is_ended and data else None
+        return self.taken(data, is_cut=True) if is_ended and data else None
 
-    def _taken(self, data: bytes, *, is_cut: bool = False) -> LogPiece:
+    def taken(self, data: bytes, *, is_cut: bool = False) -> LogPiece:
+        """Return lines that follow.
+
+        * ``is_cut``: Whether the last one has no end.
+        """
         head = (self.head + data[:SAMPLE_BYTES])[:SAMPLE_BYTES]
         last = (self.last + data[-SAMPLE_BYTES:])[-SAMPLE_BYTES:]
         lines = data.count(b"\n") + is_cut

@@ -11,7 +11,7 @@ import os
 import time
 
 from sdb.errors import CorruptError, InputError, NotFoundError, UnsupportedError, UsageError
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table.catalog.handle import find_table
 from sdb.table.commit.change import FAILED, ChangedInput, TableChange
 from sdb.table.commit.commit import check_writable, commit
@@ -119,6 +119,7 @@ def tail_files(  # noqa: PLR0913 - the command's options, by name
         so_far=so_far,
         settle_seconds=settle_seconds,
         author=author,
+        is_once=is_once,
         form=options.pop("format", None),
         hints=hints,
         on_errors=on_errors,
@@ -152,6 +153,7 @@ class _Taking:
         so_far: Streamed,
         settle_seconds: float,
         author: str,
+        is_once: bool,
         form: str | None,
         hints: bytes | None,
         on_errors: Callable[[RejectedBatch], None] | None,
@@ -160,7 +162,7 @@ class _Taking:
         self._root, self._keys, self._batch = root, keys, batch
         self._stop, self._hear, self._say, self._so_far = stop, hear, say, so_far
         self._format, self._hints, self._on_errors = form, hints, on_errors
-        self._author, self._options = author, options
+        self._author, self._options, self._is_once = author, options, is_once
         self._committed_at = float("-inf")
         self._stored = StoredPositions(root.fetch)
         self.lookout = Lookout(
@@ -214,10 +216,27 @@ class _Taking:
             except CorruptError as error:
                 self.lookout.pass_over(file, error)
                 continue
-            if piece is not None:
-                left_bytes -= len(piece.data)
-                left_lines = None if left_lines is None else left_lines - piece.lines
-                yield FileLines(file, piece)
+            if piece is not None and (some := self._whole(FileLines(file, piece))) is not None:
+                left_bytes -= len(some.piece.data)
+                left_lines = None if left_lines is None else left_lines - some.piece.lines
+                yield some
+
+    def _whole(self, some: FileLines) -> FileLines | None:
+        """Return lines without a record that may go on; None: there is no other one yet."""
+        file = some.file
+        if self._is_once or file.is_quiet(self.lookout.settle_seconds):
+            return some
+        whole = some.whole_records(self._format, self._hints)
+        if whole is not None or self._batch.most_lines is None:
+            return whole
+        # More lines than a batch has, since a record has them.
+        text = file.opened()
+        more = None if text is None else file.cursor.piece(text, self._batch.most_bytes)
+        return (
+            None
+            if more is None
+            else replace(some, piece=more).whole_records(self._format, self._hints)
+        )
 
     def _piece(
         self, file: FollowedFile, most_bytes: int, most_lines: int | None

@@ -62,6 +62,7 @@ impl Packer {
             decoder: Decoder::new(input.format.is_text()),
             damage: None,
             unwrapper: input.format.unwrapper(),
+            unfolder: input.format.unfolder(),
             input,
             text: vec![],
             context: 0,
@@ -130,7 +131,7 @@ impl Packer {
 
     fn text(&mut self, current: &mut Current, data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
         let Some(mut unwrapper) = current.unwrapper.take() else {
-            return self.gather(current, data, interrupt);
+            return self.unfold(current, data, interrupt);
         };
         let mut at = 0;
         let result = loop {
@@ -147,15 +148,27 @@ impl Packer {
                 let lines = lines.min(MAX_BLANKS);
                 let mut blanks = vec![b'\n'; lines as usize];
                 blanks.resize(bytes.clamp(lines, MAX_BLANKS) as usize, b' ');
-                if let Err(stop) = self.gather(current, &blanks, interrupt) {
+                if let Err(stop) = self.unfold(current, &blanks, interrupt) {
                     break Err(stop);
                 }
             }
-            if let Err(stop) = self.gather(current, &data[piece.range], interrupt) {
+            if let Err(stop) = self.unfold(current, &data[piece.range], interrupt) {
                 break Err(stop);
             }
         };
         current.unwrapper = Some(unwrapper);
+        result
+    }
+
+    fn unfold(&mut self, current: &mut Current, data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
+        let Some(mut unfolder) = current.unfolder.take() else {
+            return self.gather(current, data, interrupt);
+        };
+        let result = match unfolder.feed(data) {
+            Ok(text) => self.gather(current, text, interrupt),
+            Err(error) => Err(in_input(current, error)),
+        };
+        current.unfolder = Some(unfolder);
         result
     }
 
@@ -261,6 +274,9 @@ impl Packer {
         let rest = current.decoder.end();
         self.text(&mut current, &rest, interrupt)?;
         self.replaced += current.decoder.take_replaced();
+        if let Some(mut unfolder) = current.unfolder.take() {
+            self.gather(&mut current, unfolder.end(), interrupt)?;
+        }
         if current.parts == 0 && current.context == 0 && self.is_small(current.text.len()) {
             if !current.text.is_empty() {
                 self.share(&mut current);

@@ -16,6 +16,7 @@ use crate::ingest::typing::{self, ColumnNote, ColumnTypes};
 use crate::ingest::xsv::{Kind, Xsv};
 use crate::pack::OnError;
 use crate::pack::records::{Unwrapper, Wrapper};
+use crate::pack::unfold::{Unfold, Unfolder};
 use crate::times::Times;
 
 /// JSON of which nothing is said.
@@ -28,6 +29,8 @@ pub enum Format {
     Json(Option<Arc<Reading>>),
     /// Records in objects.
     Wrapped(Wrapper, Option<Arc<Reading>>),
+    /// Records that are written around what they mean.
+    Unfolded(Unfold, Arc<Reading>),
     /// CSV or TSV.
     Xsv(Arc<Xsv>),
     /// Binary Ion.
@@ -49,6 +52,8 @@ impl Format {
                     None => Self::Json(reading),
                 })
             }
+            ("otlp", _) => Ok(Self::Unfolded(Unfold::Otlp, Arc::new(Reading::of(hints, options)?.0))),
+            ("mongodb", _) => Ok(Self::Unfolded(Unfold::Mongodb, Arc::new(Reading::of(hints, options)?.0))),
             ("csv", _) => Ok(Self::Xsv(Xsv::new(Kind::Csv, hints, options)?)),
             ("tsv", _) => Ok(Self::Xsv(Xsv::new(Kind::Tsv, hints, options)?)),
             ("cloudtrail", None) => {
@@ -75,7 +80,7 @@ impl Format {
             Self::Xsv(xsv) => Self::Xsv(xsv.anew()),
             Self::Ion(ion) => Self::Ion(ion.anew()),
             Self::Logs(logs) => Self::Logs(logs.anew()),
-            Self::Json(_) | Self::Wrapped(..) => self.clone(),
+            Self::Json(_) | Self::Wrapped(..) | Self::Unfolded(..) => self.clone(),
         }
     }
 
@@ -131,8 +136,16 @@ impl Format {
     pub(super) fn unwrapper(&self) -> Option<Unwrapper> {
         match self {
             Self::Wrapped(wrapper, _) => Some(Unwrapper::new(wrapper.clone())),
+            Self::Unfolded(kind, _) if !kind.lists().is_empty() => {
+                Some(Unwrapper::new(Wrapper::of_lists(kind.lists())))
+            }
             _ => None,
         }
+    }
+
+    /// What makes plain JSON of its text, where it is something else.
+    pub(super) fn unfolder(&self) -> Option<Unfolder> {
+        if let Self::Unfolded(kind, _) = self { Some(Unfolder::new(*kind)) } else { None }
     }
 }
 
@@ -198,6 +211,7 @@ impl Input {
                 let reading = reading.as_deref().unwrap_or(&USUAL);
                 Box::new(JsonParser::reading(constants, reading, self.on_error))
             }
+            Format::Unfolded(_, reading) => Box::new(JsonParser::reading(constants, reading, self.on_error)),
             Format::Xsv(xsv) => Box::new(xsv.parser(constants, self.on_error)),
             Format::Ion(ion) => Box::new(ion.parser(constants, self.on_error)),
             Format::Logs(logs) => Box::new(logs.parser(constants, self.on_error)),
@@ -247,7 +261,10 @@ impl Input {
     pub fn splitter(&self) -> Box<dyn Splitter> {
         match (&self.format, self.on_error) {
             (Format::Json(_), OnError::Fail) | (Format::Wrapped(..), _) => Box::<JsonSplitter>::default(),
-            (Format::Json(_), _) => Box::<LineSplitter>::default(),
+            (Format::Unfolded(Unfold::Otlp, _), _) | (Format::Unfolded(..), OnError::Fail) => {
+                Box::<JsonSplitter>::default()
+            }
+            (Format::Json(_) | Format::Unfolded(..), _) => Box::<LineSplitter>::default(),
             (Format::Xsv(xsv), _) => Box::new(xsv.splitter()),
             (Format::Ion(ion), _) => Box::new(ion.splitter()),
             (Format::Logs(logs), _) => Box::new(logs.splitter()),

@@ -17,6 +17,7 @@ mod pool;
 mod records;
 mod resume;
 mod stored;
+mod unfold;
 mod worker;
 
 pub use format::{Columns, Format};

@@ -13,6 +13,7 @@ use super::inflate::Inflater;
 use super::pool::{Fed, Part, PartJob, Piece, Pool};
 use super::records::Unwrapper;
 use super::resume::{Resumed, Seed};
+use super::unfold::Unfolder;
 use super::{Constants, InputError, Options, PartContext, Rejects, Splitter, worker};
 use crate::block::runs::Form;
 use crate::chunk::fields::Joiner;
@@ -126,6 +127,7 @@ pub(super) struct Current {
     /// What is wrong with it behind the text that was taken.
     pub(super) damage: Option<Error>,
     pub(super) unwrapper: Option<Unwrapper>,
+    pub(super) unfolder: Option<Unfolder>,
     pub(super) text: Vec<u8>,
     pub(super) context: u64,
     /// Number of parts that were handed over.

@@ -18,6 +18,8 @@ const NAME_BYTES: usize = 64;
 pub struct Wrapper {
     /// The names of the members, from the outermost on, that hold the list of the records.
     path: Vec<Vec<u8>>,
+    /// Other names that the first one may have.
+    others: &'static [&'static str],
     /// Whether the list is all that the object may have, and what stands behind it does not count: so the original
     /// reads files that are named `CloudTrail`.
     is_bare: bool,
@@ -26,7 +28,13 @@ pub struct Wrapper {
 impl Wrapper {
     /// The wrapper of files that are named `CloudTrail`.
     pub fn cloudtrail() -> Self {
-        Self { path: vec![b"Records".to_vec()], is_bare: true }
+        Self { path: vec![b"Records".to_vec()], others: &[], is_bare: true }
+    }
+
+    /// One of a list that has one of these names.
+    pub fn of_lists(names: &'static [&'static str]) -> Self {
+        let path = names.iter().take(1).map(|name| name.as_bytes().to_vec()).collect();
+        Self { path, others: names, is_bare: false }
     }
 
     /// One of a path, whose names have dots between them; lists on the way are gone through.
@@ -36,7 +44,7 @@ impl Wrapper {
         if path.iter().any(Vec::is_empty) || path.len() > 16 {
             return Err(Error::argument("records: a path of names such as hits.hits was expected"));
         }
-        Ok(Self { path, is_bare: false })
+        Ok(Self { path, others: &[], is_bare: false })
     }
 
     fn text(&self) -> String {
@@ -255,7 +263,9 @@ impl Unwrapper {
             Some(Around::Object(level)) => *level,
             _ => 0,
         };
-        self.is_meant = self.wrapper.path.get(level).is_some_and(|name| **name == *self.name);
+        let is_other = |name: &&str| name.as_bytes() == self.name;
+        self.is_meant = self.wrapper.path.get(level).is_some_and(|name| **name == *self.name)
+            || level == 0 && self.wrapper.others.iter().any(is_other);
         if !self.is_meant && self.left_out.len() < MOST_NAMES {
             self.left_out.insert(self.name.clone());
         }

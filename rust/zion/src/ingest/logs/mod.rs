@@ -126,6 +126,20 @@ impl Logs {
         }
     }
 
+    /// Where the last record of a text begins, which may go on behind it; none: each line is one.
+    pub fn last_record(&self, text: &[u8]) -> Option<usize> {
+        let Records::Begun(ready) = self.records() else { return None };
+        let mut end = text.len();
+        while end > 0 {
+            let start = memchr::memrchr(b'\n', &text[..end - 1]).map_or(0, |at| at + 1);
+            if ready.begins(text[start..end].trim_ascii_end()) {
+                return Some(start);
+            }
+            end = start;
+        }
+        Some(0)
+    }
+
     /// A parser for parts of the text; one for each worker.
     pub fn parser(self: &Arc<Self>, constants: Arc<Constants>, on_error: OnError) -> LogParser {
         let locations = match &self.form {
