@@ -88,6 +88,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::call_function, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_ion, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_json, module)?)?;
+    module.add_function(wrap_pyfunction!(render::render_text, module)?)?;
+    module.add_function(wrap_pyfunction!(render::text_columns, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::hash_rows, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::sample_keys, module)?)?;

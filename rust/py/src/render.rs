@@ -10,6 +10,7 @@ use pyo3::types::PyBytes;
 use zion::Result;
 use zion::json::sink::Sink;
 use zion::scan::{IonRows, Letter, Member, Page, Renderer};
+use zion::unpack::{Table, TextRows};
 
 use crate::errors::to_py;
 use crate::ffi;
@@ -82,6 +83,40 @@ pub fn render_json(stream: &Bound<'_, PyAny>, columns: Columns) -> PyResult<Rend
 #[pyfunction]
 pub fn render_ion(stream: &Bound<'_, PyAny>, columns: Columns) -> PyResult<RenderedRows> {
     render(stream, columns, Output::Ion(Box::default()))
+}
+
+/// Lines of CSV, TSV or Markdown of lines of JSON that `render_json` gives, with a cell for each of some names.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+pub fn render_text<'py>(
+    py: Python<'py>,
+    lines: &[u8],
+    names: Vec<String>,
+    format: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let table = match format {
+        "csv" => Table::Delimited(b','),
+        "tsv" => Table::Delimited(b'\t'),
+        "markdown" => Table::Markdown,
+        _ => return Err(to_py(zion::Error::argument(format!("no table of text: {format}")))),
+    };
+    let text = py.detach(|| {
+        let mut out = Sink::default();
+        TextRows::new(table, &names).rows(lines, &mut out).map(|()| out)
+    });
+    Ok(PyBytes::new(py, text.map_err(to_py)?.as_slice()))
+}
+
+/// The names of members of lines of JSON behind those that are known, in the order of their appearance.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+pub fn text_columns(py: Python<'_>, lines: &[u8], known: Vec<String>) -> PyResult<Vec<String>> {
+    let rows = py.detach(|| {
+        let mut rows = TextRows::new(Table::Markdown, &known);
+        rows.note(lines).map(|()| rows)
+    });
+    let rows = rows.map_err(to_py)?;
+    Ok(rows.names().map(|name| String::from_utf8_lossy(name).into_owned()).collect())
 }
 
 fn render(stream: &Bound<'_, PyAny>, columns: Columns, output: Output) -> PyResult<RenderedRows> {

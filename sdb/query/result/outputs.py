@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import json
 
 from sdb import ion
 from sdb.query.result.lines import cells, members, need_types
@@ -10,15 +10,14 @@ from sdb.query.result.lines import cells, members, need_types
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-    from typing import Any, BinaryIO, TypeVar
+    from typing import Any, BinaryIO
 
     from sdb.query.catalog.tablescan import TableScan
     from sdb.query.plan.scans import Column
 
-    _Row = TypeVar("_Row")
 
 _SPOOL_BYTES = 64 << 20
-_ROWS = 1000
+_PIECE_BYTES = 1 << 20
 _ION_VERSION = b"\xe0\x01\x00\xea"
 
 
@@ -36,19 +35,39 @@ def write_cells(
     """
     import tempfile
 
+    from sdb import _core
+
     with tempfile.SpooledTemporaryFile(_SPOOL_BYTES, prefix="sdb-query-") as spool:
-        rows = _rows(pieces)
         if names is None:
-            names = arrange(_gather(pieces, spool))
+            names = []
+            for piece in pieces:
+                spool.write(piece)
+                names = _core.text_columns(piece, names)
+            names = arrange(names)
             spool.seek(0)
-            rows = (cells(line.decode()) for line in spool)
-        write = _WRITERS[fmt]
-        output.write(write([names], head=True))
-        output.writelines(
-            write([[row.get(name, "") for name in names] for row in page], head=False)
-            for page in _pages(rows)
-        )
-        output.write(PAGE_END if fmt == "html" else b"")
+            pieces = _pieces(spool)
+        if fmt == "html":
+            output.write(page_head(names))
+            output.writelines(page_rows(_rows(piece, names)) for piece in pieces)
+            output.write(PAGE_END)
+            return
+        head = json.dumps(dict(zip(names, names, strict=True)))
+        output.write(_core.render_text(head.encode(), names, fmt))
+        if fmt == "markdown":
+            output.write(b"|" + b" --- |" * len(names) + b"\n")
+        output.writelines(_core.render_text(piece, names, fmt) for piece in pieces)
+
+
+def _pieces(spool: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file
+    """Yield whole lines, many at a time."""
+    while lines := spool.readlines(_PIECE_BYTES):
+        yield b"".join(lines)
+
+
+def _rows(piece: bytes, names: Sequence[str]) -> Iterator[list[str]]:
+    for line in piece.decode().split("\n")[:-1]:
+        row = cells(line)
+        yield [row.get(name, "") for name in names]
 
 
 def in_order_of_inputs(names: list[str], tables: Sequence[TableScan]) -> list[str]:
@@ -58,57 +77,6 @@ def in_order_of_inputs(names: list[str], tables: Sequence[TableScan]) -> list[st
     from sdb.packfile.read.fieldorder import arranged
 
     return arranged(names, [part.pack.trailer for part in tables[0].parts])
-
-
-def _rows(pieces: Iterable[bytes]) -> Iterator[dict[str, str]]:
-    for piece in pieces:
-        yield from map(cells, piece.decode().split("\n")[:-1])
-
-
-def _gather(pieces: Iterable[bytes], spool: Any) -> list[str]:  # noqa: ANN401 - a file
-    """Keep the rows for later; give the names in them, in the order of their appearance."""
-    names: dict[str, None] = {}
-    for piece in pieces:
-        spool.write(piece)
-        for row in _rows([piece]):
-            names.update(dict.fromkeys(row))
-    return list(names)
-
-
-def _pages(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
-    page = []
-    for row in rows:
-        page.append(row)
-        if len(page) == _ROWS:
-            yield page
-            page = []
-    if page:
-        yield page
-
-
-def _delimited(delimiter: str, line_end: str) -> Callable[..., bytes]:
-    def write(rows: list[list[str]], *, head: bool) -> bytes:
-        import csv
-
-        out = io.StringIO()
-        writer = csv.writer(out, delimiter=delimiter, lineterminator=line_end)
-        writer.writerows(row or [""] for row in rows)
-        del head
-        return out.getvalue().encode()
-
-    return write
-
-
-def _markdown(rows: list[list[str]], *, head: bool) -> bytes:
-    lines = ["| " + " | ".join(map(_escaped, row)) + " |" for row in rows]
-    if head:
-        lines.append("|" + " --- |" * len(rows[0]))
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _escaped(cell: str) -> str:
-    cell = cell.replace("\\", "\\\\").replace("|", "\\|")
-    return cell.replace("\r\n", "<br>").replace("\n", "<br>").replace("\r", "<br>")
 
 
 def page_head(columns: Sequence[str], title: str = "") -> bytes:
@@ -140,22 +108,12 @@ def _shown(text: str) -> str:
     return escape("".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text))
 
 
-def _page(rows: list[list[str]], *, head: bool) -> bytes:
-    return page_head(rows[0]) if head else page_rows(rows)
-
-
 _STYLE = (
     ":root{color-scheme:light dark}body{font:14px system-ui,sans-serif;margin:1em}"
     "table{border-collapse:collapse}th,td{border:1px solid #8884;padding:.2em .5em;"
     "text-align:left;vertical-align:top;max-width:40em;overflow-wrap:anywhere;white-space:pre-wrap}"
 )
 PAGE_END = b"</table>\n"
-_WRITERS: dict[str, Callable[..., bytes]] = {
-    "csv": _delimited(",", "\n"),
-    "tsv": _delimited("\t", "\n"),
-    "markdown": _markdown,
-    "html": _page,
-}
 
 
 def structs(stream: object, columns: Sequence[Column]) -> Generator[bytes]:

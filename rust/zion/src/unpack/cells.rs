@@ -129,7 +129,7 @@ fn mended(text: &[u8]) -> String {
 }
 
 /// Appends a cell, in quotes where it needs them.
-fn put(text: &[u8], separator: u8, out: &mut Sink) {
+pub(super) fn put(text: &[u8], separator: u8, out: &mut Sink) {
     if memchr::memchr3(separator, b'"', b'\n', text).is_none() && memchr::memchr(b'\r', text).is_none() {
         out.copy(text, 0, text.len());
         return;
