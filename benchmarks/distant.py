@@ -36,7 +36,7 @@ ROWS, BLOCK_ROWS = 200, 30_000
 
 
 class Distance:
-    """Lets each request wait, and counts those that are under way."""
+    """Requests that wait each, and the number of those that are under way."""
 
     def __init__(self, seconds: float) -> None:
         self._lock, self._now = Lock(), 0
@@ -111,12 +111,12 @@ def commands(root: str) -> dict[str, list[str]]:
     table, many, long = "web.t", f"'{root}/many/*.zion'", f"'{root}/long.zion'"
     named = {"table": table, "pattern": many, "long": long}
     listed = {}
-    for name, place in named.items():
-        listed[f"{name}: all of a column"] = ["query", f"SELECT MAX(type) AS m FROM {place}"]
-        listed[f"{name}: needle"] = ["query", f"SELECT text FROM {place} WHERE id = 12345"]
+    for name, source in named.items():
+        listed[f"{name}: all of a column"] = ["query", f"SELECT MAX(type) AS m FROM {source}"]
+        listed[f"{name}: needle"] = ["query", f"SELECT text FROM {source} WHERE id = 12345"]
         since = "at >= '2026-02-01' AND at < '2026-02-03'"
-        listed[f"{name}: window"] = ["query", f"SELECT MAX(type) AS m FROM {place} WHERE {since}"]
-        listed[f"{name}: first row"] = ["query", f"SELECT type FROM {place} LIMIT 1"]
+        listed[f"{name}: window"] = ["query", f"SELECT MAX(type) AS m FROM {source} WHERE {since}"]
+        listed[f"{name}: first row"] = ["query", f"SELECT type FROM {source} LIMIT 1"]
     many, long = f"{root}/many/*.zion", f"{root}/long.zion"
     listed |= {
         "pattern: describe-file": ["describe-file", many],

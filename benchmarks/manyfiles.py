@@ -134,18 +134,18 @@ def inputs(folder: Path, size: str, rounds: int) -> None:
 def _inputs(folder: Path, count: int, each: int, rounds: int) -> str:
     mode = "logs" if each < EACH_BYTES[1] else "github"
     many = divided(folder, mode, str(count * each), count)
-    one = folder / "one" / "one.json"
-    one.parent.mkdir()
-    one.write_bytes(b"".join(path.read_bytes() for path in many))
+    joined = folder / "one" / "one.json"
+    joined.parent.mkdir()
+    joined.write_bytes(b"".join(path.read_bytes() for path in many))
     out, base, ratios = folder / "out.zion", folder / "base.zion", ([], [], [])
     sdb.pack([{"a": 1}], base)
-    found = {}
+    packed = {}
     for _ in range(rounds):
         taken = []
-        for kind, paths in (("many", many), ("one", [one])):
+        for kind, paths in (("many", many), ("one", [joined])):
             pack = processor_seconds([SDB, "pack", "--quiet", "--force", "-o", out, *paths])
             with sdb.open(out) as packfile:
-                found[kind] = (out.stat().st_size, packfile.trailer.offset, len(packfile.blocks))
+                packed[kind] = (out.stat().st_size, packfile.trailer.offset, len(packfile.blocks))
             out.write_bytes(base.read_bytes())
             append = processor_seconds([SDB, "append", "--quiet", out, *paths])
             shutil.rmtree(folder / "db", ignore_errors=True)
@@ -154,7 +154,7 @@ def _inputs(folder: Path, count: int, each: int, rounds: int) -> str:
             taken.append((pack, append, sync))
         for ratio, of_many, of_one in zip(ratios, *taken, strict=True):
             ratio.append(of_many / of_one)
-    (size, data, blocks), (size_of_one, data_of_one, _) = found["many"], found["one"]
+    (size, data, blocks), (size_of_one, data_of_one, _) = packed["many"], packed["one"]
     shares = f"{size / size_of_one:7.3f} {data / data_of_one:7.3f}"
     times = " ".join(f"{statistics.median(ratio):7.2f}" for ratio in ratios)
     return f"{count:7,} {each // 1000:5} {size:11,} {shares} {blocks:7} {times}"

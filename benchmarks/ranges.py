@@ -24,24 +24,24 @@ CHUNK_BYTES = 1 << 20
 
 
 def seconds(requests: float, size: float) -> float:
-    """Return how long requests take, of so many bytes together."""
+    """Return how long requests take, of this number of bytes together."""
     return requests * REQUEST_SECONDS / AT_A_TIME + size / BYTES_A_SECOND
 
 
 def ranges(block: bytes, field: str) -> list[tuple[int, int]]:
     """Return where the segments of a field are in a block, each with the shape of its chunk."""
-    found, known, at = [], list[str](), 0
+    places, known, at = [], list[str](), 0
     for selector, segments in chunks(block):
         known = names(zstandard.decompress(segments[0]), known)
         starts = [at]
         for segment in segments:
             starts.append(starts[-1] + 3 + len(segment))
-        found.append((at, starts[1]))
+        places.append((at, starts[1]))
         if field in known:
             number = 1 + (hashed(known.index(field) + SYSTEM_SYMBOLS) >> 4 * selector & 15)
-            found.append((starts[number], starts[number + 1]))
+            places.append((starts[number], starts[number + 1]))
         at = starts[-1] + 8
-    return found
+    return places
 
 
 def joined(parts: list[tuple[int, int]], gap: float) -> tuple[int, int]:

@@ -10,8 +10,8 @@
 ``settingfiles``   files of settings, and what they may have
 ``tablenames``     tables as commands name them, their packfiles, who is at work on them
 ``servers``        tables of a server, ``--root http://...``
-``options``        options that several commands share, and the forms of their values
-``asking``         questions on a terminal, before much is changed
+``options``        options that several commands share
+``values``         what their values mean, and texts of queries
 ``plain``          plain command lines, understood without typer
 ``compat``         command lines of the original `sdb`, of `head` and of `tail`
 ``complete``       completion in the shell
@@ -29,6 +29,6 @@
 ``tailing``          `sync --tail`: log files that grow
 ``submitted``      the program that `spark-submit` gets
 ``shell``          `shell`: its conversation, line editor and completion
-``statementtext``  text of queries and statements, from anywhere
+``inputoptions``   how raw inputs are read, as one parameter of a command
 =================  ==================================================================
 """

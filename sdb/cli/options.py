@@ -268,3 +268,4 @@ ProgressMode = Annotated[
         help="Progress on standard error: auto (on a terminal), on, off or json.",
     ),
 ]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask on a terminal; go on.")]

@@ -200,3 +200,15 @@ def can_draw() -> bool:
 
 def _is_utf8(stream: TextIO) -> bool:
     return (stream.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def can_ask() -> bool:
+    """Return whether somebody sits at a terminal who can answer."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def agreed(question: str) -> bool:
+    """Ask a question on the terminal; anything but a yes is a no."""
+    sys.stderr.write(plain(f"{question} [y/N] "))
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}

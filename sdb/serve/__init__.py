@@ -44,6 +44,7 @@ rest of the package imports nothing of this.
 ``answers``      answers as they are made
 ``tables``       tables, versions, changes: a folder of its own
 ``app``          gate in front of all routes, and what is shared
+``page``         the page for browsers
 ``process``      the process: a folder of its own
 ===============  ================================================================
 """

@@ -18,12 +18,12 @@ from sdb.serve import metrics as metrics_module
 from sdb.serve.answers import Answer, Engine
 from sdb.serve.bodies import Bodies
 from sdb.serve.conditional import answered, header_text
-from sdb.serve.gate import Gate
 from sdb.serve.hiding import Hiding
 from sdb.serve.log import write_line
 from sdb.serve.operations import OPERATIONS
 from sdb.serve.page.routes import page_routes
 from sdb.serve.problems import HttpError, of_system, response, status_of
+from sdb.serve.process.gate import Gate
 from sdb.serve.queries import query_of
 from sdb.serve.rootcheck import RootCheck, gone
 from sdb.serve.routes import routes

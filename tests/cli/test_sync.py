@@ -118,7 +118,7 @@ def test_all_bad_inputs_are_found_by_one_sync(run: Run, lake: Path, count: int) 
         put(lake, f"in/{number}.json", '{"a": [1 2]}' if number < count else '{"a": 1}\n' * 3)
     done = synced(run, code=1)
     rejected = [f"file://in/{number}.json" for number in range(count)]
-    assert [found["path"] for found in done["rejected"]] == rejected
+    assert [refused["path"] for refused in done["rejected"]] == rejected
     assert done["taken"] == [f"file://in/{number}.json" for number in range(count, 6)]
     assert done["rows"] == 3 * (6 - count)
 

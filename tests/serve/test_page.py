@@ -28,24 +28,24 @@ READ, WRITE = "read:web.*", "write:logs.*"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     above = tmp_path_factory.mktemp("page")
     made(above / "lake")
     return above
 
 
 @pytest.fixture(scope="module")
-def open_server(place: Path) -> Iterator[Server]:
-    running = Server(place / "lake")
+def open_server(folder: Path) -> Iterator[Server]:
+    running = Server(folder / "lake")
     yield running
     running.close()
 
 
 @pytest.fixture(scope="module")
-def guarded_server(place: Path) -> Iterator[tuple[Server, str]]:
-    tokens = place / "tokens.json"
+def guarded_server(folder: Path) -> Iterator[tuple[Server, str]]:
+    tokens = folder / "tokens.json"
     token = create(tokens, "eve", (READ, WRITE), now_us=0)
-    running = Server(place / "lake", "--tokens", str(tokens))
+    running = Server(folder / "lake", "--tokens", str(tokens))
     yield running, token
     running.close()
 
@@ -112,7 +112,7 @@ def test_each_file_is_sent_with_a_tag(server: Server) -> None:
         )
         assert (again.status_code, again.content) == (304, b"")
         text = answer.text.replace("http://www.w3.org/2000/svg", "")
-        assert not re.search(r"https?://", text), f"{file.name} names another place"
+        assert not re.search(r"https?://", text), f"{file.name} names another folder"
 
 
 def test_modules_import_what_is_there() -> None:
@@ -123,11 +123,11 @@ def test_modules_import_what_is_there() -> None:
 
 def test_texts_become_html_nowhere_in_scripts() -> None:
     for file in FILES.glob("*.js"):
-        found = re.search(
+        call = re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function",
             file.read_text(),
         )
-        assert found is None, (file.name, found)
+        assert call is None, (file.name, call)
 
 
 @pytest.mark.parametrize("name", ["x.js", "../app.py", "..%2fapp.py", "%2e%2e/app.py"])
@@ -297,13 +297,13 @@ def test_the_state_of_a_table_is_for_who_may_read_it(
     assert other.get("/v1/tables/aws.gha/status", headers=headers).status_code == 404
 
 
-def test_open_serves_at_a_free_port_and_shows_the_table(place: Path) -> None:
-    """The browser is a script that writes down what it is told to show."""
-    shown = place / "shown.txt"
-    script = place / "browser.sh"
+def test_open_serves_at_a_free_port_and_shows_the_table(folder: Path) -> None:
+    """The browser is a script that writes down what it has to show."""
+    shown = folder / "shown.txt"
+    script = folder / "browser.sh"
     script.write_text(f'#!/bin/sh\necho "$1" >> {shown}\n')
     script.chmod(0o755)
-    words = ["open", "web.gha", "--root", str(place / "lake")]
+    words = ["open", "web.gha", "--root", str(folder / "lake")]
     command = [sys.executable, "-m", "sdb.cli.main", *words]
     environment = os.environ | {"BROWSER": f"{script} %s"}
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, env=environment) as process:

@@ -91,9 +91,9 @@ def test_partitions_by_columns(spark: SparkSession, tmp_path: Path) -> None:
     db = sdb.connect(str(tmp_path / "lake"))
     parts = [{"field": "day", "type": "date"}, {"field": "region"}]
     definition = {"input": [{"pattern": "file://in/{day}/{region}/*.json"}], "partitions": parts}
-    place = tmp_path / "lake/db/web/t"
-    place.mkdir(parents=True)
-    (place / "definition.json").write_text(json.dumps(definition))
+    folder_of_table = tmp_path / "lake/db/web/t"
+    folder_of_table.mkdir(parents=True)
+    (folder_of_table / "definition.json").write_text(json.dumps(definition))
     root = str(tmp_path / "lake")
     frame.write.format("zion").mode("append").option("root", root).save("web.t")
     text = "SELECT id, region FROM web.t WHERE day = TIMESTAMP '2026-02-01' ORDER BY id"

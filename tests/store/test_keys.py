@@ -44,13 +44,13 @@ def test_a_packfile_has_the_name_that_was_given(dotted: str, tmp_path: Path, nam
     rows = tmp_path / "rows.json"
     rows.write_text('{"n":1}\n{"n":2}\n')
     folder = f"{dotted}/{os.urandom(4).hex()}"
-    place = f"{folder}/{name}.zion"
-    sdb.pack([rows], place)
-    sdb.append(place, [rows])
+    location = f"{folder}/{name}.zion"
+    sdb.pack([rows], location)
+    sdb.append(location, [rows])
     listed = s3.connect().list_objects_v2(Bucket=BUCKET, Prefix=folder.rpartition("/")[2])
     assert [entry["Key"].partition("/")[2] for entry in listed["Contents"]] == [f"{name}.zion"]
-    for pattern in (glob.escape(place), f"{folder}/*.zion", f"{folder}/**"):
-        assert [reference.location for reference in resolve([pattern])] == [place]
+    for pattern in (glob.escape(location), f"{folder}/*.zion", f"{folder}/**"):
+        assert [reference.location for reference in resolve([pattern])] == [location]
         quoted = pattern.replace("'", "''")
         with sdb.sql(f"SELECT SUM(n) AS n FROM read_file('{quoted}')") as result:
             assert list(result) == [{"n": 6}]

@@ -27,7 +27,7 @@ WEEK = 7 * 86_400
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no time pass before something counts as left."""
+    """Count as left what was written just now."""
     monkeypatch.setattr(leftovers, "LEAST_SECONDS", -60)
 
 
@@ -36,9 +36,9 @@ def begin(bucket: S3Backend, name: str) -> None:
     Upload(parse(bucket.at(name)), {}).put(b"some bytes")
 
 
-def found(bucket: S3Backend, place: str, seconds: float = -60) -> dict[str, bool]:
-    listed = leftovers.find_leftovers(place, seconds)
-    return {left.entry.location.removeprefix(bucket.at("")): left.is_ours for left in listed}
+def listed(bucket: S3Backend, url: str, seconds: float = -60) -> dict[str, bool]:
+    entries = leftovers.find_leftovers(url, seconds)
+    return {left.entry.location.removeprefix(bucket.at("")): left.is_ours for left in entries}
 
 
 @pytest.mark.usefixtures("soon")
@@ -52,14 +52,14 @@ def test_only_uploads_go_that_are_provably_ours(bucket: S3Backend) -> None:
     others = {"new.zion", "film.mp4", "packed-lunch.zion", "part-1.zion"}
     for name in ours | others:
         begin(bucket, name)
-    assert found(bucket, bucket.root) == {
+    assert listed(bucket, bucket.root) == {
         **dict.fromkeys(ours, True),
         **dict.fromkeys(others, False),
     }
     for left in leftovers.find_leftovers(bucket.root, -60):
         if left.is_ours:
             left.remove()
-    assert found(bucket, bucket.root) == dict.fromkeys(others, False)
+    assert listed(bucket, bucket.root) == dict.fromkeys(others, False)
     assert bucket.names() == ["film.mp4", "grown.zion"]
 
 
@@ -67,25 +67,25 @@ def test_only_uploads_go_that_are_provably_ours(bucket: S3Backend) -> None:
 def test_the_key_of_a_packfile_stands_for_its_uploads(bucket: S3Backend) -> None:
     begin(bucket, "new.zion")
     begin(bucket, "new.zion.zion")
-    assert found(bucket, bucket.at("new.zion")) == {"new.zion": True}
+    assert listed(bucket, bucket.at("new.zion")) == {"new.zion": True}
 
 
 @pytest.mark.usefixtures("soon")
 def test_parts_that_a_manifest_lists_stay(bucket: S3Backend) -> None:
-    kept, left = manifest.attempt_name(0, PUBLISHED), manifest.attempt_name(1, PUBLISHED)
+    published, left = manifest.attempt_name(0, PUBLISHED), manifest.attempt_name(1, PUBLISHED)
     of_other = manifest.attempt_name(0, JOB)
-    for name in (kept, left, of_other):
+    for name in (published, left, of_other):
         sdb.pack([{"a": 1}], bucket.at(f"job/{name}"))
-    manifest.publish(bucket.at("job/"), [manifest.File(kept, 10, 1)], job=PUBLISHED)
-    assert found(bucket, bucket.root) == {f"job/{left}": True, f"job/{of_other}": True}
+    manifest.publish(bucket.at("job/"), [manifest.File(published, 10, 1)], job=PUBLISHED)
+    assert listed(bucket, bucket.root) == {f"job/{left}": True, f"job/{of_other}": True}
 
 
 def test_what_is_young_is_of_a_writer_at_work(bucket: S3Backend) -> None:
     begin(bucket, f"job/{manifest.attempt_name(3, JOB)}")
     bucket.put(".sdb-doctor-0123456789abcdef", b"0123456789")
-    assert found(bucket, bucket.root, WEEK) == {}
+    assert listed(bucket, bucket.root, WEEK) == {}
     with pytest.raises(UsageError, match="an hour"):
-        found(bucket, bucket.root, 60)
+        listed(bucket, bucket.root, 60)
 
 
 def test_the_last_part_of_a_job_tells_its_age() -> None:

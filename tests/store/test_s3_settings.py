@@ -21,7 +21,7 @@ SSO = "sso_start_url=https://x.example\nsso_region=a\nsso_account_id=1\nsso_role
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Gives the same answer to each request."""
+    """Answers each request with the same."""
 
     protocol_version = "HTTP/1.1"
     answer: tuple[int, dict[str, str], str]
@@ -81,9 +81,9 @@ def serve(settings: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
         server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         running.append(server)
-        place = f"http://127.0.0.1:{server.server_address[1]}"
-        settings.setenv("AWS_ENDPOINT_URL_S3", place)
-        return place
+        endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+        settings.setenv("AWS_ENDPOINT_URL_S3", endpoint)
+        return endpoint
 
     yield begin
     for server in running:
@@ -178,9 +178,9 @@ def test_each_wrong_profile_is_named(
 def test_an_endpoint_without_tls_is_named(
     settings: pytest.MonkeyPatch, serve: Callable[..., str]
 ) -> None:
-    place = serve(404).replace("http:", "https:")
-    settings.setenv("AWS_ENDPOINT_URL_S3", place)
-    opened(SdbError, f"no TLS with {place}: ", "http:// if the endpoint has no TLS")
+    endpoint = serve(404).replace("http:", "https:")
+    settings.setenv("AWS_ENDPOINT_URL_S3", endpoint)
+    opened(SdbError, f"no TLS with {endpoint}: ", "http:// if the endpoint has no TLS")
     settings.setenv("AWS_CA_BUNDLE", "/nowhere.pem")
     client.disconnect()
     opened(SdbError, "AWS_CA_BUNDLE names no file", "AWS_CA_BUNDLE=FILE")

@@ -83,8 +83,8 @@ def test_each_query_has_its_own_bound_of_memory() -> None:
         with sdb.sql(FIRST, memory_bytes=most) as result:
             result.fetchall()
         [engine] = waiting()
-        [(told,)] = engine.database.sql("SELECT current_setting('memory_limit')").fetchall()
-        assert most is None or told == f"{most >> 20}.0 MiB"
+        [(limit,)] = engine.database.sql("SELECT current_setting('memory_limit')").fetchall()
+        assert most is None or limit == f"{most >> 20}.0 MiB"
 
 
 def test_queries_with_other_numbers_of_threads_have_other_engines() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdb import notes, sizes
-from sdb.cli.asking import agreed, can_ask
+from sdb.cli.output import agreed, can_ask
 from sdb.statements.effects import Effect
 
 if TYPE_CHECKING:

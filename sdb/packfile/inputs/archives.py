@@ -153,7 +153,7 @@ def _of_zip(reader: Reader, name: str, info: zipfile.ZipInfo) -> Generator[bytes
         hint = f"unzip -p {name} {info.filename} | sdb pack -o OUTPUT -"
         raise InputError(f"{where}: is encrypted", hint=hint, path=name)
 
-    class Known(zipfile.ZipFile):
+    class _KnownZip(zipfile.ZipFile):
         """A zip whose list of files need not be read once more for each of them."""
 
         def _RealGetContents(self) -> None:  # noqa: N802 - the library's name
@@ -161,7 +161,7 @@ def _of_zip(reader: Reader, name: str, info: zipfile.ZipInfo) -> Generator[bytes
 
     opened = reader.reopen()
     try:
-        with Known(ReaderFile(opened)) as archive, archive.open(info) as file:
+        with _KnownZip(ReaderFile(opened)) as archive, archive.open(info) as file:
             while piece := file.read(_PIECE_BYTES):
                 yield piece
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:

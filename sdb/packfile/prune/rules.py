@@ -258,7 +258,7 @@ def _utf8(text: str) -> bytes:
 # Addresses: which blocks have one of a network.
 
 LENGTHS = (8, 16, 24, 32)
-"""So many bits the prefixes of an address have."""
+"""Bits of the prefixes of an address."""
 
 MOST_ASKED = 256
 """More prefixes ask no filters: of 256 absent ones two make a filter say "perhaps"."""

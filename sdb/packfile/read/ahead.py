@@ -1,4 +1,4 @@
-"""What comes over a network, read before it is asked for, several requests at a time.
+"""Ranges of remote objects, read before they are asked for, several requests at a time.
 
 Of a request to S3 most is waiting. A scan takes blocks one after the other; as long as it takes
 them in order, those that follow are on their way. Ends of many packfiles are read likewise.

@@ -154,7 +154,7 @@ def sampled_cuts(packs: Sequence[Packfile], paths: tuple[Path, ...], part_bytes:
     seen = size_bytes = 0
     step = max(1, sum(map(_rows, places)) * count // max(1, len(places)) // _ROWS)
     is_remote = any(pack.is_remote for pack in packs)
-    blocks = in_order(lambda place: place[0].read_block(place[1]), chosen, is_remote=is_remote)
+    blocks = in_order(lambda at: at[0].read_block(at[1]), chosen, is_remote=is_remote)
     for (pack, number), block in zip(chosen, blocks, strict=True):
         trailer = pack.trailer
         chunk_step = max(1, trailer.blocks[number].chunks // _CHUNKS)

@@ -5,6 +5,7 @@
 ``fieldcounts``   in how many rows each path has a value
 ``provenance``    which inputs the rows came from
 ``identities``    which rows of other packfiles the rows were
+``declared``      columns of frames, as the extension keeps them
 ``extension``     the member ``sdb`` of a sparse index, which other readers skip
 ``zonemap``       zone maps: bounds of the values of a path in each block
 ``ribbon``        ribbon filters: the set of values of a path in each block

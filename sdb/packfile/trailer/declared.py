@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
 
 MOST_COLUMNS = 4096
-"""So many columns, and columns in columns, there may be."""
+"""The most columns, and columns in columns."""
 _MOST_DEPTH = 32
 _MOST_WORD = 64
 _TEXTS = (str, IonSymbol)

@@ -57,7 +57,7 @@ def folder_fields(location: Location) -> tuple[bytes, ...]:
 
 
 @record
-class InputState:
+class RawState:
     """The facts that tell whether an input is still the same."""
 
     # Device, number, size and times of a local file; version of a remote object
@@ -66,7 +66,7 @@ class InputState:
     is_settled: bool  # whether a change from now on would show in the facts
 
 
-def state_of(location: Location) -> InputState:
+def state_of(location: Location) -> RawState:
     """Return what tells whether an input is still the same."""
     reader = open_read(location)
     try:
@@ -75,21 +75,21 @@ def state_of(location: Location) -> InputState:
         reader.close()
 
 
-def _state_read(location: Location, reader: Reader) -> InputState:
+def _state_read(location: Location, reader: Reader) -> RawState:
     size = reader.size_bytes
     if reader.descriptor is None:
-        return InputState((os.fspath(location), reader.version, size), size, is_settled=True)
+        return RawState((os.fspath(location), reader.version, size), size, is_settled=True)
     status = os.fstat(reader.descriptor)
     facts = (status.st_dev, status.st_ino, size, status.st_mtime_ns, status.st_ctime_ns)
     youngest = max(status.st_mtime_ns, status.st_ctime_ns)
-    return InputState(facts, size, is_settled=youngest + _SETTLED_NS < time.time_ns())
+    return RawState(facts, size, is_settled=youngest + _SETTLED_NS < time.time_ns())
 
 
 class CachedInput:
     """An input, and where its packfile is or shall be."""
 
     def __init__(
-        self, location: Location, state: InputState, folder: str, reading: RawReading = USUAL
+        self, location: Location, state: RawState, folder: str, reading: RawReading = USUAL
     ) -> None:
         self._location = location
         self.reading = reading
@@ -213,7 +213,7 @@ class _CachedByFacts(CachedInput):
 class CachedVersion(_CachedByFacts):
     """A version of a Delta or Iceberg table, and where its packfile is or shall be."""
 
-    def __init__(self, location: str, state: InputState, folder: str, sources: list[Input]) -> None:
+    def __init__(self, location: str, state: RawState, folder: str, sources: list[Input]) -> None:
         super().__init__(location, state, folder)
         self._inputs = sources
 
@@ -229,7 +229,7 @@ class CachedRun(_CachedByFacts):
     """Small inputs, and where the packfile of all of them is or shall be."""
 
     def __init__(
-        self, name: str, state: InputState, folder: str, reading: RawReading, run: tuple[str, ...]
+        self, name: str, state: RawState, folder: str, reading: RawReading, run: tuple[str, ...]
     ) -> None:
         super().__init__(name, state, folder, reading)
         self._run = run

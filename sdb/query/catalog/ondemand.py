@@ -20,7 +20,7 @@ from sdb.query.catalog.cachedinputs import (
     CachedInput,
     CachedRun,
     CachedVersion,
-    InputState,
+    RawState,
     digest_of,
     folder_fields,
     packed_apart,
@@ -153,7 +153,7 @@ def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple
     # A version stays what it is; what is deleted of a file has a name of its own.
     identities = sorted((path, file.identity) for path, file in version.files.items())
     facts = (str(pinned), version.table_id, digest_of((identities, version.columns)))
-    state = InputState(facts, size, is_settled=True)
+    state = RawState(facts, size, is_settled=True)
     return _kept(CachedVersion(str(pinned), state, folder, sources), threads, progress)
 
 
@@ -172,7 +172,7 @@ def _run(run: tuple[str, ...], folder: str, reading: RawReading) -> CachedRun:
     contents = smallinputs.contents(run)
     facts = (contents.digest, *(folder_fields(location) for location in run))
     # Contents are compared each time, so there is nothing that times have to tell.
-    state = InputState(facts, contents.size_bytes, is_settled=True)
+    state = RawState(facts, contents.size_bytes, is_settled=True)
     return CachedRun(smallinputs.name_of(run), state, folder, reading, run)
 
 

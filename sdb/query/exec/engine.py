@@ -188,9 +188,9 @@ def _executed(
     """Run SQL; the lanes of the result stand where `columns` have them."""
     import duckdb
 
-    from sdb.query.exec.engines import Session
+    from sdb.query.exec.engines import QuerySession
 
-    session = Session(threads, memory_bytes)
+    session = QuerySession(threads, memory_bytes)
     try:
         scans = []
         for scan in plan.scans:

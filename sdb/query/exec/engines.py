@@ -62,7 +62,7 @@ class _Engine:
 _waiting: deque[_Engine] = deque()
 
 
-class Session:
+class QuerySession:
     """An engine for one query, and the connection of that query.
 
     * ``threads``: Number of threads; 0 for as many as there are cores.
@@ -137,14 +137,14 @@ class Session:
         _wait(engine)
 
     def __del__(self) -> None:
-        """Let the engine wait; who still reads rows keeps the connection."""
+        """Return the engine; readers of rows keep the connection."""
         engine = getattr(self, "_engine", None)
         if engine is not None and not self._functions and not self._is_stopped:
             _wait(engine)
 
 
 def _waiting_engine(threads: int) -> _Engine | None:
-    """Return an engine that waits, if one has so many threads."""
+    """Return an engine that waits, if one has this number of threads."""
     with suppress(IndexError):
         while True:
             engine = _waiting.pop()

@@ -10,10 +10,10 @@ from starlette.routing import Route
 
 from sdb.errors import NotFoundError, SdbError
 from sdb.serve.bodies import bounded
-from sdb.serve.credentials import forget, keep
-from sdb.serve.page.screens import Screen, frame, is_asked, login, sent
+from sdb.serve.page.screens import Shown, frame, is_asked, login, sent
 from sdb.serve.page.static import static
 from sdb.serve.problems import HttpError
+from sdb.serve.process.credentials import forget, keep
 from sdb.serve.tables.opening import named
 
 TYPE_CHECKING = False
@@ -53,34 +53,34 @@ class Page:
 
     async def tables(self, request: Request) -> Response:
         """Show the tables."""
-        return self._screen(request, Screen("tables", "Tables"))
+        return self._screen(request, Shown("tables", "Tables"))
 
     async def table(self, request: Request) -> Response:
         """Show a table."""
         name = request.path_params["name"]
-        return self._screen(request, Screen("table", name, name))
+        return self._screen(request, Shown("table", name, name))
 
     async def versions(self, request: Request) -> Response:
         """Show the versions of a table."""
         name = request.path_params["name"]
-        return self._screen(request, Screen("versions", name, name))
+        return self._screen(request, Shown("versions", name, name))
 
     async def layout(self, request: Request) -> Response:
         """Show the packfiles of a table."""
         name = request.path_params["name"]
-        return self._screen(request, Screen("layout", name, name))
+        return self._screen(request, Shown("layout", name, name))
 
     async def sql(self, request: Request) -> Response:
         """Show the editor of queries."""
-        return self._screen(request, Screen("sql", "SQL"))
+        return self._screen(request, Shown("sql", "SQL"))
 
     async def docs(self, request: Request) -> Response:
         """Show what may be asked of the service."""
         from sdb.serve.page.reference import reference
 
-        return self._screen(request, Screen("docs", "Requests", body=reference()))
+        return self._screen(request, Shown("docs", "Requests", body=reference()))
 
-    def _screen(self, request: Request, screen: Screen) -> Response:
+    def _screen(self, request: Request, screen: Shown) -> Response:
         if not is_asked(request):  # a program: it has nothing to look at
             raise HttpError(404, "Not Found", code="not_found")
         rights: Rights = request.state.rights
@@ -124,5 +124,5 @@ class Page:
 
 
 def _path(text: str) -> str:
-    """Return a path of this server; the start if a text is none."""
+    """Return a path of this server; the start for any other text."""
     return text if text.startswith("/") and not text.startswith(_STRANGE) else "/"

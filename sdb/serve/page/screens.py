@@ -37,7 +37,7 @@ _TIMEZONE = "Times are in your time zone, with UTC beside."
 
 
 @record
-class Screen:
+class Shown:
     """A screen of the page."""
 
     name: str  # by which scripts know it
@@ -74,7 +74,7 @@ def sent(request: Request, html: str, status: int = 200) -> Response:
     return Response(body, 200, headers, "text/html")
 
 
-def frame(screen: Screen, *, token: str, facts: Mapping[str, object], has_tokens: bool) -> str:
+def frame(screen: Shown, *, token: str, facts: Mapping[str, object], has_tokens: bool) -> str:
     """Write a screen.
 
     * ``token``: The name of its reader's token.

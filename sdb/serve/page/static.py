@@ -38,11 +38,11 @@ def is_static(path: str) -> bool:
 @cache
 def static_files() -> dict[str, StaticFile]:
     """Return the files by name."""
-    found = {"base.css": CSS.encode()}
+    bodies = {"base.css": CSS.encode()}
     for each in files("sdb.serve.page").joinpath("static").iterdir():
         if each.name.rpartition(".")[2] in _TYPES:
-            found[each.name] = each.read_bytes()
-    return {name: _file(name, body) for name, body in found.items()}
+            bodies[each.name] = each.read_bytes()
+    return {name: _file(name, body) for name, body in bodies.items()}
 
 
 def _file(name: str, body: bytes) -> StaticFile:

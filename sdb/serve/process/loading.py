@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from sdb.serve.gate import Gate
+    from sdb.serve.process.gate import Gate
 
 _ALIVE = b"ok\n"
 

@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.serve.gate import Gate
+    from sdb.serve.process.gate import Gate
     from sdb.serve.settings import ServerSettings
 
 _PACKAGES = (

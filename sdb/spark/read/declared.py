@@ -112,7 +112,7 @@ def as_declared(inferred: StructType, packs: Sequence[Packfile]) -> StructType:
 
 
 def _kind(stored: ColumnType, path: Path, types: Mapping[Path, int]) -> DataType | None:
-    """Return the type of Spark; None: it is none, or values at the path are of others."""
+    """Return the type of Spark; None: unknown, or values at the path have other types."""
     from sdb.spark.read.scan import is_possible
 
     try:

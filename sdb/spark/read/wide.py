@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 LEAST = 30
-"""From so many columns on, those inside of structs counted, it is said."""
+"""A session says it from this number of columns on, those inside of structs counted."""
 _MARK = ".sdb-said-that-all-columns-are-decoded"
 _log = logging.getLogger("sdb.spark")
 

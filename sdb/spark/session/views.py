@@ -35,14 +35,14 @@ def register_tables(spark: SparkSession, root: Location) -> list[str]:
     from sdb.table.catalog.root import table_root
     from sdb.table.catalog.views import view_names
 
-    place = table_root(absolute(root))
-    databases = {database: place.tables(database) for database in place.databases()}
+    located = table_root(absolute(root))
+    databases = {database: located.tables(database) for database in located.databases()}
     tables = [(database, table) for database in databases for table in databases[database]]
-    handles = {names: find_table(place, *names) for names in tables}
+    handles = {names: find_table(located, *names) for names in tables}
     sources: dict[tuple[str, str], TableHandle | None] = {
         names: handle for names, handle in handles.items() if handle and not handle.is_dropped
     }
-    sources |= dict.fromkeys(view_names(place))
+    sources |= dict.fromkeys(view_names(located))
     taken: dict[str, str] = {}
     for database, table in sources:
         name = f"{database}_{table}".replace(".", "_")
@@ -55,7 +55,7 @@ def register_tables(spark: SparkSession, root: Location) -> list[str]:
     most = _threshold(spark)
     made = []
     for names, handle in sources.items():
-        frame = _loaded(spark, place.location, names)
+        frame = _loaded(spark, located.location, names)
         if handle is not None and (size := _size(handle)) is not None and size <= most:
             frame = frame.hint("broadcast")
         name = "_".join(names).replace(".", "_")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer.declared import Columns
 
 MOST_PARTS = 256
-"""So many combinations there may be in one task: each has a file while rows come in."""
+"""The most combinations in one task: each has a file while rows come in."""
 
 
 @record

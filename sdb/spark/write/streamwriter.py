@@ -24,7 +24,7 @@ _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 
 @dataclass(frozen=True)
 class BatchTask(WriterCommitMessage):
-    """What a task of a batch has packed."""
+    """Result of a task of a batch."""
 
     query: str  # the stream
     packed: WriterCommitMessage  # its packfiles

@@ -176,7 +176,7 @@ class TableWriter(DataSourceArrowWriter):
         root = table_root(self._named.location, keyring=Keyring())
         descriptors: list[bytes] = []
         with notes.heard() as warnings, ExitStack() as stack:
-            for place, rows in self._partitioning.parts(batches, stack):
+            for values, rows in self._partitioning.parts(batches, stack):
                 source = self._packing.input(rows, task)
                 if source is None:
                     continue
@@ -187,7 +187,7 @@ class TableWriter(DataSourceArrowWriter):
                         [source],
                         rules=self._rules,
                         commit_id=f"{job}-{task}",
-                        **(self._place | place | self._packing.arguments),
+                        **(self._place | values | self._packing.arguments),
                     )
                 except DepartingRowsError as error:
                     return PackedTask(task, departing=error.shown, hint=error.hint or "")

@@ -107,13 +107,13 @@ class ZionWriter(DataSourceArrowWriter):
             return Written(task)
         files = []
         with ExitStack() as stack:
-            for place, rows in self._partitioning.parts(batches, stack):
+            for values, rows in self._partitioning.parts(batches, stack):
                 source = self._packing.input(rows, task)
                 if source is None:
                     continue
                 name = manifest.attempt_name(task, _number(job))
                 path = child(self._prefix, name)
-                result = pack([source], path, **place, **self._packing.arguments)
+                result = pack([source], path, **values, **self._packing.arguments)
                 files.append(manifest.File(name, result.output_bytes, result.rows))
         return Written(task, tuple(files))
 

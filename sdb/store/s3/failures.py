@@ -233,11 +233,11 @@ def translate(error: Exception, action: str, path: str) -> SdbError:
         message = f"{where}: the credentials have a line end, or what else no request can have"
         return AccessError(message, path=path, hint=_CREDENTIALS_HINT)
     facts: dict[str, Any] = getattr(error, "kwargs", {})
-    place = _service(str(facts.get("endpoint_url") or facts.get("proxy_url") or ""))
+    service = _service(str(facts.get("endpoint_url") or facts.get("proxy_url") or ""))
     names = {kind.__name__ for kind in type(error).__mro__}
     for kinds, kind, meaning, hint in _UNANSWERED:
         if names & kinds:
-            said = meaning.format(said=_lowered(text), place=place, reason=_reason(facts))
+            said = meaning.format(said=_lowered(text), place=service, reason=_reason(facts))
             return kind(f"{where}: {said}", path=path, hint=hint)
     return UsageError(f"{where}: {_lowered(text)}", path=path, hint=_SETTINGS_HINT)
 

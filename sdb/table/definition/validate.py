@@ -200,8 +200,8 @@ def _parser(named: str) -> Iterator[str]:
 
     try:
         with Packer(algorithm="zstd", threads=1) as packer:
-            found, options = formats.found_or_named(named)
-            parser = formats.with_options("json", options, "") if found is None else found[0]
+            by_name, options = formats.found_or_named(named)
+            parser = formats.with_options("json", options, "") if by_name is None else by_name[0]
             packer.begin("", formats.taken_apart(parser)[0], "none", None)
     except UsageError as error:
         yield error.message

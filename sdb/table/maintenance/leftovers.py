@@ -1,4 +1,4 @@
-"""What killed writers have left in a store: open uploads, and parts of jobs that never ended.
+"""Leftovers of killed writers in a store: open uploads, and parts of jobs that never ended.
 
 Only what is provably ours goes: by a name that nothing else makes, or because the object in that
 place was written by `sdb`. Everything else is reported.
@@ -80,7 +80,7 @@ def find_leftovers(location: str, least_seconds: float) -> list[Leftover]:
     objects = [] if named else list(store.below(folder))
     written_us = _last_of_jobs([*uploads, *objects])
     manifests: dict[str, frozenset[str]] = {}
-    found = []
+    leftovers = []
     for kind, entries in (("upload", uploads), ("", objects)):
         for entry in entries:
             actual = kind or _kind_of(entry, manifests)
@@ -88,8 +88,8 @@ def find_leftovers(location: str, least_seconds: float) -> list[Leftover]:
             age = (now_us - last_us) / 1e6
             if actual and age >= least_seconds:
                 is_ours = actual != "upload" or bool(named) or _is_ours(entry.location)
-                found.append(Leftover(actual, entry, age, is_ours))
-    return found
+                leftovers.append(Leftover(actual, entry, age, is_ours))
+    return leftovers
 
 
 def _last_of_jobs(entries: Iterable[Entry]) -> dict[str, int]:
@@ -102,7 +102,7 @@ def _last_of_jobs(entries: Iterable[Entry]) -> dict[str, int]:
 
 
 def _kind_of(entry: Entry, manifests: dict[str, frozenset[str]]) -> str:
-    """Return what an object is that was left; empty: it is none."""
+    """Return what an object is that was left; empty if it is something else."""
     folder, _, name = entry.location.rpartition("/")
     if _SCRATCH.fullmatch(name):
         return "scratch"

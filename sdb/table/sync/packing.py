@@ -51,7 +51,7 @@ MOST_INPUTS = 10_000
 """How many inputs are in a packfile at most."""
 
 _FEW = 3
-"""So many inputs are found to be bad one by one; where there are more, all are looked at."""
+"""Bad inputs that are looked for one by one; where there are more, all inputs are looked at."""
 
 _CHANGES = "{}: changes while it is read; the next sync takes it"
 _FLAWS = (InputError, CorruptError, UnsupportedError)

@@ -11,7 +11,7 @@ use super::packer::{Current, Packer};
 use super::pool::{Piece, Text};
 
 impl Packer {
-    /// Whether an input with a text of so many bytes shares a part with others.
+    /// Whether an input with a text of this length shares a part with others.
     pub(super) fn is_small(&self, bytes: usize) -> bool {
         bytes < self.first_part_bytes()
     }

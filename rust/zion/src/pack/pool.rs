@@ -53,7 +53,7 @@ impl Piece {
         }
     }
 
-    /// The text at its start, of at most so many bytes.
+    /// The text at its start, up to a number of bytes.
     pub fn start(&self, text: &[u8], most: usize) -> Result<Vec<u8>> {
         let length = most.min(self.len());
         match &self.text {

@@ -151,7 +151,7 @@ impl Unfolder {
             let more = lines.saturating_sub(lines_kept);
             self.rows.text.extend(std::iter::repeat_n(b'\n', more));
         } else {
-            // What is malformed is told by the parser of rows.
+            // The parser of rows reports what is malformed.
             self.rows.text.truncate(start);
             self.rows.is_first = is_first;
             let object = &self.object;

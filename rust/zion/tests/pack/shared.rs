@@ -16,7 +16,7 @@ const ALGORITHM: Algorithm = Algorithm::ZionZstd;
 /// How texts are given to a packer.
 #[derive(Clone, Copy)]
 enum Way {
-    /// In pieces of so many bytes.
+    /// In pieces of this size.
     Fed(usize),
     /// As files.
     Stored,

@@ -31,8 +31,7 @@ from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.render import query
 from sdb.cli.render.csvsafety import csv_safety
 from sdb.cli.servers import refuse_options, server_of
-from sdb.cli.statementtext import statement_text
-from sdb.cli.values import period, sql_params
+from sdb.cli.values import period, sql_params, statement_text
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False

@@ -8,7 +8,6 @@ from typing import Any
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.asking import Yes
 from sdb.cli.following import followed
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
@@ -24,12 +23,12 @@ from sdb.cli.options import (
     Threads,
     TxnId,
     Verbose,
+    Yes,
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.servers import server_of
-from sdb.cli.statementtext import statement_text
 from sdb.cli.tablenames import author
-from sdb.cli.values import sql_params, table_root
+from sdb.cli.values import sql_params, statement_text, table_root
 from sdb.typed import Annotated
 
 EXAMPLES = (

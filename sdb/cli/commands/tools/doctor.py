@@ -6,8 +6,8 @@ import sys
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.cli.asking import Yes, agreed, can_ask
-from sdb.cli.options import AsJson
+from sdb.cli.options import AsJson, Yes
+from sdb.cli.output import agreed, can_ask
 from sdb.cli.parameters import Argument, Option
 from sdb.typed import Annotated
 
@@ -63,10 +63,10 @@ def _clean(url: str, older_than: str, *, yes: bool, as_json: bool) -> int:
     from sdb import durations
     from sdb.table.maintenance.leftovers import find_leftovers
 
-    found = find_leftovers(url, durations.seconds(older_than))
-    ours = [left for left in found if left.is_ours]
+    leftovers = find_leftovers(url, durations.seconds(older_than))
+    ours = [left for left in leftovers if left.is_ours]
     if not as_json:
-        for left in found:
+        for left in leftovers:
             whose = "" if left.is_ours else ", perhaps not of sdb: it stays"
             what = f"{left.kind:8}{left.entry.location}"
             output.say(output.plain(f"{what}, for {_age(left.age_seconds)}{whose}"))
@@ -76,7 +76,7 @@ def _clean(url: str, older_than: str, *, yes: bool, as_json: bool) -> int:
         for left in ours:
             left.remove()
     if as_json:
-        removed = [left.as_dict() | {"removed": is_agreed and left.is_ours} for left in found]
+        removed = [left.as_dict() | {"removed": is_agreed and left.is_ours} for left in leftovers]
         output.say_json({"url": url, "leftovers": removed})
     elif is_agreed:
         output.say(f"sdb: removed {sizes.counted(len(ours), 'leftover')}", to=sys.stderr)

@@ -195,7 +195,7 @@ def command(
 
 
 def _show(url: str) -> None:
-    """Open a browser in a thread of its own, since some hold up who calls them."""
+    """Open a browser in another thread, since some hold up who calls them."""
     import webbrowser
     from threading import Thread
 

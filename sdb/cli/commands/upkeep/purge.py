@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from sdb import bounds, notes, sizes
 from sdb.cli import output
-from sdb.cli.asking import Yes, agreed, can_ask
 from sdb.cli.following import followed
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
@@ -23,7 +22,9 @@ from sdb.cli.options import (
     TableName,
     Threads,
     Verbose,
+    Yes,
 )
+from sdb.cli.output import agreed, can_ask
 from sdb.cli.parameters import Context
 from sdb.cli.tablenames import author, table_of
 from sdb.cli.values import sql_params, table_root

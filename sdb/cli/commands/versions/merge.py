@@ -6,8 +6,8 @@ import sys
 
 from sdb import notes, sizes
 from sdb.cli import output
-from sdb.cli.asking import Yes, agreed, can_ask
-from sdb.cli.options import AsJson, Message, NextWord, Root, TableName
+from sdb.cli.options import AsJson, Message, NextWord, Root, TableName, Yes
+from sdb.cli.output import agreed, can_ask
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import author, joined_table, named_table
 from sdb.cli.values import table_root

@@ -54,7 +54,7 @@ function line(field, rows, how) {
     const place = h("div", { class: "values" }, said("…"));
     details.append(place);
     if (field.types.every((type) => ["struct", "list"].includes(type))) {
-      place.replaceChildren(said("It has no values of its own."));
+      place.replaceChildren(said("It has no values itself."));
       return;
     }
     try {

@@ -147,7 +147,7 @@ class TableScreen {
     const zoom = (/** @type {number} */ a, /** @type {number} */ b) => this.zoom(a, b);
     const how = { from, until: to, order: /** @type {string[]} */ ([]), zoom };
     const first = bounds(drawn).map((bucket) => (this.where ? { ...bucket, least: 0 } : bucket));
-    this.showRange(from, to, "at most so many rows, by the index; counting");
+    this.showRange(from, to, "bounds from the index; counting");
     this.legend.replaceChildren();
     draw(this.chart, first, { ...how, isExact: false });
     const width = widthOf(from, to);

@@ -50,7 +50,7 @@ fn listed<'t>(all: &[Member<'t>], names: &[&str]) -> Option<Vec<&'t [u8]>> {
     Some(found)
 }
 
-/// Appends what all records have of an object around them, as a member of their own.
+/// Appends what all records have of an object around them, as another member.
 fn put_context(out: &mut Vec<u8>, name: &str, around: &[Member], lists: &[&str]) -> Option<()> {
     let own = member(around, name).map_or_else(|| Some(vec![]), members)?;
     let is_left = |(known, value): &&Member| {

@@ -6,7 +6,7 @@ use crate::chunk::paths::NodeId;
 use crate::ingest::json::repeated::last_of_each;
 use crate::ingest::{Constants, Duplicates, OnError};
 
-/// Appends what a text of another format is as JSON, an object or a list; false if it is none of these.
+/// Appends what a text of another format is as JSON, an object or a list; false if it is neither.
 #[cold]
 pub(in crate::ingest) fn put_apart(row: &mut Row, text: &[u8], node: NodeId, depth: u32) -> bool {
     let mut parser = JsonParser::new(std::sync::Arc::<Constants>::default(), None, OnError::Fail);
@@ -16,7 +16,7 @@ pub(in crate::ingest) fn put_apart(row: &mut Row, text: &[u8], node: NodeId, dep
 }
 
 impl Descent<'_, '_> {
-    /// Appends what a text is as JSON, an object or a list; false if it is none of these, and nothing was appended.
+    /// Appends what a text is as JSON, an object or a list; false if it is neither, and nothing was appended.
     #[cold]
     pub(super) fn put_apart(&mut self, row: &mut Row, text: &[u8], place: Place, depth: u32) -> bool {
         let text = text.trim_ascii();

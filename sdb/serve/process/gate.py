@@ -12,11 +12,11 @@ from starlette.responses import Response
 
 from sdb.errors import SdbError
 from sdb.serve.access import Rights
-from sdb.serve.credentials import COOKIE, SAFE_METHODS, credentials_of, is_own
 from sdb.serve.log import write_line
 from sdb.serve.page.screens import is_asked, refusal
 from sdb.serve.page.static import is_static
 from sdb.serve.problems import HttpError, response
+from sdb.serve.process.credentials import COOKIE, SAFE_METHODS, credentials_of, is_own
 from sdb.serve.process.repeats import RepeatedAnswer, head_of, line_of
 from sdb.serve.seafowl.names import is_seafowl
 from sdb.serve.seafowl.queries import plain

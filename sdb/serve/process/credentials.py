@@ -57,7 +57,7 @@ def _is_of_the_page(request: Request) -> bool:
 
 
 def keep(response: Response, request: Request, secret: str) -> None:
-    """Give the token to the browser, until it is closed."""
+    """Hand the token to the browser, which keeps it until it is closed."""
     # A server behind a proxy does not see TLS, but the browser names the scheme.
     is_secure = request.headers.get("origin", "").startswith("https:")
     response.set_cookie(COOKIE, secret, secure=is_secure, httponly=True, samesite="strict")
