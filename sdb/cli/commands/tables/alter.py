@@ -75,7 +75,7 @@ def command(
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change the definition of a table: inputs, retention, description and more.
+    """Change the definition of a table: its inputs, retention ...
 
     What is not named stays. All that is wrong is reported at once, and nothing changes then. Rows
     stay as they are: sync, expire and maintain go by the new definition. sdb def shows it.

@@ -133,7 +133,7 @@ def command(
         bool, Option("--quiet", "-q", help="Write no line for each request to standard error.")
     ] = False,
 ) -> None:
-    """Serve the tables below a root over HTTP, and as a page in browsers.
+    """Serve the tables below a root over HTTP, with a page.
 
     Queries, tables and versions for programs of any language, with answers that caches may keep
     until rows change: docs/serve.md. The server keeps no state. It ends at Ctrl-C and
