@@ -27,7 +27,9 @@ def server(serve: Callable[..., Server], lake: Path) -> Server:
     """A server with rows whose texts are no numbers."""
     db = sdb.connect(lake)
     db.create("logs.told", "in/*.json")
-    db.append("logs.told", [{"n": n, "s": f"x{n:0300}"} for n in range(2000)])
+    db.append(
+        "logs.told", [{"n": n, "s": f"x{n:0300}"} for n in range(20_000)]
+    )  # more than a pipe holds
     return serve()
 
 
