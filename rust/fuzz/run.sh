@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 seconds=${1:-600}
 targets=("${@:2}")
-((${#targets[@]})) || targets=(block file hints iguana ion json lanes logs resume vectors xsv zion_chunk)
+((${#targets[@]})) || targets=(block file hints iguana ion json lanes logs resume unfold vectors xsv zion_chunk)
 
 cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz
 # The instrumentation needs options that stable compilers hide.

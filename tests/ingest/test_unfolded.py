@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import sdb
+from sdb.cli.main import main
 from sdb.errors import InputError, SdbWarning
 from sdb.packfile.inputs.inputs import recognise
 
@@ -77,3 +78,54 @@ def test_a_document_that_is_cut_off_is_an_error(cut: int, tmp_path: Path) -> Non
     (tmp_path / "a.json").write_text(text[:-cut])
     with pytest.raises(InputError):
         sdb.pack(tmp_path / "a.json", tmp_path / "out.zion", format="otlp")
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        '{"scopeLogs":5}',
+        '{"instrumentationLibraryLogs":[{}]}',
+        '{"scopeLogs":[{"logRecords":[{"attributes":[{"value":{}}]}]}]}',
+    ],
+)
+def test_an_object_of_another_form_is_said(element: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(f'{{"resourceLogs":[{element}]}}')
+    with pytest.warns(SdbWarning, match="1 object is not of the form"):
+        sdb.pack(tmp_path / "a.json", tmp_path / "out.zion", format="otlp")
+    assert list(sdb.open(tmp_path / "out.zion").rows()) == [json.loads(element)]
+
+
+@pytest.mark.parametrize("depth", [100, 100_000])
+def test_deep_lists_are_an_error(depth: int, tmp_path: Path) -> None:
+    lists = "[" * depth + "]" * depth
+    record = f'{{"resourceLogs":[{{"scopeLogs":[{{"logRecords":[{{"count":{lists}}}]}}]}}]}}'
+    (tmp_path / "a.json").write_text(record)
+    with pytest.raises(InputError, match="nesting"):
+        sdb.pack(tmp_path / "a.json", tmp_path / "out.zion", format="otlp")
+
+
+def test_a_resource_is_not_repeated_without_end(tmp_path: Path) -> None:
+    resource = {"attributes": [{"key": "a", "value": {"stringValue": "x" * 500_000}}]}
+    element = {"resource": resource, "scopeLogs": [{"logRecords": [{}] * 100_000}]}
+    (tmp_path / "a.json").write_text(json.dumps({"resourceLogs": [element]}))
+    with pytest.raises(InputError, match="rows of an object are too large"):
+        sdb.pack(tmp_path / "a.json", tmp_path / "out.zion", format="otlp")
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"a":1} {"b":2}]', '[{"a":1},]', '{"a":[}}', '{"a":{"$undefined":{]}}}']
+)
+def test_malformed_json_stays_malformed(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InputError, match="line 1"):
+        sdb.pack(tmp_path / "a.json", tmp_path / "out.zion", format="mongodb")
+
+
+def test_members_beside_the_lists_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text('{"resourceLogs":[],"partialSuccess":{}}\n')
+    assert (
+        main(["pack", "-f", "otlp", "-o", str(tmp_path / "o.zion"), str(tmp_path / "a.json")]) == 0
+    )
+    assert "without partialSuccess" in capsys.readouterr().err

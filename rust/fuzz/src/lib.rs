@@ -14,6 +14,7 @@ pub mod lanes;
 pub mod logs;
 pub mod resume;
 mod rows;
+pub mod unfold;
 pub mod vectors;
 pub mod xsv;
 pub mod zion_chunk;

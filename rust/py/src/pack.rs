@@ -203,6 +203,12 @@ impl Packer {
         Ok(self.inner()?.kept_whole)
     }
 
+    /// Number of objects that were to be unfolded, and have another form.
+    #[getter]
+    fn not_unfolded(&mut self) -> PyResult<u64> {
+        Ok(self.inner()?.not_unfolded)
+    }
+
     /// Decompressed size of the largest chunk, in bytes.
     #[getter]
     fn largest_chunk(&mut self) -> PyResult<usize> {

@@ -83,3 +83,8 @@ fn resume() -> Result<()> {
     replay("resume", fuzz::resume::check)?;
     replay("block", fuzz::resume::check)
 }
+
+#[test]
+fn unfold() -> Result<()> {
+    replay("unfold", fuzz::unfold::check)
+}

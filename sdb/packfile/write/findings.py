@@ -67,6 +67,8 @@ class Findings:
         Values that do not count, since their object has the name twice.
     kept_whole : int
         Texts of fields that are taken apart as JSON, which are no objects or lists of it.
+    not_unfolded : int
+        Objects that were to be unfolded, see `rust/zion/src/pack/unfold.rs`, and have another form.
     largest_chunk : int
         Decompressed size of the largest chunk in bytes; of a row above 1 MiB that of its own.
     renamed : tuple
@@ -89,6 +91,7 @@ class Findings:
     renamed: tuple[tuple[str, str, str], ...] = ()
     largest_chunk: int = 0
     kept_whole: int = 0
+    not_unfolded: int = 0
 
     def tell(self) -> None:
         """Warn of it."""
@@ -150,6 +153,9 @@ class Findings:
             texts = _counted(self.kept_whole, "text")
             stays = "stays" if self.kept_whole == 1 else "stay"
             lines.append(f"{texts} no object or list of JSON, and {stays} (--nested)")
+        if self.not_unfolded:
+            objects = _counted(self.not_unfolded, "object")
+            lines.append(f"{objects} not of the form that -f says, and read as other JSON")
         for name, damage in self.damages[:_MOST_NOTES]:
             lines.append(f"{name}: {damage}; the rows before that are packed")
         if self.damages[_MOST_NOTES:]:
@@ -166,6 +172,9 @@ class Findings:
             others = f" and {len(entries) - 1:,} more" if entries[1:] else ""
             beside = ", ".join(entries[0].beside)
             without = f", without {beside} beside them" if beside else ""
+            if not path:
+                lines.append(f"{count} of {entries[0].name}{others}{without} (-f json keeps all)")
+                continue
             text = f"{count} from {path} of {entries[0].name}{others}{without}"
             lines.append(f"{text} (--records none keeps the object as a row)")
         return lines
@@ -253,6 +262,7 @@ def findings_of(
         tuple(packer.renamed_columns),
         packer.largest_chunk,
         packer.kept_whole,
+        packer.not_unfolded,
     )
 
 
@@ -261,7 +271,9 @@ def _opened(packer: Packer, sources: Sequence[Input]) -> tuple[Opened, ...]:
     entries = []
     for source, (rows, *_) in zip(sources, packer.inputs, strict=True):
         path = formats.option_of(source.format, "records")
-        if path not in {None, "none"}:
+        if formats.get(source.format).is_unfolded:
+            path = ""  # of several lists
+        if path not in {None, "none"} and (path or beside.get(source.name)):
             entries.append(Opened(path, source.name, rows, beside.get(source.name, ())))
     return tuple(entries)
 
@@ -293,4 +305,5 @@ def together(parts: Iterable[Findings]) -> Findings:
         tuple(dict.fromkeys(entry for part in every for entry in part.renamed))[:_MOST_KEPT],
         max((part.largest_chunk for part in every), default=0),
         sum(part.kept_whole for part in every),
+        sum(part.not_unfolded for part in every),
     )

@@ -164,9 +164,19 @@ impl Packer {
         let Some(mut unfolder) = current.unfolder.take() else {
             return self.gather(current, data, interrupt);
         };
-        let result = match unfolder.feed(data) {
-            Ok(text) => self.gather(current, text, interrupt),
-            Err(error) => Err(in_input(current, error)),
+        let mut at = 0;
+        let result = loop {
+            let done = match unfolder.next(data, &mut at) {
+                Ok(Some(text)) => self.gather(current, text, interrupt),
+                Ok(None) => break Ok(()),
+                Err(error) => {
+                    let lines = current.line + memchr::memchr_iter(b'\n', &current.text).count() as u64;
+                    Err(in_input(current, error.shifted(current.offset).at_line(lines + 1)))
+                }
+            };
+            if done.is_err() {
+                break done;
+            }
         };
         current.unfolder = Some(unfolder);
         result
@@ -276,6 +286,7 @@ impl Packer {
         self.replaced += current.decoder.take_replaced();
         if let Some(mut unfolder) = current.unfolder.take() {
             self.gather(&mut current, unfolder.end(), interrupt)?;
+            self.not_unfolded += unfolder.others;
         }
         if current.parts == 0 && current.context == 0 && self.is_small(current.text.len()) {
             if !current.text.is_empty() {

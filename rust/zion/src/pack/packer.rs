@@ -95,6 +95,8 @@ pub struct Packer {
     pub dropped: u64,
     /// Texts of fields that are taken apart, which are no JSON.
     pub kept_whole: u64,
+    /// Objects that were to be unfolded, and have another form.
+    pub not_unfolded: u64,
     /// Decompressed size of the largest chunk, in bytes.
     pub largest_chunk: usize,
     /// Inputs that are damaged behind the rows that were taken, and what is wrong.
@@ -208,6 +210,7 @@ impl Packer {
             replaced: 0,
             dropped: 0,
             kept_whole: 0,
+            not_unfolded: 0,
             largest_chunk: 0,
             damages: vec![],
             left_out: vec![],

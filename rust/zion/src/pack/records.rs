@@ -48,6 +48,9 @@ impl Wrapper {
     }
 
     fn text(&self) -> String {
+        if !self.others.is_empty() {
+            return self.others.join(" or ");
+        }
         String::from_utf8_lossy(&self.path.join(&b'.')).into_owned()
     }
 }
@@ -353,7 +356,8 @@ impl Unwrapper {
             }
             (State::Value, _) if self.is_meant => format!("the list of the records of {path}"),
             (State::Behind | State::Open, Some(Around::Object(0))) if !self.is_found => {
-                format!("a member {path} (records=none keeps the object as one row)")
+                let plain = if self.wrapper.others.is_empty() { "records=none" } else { "-f json" };
+                format!("a member {path} ({plain} keeps the object as one row)")
             }
             (State::Behind, Some(Around::Object(_))) if self.wrapper.is_bare => {
                 "the last '}' of a CloudTrail file".into()

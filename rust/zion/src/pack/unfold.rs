@@ -3,12 +3,19 @@
 
 mod mongodb;
 mod otlp;
+mod rows;
 mod walk;
+
+use rows::Rows;
 
 use crate::error::{Error, Result};
 
 /// The most text of one object.
 const MOST_BYTES: usize = 64 << 20;
+/// The most text of its rows.
+const MOST_ROWS_BYTES: usize = 256 << 20;
+/// About so much text comes at a time.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// What writes so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,28 +35,12 @@ impl Unfold {
         }
     }
 
-    /// Appends the rows of an object; none: it is malformed, or has another form.
+    /// Appends the rows of an object; none: it is malformed, has another form, or too much in all its rows.
     fn rows(self, object: &[u8], rows: &mut Rows) -> Option<()> {
         match self {
             Self::Otlp => otlp::rows(object, rows),
             Self::Mongodb => rows.add(|out| mongodb::value(object, out, 0)),
         }
-    }
-}
-
-/// Rows of plain JSON, with commas between them where they are elements of a list.
-#[derive(Debug, Default)]
-pub struct Rows {
-    text: Vec<u8>,
-    in_list: bool,
-    is_first: bool,
-}
-
-impl Rows {
-    fn add(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) -> Option<()> {
-        let is_behind = self.in_list && !std::mem::replace(&mut self.is_first, false);
-        self.text.push(if is_behind { b',' } else { b' ' });
-        write(&mut self.text)
     }
 }
 
@@ -63,57 +54,55 @@ pub struct Unfolder {
     depth: u64,
     in_string: bool,
     escaped: bool,
+    /// Objects that are malformed or have another form, and are handed on as they stand.
+    pub others: u64,
 }
 
 impl Unfolder {
     /// At the start of a text.
     pub fn new(kind: Unfold) -> Self {
-        Self { kind, rows: Rows::default(), object: vec![], depth: 0, in_string: false, escaped: false }
+        Self {
+            kind,
+            rows: Rows::default(),
+            object: vec![],
+            depth: 0,
+            in_string: false,
+            escaped: false,
+            others: 0,
+        }
     }
 
-    /// Takes the next bytes, and gives the plain text that they make.
-    pub fn feed(&mut self, data: &[u8]) -> Result<&[u8]> {
+    /// Takes bytes at `at`, which is moved behind them, and gives the plain text that they make; none: go on with
+    /// more data.
+    pub fn next(&mut self, data: &[u8], at: &mut usize) -> Result<Option<&[u8]>> {
         self.rows.text.clear();
-        let mut at = 0;
-        while at < data.len() {
-            if self.depth == 0 {
-                self.around(data[at]);
-                at += 1;
+        if *at == data.len() {
+            return Ok(None);
+        }
+        while *at < data.len() && self.rows.text.len() < PIECE_BYTES {
+            if self.depth == 0 && data[*at] != b'{' {
+                self.rows.around(data[*at]);
+                *at += 1;
                 continue;
             }
-            let end = self.follow(data, at);
-            self.object.extend_from_slice(&data[at..end]);
-            at = end;
+            let end = self.follow(data, *at);
+            self.object.extend_from_slice(&data[*at..end]);
+            *at = end;
             if self.depth == 0 {
-                self.end_object();
+                self.end_object()?;
             } else if self.object.len() > MOST_BYTES {
                 let message = "an object of more than 64 MiB, where each may have so much: \
                                one is too large, or a quote or bracket is not closed";
                 return Err(Error::too_large(0, message));
             }
         }
-        Ok(&self.rows.text)
+        Ok(Some(&self.rows.text))
     }
 
     /// What is left at the end of the text: an object that is cut off.
     pub fn end(&mut self) -> &[u8] {
+        self.others += u64::from(!self.object.is_empty() && self.is_told());
         &self.object
-    }
-
-    /// A byte between objects.
-    fn around(&mut self, byte: u8) {
-        match byte {
-            b'{' => {
-                self.object.push(byte);
-                self.depth = 1;
-                return;
-            }
-            b'[' => (self.rows.in_list, self.rows.is_first) = (true, true),
-            b']' => self.rows.in_list = false,
-            _ => {}
-        }
-        // Commas stand where there are rows between them.
-        self.rows.text.push(if byte == b',' { b' ' } else { byte });
     }
 
     /// Goes on in an object; gives the place behind it, or the end of the data.
@@ -142,24 +131,29 @@ impl Unfolder {
         at
     }
 
-    fn end_object(&mut self) {
-        let (start, is_first) = (self.rows.text.len(), self.rows.is_first);
-        let lines = memchr::memchr_iter(b'\n', &self.object).count();
-        if self.kind.rows(&self.object, &mut self.rows).is_some() {
+    /// Whether the parser of rows may take the object, or a part of it, without a word.
+    fn is_told(&self) -> bool {
+        let has_lines = memchr::memchr(b'\n', &self.object).is_some();
+        self.kind == Unfold::Otlp || has_lines || self.object.len() > PIECE_BYTES
+    }
+
+    fn end_object(&mut self) -> Result<()> {
+        let (start, object) = (self.rows.text.len(), &self.object);
+        // Each row has what stands around it.
+        let most = ((16 << 20) + 32 * object.len()).min(MOST_ROWS_BYTES);
+        if self.rows.add_object(object, most, |rows| self.kind.rows(object, rows)) {
             // So that the lines of what follows are those of the input.
+            let lines = memchr::memchr_iter(b'\n', object).count();
             let lines_kept = memchr::memchr_iter(b'\n', &self.rows.text[start..]).count();
             let more = lines.saturating_sub(lines_kept);
             self.rows.text.extend(std::iter::repeat_n(b'\n', more));
+        } else if self.rows.is_full() {
+            let message = "the rows of an object are too large: each of them has what stands around it";
+            return Err(Error::too_large(0, message));
         } else {
-            // The parser of rows reports what is malformed.
-            self.rows.text.truncate(start);
-            self.rows.is_first = is_first;
-            let object = &self.object;
-            _ = self.rows.add(|out| {
-                out.extend_from_slice(object);
-                Some(())
-            });
+            self.others += u64::from(self.is_told());
         }
         self.object.clear();
+        Ok(())
     }
 }

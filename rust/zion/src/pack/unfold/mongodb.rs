@@ -1,7 +1,7 @@
 //! `MongoDB`'s extended JSON, canonical and relaxed, as `mongoexport` and drivers write it: values that JSON has not are
 //! objects with a name that begins with `$`.
 
-use super::walk::{MOST_DEPTH, inside, is_named, join, member, members, put_instant};
+use super::walk::{MOST_DEPTH, Member, inside, is_named, join, members, put_instant, put_list};
 
 /// A decimal with more digits is no double, and stays a text.
 const EXACT_DIGITS: usize = 15;
@@ -12,7 +12,7 @@ pub(super) fn value(text: &[u8], out: &mut Vec<u8>, depth: u32) -> Option<()> {
     match text.first()? {
         b'{' => {
             let all = members(text)?;
-            if all.first().is_some_and(|(name, _)| name.starts_with(b"\"$")) && meant(&all, out)? {
+            if all.first().is_some_and(|(name, _)| name.starts_with(b"\"$")) && meant(&all, out).is_some() {
                 return Some(());
             }
             out.push(b'{');
@@ -23,69 +23,72 @@ pub(super) fn value(text: &[u8], out: &mut Vec<u8>, depth: u32) -> Option<()> {
             })?;
             out.push(b'}');
         }
-        b'[' => {
-            out.push(b'[');
-            join(out, members(text)?, |out, (_, element)| value(element, out, depth + 1))?;
-            out.push(b']');
-        }
+        b'[' => put_list(out, text, |out, element| value(element, out, depth + 1))?,
         _ => out.extend_from_slice(text),
     }
     Some(())
 }
 
-/// Appends what an object means; false: it stays one.
-fn meant(all: &[(&[u8], &[u8])], out: &mut Vec<u8>) -> Option<bool> {
+/// Appends what an object means; none: it stays one.
+fn meant(all: &[Member], out: &mut Vec<u8>) -> Option<()> {
     let ((name, value), others) = all.split_first()?;
-    let digits = inside(value).and_then(|digits| std::str::from_utf8(digits).ok());
+    let digits = || std::str::from_utf8(inside(value)?).ok();
     let is_legacy_binary = others.len() == 1 && is_named(others[0].0, "$type");
-    if !(others.is_empty() || is_legacy_binary && is_named(name, "$binary")) {
-        return Some(false);
+    if !others.is_empty() && !(is_legacy_binary && is_named(name, "$binary") && is_text(others[0].1)) {
+        return None;
     }
     match inside(name)? {
-        b"$oid" | b"$symbol" | b"$code" | b"$uuid" => out.extend_from_slice(value),
-        b"$date" => return Some(put_date(value, out)),
-        b"$numberLong" | b"$numberInt" => match digits.and_then(|digits| digits.parse::<i64>().ok()) {
-            Some(number) => out.extend_from_slice(number.to_string().as_bytes()),
-            None => return Some(false),
+        b"$oid" | b"$symbol" | b"$code" | b"$uuid" if is_text(value) => out.extend_from_slice(value),
+        b"$date" => put_date(value, out)?,
+        b"$numberLong" | b"$numberInt" => {
+            out.extend_from_slice(digits()?.parse::<i64>().ok()?.to_string().as_bytes());
+        }
+        b"$numberDouble" => match digits()? {
+            text @ ("NaN" | "Infinity" | "-Infinity") => out.extend_from_slice(text.as_bytes()),
+            text => out.extend_from_slice(is_plain(text).then_some(text)?.as_bytes()),
         },
-        b"$numberDouble" => match digits {
-            Some("NaN" | "Infinity" | "-Infinity") => out.extend_from_slice(inside(value)?),
-            Some(text) if is_plain(text) => out.extend_from_slice(text.as_bytes()),
-            _ => return Some(false),
-        },
-        b"$numberDecimal" => match digits {
+        b"$numberDecimal" if is_text(value) => match digits() {
             Some(text) if is_plain(text) && is_exact(text) => out.extend_from_slice(text.as_bytes()),
             _ => out.extend_from_slice(value),
         },
-        b"$binary" if value.first() == Some(&b'"') => out.extend_from_slice(value),
-        b"$binary" => match member(&members(value)?, "base64") {
-            Some(text) => out.extend_from_slice(text),
-            None => return Some(false),
+        b"$binary" if is_text(value) => out.extend_from_slice(value),
+        b"$binary" => match members(value)?[..] {
+            [(base64, text), (kind, number)] | [(kind, number), (base64, text)]
+                if is_named(base64, "base64")
+                    && is_named(kind, "subType")
+                    && is_text(text)
+                    && is_text(number) =>
+            {
+                out.extend_from_slice(text);
+            }
+            _ => return None,
         },
-        b"$undefined" => out.extend_from_slice(b"null"),
-        _ => return Some(false),
+        b"$undefined" if value == b"true" => out.extend_from_slice(b"null"),
+        _ => return None,
     }
-    Some(true)
+    Some(())
 }
 
-/// Appends a time: a text, or milliseconds since 1970; false: it is neither.
-fn put_date(value: &[u8], out: &mut Vec<u8>) -> bool {
-    if value.first() == Some(&b'"') {
+fn is_text(value: &[u8]) -> bool {
+    value.first() == Some(&b'"')
+}
+
+/// Appends a time: a text, or milliseconds since 1970; none: it is neither.
+fn put_date(value: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    if is_text(value) {
         out.extend_from_slice(value);
-        return true;
+        return Some(());
     }
-    let counted = if value.first() == Some(&b'{') {
-        members(value).and_then(|all| inside(member(&all, "$numberLong")?))
+    let digits = if value.first() == Some(&b'{') {
+        match members(value)?[..] {
+            [(name, digits)] if is_named(name, "$numberLong") => inside(digits)?,
+            _ => return None,
+        }
     } else {
-        Some(value)
+        value
     };
-    let count = counted.and_then(|text| std::str::from_utf8(text).ok()?.parse::<i64>().ok());
-    let length = out.len();
-    let is_put = count.and_then(|count| put_instant(out, i128::from(count) * 1_000_000)).is_some();
-    if !is_put {
-        out.truncate(length);
-    }
-    is_put
+    let count = std::str::from_utf8(digits).ok()?.parse::<i64>().ok()?;
+    put_instant(out, i128::from(count) * 1_000_000)
 }
 
 /// Whether JSON has the number as it is.

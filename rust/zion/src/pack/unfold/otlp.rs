@@ -1,8 +1,10 @@
 //! The JSON of OTLP, as the Protobuf messages of OpenTelemetry have it: an object of `resourceLogs`, `resourceSpans` or
 //! `resourceMetrics` becomes a row for each record, span or data point, with its resource and scope.
 
-use super::Rows;
-use super::walk::{MOST_DEPTH, inside, is_named, join, member, members, put_instant};
+use super::rows::Rows;
+use super::walk::{
+    MOST_DEPTH, Member, elements, inside, is_named, join, member, members, put_instant, put_list,
+};
 
 /// The members of a document that hold the objects.
 pub(super) const LISTS: &[&str] = &["resourceLogs", "resourceSpans", "resourceMetrics"];
@@ -14,49 +16,66 @@ const METRICS: &[&str] = &["gauge", "sum", "histogram", "exponentialHistogram", 
 /// Whole numbers of 64 bits, which are texts.
 const NUMBERS: &[&[u8]] = &[b"asInt", b"intValue", b"count", b"zeroCount", b"bucketCounts"];
 
-type Member<'t> = (&'t [u8], &'t [u8]);
+/// What stands beside records where there are none.
+const BESIDE_SCOPES: &[&str] = &["resource", "schemaUrl"];
+const BESIDE_RECORDS: &[&str] = &["scope", "schemaUrl"];
+const BESIDE_POINTS: &[&str] = &["aggregationTemporality", "isMonotonic"];
+const OF_METRICS: &[&str] = &["name", "description", "unit", "metadata"];
 
 /// Appends the rows of an object.
 pub(super) fn rows(object: &[u8], rows: &mut Rows) -> Option<()> {
     let resource = members(object)?;
     let mut context = vec![];
     put_context(&mut context, "resource", &resource, SCOPES)?;
-    for scope in listed(&resource, SCOPES)? {
+    each_of(&resource, SCOPES, BESIDE_SCOPES, |scope| {
         let scope = members(scope)?;
         let length = context.len();
         put_context(&mut context, "scope", &scope, RECORDS)?;
         let is_metrics = member(&scope, "metrics").is_some();
-        for record in listed(&scope, RECORDS)? {
+        each_of(&scope, RECORDS, BESIDE_RECORDS, |record| {
             let record = members(record)?;
             if is_metrics {
-                put_points(rows, &context, &record)?;
+                put_points(rows, &context, &record)
             } else {
-                rows.add(|out| put_row(out, &context, &[&record]))?;
+                rows.add(|out| put_row(out, &context, &[&record]))
             }
-        }
+        })?;
         context.truncate(length);
-    }
-    Some(())
+        Some(())
+    })
 }
 
-/// The elements of the lists of some names.
-fn listed<'t>(all: &[Member<'t>], names: &[&str]) -> Option<Vec<&'t [u8]>> {
-    let lists = all.iter().filter(|(name, _)| names.iter().any(|known| is_named(name, known)));
-    let mut found = vec![];
-    for (_, list) in lists.filter(|(_, list)| *list != b"null") {
-        (list.first() == Some(&b'[')).then_some(())?;
-        found.extend(members(list)?.into_iter().map(|(_, element)| element));
+/// Calls `take` for the elements of the lists of some names; none: there is no such list, but others than `beside`.
+fn each_of<'t>(
+    all: &[Member<'t>],
+    names: &[&str],
+    beside: &[&str],
+    mut take: impl FnMut(&'t [u8]) -> Option<()>,
+) -> Option<()> {
+    let mut has_list = false;
+    for (_, list) in all.iter().filter(|(name, _)| is_one_of(name, names)) {
+        has_list = true;
+        if *list != b"null" {
+            elements(list, &mut take)?;
+        }
     }
-    Some(found)
+    (has_list || all.iter().all(|(name, _)| is_one_of(name, beside))).then_some(())
+}
+
+fn is_one_of(quoted: &[u8], names: &[&str]) -> bool {
+    names.iter().any(|name| is_named(quoted, name))
 }
 
 /// Appends what all records have of an object around them, as another member.
 fn put_context(out: &mut Vec<u8>, name: &str, around: &[Member], lists: &[&str]) -> Option<()> {
-    let own = member(around, name).map_or_else(|| Some(vec![]), members)?;
-    let is_left = |(known, value): &&Member| {
-        let is_list = lists.iter().any(|list| is_named(known, list));
-        !is_list && !is_named(known, name) && *value != b"\"\""
+    let mut all = around.iter().filter(|(known, _)| is_named(known, name));
+    let own = match all.next() {
+        None | Some((_, b"null")) => vec![],
+        Some((_, own)) => members(own)?,
     };
+    all.next().is_none().then_some(())?;
+    let is_left =
+        |(known, value): &&Member| !is_one_of(known, lists) && !is_named(known, name) && *value != b"\"\"";
     let beside = around.iter().filter(is_left);
     out.extend_from_slice(format!("\"{name}\":{{").as_bytes());
     join(out, own.iter().chain(beside), |out, &(name, value)| put_member(out, name, value, 0))?;
@@ -79,20 +98,19 @@ fn put_row(out: &mut Vec<u8>, context: &[u8], parts: &[&[Member]]) -> Option<()>
 
 /// Appends a row for each data point of a metric.
 fn put_points(rows: &mut Rows, context: &[u8], metric: &[Member]) -> Option<()> {
-    let is_data = |name: &[u8]| METRICS.iter().find(|known| is_named(name, known));
-    let own: Vec<Member> = metric.iter().filter(|(name, _)| is_data(name).is_none()).copied().collect();
-    for (kind, data) in metric.iter().filter_map(|(name, data)| Some((is_data(name)?, data))) {
+    let (all, own): (Vec<Member>, Vec<Member>) =
+        metric.iter().partition(|(name, _)| is_one_of(name, METRICS));
+    for (kind, data) in &all {
         let data = members(data)?;
-        let kind = format!("\"{kind}\"");
-        let mut beside: Vec<Member> = vec![(b"\"type\"", kind.as_bytes())];
+        let mut beside: Vec<Member> = vec![(b"\"type\"", kind)];
         beside.extend(data.iter().filter(|(name, _)| !is_named(name, "dataPoints")));
-        for point in listed(&data, &["dataPoints"])? {
+        each_of(&data, &["dataPoints"], BESIDE_POINTS, |point| {
             let point = members(point)?;
             // Attributes are those of the point; a metric has `metadata`.
-            rows.add(|out| put_row(out, context, &[&own, &beside, &point]))?;
-        }
+            rows.add(|out| put_row(out, context, &[&own, &beside, &point]))
+        })?;
     }
-    Some(())
+    (!all.is_empty() || own.iter().all(|(name, _)| is_one_of(name, OF_METRICS))).then_some(())
 }
 
 /// Whether a member says nothing: of times, 0 means that they are not known.
@@ -130,11 +148,7 @@ fn put(out: &mut Vec<u8>, value: &[u8], depth: u32) -> Option<()> {
             join(out, all, |out, (name, value)| put_member(out, name, value, depth))?;
             out.push(b'}');
         }
-        b'[' => {
-            out.push(b'[');
-            join(out, members(value)?, |out, (_, element)| put(out, element, depth + 1))?;
-            out.push(b']');
-        }
+        b'[' => put_list(out, value, |out, element| put(out, element, depth + 1))?,
         _ => out.extend_from_slice(value),
     }
     Some(())
@@ -143,12 +157,18 @@ fn put(out: &mut Vec<u8>, value: &[u8], depth: u32) -> Option<()> {
 /// Appends `[{"key": ..., "value": ...}, ...]` as an object.
 fn put_attributes(out: &mut Vec<u8>, list: &[u8], depth: u32) -> Option<()> {
     out.push(b'{');
-    join(out, members(list)?, |out, (_, attribute)| {
+    let start = out.len();
+    elements(list, |attribute| {
         let attribute = members(attribute)?;
         let key = member(&attribute, "key").filter(|key| key.first() == Some(&b'"'))?;
+        let value = member(&attribute, "value");
+        (attribute.len() == 1 + usize::from(value.is_some())).then_some(())?;
+        if out.len() > start {
+            out.push(b',');
+        }
         out.extend_from_slice(key);
         out.push(b':');
-        put_any(out, member(&attribute, "value").unwrap_or(b"null"), depth + 1)
+        put_any(out, value.unwrap_or(b"null"), depth + 1)
     })?;
     out.push(b'}');
     Some(())
@@ -169,15 +189,15 @@ fn put_any(out: &mut Vec<u8>, value: &[u8], depth: u32) -> Option<()> {
             put(out, value, depth + 1)
         };
     };
-    let values = || member(&members(value)?, "values").or(Some(b"[]"));
-    match inside(kind)? {
+    let values = || match members(value)?[..] {
+        [] => Some(&b"[]"[..]),
+        [(name, values)] if is_named(name, "values") => Some(values),
+        _ => None,
+    };
+    match inside(kind).unwrap_or_default() {
         b"stringValue" | b"boolValue" | b"bytesValue" => out.extend_from_slice(value),
         b"intValue" | b"doubleValue" => put_numbers(out, value)?,
-        b"arrayValue" => {
-            out.push(b'[');
-            join(out, members(values()?)?, |out, (_, element)| put_any(out, element, depth + 1))?;
-            out.push(b']');
-        }
+        b"arrayValue" => put_list(out, values()?, |out, element| put_any(out, element, depth + 1))?,
         b"kvlistValue" => put_attributes(out, values()?, depth + 1)?,
         _ => {
             out.push(b'{');
@@ -188,14 +208,12 @@ fn put_any(out: &mut Vec<u8>, value: &[u8], depth: u32) -> Option<()> {
     Some(())
 }
 
-/// Appends numbers that may be texts, and lists of them.
+/// Appends numbers that may be texts, or a list of them.
 fn put_numbers(out: &mut Vec<u8>, value: &[u8]) -> Option<()> {
-    if value.first() == Some(&b'[') {
-        out.push(b'[');
-        join(out, members(value)?, |out, (_, element)| put_numbers(out, element))?;
-        out.push(b']');
-        return Some(());
-    }
+    if value.first() == Some(&b'[') { put_list(out, value, put_number) } else { put_number(out, value) }
+}
+
+fn put_number(out: &mut Vec<u8>, value: &[u8]) -> Option<()> {
     let digits = inside(value).unwrap_or(value);
     let is_named = matches!(digits, b"NaN" | b"Infinity" | b"-Infinity");
     out.extend_from_slice(if is_named || is_number(digits) { digits } else { value });

@@ -7,39 +7,73 @@ use crate::ion::timestamp::Civil;
 /// Objects and lists may be nested so deeply; rows have less room.
 pub(super) const MOST_DEPTH: u32 = 64;
 
-/// The members of an object, or the elements of a list: names with their quotes, and values; none where it is neither.
-pub(super) fn members(text: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+/// The most members of an object: each takes memory.
+const MOST_MEMBERS: usize = 1 << 20;
+
+/// A name with its quotes, and a value.
+pub(super) type Member<'t> = (&'t [u8], &'t [u8]);
+
+/// The members of an object; none: it is malformed, or something else.
+pub(super) fn members(text: &[u8]) -> Option<Vec<Member<'_>>> {
     let mut found = vec![];
-    let mut walk = Walk { text, at: 0 };
-    let is_object = match walk.next()? {
-        b'{' => true,
-        b'[' => false,
-        _ => return None,
-    };
-    walk.at += 1;
-    if matches!(walk.next()?, b'}' | b']') {
-        return Some(found);
-    }
-    loop {
-        let name = if is_object { walk.value()? } else { &[][..] };
-        if is_object {
-            if name.first() != Some(&b'"') || walk.next()? != b':' {
-                return None;
-            }
-            walk.at += 1;
-        }
+    each(text, (b'{', b'}'), |walk| {
+        let name = walk.value()?;
+        let is_member = name.first() == Some(&b'"') && walk.next()? == b':' && found.len() < MOST_MEMBERS;
+        is_member.then_some(())?;
+        walk.at += 1;
         found.push((name, walk.value()?));
-        match walk.next()? {
-            b',' => walk.at += 1,
-            b'}' if is_object => return Some(found),
-            b']' if !is_object => return Some(found),
-            _ => return None,
+        Some(())
+    })?;
+    Some(found)
+}
+
+/// Calls `take` for the elements of a list; none: it is malformed, or something else.
+pub(super) fn elements<'t>(text: &'t [u8], mut take: impl FnMut(&'t [u8]) -> Option<()>) -> Option<()> {
+    each(text, (b'[', b']'), |walk| take(walk.value()?))
+}
+
+/// Appends a list with elements as they are written.
+pub(super) fn put_list(
+    out: &mut Vec<u8>,
+    list: &[u8],
+    mut write: impl FnMut(&mut Vec<u8>, &[u8]) -> Option<()>,
+) -> Option<()> {
+    out.push(b'[');
+    let start = out.len();
+    elements(list, |element| {
+        if out.len() > start {
+            out.push(b',');
         }
+        write(out, element)
+    })?;
+    out.push(b']');
+    Some(())
+}
+
+/// Calls `take` where each item begins between two brackets.
+fn each<'t>(
+    text: &'t [u8],
+    (open, close): (u8, u8),
+    mut take: impl FnMut(&mut Walk<'t>) -> Option<()>,
+) -> Option<()> {
+    let mut walk = Walk { text, at: 0 };
+    (walk.next()? == open).then_some(())?;
+    walk.at += 1;
+    let mut is_over = walk.next()? == close;
+    while !is_over {
+        take(&mut walk)?;
+        is_over = match walk.next()? {
+            b',' => false,
+            byte if byte == close => true,
+            _ => return None,
+        };
+        walk.at += usize::from(!is_over);
     }
+    (walk.at + 1 == text.len()).then_some(())
 }
 
 /// The value of a member by its name.
-pub(super) fn member<'t>(members: &[(&[u8], &'t [u8])], name: &str) -> Option<&'t [u8]> {
+pub(super) fn member<'t>(members: &[Member<'t>], name: &str) -> Option<&'t [u8]> {
     members.iter().find(|(known, _)| is_named(known, name)).map(|(_, value)| *value)
 }
 
