@@ -273,6 +273,13 @@ def test_statistics_that_make_no_sense(run: Any, sample: Path) -> None:
     assert b"no row of x.zion has acter.id" in result.stderr
 
 
+def test_members_beside_the_lists_of_otlp_are_said(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"resourceLogs":[],"partialSuccess":{}}')
+    result = run("pack", "-f", "otlp", "-o", "a.zion", "a.json")
+    assert result.returncode == 0
+    assert b"without partialSuccess beside them (-f json keeps all)" in result.stderr
+
+
 def test_records_of_objects_are_said_and_named(run: Any, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"count":2,"records":[{"id":1},{"id":2}]}')
     result = run("pack", "--force", "-o", "a.zion", "a.json")

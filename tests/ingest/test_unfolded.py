@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import sdb
-from sdb.cli.main import main
 from sdb.errors import InputError, SdbWarning
 from sdb.packfile.inputs.inputs import recognise
 
@@ -119,13 +118,3 @@ def test_malformed_json_stays_malformed(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(InputError, match="line 1"):
         sdb.pack(tmp_path / "a.json", tmp_path / "out.zion", format="mongodb")
-
-
-def test_members_beside_the_lists_are_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "a.json").write_text('{"resourceLogs":[],"partialSuccess":{}}\n')
-    assert (
-        main(["pack", "-f", "otlp", "-o", str(tmp_path / "o.zion"), str(tmp_path / "a.json")]) == 0
-    )
-    assert "without partialSuccess" in capsys.readouterr().err
