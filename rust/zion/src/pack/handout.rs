@@ -18,7 +18,8 @@ impl Packer {
             // One that cannot be read, or is shorter by now, is fed.
             return if bytes.read(0, &mut text).is_ok() { self.feed(&text, interrupt) } else { Ok(()) };
         }
-        let first = self.next_part;
+        // The open part goes before those of the file.
+        let first = self.next_part + u64::from(!self.open.is_empty());
         let mut start = [0; encoding::START];
         let start = &mut start[..encoding::START.min(bytes.size())];
         if let Some(current) = &mut self.current

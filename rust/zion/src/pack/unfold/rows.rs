@@ -33,7 +33,7 @@ impl Rows {
             return;
         }
         if !is_space(byte) {
-            // What is no row behind a comma is told by the parser of rows.
+            // The parser of rows reports what is no row behind a comma.
             if self.behind == Behind::Comma {
                 self.text.push(b',');
             }
@@ -62,7 +62,7 @@ impl Rows {
             return true;
         }
         if !self.is_full() {
-            // What is malformed is told by the parser of rows.
+            // The parser of rows reports what is malformed.
             self.text.truncate(start);
             self.text.push(if self.in_list && has_rows && !lacks_comma { b',' } else { b' ' });
             self.text.extend_from_slice(object);

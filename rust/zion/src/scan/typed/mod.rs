@@ -3,7 +3,6 @@
 pub(crate) mod buffers;
 mod build;
 mod fit;
-mod map;
 mod schema;
 mod seen;
 mod variant;
