@@ -107,6 +107,12 @@ def test_forms_of_output(tmp_path: Path, limited: Limited, form: str, query: str
     write(source, 100_000, of_structs=True)
     text = query.format(f"'{source}'")
     ended = limited("query", "--fmt", form, "-o", "out", text, memory_bytes=4 << 30)
+    if form in {"csv", "tsv", "markdown"}:  # lines of JSON to cells, at any depth
+        assert ended.code == 0, ended.errors
+        assert (tmp_path / "out").read_bytes().count(
+            b'"a""' if form != "markdown" else b'"a"'
+        ) > 99_000
+        return
     # What is written with its types is read as it is by other commands, which refuse the file.
     assert ended.code == (6 if form in {"ion", "arrow", "parquet"} else 8), ended.errors
     assert "nested" in ended.errors.splitlines()[0]

@@ -160,11 +160,11 @@ def test_names_and_values_that_mean_harm_are_texts(server: Server, browser: Brow
 
 def test_rows_show_up_while_they_come_in(server: Server, browser: Browser, lake: Path) -> None:
     db = sdb.connect(lake)
-    db.create("live.rows", "in/*.json")
-    db.append("live.rows", [{"time": "2026-01-01T00:00:00Z", "n": 1}])
-    opened(browser, server, "live.rows", tail="1")
+    db.create("web.live", "in/*.json")
+    db.append("web.live", [{"time": "2026-01-01T00:00:00Z", "n": 1}])
+    opened(browser, server, "web.live", tail="1")
     browser.sees("Live: 0 rows so far", ".rows")
-    db.append("live.rows", [{"time": "2026-01-02T00:00:00Z", "n": 12345}])
+    db.append("web.live", [{"time": "2026-01-02T00:00:00Z", "n": 12345}])
     browser.sees("12345", ".found")
     browser.sees(": 2 rows", ".range")
     browser.one("[aria-pressed=true]").click()

@@ -271,7 +271,8 @@ def test_formats_by_the_longest_suffix() -> None:
     suffixes = [item for item in FORMATS if of_name(f".{item}")[0] is not None]
     assert [format_of(f"a.{item}") for item in suffixes] == suffixes
     # Forms of logs are no suffixes: sync would not recognise them.
-    logs = {form.name for form in formats.FORMATS if form.is_log} | {"text", "regex"}
+    logs = {form.name for form in formats.FORMATS if form.is_log}
+    logs |= {"text", "regex", "otlp", "mongodb"}
     assert {item.partition(".")[0] for item in set(FORMATS) - set(suffixes)} == logs
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from sdb.query.syntax import ast
+from sdb.query.syntax.visitor import nodes
 
 CALLS = frozenset({"REGEXP_LIKE", "REGEXP_EXTRACT", "REGEXP_REPLACE"})
 """Functions whose second argument is a regular expression."""
@@ -68,12 +69,18 @@ def groups(pattern: str) -> int:
 def call_fault(node: ast.Call) -> str | None:
     """Look for what is wrong with the constants of a function of regular expressions.
 
-    * ``node``: A call of one of :data:`CALLS`, with as many arguments as it takes, folded.
+    * ``node``: A call of one of :data:`CALLS`, with as many arguments as it takes. What is computed
+      from constants alone is looked at when it is folded.
     """
     if node.name not in CALLS:
         return None
     pattern = _constant(node.args[1])
     if not isinstance(pattern, str):
+        is_computed = pattern is None and not any(
+            isinstance(part, ast.Name | ast.Select) for part in nodes(node.args[1])
+        )
+        if is_computed and not isinstance(node.args[1], ast.Literal):
+            return None
         return f"{node.name} takes a constant regular expression"
     if problem := fault(pattern):
         return f"error parsing regexp: {problem}"
