@@ -34,11 +34,14 @@ fn meant(all: &[Member], out: &mut Vec<u8>) -> Option<()> {
     let ((name, value), others) = all.split_first()?;
     let digits = || std::str::from_utf8(inside(value)?).ok();
     let is_legacy_binary = others.len() == 1 && is_named(others[0].0, "$type");
-    if !others.is_empty() && !(is_legacy_binary && is_named(name, "$binary") && is_text(others[0].1)) {
+    let is_binary = || is_legacy_binary && is_named(name, "$binary") && is_text(others[0].1);
+    if !(others.is_empty() || is_binary()) {
         return None;
     }
     match inside(name)? {
-        b"$oid" | b"$symbol" | b"$code" | b"$uuid" if is_text(value) => out.extend_from_slice(value),
+        b"$oid" | b"$symbol" | b"$code" | b"$uuid" | b"$binary" if is_text(value) => {
+            out.extend_from_slice(value);
+        }
         b"$date" => put_date(value, out)?,
         b"$numberLong" | b"$numberInt" => {
             out.extend_from_slice(digits()?.parse::<i64>().ok()?.to_string().as_bytes());
@@ -51,7 +54,6 @@ fn meant(all: &[Member], out: &mut Vec<u8>) -> Option<()> {
             Some(text) if is_plain(text) && is_exact(text) => out.extend_from_slice(text.as_bytes()),
             _ => out.extend_from_slice(value),
         },
-        b"$binary" if is_text(value) => out.extend_from_slice(value),
         b"$binary" => match members(value)?[..] {
             [(base64, text), (kind, number)] | [(kind, number), (base64, text)]
                 if is_named(base64, "base64")

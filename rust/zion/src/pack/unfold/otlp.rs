@@ -210,14 +210,17 @@ fn put_any(out: &mut Vec<u8>, value: &[u8], depth: u32) -> Option<()> {
 
 /// Appends numbers that may be texts, or a list of them.
 fn put_numbers(out: &mut Vec<u8>, value: &[u8]) -> Option<()> {
-    if value.first() == Some(&b'[') { put_list(out, value, put_number) } else { put_number(out, value) }
+    let put = |out: &mut Vec<u8>, value: &[u8]| {
+        put_number(out, value);
+        Some(())
+    };
+    if value.first() == Some(&b'[') { put_list(out, value, put) } else { put(out, value) }
 }
 
-fn put_number(out: &mut Vec<u8>, value: &[u8]) -> Option<()> {
+fn put_number(out: &mut Vec<u8>, value: &[u8]) {
     let digits = inside(value).unwrap_or(value);
     let is_named = matches!(digits, b"NaN" | b"Infinity" | b"-Infinity");
     out.extend_from_slice(if is_named || is_number(digits) { digits } else { value });
-    Some(())
 }
 
 fn is_number(text: &[u8]) -> bool {

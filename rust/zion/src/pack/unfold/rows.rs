@@ -10,7 +10,7 @@ pub(super) struct Rows {
     most: usize,
     in_list: bool,
     /// Whether there is a row before in the list.
-    has_rows: bool,
+    follows: bool,
     behind: Behind,
 }
 
@@ -40,7 +40,7 @@ impl Rows {
             self.behind = Behind::Other;
         }
         match byte {
-            b'[' => (self.in_list, self.has_rows) = (true, false),
+            b'[' => (self.in_list, self.follows) = (true, false),
             b']' => self.in_list = false,
             _ => {}
         }
@@ -54,7 +54,7 @@ impl Rows {
         most: usize,
         rows: impl FnOnce(&mut Self) -> Option<()>,
     ) -> bool {
-        let (start, has_rows) = (self.text.len(), self.has_rows);
+        let (start, follows) = (self.text.len(), self.follows);
         self.most = start + most;
         let lacks_comma = self.in_list && self.behind == Behind::Object;
         self.behind = Behind::Object;
@@ -64,17 +64,17 @@ impl Rows {
         if !self.is_full() {
             // The parser of rows reports what is malformed.
             self.text.truncate(start);
-            self.text.push(if self.in_list && has_rows && !lacks_comma { b',' } else { b' ' });
+            self.text.push(if self.in_list && follows && !lacks_comma { b',' } else { b' ' });
             self.text.extend_from_slice(object);
-            self.has_rows = true;
+            self.follows = true;
         }
         false
     }
 
     /// Adds a row.
     pub(super) fn add(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) -> Option<()> {
-        self.text.push(if self.in_list && self.has_rows { b',' } else { b' ' });
-        self.has_rows = true;
+        self.text.push(if self.in_list && self.follows { b',' } else { b' ' });
+        self.follows = true;
         write(&mut self.text)?;
         (!self.is_full()).then_some(())
     }
