@@ -235,6 +235,7 @@ FOUND = "auto"  # the format that the content tells, with options that several h
 INPUTS = tuple(form.name for form in FORMATS if form.is_input)
 TEXTS = frozenset(form.name for form in FORMATS if form.is_text)
 TYPED = frozenset(form.name for form in FORMATS if form.has_types)
+UNFOLDED = frozenset(form.name for form in FORMATS if form.is_unfolded)
 
 _BY_NAME = {form.name: form for form in FORMATS}
 _SUFFIXES = {suffix: form.name for form in FORMATS for suffix in form.suffixes}

@@ -11,6 +11,7 @@ const NEVER: fn() -> bool = || false;
 const ALIGN: usize = 1 << 12;
 
 /// Packs the text behind two bytes: flags (the form, whether malformed records are passed over), the size of pieces.
+#[allow(clippy::unnecessary_wraps, reason = "all targets have it")]
 pub fn check(data: &[u8]) -> Result<()> {
     let [flags, piece, text @ ..] = data else { return Ok(()) };
     let form = ["otlp", "mongodb"][usize::from(flags & 1)];
@@ -20,7 +21,7 @@ pub fn check(data: &[u8]) -> Result<()> {
     match (&whole, &pieces) {
         (Ok(whole), Ok(pieces)) => assert!(whole == pieces, "pieces change the rows"),
         _ => {
-            assert!(whole.is_ok() == pieces.is_ok(), "pieces change what is accepted: {whole:?}, {pieces:?}")
+            assert_eq!(whole.is_ok(), pieces.is_ok(), "pieces change what is accepted: {whole:?}, {pieces:?}")
         }
     }
     if form == "mongodb" && on_error == OnError::Fail {

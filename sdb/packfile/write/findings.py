@@ -271,7 +271,7 @@ def _opened(packer: Packer, sources: Sequence[Input]) -> tuple[Opened, ...]:
     entries = []
     for source, (rows, *_) in zip(sources, packer.inputs, strict=True):
         path = formats.option_of(source.format, "records")
-        if formats.get(source.format).is_unfolded:
+        if source.format.partition(":")[0] in formats.UNFOLDED:
             path = ""  # of several lists
         if path not in {None, "none"} and (path or beside.get(source.name)):
             entries.append(Opened(path, source.name, rows, beside.get(source.name, ())))
