@@ -21,7 +21,11 @@ pub fn check(data: &[u8]) -> Result<()> {
     match (&whole, &pieces) {
         (Ok(whole), Ok(pieces)) => assert!(whole == pieces, "pieces change the rows"),
         _ => {
-            assert_eq!(whole.is_ok(), pieces.is_ok(), "pieces change what is accepted: {whole:?}, {pieces:?}")
+            assert_eq!(
+                whole.is_ok(),
+                pieces.is_ok(),
+                "pieces change what is accepted: {whole:?}, {pieces:?}"
+            );
         }
     }
     if form == "mongodb" && on_error == OnError::Fail {
