@@ -236,7 +236,7 @@ class _Stars:
             if not items and not any(is_hidden(source.table) for source in select.sources):
                 refuse("EXCLUDE leaves no column", item.expr)
             return items
-        pattern = pattern_in(item.expr)
+        pattern = visitor.call_in(item.expr, "COLUMNS")
         if pattern is None:
             return [item]
         return matching(item, pattern, self._columns(select))
@@ -378,18 +378,6 @@ def _check_replaced(star: ast.Star, replaced: Mapping[str, ast.Expr]) -> None:
             if isinstance(node, ast.Name) and node.name in replaced and node.name != name:
                 hint = "replace one of them in a sub-query"
                 refuse(f"REPLACE: {name} is made of {node.name}, which is replaced", star, hint)
-
-
-def pattern_in(expr: ast.Expr) -> ast.Call | None:
-    """Return the COLUMNS('re') in an expression."""
-    return next(
-        (
-            node
-            for node in visitor.nodes(expr, into_selects=False)
-            if isinstance(node, ast.Call) and node.name == "COLUMNS"
-        ),
-        None,
-    )
 
 
 def matching(item: ast.Item, call: ast.Call, columns: Mapping[str, ast.Expr]) -> list[ast.Item]:

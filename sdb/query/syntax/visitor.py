@@ -67,6 +67,14 @@ def nodes(root: ast.Node, *, into_selects: bool = True) -> Iterator[ast.Node]:
         waiting += reversed(below)
 
 
+def call_in(root: ast.Node, name: str) -> ast.Call | None:
+    """Return the first call of a function in an expression, sub-queries left out."""
+    for node in nodes(root, into_selects=False):
+        if isinstance(node, ast.Call) and node.name == name:
+            return node
+    return None
+
+
 def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
     """Look for a node that stands deeper than a limit.
 

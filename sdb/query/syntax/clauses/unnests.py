@@ -30,7 +30,7 @@ def put_in_from(parser: Parser, select: ast.Select) -> ast.Select:
     places: list[ast.Node | None] = [select.where, select.having, select.qualify]
     places += [source.on for source in select.sources]
     for clause in places:
-        if clause is not None and (call := _call_in(clause)):
+        if clause is not None and (call := visitor.call_in(clause, "UNNEST")):
             _fault(parser, "UNNEST makes rows: no condition takes it", call, _HOW)
     lists = _Lists(parser, {item.alias for item in select.items if item.alias})
     items = tuple([lists.item(item) for item in select.items])
@@ -78,12 +78,12 @@ class _Lists:
 
     def expr(self, expr: ast.Expr) -> ast.Expr:
         """Return an expression in which names stand for elements."""
-        if _call_in(expr) is None:
+        if visitor.call_in(expr, "UNNEST") is None:
             return expr
         return visitor.rewrite(expr, self._element, stop=self._stop)
 
     def _stop(self, node: ast.Node) -> ast.Node | None:
-        if isinstance(node, ast.Aggregate) and (call := _call_in(node)):
+        if isinstance(node, ast.Aggregate) and (call := visitor.call_in(node, "UNNEST")):
             _fault(self.parser, "UNNEST makes rows: no aggregate takes it", call, _AROUND)
         return node if isinstance(node, ast.Select) else None
 
@@ -127,17 +127,6 @@ def _check_groups(parser: Parser, select: ast.Select, lists: _Lists) -> None:
         for node in visitor.nodes(item.expr, into_selects=False):
             if isinstance(node, ast.Name) and node.name in lists.names and node not in keys:
                 _fault(parser, "UNNEST in a grouped query has to be a key", node, _AROUND)
-
-
-def _call_in(node: ast.Node) -> ast.Call | None:
-    return next(
-        (
-            part
-            for part in visitor.nodes(node, into_selects=False)
-            if isinstance(part, ast.Call) and part.name == "UNNEST"
-        ),
-        None,
-    )
 
 
 def _fault(parser: Parser, message: str, node: ast.Node, hint: str) -> NoReturn:
