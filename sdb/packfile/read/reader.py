@@ -281,11 +281,12 @@ class Packfile(BlockReader):
         return _facts_table(self)
 
 
-def open_packfile(location: Location, *, verify: bool = True) -> Packfile:
+def open_packfile(location: Location, *, verify: bool = True, name: str = "") -> Packfile:
     """Open the packfile at a location; see :func:`sdb.packfile.read.resolve.open_one`.
 
     * ``verify``: Whether blocks with a wrong checksum or digest are errors. Turn it off only to
       rescue what is left of a damaged file: values may be wrong then.
+    * ``name``: What it is called, if not by its location.
 
     Returns: The open file; close it, or use it in a ``with`` statement.
 
@@ -301,7 +302,7 @@ def open_packfile(location: Location, *, verify: bool = True) -> Packfile:
     >>> sdb.open("events.zion").trailer.algorithm      # doctest: +SKIP
     'zion+zstd'
     """
-    path = errors.text_of(location)
+    path = name or errors.text_of(location)
     reader = url.open_read(location)
     try:
         return Packfile(path, reader, read_trailer(reader, path), verify=verify)

@@ -15,7 +15,6 @@ from sdb.errors import CorruptError, InputError, NotFoundError, text_of
 from sdb.lake.names import lake_name
 from sdb.packfile.inputs.rawreading import USUAL
 from sdb.packfile.read.reader import Packfile, open_packfile
-from sdb.packfile.trailer.read import read_trailer
 from sdb.query.catalog import smallinputs
 from sdb.records import record, replace
 from sdb.store.local import cachefolder
@@ -169,7 +168,7 @@ class CachedInput:
         """Open a packfile of the cache under the name of the input; a damaged one is removed."""
         path = self._path(name)
         try:
-            packfile = _named(path, self._name)
+            packfile = open_packfile(path, name=self._name)
         except NotFoundError:
             return None
         except CorruptError:
@@ -189,7 +188,7 @@ class CachedInput:
                 text = _pack(sources, making, threads, progress, self._name)
             for warning in warnings:
                 notes.warn(warning)
-            packfile = _named(making, self._name)
+            packfile = open_packfile(making, name=self._name)
             if self._is_same():
                 cachefolder.put(making, self._path(name), warnings)
                 self.made_bytes = packfile.size_bytes
@@ -242,15 +241,6 @@ class CachedRun(_CachedByFacts):
         return smallinputs.contents(self._run).digest == self._state.facts[0]
 
 
-def _named(path: str, name: str) -> Packfile:
-    reader = open_read(path)
-    try:
-        return Packfile(name, reader, read_trailer(reader, name))
-    except BaseException:
-        reader.close()
-        raise
-
-
 def packed_apart(
     sources: list[Input],
     threads: int | None,
@@ -266,7 +256,7 @@ def packed_apart(
         text = _pack(sources, path, threads, progress, name)
         why = f": {obstacle}" if obstacle else ""
         notes.tell(f"{text}, and not kept{why}", is_detail=False)
-        return _named(path, name)
+        return open_packfile(path, name=name)
 
 
 def _pack(

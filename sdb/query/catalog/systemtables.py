@@ -6,11 +6,9 @@ import io
 
 from sdb import notes
 from sdb.errors import NotFoundError, UsageError
-from sdb.packfile.read.reader import Packfile
-from sdb.packfile.trailer.read import read_trailer
+from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.packfile.write.pack import pack
 from sdb.store.local.scratch import Scratch
-from sdb.store.url import open_read
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import table_root
 from sdb.table.format.versionref import split_reference
@@ -78,9 +76,4 @@ def _packed(rows: Iterator[dict[str, Any]], name: str) -> Packfile:
         path = f"{folder.path}/packed"
         with notes.unheard():  # there may be no rows
             pack(listed or io.BytesIO(), path, level=_LEVEL, format=None if listed else "json")
-        reader = open_read(path)
-        try:
-            return Packfile(name, reader, read_trailer(reader, name))
-        except BaseException:
-            reader.close()
-            raise
+        return open_packfile(path, name=name)
