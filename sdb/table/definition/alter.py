@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.store.base import Reader
+    from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.keys import TableKeys
 
@@ -76,7 +77,7 @@ def alter_table(
         evolution(wished, head)
         return wished
 
-    altered = _altered(root, keys, checked, is_dry=is_dry)
+    altered = _altered(root, keys, head, checked, is_dry=is_dry)
     evolve = evolution(altered.after, head)
     if evolve is not None and altered.is_new and not is_dry:
         change_schema(root, keys.database, keys.table, evolve, change=OF_DEFINITION)
@@ -100,7 +101,12 @@ def describe_table(root: TableRoot, keys: TableKeys, text: str, *, is_dry: bool 
     ConflictError
         Other programs replace the definition all the time.
     """
-    return _altered(root, keys, lambda old: replace(old, description=text), is_dry=is_dry).is_new
+    head = find_table(root, keys.database, keys.table)
+
+    def described(old: Definition) -> Definition:
+        return replace(old, description=text)
+
+    return _altered(root, keys, head, described, is_dry=is_dry).is_new
 
 
 def with_inputs(definition: Definition, more: Definition, without: Iterable[str]) -> Definition:
@@ -177,9 +183,13 @@ def _value(text: str) -> object:
         return text
 
 
-def _altered(root: TableRoot, keys: TableKeys, change: Change, *, is_dry: bool) -> Altered:
-    """Change a definition as often as another program replaces it meanwhile."""
-    head = find_table(root, keys.database, keys.table)
+def _altered(
+    root: TableRoot, keys: TableKeys, head: TableHandle | None, change: Change, *, is_dry: bool
+) -> Altered:
+    """Change a definition as often as another program replaces it meanwhile.
+
+    * ``head``: The table; None: it has no rows yet.
+    """
     if head is not None and head.is_dropped:
         raise dropped(root, head.keys, head.state)
     for _ in range(_ATTEMPTS):
