@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import TimeMode, Timezone  # noqa: TC001 - evaluated, as annotations
+from sdb.cli.options import TimeFields, TimeMode, Timezone  # noqa: TC001 - evaluated
 from sdb.cli.parameters import Option, Together
 from sdb.cli.values import suffix
+from sdb.errors import UsageError
 from sdb.records import record
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.packfile.inputs.rawreading import RawReading
+    from sdb.times import Times
 
 InputFormat = Annotated[
     str | None,
@@ -100,6 +102,28 @@ class InputForm(Together):
 
 
 @record
+class PatternReading(Together):
+    """The way the inputs of patterns are read, as a definition keeps it."""
+
+    mode: TimeMode = "all"
+    timezone: Timezone = ""
+    time_field: TimeFields = None
+    on_error: InputOnError = "fail"
+
+    def times(self) -> Times:
+        """Return the way times are read."""
+        from sdb.times import of_fields
+
+        fields = self.time_field or ()
+        times = of_fields(self.mode, self.timezone, fields)
+        if len(times.forms) < len(fields):
+            raise UsageError(
+                "--time-field of a table needs a form", expected="PATH:FORM, as at:unix"
+            )
+        return times
+
+
+@record
 class RawInput(Together):
     """The way files are read that are no packfiles, and the field of their times."""
 
@@ -151,4 +175,5 @@ def _named(fmt: str | None, said: InputForm | RawInput) -> str | None:
 
 
 FORM = InputForm()
+READING = PatternReading()
 RAW = RawInput()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.commands.tables.create import chosen_definition, times_of
-from sdb.cli.inputoptions import FORM, InputForm, InputOnError
+from sdb.cli.commands.tables.create import chosen_definition
+from sdb.cli.inputoptions import FORM, READING, InputForm, PatternReading
 from sdb.cli.options import (
     AllowInputs,
     AsJson,
@@ -12,9 +12,6 @@ from sdb.cli.options import (
     NextWord,
     Root,
     TableName,
-    TimeFields,
-    TimeMode,
-    Timezone,
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import joined_table, table_of
@@ -66,10 +63,7 @@ def command(
         Option("--drop-input", metavar="PATTERN", help="Take these no longer. Repeatable."),
     ] = None,
     form: InputForm = FORM,
-    mode: TimeMode = "all",
-    timezone: Timezone = "",
-    time_field: TimeFields = None,
-    on_error: InputOnError = "fail",
+    reading: PatternReading = READING,
     allow_inputs: AllowInputs = None,
     dry_run: DryRun = False,
     root: Root = None,
@@ -88,13 +82,11 @@ def command(
     name, words = joined_table(name, definition, last)
     file = words[0] if words else None
     keys = TableKeys(*table_of(name, None))
-    fmt = form.named()
-    read = times_of(mode, timezone, time_field)
     if not (file or patterns or without or settings or unset):
         raise UsageError("nothing to alter", expected="--set, --unset, --input or a file")
     if file is not None and patterns:
         raise UsageError(f"{keys.name}: there are two definitions", hint="a file, or --input")
-    chosen = chosen_definition(location, file, patterns, fmt, read, on_error)
+    chosen = chosen_definition(location, file, patterns, form, reading)
 
     def change(old: Definition) -> Definition:
         new = with_inputs(old, chosen, without or ()) if file is None else chosen

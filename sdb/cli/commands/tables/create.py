@@ -6,22 +6,19 @@ import shlex
 import sys
 
 from sdb.cli import output
-from sdb.cli.inputoptions import FORM, InputForm, InputOnError
+from sdb.cli.inputoptions import FORM, READING, InputForm, PatternReading
 from sdb.cli.options import (
     AllowInputs,
     AsJson,
     NextWord,
     Root,
     TableName,
-    TimeFields,
-    TimeMode,
-    Timezone,
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import table_of
 from sdb.cli.values import content, table_root
 from sdb.errors import InputError, UsageError
-from sdb.times import ALL, Times, of_fields
+from sdb.times import ALL
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -51,10 +48,7 @@ def command(
         ),
     ] = None,
     form: InputForm = FORM,
-    mode: TimeMode = "all",
-    timezone: Timezone = "",
-    time_field: TimeFields = None,
-    on_error: InputOnError = "fail",
+    reading: PatternReading = READING,
     allow_inputs: AllowInputs = None,
     root: Root = None,
     force: Annotated[
@@ -87,14 +81,7 @@ def command(
             statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
-    chosen = chosen_definition(
-        location,
-        definition,
-        patterns,
-        form.named(),
-        times_of(mode, timezone, time_field),
-        on_error,
-    )
+    chosen = chosen_definition(location, definition, patterns, form, reading)
     stored = create_table(location, database, table, chosen, overwrite=force)
     warn_of_flaw(location, TableKeys(database, table), stored)
     from sdb.cli.render.fitting import fitting, say_fitting
@@ -117,14 +104,14 @@ def chosen_definition(
     root: TableRoot,
     file: str | None,
     patterns: list[str] | None,
-    fmt: str | None,
-    read: Times,
-    on_error: str,
+    form: InputForm,
+    reading: PatternReading,
 ) -> Definition:
     """Return the definition that is in a file, or that options make of patterns."""
     from sdb.table.definition.create import definition_of
     from sdb.table.definition.definition import Definition
 
+    fmt, read, on_error = form.named(), reading.times(), reading.on_error
     if file is None:
         action = "" if on_error == "fail" else on_error
         return definition_of(patterns or [], root, format=fmt or "", times=read, on_error=action)
@@ -138,11 +125,3 @@ def chosen_definition(
         raise InputError(f"{file} is not UTF-8 at byte {error.start:,}") from None
     except InputError as error:
         raise error.within(file, path=file) from None
-
-
-def times_of(mode: str, timezone: str, time_field: list[str] | None) -> Times:
-    """Return the way times are read, by the options that go with patterns of inputs."""
-    read = of_fields(mode, timezone, time_field or ())
-    if len(read.forms) < len(time_field or ()):
-        raise UsageError("--time-field of a table needs a form", expected="PATH:FORM, as at:unix")
-    return read
