@@ -42,19 +42,19 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             patch.setenv(name, value)
         patch.delenv("AWS_PROFILE", raising=False)
         s3.disconnect()
-        _begin()
+        make_bucket(BUCKET)
         yield url
         s3.disconnect()
 
 
-def _begin() -> None:
-    """Make the S3 bucket, and wait until the server can write."""
+def make_bucket(name: str) -> None:
+    """Make an S3 bucket, and wait until the server can write."""
     stop = time.monotonic() + 60
     client = s3.connect(once=True)
-    client.create_bucket(Bucket=BUCKET)
+    client.create_bucket(Bucket=name)
     while True:
         try:
-            client.put_object(Bucket=BUCKET, Key="first", Body=b"x")
+            client.put_object(Bucket=name, Key="first", Body=b"x")
         except ClientError:
             if time.monotonic() > stop:
                 raise

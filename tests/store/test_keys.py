@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import glob
 import os
-import time
 from typing import TYPE_CHECKING
 
 import pytest
-from botocore.exceptions import ClientError
 
 import sdb
 from sdb.packfile.read.resolve import resolve
 from sdb.store.s3 import client as s3
+from tests.store.conftest import make_bucket
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,17 +25,8 @@ NAMES = ("a b", "a+b", "100%", "a%20b", "a#b", "a?b", "[x]", "a*b", "a&b=c;d", "
 def dotted(endpoint: str) -> str:
     """Make an S3 bucket with dots in its name, and wait until it takes objects."""
     assert endpoint
-    client, stop = s3.connect(once=True), time.monotonic() + 60
-    client.create_bucket(Bucket=BUCKET)
-    while True:
-        try:
-            client.put_object(Bucket=BUCKET, Key="first", Body=b"x")
-        except ClientError:
-            if time.monotonic() > stop:
-                raise
-            time.sleep(0.05)
-        else:
-            return f"s3://{BUCKET}"
+    make_bucket(BUCKET)
+    return f"s3://{BUCKET}"
 
 
 @pytest.mark.parametrize("name", NAMES)
