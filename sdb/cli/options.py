@@ -269,3 +269,14 @@ ProgressMode = Annotated[
     ),
 ]
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask on a terminal; go on.")]
+FewRows = Annotated[
+    int,
+    Option(
+        "--limit",
+        "-n",
+        metavar="N",
+        bounds=bounds.ROWS,
+        hidden=("--rows",),
+        help="Number of rows; -5 is -n 5.",
+    ),
+]

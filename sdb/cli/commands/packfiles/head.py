@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import sys
 
-from sdb import bounds
 from sdb.cli import output
 from sdb.cli.inputoptions import RAW, RawInput
 from sdb.cli.options import (
     At,
+    FewRows,
     Fields,
     PackfileOrTable,
     Root,
@@ -36,17 +36,7 @@ EXAMPLES = (
 def command(
     context: Context,
     packfile: PackfileOrTable,
-    rows: Annotated[
-        int,
-        Option(
-            "--limit",
-            "-n",
-            metavar="N",
-            bounds=bounds.ROWS,
-            hidden=("--rows",),
-            help="Number of rows; -5 is -n 5.",
-        ),
-    ] = 10,
+    rows: FewRows = 10,
     fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format; default: json.")] = None,
     fields: Fields = None,
     where: Where = None,

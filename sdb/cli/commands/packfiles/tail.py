@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from sdb import bounds
 from sdb.cli import output
 from sdb.cli.inputoptions import RAW, RawInput
 from sdb.cli.options import (
     At,
+    FewRows,
     Fields,
     PackfileOrTable,
     Root,
@@ -37,17 +37,7 @@ EXAMPLES = (
 def command(
     context: Context,
     packfile: PackfileOrTable,
-    rows: Annotated[
-        int,
-        Option(
-            "--limit",
-            "-n",
-            metavar="N",
-            bounds=bounds.ROWS,
-            hidden=("--rows",),
-            help="Number of rows; -5 is -n 5.",
-        ),
-    ] = 10,
+    rows: FewRows = 10,
     fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format; default: json.")] = None,
     fields: Fields = None,
     since: Since = None,
