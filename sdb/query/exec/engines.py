@@ -126,15 +126,17 @@ class QuerySession:
         if engine is None or self._is_stopped:
             self.close()
             return
+        import duckdb
+
         try:
             for name in self._functions:
                 self.connection.remove_function(name)
             self.connection.close()
-        except BaseException:
+        except duckdb.Error:  # the query has broken the engine, which says so itself
             self.close()
-            raise
-        self._engine = None
-        _wait(engine)
+        else:
+            self._engine = None
+            _wait(engine)
 
     def __del__(self) -> None:
         """Return the engine; readers of rows keep the connection."""
