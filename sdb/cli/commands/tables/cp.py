@@ -51,8 +51,7 @@ def command(
 
     Packfiles are copied by the file system or the store where these can. To another root only those
     that are missing there are sent; if another program has written to the table there, nothing
-    changes
-    (exit code 5). Run a copy that was interrupted again: it continues.
+    changes (exit code 5). Run a copy that was interrupted again: it continues.
     """
     name, words = joined_table(name, target, last, at=at)
     if not words:
