@@ -67,3 +67,22 @@ def test_a_handler_that_raises_stops_the_call_first() -> None:
     assert ended == [True]
     assert waiter(lambda: 5) == 5
     waiter.close()
+
+
+def test_an_interrupt_while_the_thread_starts_leaves_nothing_to_join(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        del thread  # it has not begun
+        raise KeyboardInterrupt
+
+    waiter = Waiter(lambda: None)
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        waiter(lambda: 7)
+    waiter.close()
+    monkeypatch.setattr(threading.Thread, "start", started)
+    assert waiter(lambda: 7) == 7
+    waiter.close()

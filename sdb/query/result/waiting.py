@@ -76,11 +76,13 @@ class Waiter:
 
     def _started(self) -> SimpleQueue[_Job | None]:
         if self._jobs is None:
-            self._jobs = SimpleQueue()
-            self._thread = threading.Thread(
-                target=_serve, args=(self._jobs, ref(self)), name="query", daemon=True
+            # Kept only once it runs: Ctrl-C may come while the thread starts.
+            jobs: SimpleQueue[_Job | None] = SimpleQueue()
+            thread = threading.Thread(
+                target=_serve, args=(jobs, ref(self)), name="query", daemon=True
             )
-            self._thread.start()
+            thread.start()
+            self._jobs, self._thread = jobs, thread
         return self._jobs
 
     def _stop(self, job: _Job) -> None:
