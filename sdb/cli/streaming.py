@@ -13,10 +13,10 @@ from contextlib import contextmanager
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.cli.syncing import seconds_of
+from sdb.cli.syncing import seconds_of, trouble_text
 from sdb.cli.values import malformed
 from sdb.errors import UsageError, from_os
-from sdb.records import record
+from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     from sdb._core import RejectedBatch
     from sdb.packfile.inputs.lines import LineSource
-    from sdb.table.catalog.root import TableRoot
-    from sdb.table.insert.insert import Inserted
-    from sdb.table.insert.stream import Batch, Streamed, Waiting
+    from sdb.table.feed.events import FeedEvent
+    from sdb.table.feed.lines import BatchBounds, LineFeed, LineTarget, Streamed
 
 _HEAD_BYTES = 64 << 10
 _LEAST_BYTES, _MOST_BYTES = 1, 1 << 30
@@ -67,7 +66,7 @@ class PipeLines:
     file: Any  # what was looked at is read again from it
     head: bytes  # what was looked at
     form: str  # the parser of its lines; empty: all of it is one input
-    batch: Batch
+    bounds: BatchBounds
 
 
 def piped(
@@ -89,7 +88,7 @@ def piped(
         Options that do not go with the input.
     """
     is_wanted = interval is not None or size is not None
-    batch = batch_of(interval, size)
+    batch_bounds = bounds_of(interval, size)
     if is_wanted and inputs not in (None, [], ["-"]):
         raise UsageError("--interval and --batch are for a pipe", hint="leave the inputs out, or -")
     if is_wanted and txn_id:
@@ -104,7 +103,7 @@ def piped(
     if is_wanted and not form:
         hint = "leave --interval and --batch out: all of it becomes one version at its end"
         raise UsageError("standard input is not one record a line", hint=hint)
-    return PipeLines(Head(head), head, form, batch)
+    return PipeLines(Head(head), head, form, batch_bounds)
 
 
 def _head(*, is_wanted: bool) -> bytes | None:
@@ -127,7 +126,7 @@ def _head(*, is_wanted: bool) -> bytes | None:
 def _form(head: bytes, fmt: str | None, hints: bytes | None) -> str:
     """Return the parser of lines; empty: all of them are one input."""
     from sdb.packfile.inputs.inputs import recognise
-    from sdb.table.insert.stream import stream_form
+    from sdb.packfile.inputs.lines import stream_form
 
     recognised = recognise(_Again(head), fmt, hints=hints)
     return stream_form(head, recognised.format) if recognised.is_plain else ""
@@ -137,7 +136,7 @@ class _Again(io.BytesIO):
     name = Head.name
 
 
-def batch_of(interval: str | None, size: str | None) -> Batch:
+def bounds_of(interval: str | None, size: str | None) -> BatchBounds:
     """Read how much is committed together.
 
     * ``size``: A number of lines, or a size in bytes with its unit.
@@ -147,24 +146,24 @@ def batch_of(interval: str | None, size: str | None) -> Batch:
     UsageError
         It is neither, or out of bounds.
     """
-    from sdb.table.insert.stream import INTERVAL_SECONDS, Batch
+    from sdb.table.feed.lines import INTERVAL_SECONDS, BatchBounds
 
     seconds = INTERVAL_SECONDS if interval is None else seconds_of(interval)
     if size is None:
-        return Batch(seconds)
+        return BatchBounds(seconds)
     expected = "a number of lines such as 10000, or a size such as 16MiB, at most 1GiB"
     if size.isascii() and size.isdecimal():
         lines = int(size) if len(size) < len(str(_MOST_LINES)) + 1 else 0
         if not 1 <= lines <= _MOST_LINES:
             raise UsageError(f"--batch {size[:40]!r}", expected=expected)
-        return Batch(seconds, most_lines=lines)
+        return BatchBounds(seconds, most_lines=lines)
     try:
         most_bytes = sizes.parse(size)
     except UsageError:
         most_bytes = 0
     if not _LEAST_BYTES <= most_bytes <= _MOST_BYTES:
         raise UsageError(f"--batch {size[:40]!r}", expected=expected)
-    return Batch(seconds, most_bytes=most_bytes)
+    return BatchBounds(seconds, most_bytes=most_bytes)
 
 
 class KeptLines:
@@ -226,38 +225,45 @@ class KeptLines:
         return f"{outcome(count, is_kept=self.action == 'keep')}{where}; first {self._first}"
 
 
+@record
+class Telling:
+    """The amount and the form of reports, as ``-q``, ``-v`` and ``--json`` choose them."""
+
+    is_quiet: bool
+    is_verbose: bool
+    as_json: bool
+
+
 class Status:
     """Reports of commits: one line that changes on a terminal, and elsewhere one a minute."""
 
-    def __init__(self, name: str, *, quiet: bool, as_json: bool) -> None:
-        self._name, self._quiet, self._as_json = name, quiet, as_json
+    def __init__(self, name: str, telling: Telling) -> None:
+        self._name, self._telling = name, telling
         self._is_terminal = sys.stderr.isatty()
         self._next = time.monotonic() + (0.0 if self._is_terminal else _LINE_SECONDS)
         self._is_shown = False
-        self._trouble = ""
 
-    def hear(self, event: Inserted | Waiting | None, text: str) -> None:
-        """Say what was committed, or what trouble there is.
+    def hear(self, event: FeedEvent, text: str) -> None:
+        """Say what was committed, what trouble there is, or what became of a file.
 
         * ``text``: What was done so far.
         """
-        from sdb.table.insert.stream import Waiting
+        from sdb.table.feed.events import Remark, Trouble
+        from sdb.table.insert.insert import Inserted
 
-        if isinstance(event, Waiting):
-            message = output.shortened(event.error.message)
-            if message != self._trouble:
-                self._trouble = message
-                self.say(f"{self._name}: {message}; trying again")
+        if isinstance(event, Trouble):
+            self.say(trouble_text(self._name, event))
             return
-        if event is None:
-            self._trouble = ""
-            self.say(f"{self._name}: it works again")
+        if isinstance(event, Remark):
+            self.say(event.text)
             return
-        if self._as_json:
+        if not isinstance(event, Inserted):
+            return
+        if self._telling.as_json:
             output.say(json.dumps(event.as_dict()))
             sys.stdout.flush()
         now = time.monotonic()
-        if self._quiet or now < self._next:
+        if self._telling.is_quiet or now < self._next:
             return
         self._next = now + (_STATUS_SECONDS if self._is_terminal else _LINE_SECONDS)
         if self._is_terminal:
@@ -301,73 +307,73 @@ def stopped_by_signals(stop: Event, *, wake: Callable[[], None]) -> Iterator[lis
             signal.signal(number, handler)
 
 
-def insert_pipe(
-    root: TableRoot,
-    name: tuple[str, str],
-    pipe: PipeLines,
-    *,
-    on_error: str,
-    quiet: bool,
-    as_json: bool,
-    verbose: bool,
-    **options: Any,  # noqa: ANN401 - those of an insert
-) -> int:
-    """Insert the lines of a pipe until it ends, and say what came of it.
-
-    Returns: The exit code: SIGTERM is how a service is stopped, and no error.
-    """
-    import threading
-
+def insert_pipe(target: LineTarget, pipe: PipeLines, on_error: str, telling: Telling) -> int:
+    """Insert the lines of a pipe until it ends, and say what came of it."""
     from sdb.packfile.inputs.lines import LineSource
-    from sdb.table.insert.stream import Streamed, insert_lines
+    from sdb.table.feed.pipe import insert_lines
 
-    stop, done = threading.Event(), Streamed()
-    status = Status(".".join(name), quiet=quiet, as_json=as_json)
-    began = time.monotonic()
-    with (
-        KeptLines(on_error) as errors,
-        LineSource(0, pipe.head, most_bytes=pipe.batch.most_bytes) as source,
-        stopped_by_signals(stop, wake=source.stop) as seen,
-    ):
-        try:
-            insert_lines(
-                root,
-                *name,
-                source,
-                pipe.form,
-                batch=pipe.batch,
-                stop=stop,
-                hear=lambda event: status.hear(event, progress_line(done, name, began)),
-                so_far=done,
-                on_error=errors.action,
-                on_errors=errors.take,
-                **options,
-            )
-        finally:
-            _tell_end(
-                status,
-                done,
-                errors,
-                source,
-                progress_line(done, name, began),
-                quiet=quiet,
-                verbose=verbose,
-            )
-    if as_json and not done.versions:
-        output.say(
-            json.dumps(
-                {"version": 0, "rows": 0, "rejected": done.rejected, "kept": done.kept_records}
-            )
+    with LineSource(0, pipe.head, most_bytes=pipe.bounds.most_bytes) as source:
+        feed_lines(
+            target,
+            lambda feed: insert_lines(feed, source, pipe.form, pipe.bounds),
+            on_error,
+            telling,
+            source,
         )
-    if signal.SIGINT in seen:
-        raise KeyboardInterrupt
     return 0
 
 
-def progress_line(done: Streamed, name: tuple[str, str], began: float) -> str:
+def feed_lines(
+    target: LineTarget,
+    run: Callable[[LineFeed], None],
+    on_error: str,
+    telling: Telling,
+    source: LineSource | None = None,
+) -> Streamed:
+    """Take lines into a table until they end or a signal comes, and say what came of it.
+
+    SIGTERM is how a service is stopped, and no error.
+
+    * ``source``: The pipe that they come from, if it is one.
+    """
+    import threading
+
+    from sdb.table.feed.lines import LineFeed, Streamed
+
+    stop, done, began = threading.Event(), Streamed(), time.monotonic()
+    name = f"{target.keys.database}.{target.keys.table}"
+    status = Status(name, telling)
+    wake = (lambda: None) if source is None else source.stop
+    with KeptLines(on_error) as errors, stopped_by_signals(stop, wake=wake) as seen:
+        options = {**target.options, "on_error": errors.action}
+        target = replace(target, on_errors=errors.take, options=options)
+        try:
+            run(
+                LineFeed(
+                    target,
+                    stop,
+                    lambda event: status.hear(event, _progress_line(done, name, began)),
+                    done,
+                )
+            )
+        finally:
+            dropped_bytes = 0 if source is None else source.dropped_bytes
+            _tell_end(status, done, errors, dropped_bytes, quiet=telling.is_quiet)
+            is_told = telling.is_verbose or done.versions > 1 or sys.stderr.isatty()
+            if done.versions and is_told and not telling.is_quiet:
+                status.say(_progress_line(done, name, began))
+    if telling.as_json and not done.versions:
+        none = {"version": 0, "rows": 0, "rejected": done.rejected, "kept": done.kept_records}
+        output.say(json.dumps(none))
+    if signal.SIGINT in seen:
+        raise KeyboardInterrupt
+    return done
+
+
+def _progress_line(done: Streamed, name: str, began: float) -> str:
     """Return what was done so far, in a line."""
     rows, versions = sizes.counted(done.rows, "row"), sizes.counted(done.versions, "version")
-    text = f"{rows} in {versions} of {'.'.join(name)}, the newest {done.version}"
+    text = f"{rows} in {versions} of {name}, the newest {done.version}"
     seconds = time.monotonic() - began
     return (
         f"{text}; {sizes.human(done.text_bytes)}, {done.lines / max(seconds, 0.001):,.0f} lines/s"
@@ -375,16 +381,9 @@ def progress_line(done: Streamed, name: tuple[str, str], began: float) -> str:
 
 
 def _tell_end(
-    status: Status,
-    done: Streamed,
-    errors: KeptLines,
-    source: LineSource,
-    text: str,
-    *,
-    quiet: bool,
-    verbose: bool,
+    status: Status, done: Streamed, errors: KeptLines, dropped_bytes: int, *, quiet: bool
 ) -> None:
-    """Say what was committed, and what was not."""
+    """Say what became of lines that are not in the table, or not as they were."""
     if done.lost_lines:
         lines = "1 line" if done.lost_lines == 1 else f"{done.lost_lines:,} lines"
         status.say(f"{lines} that had been read: not in the table")
@@ -393,9 +392,7 @@ def _tell_end(
     if done.left_bytes:
         status.say(f"not taken: {done.left_bytes:,} bytes of a line whose end was not read")
     if done.shortened:
-        dropped = sizes.human(source.dropped_bytes)
-        status.say(f"{done.shortened:,} lines were longer than a row can be: {dropped} left out")
+        fate = f"{sizes.human(dropped_bytes)} left out" if dropped_bytes else "cut"
+        status.say(f"{done.shortened:,} lines were longer than a row can be: {fate}")
     if (done.rejected or done.kept_records) and not quiet:
         status.say(errors.summary(done.rejected + done.kept_records))
-    if not quiet and (verbose or done.versions > 1 or sys.stderr.isatty()) and done.versions:
-        status.say(text)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sdb.cli.spark import Choice
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.sync.follower import PassedOver, Trouble
+    from sdb.table.feed.events import FeedEvent, Trouble
 
 _MOST_COUNTED = 1000
 _TERMINATED = 128 + signal.SIGTERM
@@ -283,25 +283,26 @@ def follow_tables(  # noqa: PLR0913 - the command's options, by name
     """
     import threading
 
-    from sdb.table.sync.follow import SETTLE_SECONDS
-    from sdb.table.sync.follower import Trouble
+    from sdb.table.feed.events import PassedOver, Trouble
+    from sdb.table.feed.folders import SETTLE_SECONDS
 
     seconds = seconds_of(interval)
     settle_seconds = SETTLE_SECONDS if settle is None else seconds_of(settle, "--settle", 0.0)
     stop = threading.Event()
 
-    def hear(event: Synced | Trouble | PassedOver) -> None:
+    def hear(event: FeedEvent) -> None:
         if as_json:
             _print_event(event)
         if isinstance(event, Synced):
             tell(event, dry_run=False, verbose=verbose, quiet=quiet)
         elif isinstance(event, Trouble):
-            _tell_trouble(event)
-        elif not quiet:
+            name = event.queue or "/".join(filter(None, (event.database, event.table)))
+            _say(f"sdb: {trouble_text(name, event)}")
+        elif isinstance(event, PassedOver) and not quiet:
             _say(f"sdb: {event.queue}: {output.shortened(event.example)}: {event.reason}")
 
     if queue is not None:
-        from sdb.table.sync.queue import follow_queue
+        from sdb.table.feed.queue import follow_queue
 
         with _stopped_by_sigterm(stop):
             follow_queue(
@@ -310,13 +311,13 @@ def follow_tables(  # noqa: PLR0913 - the command's options, by name
                 pattern,
                 queue=queue,
                 stop=stop,
-                tell=hear,
+                on_event=hear,
                 interval_seconds=seconds,
                 **options,
             )
         return 0
     from sdb.cli.interrupts import Interruptible
-    from sdb.table.sync.follow import follow
+    from sdb.table.feed.folders import follow
 
     # Code that swallows the interrupt is not to go on for ever.
     watch = Interruptible()
@@ -328,7 +329,7 @@ def follow_tables(  # noqa: PLR0913 - the command's options, by name
                 database,
                 pattern,
                 stop=stop,
-                tell=hear,
+                on_event=hear,
                 interval_seconds=seconds,
                 settle_seconds=settle_seconds,
                 changed=changed,
@@ -358,12 +359,11 @@ def _stopped_by_sigterm(stop: Event) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _tell_trouble(event: Trouble) -> None:
-    name = event.queue or "/".join(filter(None, (event.database, event.table)))
+def trouble_text(name: str, event: Trouble) -> str:
+    """Return what is wrong, or that it works again, in a line."""
     if event.error is None:
-        _say(f"sdb: {name}: it works again")
-    else:
-        _say(f"sdb: {name}: {output.shortened(event.error.message)}; trying again")
+        return f"{name}: it works again"
+    return f"{name}: {output.shortened(event.error.message)}; trying again"
 
 
 def seconds_of(interval: str, flag: str = "--interval", least: float = 0.1) -> float:
@@ -383,8 +383,8 @@ def seconds_of(interval: str, flag: str = "--interval", least: float = 0.1) -> f
     return seconds
 
 
-def _print_event(event: Synced | Trouble | PassedOver) -> None:
-    from sdb.table.sync.follower import PassedOver
+def _print_event(event: FeedEvent) -> None:
+    from sdb.table.feed.events import PassedOver, Trouble
 
     at = instants.text(time.time_ns() // 1000)
     facts: dict[str, object]
@@ -393,7 +393,7 @@ def _print_event(event: Synced | Trouble | PassedOver) -> None:
     elif isinstance(event, PassedOver):
         facts = {"event": "passed", "at": at, "queue": event.queue}
         facts |= {"example": event.example, "reason": event.reason}
-    else:
+    elif isinstance(event, Trouble):
         what = "trouble" if event.error is not None else "recovered"
         facts = {"event": what, "at": at, "database": event.database, "table": event.table}
         facts |= {"queue": event.queue} if event.queue else {}

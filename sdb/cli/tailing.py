@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import sys
-import time
 
 from sdb.cli import output
-from sdb.cli.streaming import KeptLines, Status, batch_of, progress_line, stopped_by_signals
+from sdb.cli.streaming import feed_lines
 from sdb.cli.tablenames import named_table
 from sdb.cli.values import malformed
 from sdb.errors import NotFoundError, UsageError
@@ -17,16 +14,16 @@ from sdb.table.format.keys import TableKeys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from sdb.cli.streaming import Telling
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.insert.stream import Streamed
+    from sdb.table.feed.lines import LineFeed, LineTarget
+    from sdb.table.feed.logs import LogFiles
     from sdb.table.tail.names import LogNames
 
 
 def table_and_files(
     root: TableRoot, words: list[str], files: list[str]
-) -> tuple[tuple[str, str], list[str]]:
+) -> tuple[TableKeys, list[str]]:
     """Return the table, and the files to follow.
 
     A shell makes several words of a pattern behind ``--tail``: those but the table are files. The
@@ -41,7 +38,11 @@ def table_and_files(
         name = words[at]
         database, dot, table = name.partition(".")
         if dot and "/" not in name and _is_table(root, database, table):
-            return (database, table), [*files, *words[:at], *(words[1:] if at == 0 else ())]
+            return TableKeys(database, table), [
+                *files,
+                *words[:at],
+                *(words[1:] if at == 0 else ()),
+            ]
     name = words[0] if len(words) == 1 else words[-1]
     if "/" in name or "." not in name:
         raise UsageError(f"{name} is not the name of a table", expected="DB.TABLE")
@@ -60,71 +61,24 @@ def _is_table(root: TableRoot, database: str, table: str) -> bool:
     return root.has(keys.index) or root.has(keys.definition)
 
 
-def tail_into(  # noqa: PLR0913 - the command's options, by name
-    root: TableRoot,
-    words: list[str],
-    files: list[str],
-    *,
-    interval: str | None,
-    batch: str | None,
-    settle_seconds: float,
-    is_once: bool,
-    on_error: str,
-    quiet: bool,
-    verbose: bool,
-    as_json: bool,
-    **options: Any,  # noqa: ANN401 - those of packing
-) -> int:
-    """Take the lines of files into a table as they are written, and say what came of it.
+def tail_into(target: LineTarget, files: LogFiles, on_error: str, telling: Telling) -> int:
+    """Take the lines of files into a table as they are written, and say what came of it."""
+    from sdb.table.feed.events import Remark
+    from sdb.table.feed.logs import follow_logs
 
-    Returns: The exit code: SIGTERM stops a service, and is no error.
-    """
-    import threading
-
-    from sdb.table.insert.stream import Streamed
-    from sdb.table.tail import names as lognames
-    from sdb.table.tail.tail import tail_files
-
-    name, files = table_and_files(root, words, files)
-    names = lognames.LogNames(files)
     _, quarantine = malformed(on_error)
-    if quarantine and names.means(os.path.abspath(quarantine)):  # noqa: PTH100
+    if quarantine and files.names.means(os.path.abspath(quarantine)):  # noqa: PTH100
         raise UsageError(f"--on-error {on_error}: it is one of the files that --tail follows")
-    stop, done = threading.Event(), Streamed()
-    status = Status(".".join(name), quiet=quiet, as_json=as_json)
-    began = time.monotonic()
-    with KeptLines(on_error) as errors, stopped_by_signals(stop, wake=lambda: None) as seen:
-        for text in _absent(names, is_once=is_once):
-            if not quiet:
-                status.say(text)
-        try:
-            tail_files(
-                root,
-                *name,
-                names,
-                batch=batch_of(interval, batch),
-                stop=stop,
-                hear=lambda event: status.hear(event, progress_line(done, name, began)),
-                say=status.say,
-                so_far=done,
-                is_once=is_once,
-                settle_seconds=settle_seconds,
-                on_error=errors.action,
-                on_errors=errors.take,
-                **options,
-            )
-        finally:
-            _say_end(status, done, errors, progress_line(done, name, began), quiet=quiet)
-    if as_json and not done.versions:
-        output.say(
-            json.dumps(
-                {"version": 0, "rows": 0, "rejected": done.rejected, "kept": done.kept_records}
-            )
-        )
-    if signal.SIGINT in seen:
-        raise KeyboardInterrupt
-    if verbose and not done.versions and not quiet:
-        status.say("nothing new")
+
+    def run(feed: LineFeed) -> None:
+        for text in _absent(files.names, is_once=files.is_once):
+            if not telling.is_quiet:
+                feed.on_event(Remark(text))
+        follow_logs(feed, files)
+
+    done = feed_lines(target, run, on_error, telling)
+    if telling.is_verbose and not done.versions and not telling.is_quiet:
+        output.say("sdb: nothing new", to=sys.stderr)
     return 0
 
 
@@ -150,13 +104,3 @@ def _absent(names: LogNames, *, is_once: bool) -> list[str]:
                 raise NotFoundError(f"opening {path}: no such file or directory", path=path)
             lines.append(f"{path}: not there yet")
     return lines
-
-
-def _say_end(status: Status, done: Streamed, errors: KeptLines, text: str, *, quiet: bool) -> None:
-    """Say what was committed."""
-    if done.shortened:
-        status.say(f"{done.shortened:,} lines were longer than a row can be: cut")
-    if (done.rejected or done.kept_records) and not quiet:
-        status.say(errors.summary(done.rejected + done.kept_records))
-    if not quiet and done.versions and (done.versions > 1 or sys.stderr.isatty()):
-        status.say(text)

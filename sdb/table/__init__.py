@@ -10,9 +10,10 @@
 ``packfiles``    packfiles of a table: opened, packed, merged, rewritten
 ``history``      versions for people: log, diff, restore, tags, branches, merge, fork
 ``insert``       rows that are added directly
-``sync``         inputs that patterns or queues find, each taken once
-``tail``         lines of log files that grow and are rotated, each taken once
+``sync``         inputs that patterns find, each taken once
 ``maintenance``  compaction, expiry, garbage collection, validation
+``tail``         log files that grow and are rotated, and positions in them
+``feed``         what comes in without an end: pipes, log files, folders, queues
 ``inspect``      descriptions, system tables, selectivity
 ``upkeep``       rounds of maintenance over tables, and what each of them needs
 ===============  =====================================================================

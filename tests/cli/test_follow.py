@@ -120,7 +120,7 @@ def test_trouble_is_told_once_and_survived(lake: Path, serve: Callable[..., Serv
 SWALLOWING = """
 import sys, time
 from sdb.cli.main import main
-from sdb.table.sync import follow
+from sdb.table.feed import folders
 
 def tables(*_):
     print("listing", flush=True)
@@ -130,7 +130,7 @@ def tables(*_):
         pass
     return []
 
-follow.tables_to_sync = tables
+folders.tables_to_sync = tables
 sys.argv = ["sdb", "sync", "--follow", "--interval", "200ms", "--root", "lake", "d"]
 main()
 """
@@ -392,7 +392,8 @@ def test_a_definition_that_goes_after_it_was_listed_is_passed_over(
 ) -> None:
     from sdb.cli import syncing
     from sdb.table.catalog.root import table_root
-    from sdb.table.sync import follow, sync
+    from sdb.table.feed import folders
+    from sdb.table.sync import sync
 
     good, root, stop = sync.tables_to_sync, table_root(lake), threading.Event()
 
@@ -402,9 +403,9 @@ def test_a_definition_that_goes_after_it_was_listed_is_passed_over(
         monkeypatch.setattr(stop, "wait", lambda _: stop.set())
         return actual
 
-    monkeypatch.setattr(follow, "tables_to_sync", listed)
+    monkeypatch.setattr(folders, "tables_to_sync", listed)
     reports: list[object] = []
-    follow.follow(root, "d", stop=stop, tell=reports.append)
+    folders.follow(root, "d", stop=stop, on_event=reports.append)
     assert reports == []
     names = (root, "d", ["t"])
     options = {"progress": "off", "dry_run": False, "verbose": False, "quiet": False}

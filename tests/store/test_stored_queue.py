@@ -136,7 +136,7 @@ def test_a_message_is_held_until_its_objects_are_committed(
 
 KILLED_BEFORE_IT_DELETES = """
 import os, signal, sys
-from sdb.table.sync.batches import QueueBatches
+from sdb.table.feed.messages import QueueBatches
 QueueBatches.delete = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from sdb.cli.main import main
 main()

@@ -16,14 +16,14 @@ from sdb.packfile.rewrite import cluster
 from sdb.store import url
 from sdb.store.s3 import client
 from sdb.table.commit.commit import find_commit
+from sdb.table.feed.events import Trouble
+from sdb.table.feed.folders import follow
+from sdb.table.feed.lines import BatchBounds, LineFeed, LineTarget, Streamed
+from sdb.table.feed.logs import LogFiles, follow_logs
 from sdb.table.format.keys import TableKeys
 from sdb.table.insert.insert import insert
-from sdb.table.insert.stream import Batch, Streamed
-from sdb.table.sync.follow import follow
-from sdb.table.sync.follower import Trouble
 from sdb.table.sync.result import Synced
 from sdb.table.tail.names import LogNames
-from sdb.table.tail.tail import tail_files
 from tests.store.conftest import BUCKET
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def test_inputs_are_taken_as_they_appear(backend: Backend) -> None:
             backend.put(f"in/{number}.json", b'{"n": %d}\n' % number)
             backend.put(f"in/bad{number}.json", b"{\n")
 
-    follow(db.root, "d", stop=stop, tell=tell, interval_seconds=0.1)
+    follow(db.root, "d", stop=stop, on_event=tell, interval_seconds=0.1)
     assert not any(isinstance(item, Trouble) for item in reports)
     assert db.table("d.t").to_arrow().column("n").to_pylist() == [0, 1, 2, 3]
     assert db.table("d.t").validate().ok
@@ -223,18 +223,9 @@ def test_lines_of_log_files(backend: Backend, tmp_path: Path) -> None:
     log = tmp_path / "app.log"
 
     def take(_: int) -> None:
-        tail_files(
-            db.root,
-            "d",
-            "t",
-            LogNames([str(log)]),
-            batch=Batch(0.1),
-            stop=threading.Event(),
-            hear=lambda _: None,
-            say=lambda _: None,
-            so_far=Streamed(),
-            is_once=True,
-        )
+        target = LineTarget(db.root, TableKeys("d", "t"), partition=None)
+        feed = LineFeed(target, threading.Event(), lambda _: None, Streamed())
+        follow_logs(feed, LogFiles(LogNames([str(log)]), BatchBounds(0.1), is_once=True))
 
     for number in range(0, 40, 10):
         with log.open("a") as file:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sdb.store import url
 from sdb.store.memory import MemoryStore
-from sdb.table.sync import watch as inputwatch
-from sdb.table.sync.watch import ANEW_SECONDS, InputWatch
+from sdb.table.feed import watch as inputwatch
+from sdb.table.feed.watch import ANEW_SECONDS, InputWatch
 from tests.amounts import usual
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 import sdb
 from sdb.table.catalog.root import table_root
-from sdb.table.sync.follow import follow
+from sdb.table.feed.folders import follow
 from sdb.table.sync.result import Synced
 from sdb.table.sync.sync import sync_table
 
@@ -130,9 +130,9 @@ def test_who_follows_knows_renamed_inputs_too(
 ) -> None:
     from threading import Event
 
-    from sdb.table.sync import follower
+    from sdb.table.feed import tables
 
-    monkeypatch.setattr(follower, "_FEW_NODES", 8 if is_small else -1)
+    monkeypatch.setattr(tables, "_FEW_NODES", 8 if is_small else -1)
     reports: list[Any] = []
     stop = Event()
 
@@ -145,7 +145,9 @@ def test_who_follows_knows_renamed_inputs_too(
         elif isinstance(event, Synced):
             put(lake, "in/z.json", 8)
 
-    follow(table_root(lake), "d", stop=stop, tell=tell, interval_seconds=0.1, settle_seconds=0.1)
+    follow(
+        table_root(lake), "d", stop=stop, on_event=tell, interval_seconds=0.1, settle_seconds=0.1
+    )
     assert [(item.renamed, item.changed, item.taken) for item in reports] == [
         (((B, A),), (), ()),
         ((), (B,), ()),
@@ -158,7 +160,7 @@ def test_who_follows_knows_renamed_inputs_too(
         table_root(lake),
         "d",
         stop=stop,
-        tell=tell,
+        on_event=tell,
         interval_seconds=0.1,
         settle_seconds=0.1,
         changed="replace",

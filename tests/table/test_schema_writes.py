@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -91,13 +90,6 @@ def by_merge(db: Connection, rows: list[dict[str, Any]], folder: Path) -> None:
         f"MERGE INTO web.t AS t USING '{folder}/rows.json' AS s ON t.id = s.id "
         "WHEN NOT MATCHED THEN INSERT"
     )
-
-
-def by_stream(db: Connection, rows: list[dict[str, Any]], _: Path) -> None:
-    from sdb.table.insert.stream import insert_stream
-
-    text = io.BytesIO("".join(json.dumps(row) + "\n" for row in rows).encode())
-    insert_stream(db.root, "web", "t", text)
 
 
 def on_a_branch(db: Connection, rows: list[dict[str, Any]], _: Path) -> None:

@@ -19,7 +19,7 @@ from sdb.packfile.trailer.blockstats import JOINTS, PREFIXES, WORDS
 from sdb.table.catalog.handle import open_table
 from sdb.table.definition.definition import Definition
 from sdb.table.definition.validate import problems
-from sdb.table.sync.follow import follow
+from sdb.table.feed.folders import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ def by_sync(db: Connection, **options: Any) -> None:
 def by_follow(db: Connection, **options: Any) -> None:
     _put(db)
     stop = threading.Event()
-    follow(db.root, "web", stop=stop, tell=lambda _: stop.set(), **options)
+    follow(db.root, "web", stop=stop, on_event=lambda _: stop.set(), **options)
 
 
 def by_statement(db: Connection, **options: Any) -> None:

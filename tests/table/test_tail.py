@@ -23,16 +23,21 @@ from sdb.records import replace
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.root import TableRoot, table_root
 from sdb.table.commit.commit import commit
+from sdb.table.feed import lines
+from sdb.table.feed.events import Remark
+from sdb.table.feed.lines import BatchBounds, LineFeed, LineTarget, Streamed
+from sdb.table.feed.logs import LogFiles, LogSource
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.positions import SAMPLE_BYTES, LogPosition, is_position
-from sdb.table.insert.stream import Batch, Streamed
-from sdb.table.tail import followed, lookout, tail
+from sdb.table.tail import followed, lookout
 from sdb.table.tail.logtext import LogCursor, PlainText, open_text
 from sdb.table.tail.names import LogNames, is_kin, rotated_base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from sdb.table.feed.events import FeedEvent
 
 
 class Follower:
@@ -41,31 +46,33 @@ class Follower:
     def __init__(self, root: TableRoot, *names: str, settle: float = 0.0, **more: Any) -> None:
         self.said: list[str] = []
         self.so_far = Streamed()
-        self.taking = tail._Taking(
+        target = LineTarget(
             root,
             TableKeys("d", "t"),
-            LogNames(names),
-            batch=more.pop("batch", Batch(0.1)),
-            stop=threading.Event(),
-            hear=lambda _: None,
-            say=self.said.append,
-            so_far=self.so_far,
-            settle_seconds=settle,
-            author="",
-            is_once=False,
-            form=more.pop("form", None),
-            hints=None,
+            partition=None,
             on_errors=more.pop("on_errors", None),
             options={"threads": 1},
         )
-        self.taking.begin()
+        self.feed = LineFeed(target, threading.Event(), self._hear, self.so_far)
+        bounds = more.pop("batch", BatchBounds(0.1))
+        files = LogFiles(
+            LogNames(names), bounds, settle_seconds=settle, format=more.pop("form", None)
+        )
+        self.source = LogSource(self.feed, files)
+        self.source.begin()
+
+    def _hear(self, event: FeedEvent) -> None:
+        if isinstance(event, Remark):
+            self.said.append(event.text)
 
     def take(self) -> None:
-        while self.taking.take(is_due=True):
-            pass
+        while (batch := self.source.next(is_due=True)) is not None:
+            self.feed.take(batch)
+            if not batch.has_more:
+                break
 
     def close(self) -> None:
-        self.taking.lookout.close()
+        self.source.lookout.close()
 
 
 @pytest.fixture
@@ -541,11 +548,11 @@ def test_lines_are_cut_to_the_size_of_a_batch(
 ) -> None:
     write(tmp_path / "a.log", *range(10))
     write(tmp_path / "b.log", *range(10, 13))
-    follower = follow("*.log", batch=Batch(0.1, most_lines=4))
+    follower = follow("*.log", batch=BatchBounds(0.1, most_lines=4))
     follower.take()
     assert numbers(root) == list(range(13))
     assert follower.so_far.versions == 4
-    follower = follow("*.log", batch=Batch(0.1, most_bytes=20))
+    follower = follow("*.log", batch=BatchBounds(0.1, most_bytes=20))
     write(tmp_path / "b.log", *range(13, 20))
     follower.take()
     assert numbers(root) == list(range(20))
@@ -769,7 +776,7 @@ def play(folder: Path, steps: list[str], name: str, kind: str = "", *, has_late:
             follower.close()
             follower = Follower(root, str(folder / name))
         elif step.startswith("crash"):
-            with suppress(KilledError), patch.object(tail, "commit", killed(step)):
+            with suppress(KilledError), patch.object(lines, "commit", killed(step)):
                 follower.take()
             follower.close()
             follower = Follower(root, str(folder / name))
@@ -815,7 +822,7 @@ def test_a_record_of_several_lines_is_taken_as_a_whole(
     assert messages() == ["one\n\tat a.b(C.java:1)\n\tat a.b(C.java:2)"]
     first.close()  # what was held back is read again
     add("more of two\n2026-11-28 12:00:02,123 INFO [main] com.x.Y - three\n")
-    again = follow(settle=3600, form="java", batch=Batch(0.1, most_lines=1))
+    again = follow(settle=3600, form="java", batch=BatchBounds(0.1, most_lines=1))
     again.take()
     assert messages()[1:] == ["two\nmore of two"]
     follow(form="java").take()  # nobody has written to it for long enough

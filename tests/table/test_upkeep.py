@@ -31,7 +31,7 @@ from tests.table.test_collector import KEYS, Days
 
 if TYPE_CHECKING:
     from sdb.client.connection import Connection
-    from sdb.table.sync.follower import Trouble
+    from sdb.table.feed.events import Trouble
 
 DAY = timedelta(days=1)
 

@@ -7,11 +7,15 @@ import select
 import threading
 import time
 
+from sdb import formats
 from sdb.errors import InputError, from_os
+from sdb.packfile.inputs.inputs import Input
+from sdb.packfile.inputs.sniff import HEAD_BYTES, journal_forms
 from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from types import TracebackType
     from typing import Self
 
@@ -214,3 +218,36 @@ class LineSource:
             self._lines += piece.count(b"\n")
             self._news.notify_all()
         return more
+
+
+def text_input(name: str, form: str, data: bytes, hints: bytes | None = None) -> Input:
+    """Return lines of a text as an input.
+
+    * ``form``: The parser of the lines, as an :class:`Input` has it.
+    """
+
+    def pieces() -> Generator[bytes]:
+        yield data
+
+    form = formats.parser_at(form, time.time(), is_later=True)
+    forms = journal_forms(data[:HEAD_BYTES]) if formats.get(form).name == "json" else ()
+    return Input(name, form, hints=hints, size_bytes=len(data), forms=forms, source=pieces)
+
+
+def stream_form(head: bytes, form: str) -> str:
+    """Return the parser that takes the lines of a pipe one by one; empty: it is taken as a whole.
+
+    * ``head``: Its first bytes, with the first line if it has one.
+    * ``form``: What it is, as :class:`Input` has it.
+    """
+    name = form.partition(":")[0]
+    if name not in formats.INPUTS or not formats.get(name).is_streamed:
+        return ""
+    if name != "json":
+        return form
+    if "records=" in form:
+        return ""
+    # Records over several lines, and arrays of records, are told by how they begin.
+    first = head.lstrip().split(b"\n", 1)[0].rstrip()
+    is_open = first in {b"{", b""} or first.startswith(b"[") or first.endswith((b"{", b"[", b","))
+    return "" if is_open else form

@@ -3,6 +3,5 @@
 ===============  ============================================
 ``insert``       one insert, one commit
 ``groupcommit``  appends of many threads, which share commits
-``stream``       a pipe that goes on: many commits, and each line in one of them
 ===============  ============================================
 """

@@ -1,4 +1,4 @@
-"""Syncs: inputs that patterns or queues find are taken, each one once.
+"""Syncs: inputs that patterns find are taken, each one once.
 
 =============  ======================================================
 ``unchanged``  listings in which there was nothing to do
@@ -16,11 +16,5 @@
 ``result``     the result of a sync
 ``lakes``        versions of Delta and Iceberg tables, one after the other
 ``sync``       one sync of one table
-``watch``      folders in which inputs may have appeared
-``follower``   one table whose inputs are followed
-``follow``     syncs that run until they are stopped
-``events``     object events: what a message of a queue says
-``batches``    messages of a queue that are processed together
-``queue``      syncs of what a queue names
 =============  ======================================================
 """

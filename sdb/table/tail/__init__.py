@@ -1,4 +1,4 @@
-"""Log files that grow and are rotated: followed, each line taken once.
+"""Log files that grow and are rotated: found again, and read on behind a position.
 
 ============  =================================================================
 ``names``     which files arguments mean, and names of rotated ones
@@ -8,6 +8,5 @@
 ``lines``     lines of them as inputs of a packfile
 ``stored``    positions that versions of the table have
 ``lookout``   finds files that are new, renamed, truncated, copied, compressed
-``tail``      lines that come in, committed together with the positions
 ============  =================================================================
 """

@@ -8,9 +8,9 @@ import time
 from sdb import formats
 from sdb.errors import InputError
 from sdb.packfile.inputs.inputs import recognise
+from sdb.packfile.inputs.lines import stream_form, text_input
 from sdb.packfile.inputs.sniff import HEAD_BYTES
 from sdb.records import record, replace
-from sdb.table.insert.stream import stream_form, text_input
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from sdb import durations, notes
 from sdb.errors import NotFoundError, SdbError
 from sdb.records import changing_record, field, record
 from sdb.table.commit.commit import check_writable
+from sdb.table.feed.events import Trouble, TroubleReporter
 from sdb.table.format.keys import TableKeys
-from sdb.table.sync.follower import Trouble, TroubleReporter
 from sdb.table.upkeep.actions import Action, Request
 from sdb.table.upkeep.budget import MIN_FREE_BYTES, Budget, StoppedError
 from sdb.table.upkeep.steps import TableUpkeep

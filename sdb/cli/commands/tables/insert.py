@@ -141,15 +141,24 @@ def command(
         goes_on = pipe is not None and bool(pipe.form)
         refuse_options(partition=partition, interval=interval or goes_on, batch=batch)
     elif pipe is not None and pipe.form:
+        from sdb.table.feed.lines import LineTarget
+        from sdb.table.format.keys import TableKeys
+
+        del options["format"]  # it was found out
         return streaming.insert_pipe(
-            table_root(context, root),
-            (database, table),
+            LineTarget(
+                table_root(context, root),
+                TableKeys(database, table),
+                branch,
+                author(),
+                message,
+                partition=where["partition"],
+                hints=options.pop("hints"),
+                options={"threads": threads, **options},
+            ),
             pipe,
-            on_error=on_error,
-            quiet=quiet,
-            as_json=as_json,
-            verbose=verbose,
-            **where,
+            on_error,
+            streaming.Telling(quiet, verbose, as_json),
         )
     inputs = given(inputs)
     with (

@@ -168,29 +168,35 @@ def command(
     of_tail |= {"--time-field": bool(time_field), "--times": mode != "all"}
     of_tail |= form.given()
     if tail:
-        from sdb.cli.tailing import tail_into
+        from sdb.cli.streaming import Telling, bounds_of
+        from sdb.cli.tailing import table_and_files, tail_into
+        from sdb.table.feed.lines import LineTarget
+        from sdb.table.feed.logs import SETTLE_SECONDS, LogFiles
+        from sdb.table.tail.names import LogNames
 
         unfit |= {"--follow": follow, "--queue": queue is not None}
         unfit |= {"--changed": changed is not None, "--branch": branch != "main"}
         check_alone("--tail", unfit)
+        keys, files = table_and_files(location, [database, *(patterns or [])], tail)
+        packing = {**options, "threads": threads, **times(mode, timezone, time_field)}
         return tail_into(
-            location,
-            [database, *(patterns or [])],
-            tail,
-            interval=interval,
-            batch=batch,
-            settle_seconds=2.0 if settle is None else seconds_of(settle, "--settle", 0.0),
-            is_once=once,
-            on_error=on_error,
-            as_json=as_json,
-            verbose=verbose,
-            quiet=quiet,
-            author=author(),
-            threads=threads,
-            format=form.named(),
-            hints=content(hints),
-            **times(mode, timezone, time_field),
-            **options,
+            LineTarget(
+                location,
+                keys,
+                author=author(),
+                partition=None,
+                hints=content(hints),
+                options=packing,
+            ),
+            LogFiles(
+                LogNames(files),
+                bounds_of(interval, batch),
+                once,
+                SETTLE_SECONDS if settle is None else seconds_of(settle, "--settle", 0.0),
+                form.named(),
+            ),
+            on_error,
+            Telling(quiet, verbose, as_json),
         )
     check_alone("a sync without --tail", of_tail)
     choice = sparks.Choice(

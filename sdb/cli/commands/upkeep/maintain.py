@@ -24,7 +24,7 @@ EXAMPLES = (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.sync.follower import Trouble
+    from sdb.table.feed.events import Trouble
     from sdb.table.upkeep.actions import Action
     from sdb.table.upkeep.maintain import Maintainer, TableChoice
 

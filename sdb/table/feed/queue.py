@@ -10,14 +10,15 @@ from sdb import notes
 from sdb.errors import AccessError, NotFoundError, SdbError, UsageError
 from sdb.store.url import queue_of, store_of
 from sdb.table.commit.commit import check_writable
+from sdb.table.feed.events import TroubleReporter
+from sdb.table.feed.folders import INTERVAL_SECONDS
+from sdb.table.feed.messages import QueueBatches
+from sdb.table.feed.tables import FollowedTable
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.versionref import MAIN
 from sdb.table.inputs.pattern import InputPattern
 from sdb.table.inputs.patternregex import matcher
 from sdb.table.inputs.places import InputBounds, place_of_input
-from sdb.table.sync.batches import QueueBatches
-from sdb.table.sync.follow import INTERVAL_SECONDS
-from sdb.table.sync.follower import FollowedTable, TroubleReporter
 from sdb.table.sync.plan import plan_named
 from sdb.table.sync.sync import tables_to_sync
 
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from sdb.store.base import Entry
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.definition import Definition
+    from sdb.table.feed.events import OnEvent
+    from sdb.table.feed.messages import NamedObjects
     from sdb.table.inputs.places import OutsideError
-    from sdb.table.sync.batches import NamedObjects
-    from sdb.table.sync.follower import Tell
 
 _LOOKERS = 16
 _UNWANTED = "fits no pattern of these tables: messages about it are deleted"
@@ -45,7 +46,7 @@ def follow_queue(  # noqa: PLR0913 - the command's options, by name
     *,
     queue: str,
     stop: Event,
-    tell: Tell,
+    on_event: OnEvent,
     interval_seconds: float = INTERVAL_SECONDS,
     branch: str = MAIN,
     author: str = "",
@@ -60,7 +61,7 @@ def follow_queue(  # noqa: PLR0913 - the command's options, by name
     * ``pattern``: Their names; tables that are made later take part.
     * ``queue``: The URL of a queue of SQS, or a folder.
     * ``stop``: Set to stop: what is being taken is committed before, the rest is given back.
-    * ``tell``: Called with each version, with trouble, and with messages that no table takes.
+    * ``on_event``: Called with each version, with trouble, and with messages that no table takes.
     * ``author``: Recorded in the version.
     * ``options``: Others of :func:`sdb.pack`.
 
@@ -72,8 +73,8 @@ def follow_queue(  # noqa: PLR0913 - the command's options, by name
         There is no such queue, or it may not be looked at.
     """
     check_writable(root)
-    with QueueBatches(queue_of(queue), stop, tell, interval_seconds) as batches:
-        work = _Work(root, (database, pattern), tell, (branch, author), options)
+    with QueueBatches(queue_of(queue), stop, on_event, interval_seconds) as batches:
+        work = _Work(root, (database, pattern), on_event, (branch, author), options)
         while (batch := batches.next()) is not None:
             left: Sequence[NamedObjects] = batch
             while left:
@@ -103,15 +104,15 @@ class _Work:
         self,
         root: TableRoot,
         tables: tuple[str, str],
-        tell: Tell,
+        on_event: OnEvent,
         who: tuple[str, str],
         options: dict[str, Any],
     ) -> None:
         self._root = root
         self._database, self._pattern = tables
-        self._tell, self._who, self._options = tell, who, options
+        self._on_event, self._who, self._options = on_event, who, options
         self._tables: dict[str, FollowedTable] = {}
-        self._listing = TroubleReporter(tell, self._database)
+        self._listing = TroubleReporter(on_event, self._database)
         self._bounds = InputBounds(root)
 
     def round(self, batch: Sequence[NamedObjects], batches: QueueBatches) -> _Round:
@@ -164,7 +165,7 @@ class _Work:
         if name not in self._tables:
             keys = TableKeys(self._database, name)
             self._tables[name] = FollowedTable(
-                self._root, keys, self._tell, self._who, self._options
+                self._root, keys, self._on_event, self._who, self._options
             )
         return self._tables[name]
 

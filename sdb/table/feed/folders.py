@@ -10,12 +10,13 @@ import time
 
 from sdb.errors import NotFoundError, SdbError
 from sdb.table.commit.commit import check_writable
+from sdb.table.feed.events import TroubleReporter
+from sdb.table.feed.tables import FollowedTable
+from sdb.table.feed.watch import InputWatch
 from sdb.table.format.keys import TableKeys
 from sdb.table.format.versionref import MAIN
-from sdb.table.sync.follower import FollowedTable, TroubleReporter
 from sdb.table.sync.plan import plan_some
 from sdb.table.sync.sync import tables_to_sync
-from sdb.table.sync.watch import InputWatch
 from sdb.table.sync.work import InputChangedError
 
 TYPE_CHECKING = False
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.definition import Definition
-    from sdb.table.sync.follower import Tell
+    from sdb.table.feed.events import OnEvent
 
 INTERVAL_SECONDS = 5.0
 
@@ -39,7 +40,7 @@ def follow(  # noqa: PLR0913 - the command's options, by name
     pattern: str = "*",
     *,
     stop: Event,
-    tell: Tell,
+    on_event: OnEvent,
     interval_seconds: float = INTERVAL_SECONDS,
     settle_seconds: float = SETTLE_SECONDS,
     changed: str | None = None,
@@ -54,7 +55,7 @@ def follow(  # noqa: PLR0913 - the command's options, by name
 
     * ``pattern``: Their names; tables that are made later are followed too.
     * ``stop``: Set to stop: before the next table, or at once while it waits.
-    * ``tell``: Called with each version, and with trouble when it begins, changes and ends.
+    * ``on_event``: Called with each version, and with trouble when it begins, changes and ends.
     * ``settle_seconds``: How long a local input must have stood still before it is taken.
     * ``changed``: See :func:`sdb.table.sync.sync.sync_table`.
     * ``author``: Recorded in the version.
@@ -69,7 +70,7 @@ def follow(  # noqa: PLR0913 - the command's options, by name
     """
     check_writable(root)
     followed: dict[str, _Listed] = {}
-    listing = TroubleReporter(tell, database)
+    listing = TroubleReporter(on_event, database)
     while not stop.is_set():
         began = time.monotonic()
         has_more = False
@@ -86,7 +87,7 @@ def follow(  # noqa: PLR0913 - the command's options, by name
             if table not in followed:
                 keys = TableKeys(database, table)
                 follower = FollowedTable(
-                    root, keys, tell, (branch, author), options, changed=changed
+                    root, keys, on_event, (branch, author), options, changed=changed
                 )
                 followed[table] = _Listed(root, follower, settle_seconds)
             has_more |= followed[table].round()

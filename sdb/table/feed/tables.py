@@ -2,85 +2,37 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from itertools import islice
 
 from sdb.lake.names import is_lake_input
-from sdb.records import record, replace
+from sdb.records import replace
 from sdb.table.catalog.handle import dropped, find_table
 from sdb.table.definition.cache import read_definition
+from sdb.table.feed.events import TroubleReporter
+from sdb.table.feed.watch import ANEW_SECONDS
 from sdb.table.sync.result import Synced
 from sdb.table.sync.retained import warn_of_flaw
 from sdb.table.sync.retention import retire
 from sdb.table.sync.sync import take, take_lakes
-from sdb.table.sync.watch import ANEW_SECONDS
 from sdb.table.sync.work import check_unchanged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, TypeAlias
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
-    from sdb.errors import SdbError
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.definition import Definition
+    from sdb.table.feed.events import OnEvent
     from sdb.table.format.inputtree import InputsTree, TakenInput
     from sdb.table.format.keys import TableKeys
     from sdb.table.sync.work import SyncPlan
-
-    Tell: TypeAlias = "Callable[[Synced | Trouble | PassedOver], None]"
-
 
 _MOST_REPORTED = 10_000
 _MOST_NEAR = 100_000
 _FEW_NODES = 8
 """Most nodes of inputs of a table that is searched for renamed inputs."""
-
-
-@record
-class Trouble:
-    """A table that cannot be synced now, or that can again."""
-
-    # Its names; the second one is empty when the database cannot be listed, and both for a queue
-    database: str
-    table: str
-    error: SdbError | None  # what is wrong; None: it works again
-    queue: str = ""  # the queue that it is about
-
-
-@record
-class PassedOver:
-    """Messages of a queue that are not worked on, reported once for each kind."""
-
-    queue: str  # the queue
-    example: str  # what the first one of them says
-    reason: str  # why nothing is done, and what becomes of them
-
-
-class TroubleReporter:
-    """Reports trouble: when it begins, changes, and ends."""
-
-    def __init__(self, tell: Tell, database: str = "", table: str = "", queue: str = "") -> None:
-        self._names = (database, table, queue)
-        self._tell = tell
-        self._reported = ""
-        self._guard = threading.Lock()
-
-    def report(self, error: SdbError) -> None:
-        """Report an error, unless it was reported already."""
-        self._become(error.message, error)
-
-    def clear(self) -> None:
-        """Report that it works again, if it did not."""
-        self._become("", None)
-
-    def _become(self, text: str, error: SdbError | None) -> None:
-        database, table, queue = self._names
-        with self._guard:
-            if text != self._reported:
-                self._tell(Trouble(database, table, error, queue))
-            self._reported = text
 
 
 class FollowedTable:
@@ -94,7 +46,7 @@ class FollowedTable:
         self,
         root: TableRoot,
         keys: TableKeys,
-        tell: Tell,
+        on_event: OnEvent,
         who: tuple[str, str],
         options: dict[str, Any],
         *,
@@ -103,13 +55,13 @@ class FollowedTable:
         self._root = root
         self._keys = keys
         self._branch, self._author = who
-        self._tell = tell
+        self._on_event = on_event
         self._options = options
         self._retire_at = 0.0
         self._changed = changed
         self._reported: dict[str, str] = {}
         self._has_passed = False
-        self.trouble = TroubleReporter(tell, keys.database, keys.table)
+        self.trouble = TroubleReporter(on_event, keys.database, keys.table)
 
     @property
     def is_gone(self) -> bool:
@@ -149,7 +101,7 @@ class FollowedTable:
             **self._options,
         ):
             self.trouble.clear()
-            self._tell(synced)
+            self._on_event(synced)
 
     def take(self, definition: Definition, plan: SyncPlan) -> Synced | None:
         """Take what is new, and report it; None: there was nothing new.
@@ -191,7 +143,7 @@ class FollowedTable:
         if not any(outcomes):
             return None
         self.trouble.clear()
-        self._tell(synced)
+        self._on_event(synced)
         return synced
 
     def _without_reported(self, synced: Synced, plan: SyncPlan, newer: dict[str, str]) -> Synced:

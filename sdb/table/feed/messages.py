@@ -12,8 +12,8 @@ from functools import partial
 
 from sdb.errors import InputError, SdbError
 from sdb.records import record
-from sdb.table.sync.events import read_notification
-from sdb.table.sync.follower import PassedOver, TroubleReporter
+from sdb.table.feed.events import PassedOver, TroubleReporter
+from sdb.table.feed.notifications import read_notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from sdb.store.messages import Message, Queue
-    from sdb.table.sync.follower import Tell
+    from sdb.table.feed.events import OnEvent
 
 MOST_ITEMS = 5_000
 """Objects with which a batch is closed."""
@@ -78,19 +78,19 @@ class QueueBatches:
     """A context manager that gathers messages until `stop` is set.
 
     * ``queue``: The queue; it is closed in the end.
-    * ``tell``: Called with trouble of the queue, and with messages that no table takes.
+    * ``on_event``: Called with trouble of the queue, and with messages that no table takes.
     * ``interval_seconds``: How long a batch is open from its first message on.
     """
 
     def __init__(
-        self, queue: Queue, stop: threading.Event, tell: Tell, interval_seconds: float
+        self, queue: Queue, stop: threading.Event, on_event: OnEvent, interval_seconds: float
     ) -> None:
         self._queue = queue
         self._stop = stop
-        self._tell = tell
+        self._on_event = on_event
         self._interval = interval_seconds
-        self._receiving = TroubleReporter(tell, queue=queue.location)
-        self._keeping = TroubleReporter(tell, queue=queue.location)
+        self._receiving = TroubleReporter(on_event, queue=queue.location)
+        self._keeping = TroubleReporter(on_event, queue=queue.location)
         self._guard = threading.Lock()
         self._held: dict[str, Message] = {}
         self._hold_at = 0.0
@@ -150,7 +150,7 @@ class QueueBatches:
         """Warn about messages that no table takes, once for each kind."""
         if kind not in self._reported and len(self._reported) < _MOST_REPORTED:
             self._reported.add(kind)
-            self._tell(PassedOver(self._queue.location, example, reason))
+            self._on_event(PassedOver(self._queue.location, example, reason))
 
     def _try(self, act: Callable[[], None]) -> None:
         """Do what need not succeed: messages come again by themselves."""
