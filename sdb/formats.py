@@ -463,7 +463,7 @@ def input_named(text: str) -> tuple[str, str]:
 
 
 def with_option(format: str | None, usual: str, option: str) -> str:  # noqa: A002
-    """Return a format with an option behind it.
+    """Return a format with an option behind it, which replaces one of its name.
 
     * ``format``: The format as ``-f`` names it; None: the usual one.
 
@@ -471,6 +471,8 @@ def with_option(format: str | None, usual: str, option: str) -> str:  # noqa: A0
     --------
     >>> with_option(None, "json", "records=a.b"), with_option("csv:skip=1", "csv", "names=a")
     ('json:records=a.b', 'csv:skip=1;names=a')
+    >>> with_option("json.gz:records=a", "json", "records=b")
+    'json.gz:records=b'
 
     Raises
     ------
@@ -482,7 +484,12 @@ def with_option(format: str | None, usual: str, option: str) -> str:  # noqa: A0
         if not option.startswith(_NESTED):
             raise UsageError(f"{option} is not for {PATTERN}")
         return f"{PATTERN}:{option}:{named.removeprefix(f'{PATTERN}:')}"
-    return f"{named}{';' if ':' in named else ':'}{option}"
+    word, _, options = named.partition(":")
+    replaced = option.partition("=")[0] + "="
+    if replaced == _NESTED:
+        replaced = option  # whose fields add up
+    others = [each for each in options.split(";") if each and not each.startswith(replaced)]
+    return f"{word}:{';'.join([*others, option])}"
 
 
 def found_or_named(text: str) -> tuple[tuple[str, str] | None, str]:

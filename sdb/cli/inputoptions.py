@@ -6,12 +6,13 @@ from sdb.cli.options import TimeFields, TimeMode, Timezone  # noqa: TC001 - eval
 from sdb.cli.parameters import Option, Together
 from sdb.cli.values import suffix
 from sdb.errors import UsageError
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.packfile.inputs.rawreading import RawReading
+    from sdb.table.definition.alter import ReadingChange
     from sdb.times import Times
 
 InputFormat = Annotated[
@@ -124,6 +125,30 @@ class PatternReading(Together):
 
 
 @record
+class ChangedReading(Together):
+    """Changes of the way inputs of a definition are read; what is empty stays."""
+
+    mode: TimeMode = ""
+    timezone: Timezone = ""
+    time_field: TimeFields = None
+    on_error: InputOnError = ""
+
+    def of(self, form: InputForm) -> ReadingChange:
+        """Return it as the library knows it, with the format of inputs that is named beside it."""
+        from sdb.table.definition.alter import ReadingChange
+
+        named = PatternReading("all", self.timezone, self.time_field).times()
+        return ReadingChange(
+            suffix(form.fmt) or "",
+            form.records,
+            tuple(form.nested or ()),
+            form.duplicates,
+            replace(named, mode=self.mode),
+            self.on_error,
+        )
+
+
+@record
 class RawInput(Together):
     """The way files are read that are no packfiles, and the field of their times."""
 
@@ -176,4 +201,5 @@ def _named(fmt: str | None, said: InputForm | RawInput) -> str | None:
 
 FORM = InputForm()
 READING = PatternReading()
+CHANGED = ChangedReading()
 RAW = RawInput()

@@ -70,6 +70,47 @@ def test_inputs_come_are_read_in_another_way_and_go(run: Run, tmp_path: Path) ->
     assert definition(run)["input"] == [{"pattern": "file://more/*.json"}]
 
 
+def test_options_of_reading_change_all_inputs_or_those_that_are_named(run: Run) -> None:
+    def inputs(*words: str) -> object:
+        done = run("alter", *TABLE, *words)
+        assert done.returncode == 0, done.stderr
+        return definition(run)["input"]
+
+    first: dict[str, object] = {"pattern": "file://in/*.json"}
+    second: dict[str, object] = {"pattern": "file://more/*.gz"}
+    inputs("--input", "more/*.gz", "--format", "json.gz", "--timezone", "Europe/Berlin")
+    second |= {"format": "json.gz", "times": {"timezone": "Europe/Berlin"}}
+    first |= {"on_error": "keep"}
+    second |= {"on_error": "keep"}
+    assert inputs("--on-error", "keep") == [first, second]
+    assert inputs("--set", "steward=ann") == [first, second]
+    first |= {"times": {"fields": {"at": "unix"}}}
+    second |= {"times": {"timezone": "Europe/Berlin", "fields": {"at": "unix"}}}
+    assert inputs("--time-field", "at:unix") == [first, second]
+    first |= {"times": {"read": "none", "fields": {"at": "unix_ms", "by": "unix"}}}
+    words = ["--time-field", "at:unix_ms", "--time-field", "by:unix", "--times", "none"]
+    assert inputs("--input", "in/*.json", *words) == [first, second]
+    del first["on_error"]
+    assert inputs("--on-error", "fail", "--input", "in/*.json") == [first, second]
+    second |= {"format": "json.gz:records=a"}
+    assert inputs("--input", "more/*.gz", "--records", "a") == [first, second]
+    second |= {"format": "json.gz:records=b"}
+    assert inputs("--input", "more/*.gz", "--records", "b") == [first, second]
+    assert inputs("--drop-input", "in/*.json", "--format", "csv.gz:skip=1") == [
+        second | {"format": "csv.gz:skip=1"}
+    ]
+    words = ["--drop-input", "more/*.gz", "--input", "more/*.gz", "--format", "json.gz"]
+    assert inputs(*words) == [{"pattern": "file://more/*.gz", "format": "json.gz"}]
+
+
+def test_a_table_without_inputs_has_none_to_read_otherwise(run: Run, lake: sdb.Connection) -> None:
+    lake.execute("CREATE TABLE web.plain")
+    done = run("alter", "--root", "lake", "web.plain", "--on-error", "skip")
+    assert done.returncode == 2
+    assert b"no inputs that could be read so" in done.stderr
+    assert b"--input PATTERN" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -84,6 +125,10 @@ def test_inputs_come_are_read_in_another_way_and_go(run: Run, tmp_path: Path) ->
         (["--set", "retention_policy.valid_for=1x"], "failed to parse duration '1x'"),
         (["definition.json", "--input", "x/*.json"], "there are two definitions"),
         (["--on-error", "skip", "--set", "steward=x", "none.json"], "by itself"),
+        (["--on-error", "skp"], "unknown choice 'skp' of on_error, did you mean skip?"),
+        (["--format", "jsn"], "unknown format 'jsn'"),
+        (["--time-field", "at"], "--time-field of a table needs a form"),
+        (["--timezone", "Berlin"], "unknown time zone 'Berlin'"),
     ],
 )
 def test_what_is_wrong_changes_nothing(run: Run, words: list[str], message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
+from sdb import formats
 from sdb.errors import ConflictError, InputError, NotFoundError, UnsupportedError, UsageError
 from sdb.records import record, replace
 from sdb.table.catalog.handle import dropped, find_table
@@ -15,6 +16,7 @@ from sdb.table.definition.cache import forget_definition, open_definition
 from sdb.table.definition.create import evolution
 from sdb.table.definition.definition import MAX_BYTES, Definition
 from sdb.table.inputs.listing import check_patterns
+from sdb.times import Times, as_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +26,58 @@ if TYPE_CHECKING:
     from sdb.store.base import Reader
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
+    from sdb.table.definition.definition import InputRule
     from sdb.table.format.keys import TableKeys
 
     Change = Callable[[Definition], Definition]
 
 _ATTEMPTS = 5
+
+
+@record
+class ReadingChange:
+    """Changes of the way inputs are read; what is empty or None stays.
+
+    * ``format``: Takes the place of the format and its options.
+    * ``records``, ``nested``, ``duplicates``: Options of a format; see :func:`sdb.formats.said`.
+    * ``times``: Its forms count beside those that are there.
+    * ``on_error``: ``fail``, ``skip`` or ``keep``.
+    """
+
+    format: str = ""
+    records: str | None = None
+    nested: tuple[str, ...] = ()
+    duplicates: str | None = None
+    times: Times = Times("")
+    on_error: str = ""
+
+    def of(self, rule: InputRule) -> InputRule:
+        """Return inputs that are read in the new way.
+
+        Raises
+        ------
+        UsageError
+            Their format does not take an option.
+        """
+        named = formats.said(
+            self.format or rule.format or None,
+            records=self.records,
+            nested=self.nested,
+            duplicates=self.duplicates,
+        )
+        times = rule.times
+        if self.times != NOTHING.times:
+            old = rule.reading
+            forms = tuple((dict(old.forms) | dict(self.times.forms)).items())
+            mode, zone = self.times.mode or old.mode, self.times.timezone or old.timezone
+            times = as_json(Times(mode, zone, forms))
+        on_error = self.on_error or rule.on_error
+        on_error = "" if on_error == "fail" else on_error
+        return replace(rule, format=named or "", times=times, on_error=on_error)
+
+
+NOTHING = ReadingChange()
+"""All inputs are read as before."""
 
 
 @record
@@ -109,16 +158,22 @@ def describe_table(root: TableRoot, keys: TableKeys, text: str, *, is_dry: bool 
     return _altered(root, keys, head, described, is_dry=is_dry).is_new
 
 
-def with_inputs(definition: Definition, more: Definition, without: Iterable[str]) -> Definition:
-    """Return a definition that takes other inputs.
+def with_inputs(
+    definition: Definition,
+    more: Definition,
+    without: Iterable[str] = (),
+    reading: ReadingChange = NOTHING,
+) -> Definition:
+    """Return a definition that takes other inputs, or reads them in another way.
 
     * ``more``: Has the patterns that come, or that are read in another way from now on.
     * ``without``: Patterns that go, as they were written when they came.
+    * ``reading``: What changes for the inputs of `more`; for all, if it has none.
 
     Raises
     ------
     UsageError
-        A pattern that goes is not there.
+        A pattern that goes is not there, or there is no input to read in another way.
     """
     rules = {rule.pattern: rule for rule in definition.inputs}
     for pattern in without:
@@ -127,7 +182,13 @@ def with_inputs(definition: Definition, more: Definition, without: Iterable[str]
             raise UsageError(f"the table takes no {pattern}", expected=_listed(rules))
         for each in named:
             del rules[each]
-    rules |= {rule.pattern: rule for rule in more.inputs}
+    chosen = {rule.pattern: rules.get(rule.pattern, rule) for rule in more.inputs}
+    rules |= chosen
+    if reading != NOTHING:
+        if not rules:
+            hint = "--input PATTERN takes some"
+            raise UsageError("the table takes no inputs that could be read so", hint=hint)
+        rules |= {pattern: reading.of(rules[pattern]) for pattern in chosen or rules}
     is_hive = definition.hive or (more.hive and not definition.inputs)
     return replace(definition, inputs=tuple(rules.values()), hive=is_hive)
 

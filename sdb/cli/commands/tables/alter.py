@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.commands.tables.create import chosen_definition
-from sdb.cli.inputoptions import FORM, READING, InputForm, PatternReading
+from sdb.cli.commands.tables.create import definition_in, says_itself
+from sdb.cli.inputoptions import CHANGED, FORM, ChangedReading, InputForm
 from sdb.cli.options import (
     AllowInputs,
     AsJson,
@@ -28,6 +28,7 @@ EXAMPLES = (
     "sdb alter --root lake web.gha --set description='events of GitHub' --dry-run",
     "sdb alter --root lake web.gha --set versions.keep_last=20",
     "sdb alter --root lake web.gha --input 'more/*.json.gz' --on-error skip",
+    "sdb alter --root lake web.gha --time-field at:unix_ms",
 )
 
 
@@ -63,7 +64,7 @@ def command(
         Option("--drop-input", metavar="PATTERN", help="Take these no longer. Repeatable."),
     ] = None,
     form: InputForm = FORM,
-    reading: PatternReading = READING,
+    reading: ChangedReading = CHANGED,
     allow_inputs: AllowInputs = None,
     dry_run: DryRun = False,
     root: Root = None,
@@ -71,10 +72,12 @@ def command(
 ) -> None:
     """Change the definition of a table: its inputs, retention ...
 
-    What is not named stays. All that is wrong is reported at once, and nothing changes then. Rows
-    stay as they are: sync, expire and maintain go by the new definition. sdb def shows it.
+    What is not named stays. Options that say how inputs are read, such as --on-error, are for
+    those of --input, or for all. All that is wrong is reported at once, and nothing changes then.
+    Rows stay as they are: sync, expire and maintain go by the new definition. sdb def shows it.
     """
-    from sdb.table.definition.alter import alter_table, with_inputs, with_members
+    from sdb.table.definition.alter import NOTHING, alter_table, with_inputs, with_members
+    from sdb.table.definition.create import definition_of
     from sdb.table.format.keys import TableKeys
     from sdb.table.sync.retained import warn_of_flaw
 
@@ -82,14 +85,17 @@ def command(
     name, words = joined_table(name, definition, last)
     file = words[0] if words else None
     keys = TableKeys(*table_of(name, None))
-    if not (file or patterns or without or settings or unset):
+    read = reading.of(form)
+    if not (file or patterns or without or settings or unset or read != NOTHING):
         raise UsageError("nothing to alter", expected="--set, --unset, --input or a file")
     if file is not None and patterns:
         raise UsageError(f"{keys.name}: there are two definitions", hint="a file, or --input")
-    chosen = chosen_definition(location, file, patterns, form, reading)
+    if file is not None and read != NOTHING:
+        raise says_itself()
+    chosen = definition_of(patterns or (), location) if file is None else definition_in(file)
 
     def change(old: Definition) -> Definition:
-        new = with_inputs(old, chosen, without or ()) if file is None else chosen
+        new = with_inputs(old, chosen, without or (), read) if file is None else chosen
         return with_members(new, settings or (), unset or ())
 
     altered = alter_table(location, keys, change, is_dry=dry_run)

@@ -109,16 +109,27 @@ def chosen_definition(
 ) -> Definition:
     """Return the definition that is in a file, or that options make of patterns."""
     from sdb.table.definition.create import definition_of
-    from sdb.table.definition.definition import Definition
 
     fmt, read, on_error = form.named(), reading.times(), reading.on_error
     if file is None:
         action = "" if on_error == "fail" else on_error
         return definition_of(patterns or [], root, format=fmt or "", times=read, on_error=action)
     if fmt or read != ALL or on_error != "fail":
-        message = "a definition says by itself how its inputs are read"
-        hint = "--format, --records, --times and --on-error go with --input PATTERN"
-        raise UsageError(message, hint=hint)
+        raise says_itself()
+    return definition_in(file)
+
+
+def says_itself() -> UsageError:
+    """Return the error for options of inputs beside a file that has a definition."""
+    message = "a definition says by itself how its inputs are read"
+    hint = "--format, --records, --times and --on-error go with --input PATTERN"
+    return UsageError(message, hint=hint)
+
+
+def definition_in(file: str) -> Definition:
+    """Return the definition that is in a file."""
+    from sdb.table.definition.definition import Definition
+
     try:
         return Definition.parse((content(file) or b"").decode())
     except UnicodeDecodeError as error:
