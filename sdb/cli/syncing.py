@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.cli.spark import Choice
+    from sdb.cli.streaming import Telling
     from sdb.table.catalog.root import TableRoot
     from sdb.table.feed.events import FeedEvent, Trouble
+    from sdb.table.feed.tables import FeedTables
 
 _MOST_COUNTED = 1000
 _TERMINATED = 128 + signal.SIGTERM
@@ -259,88 +261,56 @@ def _is_dropped(root: TableRoot, database: str, table: str) -> bool:
     return head is not None and head.is_dropped
 
 
-def follow_tables(  # noqa: PLR0913 - the command's options, by name
-    root: TableRoot,
-    database: str,
-    pattern: str,
-    *,
-    interval: str,
-    settle: str | None,
-    changed: str | None,
-    queue: str | None,
-    as_json: bool,
-    verbose: bool,
-    quiet: bool,
-    **options: Any,  # noqa: ANN401 - those of packing
+def follow_tables(
+    tables: FeedTables, telling: Telling, interval: str, settle: str | None, queue: str | None
 ) -> int:
     """Sync until the program is stopped, and report each version and trouble.
 
-    * ``changed``: What becomes of inputs that have changed; of listed ones only.
     * ``queue``: The queue whose messages name the inputs; without one they are listed.
-    * ``as_json``: Whether standard output gets a line of JSON for each event.
 
     Returns: The exit code: SIGTERM is how a service is stopped, and no error.
     """
     import threading
 
-    from sdb.table.feed.events import PassedOver, Trouble
-    from sdb.table.feed.folders import SETTLE_SECONDS
+    from sdb.cli.interrupts import Interruptible
+    from sdb.table.feed.folders import SETTLE_SECONDS, follow
+    from sdb.table.feed.queue import follow_queue
 
     seconds = seconds_of(interval)
     settle_seconds = SETTLE_SECONDS if settle is None else seconds_of(settle, "--settle", 0.0)
     stop = threading.Event()
-
-    def hear(event: FeedEvent) -> None:
-        if as_json:
-            _print_event(event)
-        if isinstance(event, Synced):
-            tell(event, dry_run=False, verbose=verbose, quiet=quiet)
-        elif isinstance(event, Trouble):
-            name = event.queue or "/".join(filter(None, (event.database, event.table)))
-            _say(f"sdb: {trouble_text(name, event)}")
-        elif isinstance(event, PassedOver) and not quiet:
-            _say(f"sdb: {event.queue}: {output.shortened(event.example)}: {event.reason}")
-
+    hear = partial(_hear, telling)
     if queue is not None:
-        from sdb.table.feed.queue import follow_queue
-
         with _stopped_by_sigterm(stop):
-            follow_queue(
-                root,
-                database,
-                pattern,
-                queue=queue,
-                stop=stop,
-                on_event=hear,
-                interval_seconds=seconds,
-                **options,
-            )
+            follow_queue(tables, queue, stop, hear, interval_seconds=seconds)
         return 0
-    from sdb.cli.interrupts import Interruptible
-    from sdb.table.feed.folders import follow
-
     # Code that swallows the interrupt is not to go on for ever.
     watch = Interruptible()
     try:
         with watch:
             watch.arm(stop.set)
-            follow(
-                root,
-                database,
-                pattern,
-                stop=stop,
-                on_event=hear,
-                interval_seconds=seconds,
-                settle_seconds=settle_seconds,
-                changed=changed,
-                **options,
-            )
+            follow(tables, stop, hear, interval_seconds=seconds, settle_seconds=settle_seconds)
     except SystemExit as ended:
         if ended.code != _TERMINATED:
             raise
     if watch.is_interrupted:
         raise KeyboardInterrupt
     return 0
+
+
+def _hear(telling: Telling, event: FeedEvent) -> None:
+    """Report what a feed did."""
+    from sdb.table.feed.events import PassedOver, Trouble
+
+    if telling.as_json:
+        _print_event(event)
+    if isinstance(event, Synced):
+        tell(event, dry_run=False, verbose=telling.is_verbose, quiet=telling.is_quiet)
+    elif isinstance(event, Trouble):
+        name = event.queue or "/".join(filter(None, (event.database, event.table)))
+        _say(f"sdb: {trouble_text(name, event)}")
+    elif isinstance(event, PassedOver) and not telling.is_quiet:
+        _say(f"sdb: {event.queue}: {output.shortened(event.example)}: {event.reason}")
 
 
 @contextmanager

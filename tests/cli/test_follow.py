@@ -120,7 +120,7 @@ def test_trouble_is_told_once_and_survived(lake: Path, serve: Callable[..., Serv
 SWALLOWING = """
 import sys, time
 from sdb.cli.main import main
-from sdb.table.feed import folders
+from sdb.table.feed import tables as feedtables
 
 def tables(*_):
     print("listing", flush=True)
@@ -130,7 +130,7 @@ def tables(*_):
         pass
     return []
 
-folders.tables_to_sync = tables
+feedtables.tables_to_sync = tables
 sys.argv = ["sdb", "sync", "--follow", "--interval", "200ms", "--root", "lake", "d"]
 main()
 """
@@ -392,7 +392,7 @@ def test_a_definition_that_goes_after_it_was_listed_is_passed_over(
 ) -> None:
     from sdb.cli import syncing
     from sdb.table.catalog.root import table_root
-    from sdb.table.feed import folders
+    from sdb.table.feed import folders, tables
     from sdb.table.sync import sync
 
     good, root, stop = sync.tables_to_sync, table_root(lake), threading.Event()
@@ -403,9 +403,9 @@ def test_a_definition_that_goes_after_it_was_listed_is_passed_over(
         monkeypatch.setattr(stop, "wait", lambda _: stop.set())
         return actual
 
-    monkeypatch.setattr(folders, "tables_to_sync", listed)
+    monkeypatch.setattr(tables, "tables_to_sync", listed)
     reports: list[object] = []
-    folders.follow(root, "d", stop=stop, on_event=reports.append)
+    folders.follow(tables.FeedTables(root, "d"), stop, reports.append)
     assert reports == []
     names = (root, "d", ["t"])
     options = {"progress": "off", "dry_run": False, "verbose": False, "quiet": False}

@@ -136,8 +136,8 @@ def test_a_message_is_held_until_its_objects_are_committed(
 
 KILLED_BEFORE_IT_DELETES = """
 import os, signal, sys
-from sdb.table.feed.messages import QueueBatches
-QueueBatches.delete = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from sdb.table.feed.messages import QueueBatch
+QueueBatch.acknowledge = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from sdb.cli.main import main
 main()
 """

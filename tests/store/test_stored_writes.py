@@ -20,6 +20,7 @@ from sdb.table.feed.events import Trouble
 from sdb.table.feed.folders import follow
 from sdb.table.feed.lines import BatchBounds, LineFeed, LineTarget, Streamed
 from sdb.table.feed.logs import LogFiles, follow_logs
+from sdb.table.feed.tables import FeedTables
 from sdb.table.format.keys import TableKeys
 from sdb.table.insert.insert import insert
 from sdb.table.sync.result import Synced
@@ -29,6 +30,7 @@ from tests.store.conftest import BUCKET
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sdb.table.feed.events import FeedEvent
     from tests.store.conftest import Backend, Requests, S3Backend
 
 KEY = base64.b64encode(bytes(range(32))).decode()
@@ -128,7 +130,7 @@ def test_inputs_are_taken_as_they_appear(backend: Backend) -> None:
     backend.put("in/0.json", b'{"n": 0}\n')
     stop, reports = threading.Event(), []
 
-    def tell(event: Synced | Trouble) -> None:
+    def tell(event: FeedEvent) -> None:
         reports.append(event)
         number = sum(len(item.taken) for item in reports if isinstance(item, Synced))
         if number == 4:
@@ -137,7 +139,7 @@ def test_inputs_are_taken_as_they_appear(backend: Backend) -> None:
             backend.put(f"in/{number}.json", b'{"n": %d}\n' % number)
             backend.put(f"in/bad{number}.json", b"{\n")
 
-    follow(db.root, "d", stop=stop, on_event=tell, interval_seconds=0.1)
+    follow(FeedTables(db.root, "d"), stop, tell, interval_seconds=0.1)
     assert not any(isinstance(item, Trouble) for item in reports)
     assert db.table("d.t").to_arrow().column("n").to_pylist() == [0, 1, 2, 3]
     assert db.table("d.t").validate().ok

@@ -145,9 +145,8 @@ def test_who_follows_knows_renamed_inputs_too(
         elif isinstance(event, Synced):
             put(lake, "in/z.json", 8)
 
-    follow(
-        table_root(lake), "d", stop=stop, on_event=tell, interval_seconds=0.1, settle_seconds=0.1
-    )
+    seconds = {"interval_seconds": 0.1, "settle_seconds": 0.1}
+    follow(tables.FeedTables(table_root(lake), "d"), stop, tell, **seconds)
     assert [(item.renamed, item.changed, item.taken) for item in reports] == [
         (((B, A),), (), ()),
         ((), (B,), ()),
@@ -156,14 +155,7 @@ def test_who_follows_knows_renamed_inputs_too(
     assert numbers(lake) == [1, 2, 8]
     reports.clear()
     stop.clear()
-    follow(
-        table_root(lake),
-        "d",
-        stop=stop,
-        on_event=tell,
-        interval_seconds=0.1,
-        settle_seconds=0.1,
-        changed="replace",
-    )
+    replacing = tables.FeedTables(table_root(lake), "d", changed="replace")
+    follow(replacing, stop, tell, **seconds)
     assert [(item.replaced, item.deleted) for item in reports] == [((B,), (A,))]
     assert numbers(lake) == [7, 8]

@@ -20,6 +20,7 @@ from sdb.table.catalog.handle import open_table
 from sdb.table.definition.definition import Definition
 from sdb.table.definition.validate import problems
 from sdb.table.feed.folders import follow
+from sdb.table.feed.tables import FeedTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +94,7 @@ def by_sync(db: Connection, **options: Any) -> None:
 def by_follow(db: Connection, **options: Any) -> None:
     _put(db)
     stop = threading.Event()
-    follow(db.root, "web", stop=stop, on_event=lambda _: stop.set(), **options)
+    follow(FeedTables(db.root, "web", options=options), stop, lambda _: stop.set())
 
 
 def by_statement(db: Connection, **options: Any) -> None:

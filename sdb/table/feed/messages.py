@@ -47,21 +47,40 @@ class NamedObjects:
     uris: tuple[str, ...]  # the URIs of the objects
 
 
-class _Batch:
+class QueueBatch:
     """Messages that are worked on together."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, batches: QueueBatches, seconds: float) -> None:
+        self._batches, self._seconds = batches, seconds
         self._close_at = 0.0
         self._items = self._bytes = 0
         self.messages: list[NamedObjects] = []
 
     def add(self, named: NamedObjects, size_bytes: int) -> None:
+        """Put a message into it."""
         if not self.messages:
             self._close_at = time.monotonic() + self._seconds
         self.messages.append(named)
         self._items += max(1, len(named.uris))
         self._bytes += size_bytes
+
+    def acknowledge(self, left: set[str]) -> None:
+        """Delete the messages whose objects the tables have; they go out of the batch.
+
+        * ``left``: Objects that are still to be taken.
+        """
+        done = [named.message for named in self.messages if left.isdisjoint(named.uris)]
+        self.messages = [named for named in self.messages if not left.isdisjoint(named.uris)]
+        self._batches.delete(done)
+
+    def release(self) -> None:
+        """Return the messages that are left to the queue."""
+        self._batches.release(self.messages)
+        self.messages = []
+
+    def pass_over(self, kind: str, example: str, reason: str) -> None:
+        """Warn about messages that no table takes, once for each kind."""
+        self._batches.pass_over(kind, example, reason)
 
     @property
     def is_full(self) -> bool:
@@ -94,7 +113,7 @@ class QueueBatches:
         self._guard = threading.Lock()
         self._held: dict[str, Message] = {}
         self._hold_at = 0.0
-        self._open = _Batch(interval_seconds)
+        self._open = QueueBatch(self, interval_seconds)
         self._bug: Exception | None = None
         self._reported: set[str] = set()
         self._thread = threading.Thread(target=self._run, name="queue", daemon=True)
@@ -118,21 +137,20 @@ class QueueBatches:
         self._try(lambda: self._queue.release(left))
         self._try(self._queue.close)
 
-    def next(self) -> Sequence[NamedObjects] | None:
+    def next(self) -> QueueBatch | None:
         """Return the next messages to work on, as soon as there are some; None: stop."""
         while not self._stop.is_set():
             if self._bug is not None:
                 raise self._bug
             with self._guard:
                 if (batch := self._open).is_ready:
-                    self._open = _Batch(self._interval)
-                    return batch.messages
+                    self._open = QueueBatch(self, self._interval)
+                    return batch
             self._stop.wait(_PAUSE_SECONDS)
         return None
 
-    def delete(self, done: Iterable[NamedObjects]) -> None:
-        """Delete messages: the tables have what they name. What cannot be deleted comes again."""
-        messages = [named.message for named in done]
+    def delete(self, messages: Sequence[Message]) -> None:
+        """Delete messages. What cannot be deleted comes again."""
         self._forget(messages)
         self._try(lambda: self._queue.delete(messages))
 

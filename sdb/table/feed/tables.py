@@ -1,32 +1,35 @@
-"""A table whose inputs are followed: what it takes, what it knows, and trouble with it."""
+"""Tables whose inputs are followed: what they take, what they know, and trouble with them."""
 
 from __future__ import annotations
 
 import time
 from itertools import islice
 
+from sdb.errors import NotFoundError, SdbError
 from sdb.lake.names import is_lake_input
-from sdb.records import replace
+from sdb.records import field, record, replace
 from sdb.table.catalog.handle import dropped, find_table
+from sdb.table.commit.commit import check_writable
 from sdb.table.definition.cache import read_definition
 from sdb.table.feed.events import TroubleReporter
 from sdb.table.feed.watch import ANEW_SECONDS
+from sdb.table.format.keys import TableKeys
+from sdb.table.format.versionref import MAIN
 from sdb.table.sync.result import Synced
 from sdb.table.sync.retained import warn_of_flaw
 from sdb.table.sync.retention import retire
-from sdb.table.sync.sync import take, take_lakes
-from sdb.table.sync.work import check_unchanged
+from sdb.table.sync.sync import tables_to_sync, take, take_lakes
+from sdb.table.sync.work import InputChangedError, check_unchanged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.definition import Definition
     from sdb.table.feed.events import OnEvent
     from sdb.table.format.inputtree import InputsTree, TakenInput
-    from sdb.table.format.keys import TableKeys
     from sdb.table.sync.work import SyncPlan
 
 _MOST_REPORTED = 10_000
@@ -35,57 +38,91 @@ _FEW_NODES = 8
 """Most nodes of inputs of a table that is searched for renamed inputs."""
 
 
-class FollowedTable:
-    """A table whose inputs are followed.
+@record
+class FeedTables:
+    """The tables of a database that take what a feed brings, and how."""
 
-    * ``who``: The branch that takes the inputs, and the author.
-    * ``changed``: See :func:`sdb.table.sync.sync.sync_table`.
+    root: TableRoot
+    database: str
+    pattern: str = "*"  # of their names; tables that are made later take part
+    changed: str | None = None  # see :func:`sdb.table.sync.sync.sync_table`
+    branch: str = MAIN
+    author: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)  # others of :func:`sdb.pack`
+
+
+class FollowedTables:
+    """The tables of a feed, listed again and again.
+
+    Raises
+    ------
+    UsageError
+        There is no key to sign with.
     """
 
-    def __init__(
-        self,
-        root: TableRoot,
-        keys: TableKeys,
-        on_event: OnEvent,
-        who: tuple[str, str],
-        options: dict[str, Any],
-        *,
-        changed: str | None = None,
-    ) -> None:
-        self._root = root
-        self._keys = keys
-        self._branch, self._author = who
-        self._on_event = on_event
-        self._options = options
+    def __init__(self, tables: FeedTables, on_event: OnEvent) -> None:
+        check_writable(tables.root)
+        self._tables, self._on_event = tables, on_event
+        self._followed: dict[str, FollowedTable] = {}
+        self._listing = TroubleReporter(on_event, tables.database)
+
+    def now(self) -> tuple[list[FollowedTable], bool]:
+        """Return the tables that there are, and whether they could be listed: else those known."""
+        tables = self._tables
+        try:
+            names = tables_to_sync(tables.root, tables.database, tables.pattern)
+        except SdbError as error:
+            self._listing.report(error)
+            return list(self._followed.values()), False
+        self._listing.clear()
+        for name in names:
+            if name not in self._followed:
+                self._followed[name] = FollowedTable(tables, name, self._on_event)
+        return [self._followed[name] for name in names], True
+
+
+class FollowedTable:
+    """A table whose inputs are followed."""
+
+    def __init__(self, tables: FeedTables, name: str, on_event: OnEvent) -> None:
+        self.name = name
+        self._root, self._changed = tables.root, tables.changed
+        self._keys = keys = TableKeys(tables.database, name)
+        self._feed, self._on_event = tables, on_event
         self._retire_at = 0.0
-        self._changed = changed
         self._reported: dict[str, str] = {}
         self._has_passed = False
         self.trouble = TroubleReporter(on_event, keys.database, keys.table)
 
-    @property
-    def is_gone(self) -> bool:
-        """True if its definition was deleted: there is nothing to follow any more."""
-        return not self._root.has(self._keys.definition)
+    def fail(self, error: SdbError) -> bool:
+        """Report an error, and return True; False: the table is gone since it was listed.
 
-    @property
-    def is_strict(self) -> bool:
-        """True if the caller wants an input that has changed to end it all."""
-        return self._changed == "fail"
+        Raises
+        ------
+        InputChangedError
+            An input has changed, and that is to end it all.
+        """
+        if isinstance(error, InputChangedError) and self._changed == "fail":
+            raise error
+        if isinstance(error, NotFoundError) and not self._root.has(self._keys.definition):
+            return False
+        self.trouble.report(error)
+        return True
 
     def definition(self) -> Definition:
         """Read the definition; now and then what is too old for the table goes out of it."""
         root, keys = self._root, self._keys
         definition = read_definition(root, keys)
         if time.monotonic() >= self._retire_at:
-            retire(root, keys, definition, branch=self._branch, author=self._author)
-            warn_of_flaw(root, keys, definition, self._branch)
+            branch, author = self._feed.branch, self._feed.author
+            retire(root, keys, definition, branch=branch, author=author)
+            warn_of_flaw(root, keys, definition, branch)
             self._retire_at = time.monotonic() + ANEW_SECONDS
         return definition
 
     def known(self) -> KnownInputs:
         """Return the inputs that it knows from now on."""
-        return KnownInputs(self._root, self._keys, self._branch)
+        return KnownInputs(self._root, self._keys, self._feed.branch)
 
     def take_lakes(self, definition: Definition) -> None:
         """Take the new versions of Delta and Iceberg tables, and report each."""
@@ -96,9 +133,9 @@ class FollowedTable:
             self._keys,
             definition,
             changed=self._changed,
-            branch=self._branch,
-            author=self._author,
-            **self._options,
+            branch=self._feed.branch,
+            author=self._feed.author,
+            **self._feed.options,
         ):
             self.trouble.clear()
             self._on_event(synced)
@@ -128,9 +165,9 @@ class FollowedTable:
                 definition,
                 replace(plan, newer=newer),
                 changed=changed,
-                branch=self._branch,
-                author=self._author,
-                **self._options,
+                branch=self._feed.branch,
+                author=self._feed.author,
+                **self._feed.options,
             )
         else:
             synced = Synced(

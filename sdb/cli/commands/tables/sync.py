@@ -214,21 +214,17 @@ def command(
         if queue is not None:
             unfit |= {"--changed": changed is not None, "--settle": settle is not None}
         check_alone("--follow" if queue is None else "--queue", unfit)
+        from sdb.cli.streaming import Telling
+        from sdb.table.feed.tables import FeedTables
+
+        who = (branch, author())
+        packing = {**options, "threads": threads}
         return follow_tables(
-            location,
-            database,
-            pattern,
-            interval="5s" if interval is None else interval,
-            settle=settle,
-            changed=changed,
-            queue=queue,
-            as_json=as_json,
-            verbose=verbose,
-            quiet=quiet,
-            branch=branch,
-            author=author(),
-            threads=threads,
-            **options,
+            FeedTables(location, database, pattern, changed, *who, packing),
+            Telling(quiet, verbose, as_json),
+            "5s" if interval is None else interval,
+            settle,
+            queue,
         )
     check_alone("a sync without --follow", {"--settle": settle is not None})
     tables = fitting_tables(location, database, pattern, is_pattern=is_pattern)
