@@ -23,6 +23,7 @@ from sdb.serve.log import write_line
 from sdb.serve.operations import OPERATIONS
 from sdb.serve.page.routes import page_routes
 from sdb.serve.problems import HttpError, of_system, response, status_of
+from sdb.serve.process.audit import AuditLog, AuditResources
 from sdb.serve.process.gate import Gate
 from sdb.serve.queries import query_of
 from sdb.serve.rootcheck import RootCheck, gone
@@ -32,11 +33,17 @@ from sdb.serve.seafowl.uploads import UploadResources
 from sdb.serve.stored import StoredResources
 from sdb.serve.streams import CutError
 from sdb.serve.tables.catalog import TableResources
+from sdb.serve.tables.copies import CopyResources
+from sdb.serve.tables.databases import DatabaseResources
+from sdb.serve.tables.definitions import DefinitionResources
 from sdb.serve.tables.following import ChangeResources
 from sdb.serve.tables.histograms import Histograms
 from sdb.serve.tables.layout import LayoutResources
 from sdb.serve.tables.refs import RefResources
+from sdb.serve.tables.searching import SearchResources
+from sdb.serve.tables.staging import StagingResources
 from sdb.serve.tables.tailing import TailResources
+from sdb.serve.tables.upkeep import UpkeepResources
 from sdb.serve.tables.views import ViewResources
 from sdb.serve.tables.watching import IndexWatch
 from sdb.serve.tables.writes import Writes
@@ -86,6 +93,13 @@ def make_app(settings: ServerSettings, rights: TokenRights, repeats: Repeats) ->
         UploadResources(root, in_thread, service.metrics),
         TailResources(root, in_thread, watch, engine.slots, settings),
         RefResources(root, in_thread, service.metrics),
+        DatabaseResources(root, in_thread),
+        DefinitionResources(root, in_thread, engine),
+        SearchResources(root, in_thread),
+        CopyResources(root, engine, settings),
+        UpkeepResources(root, engine, settings),
+        StagingResources(root, in_thread, engine, service.metrics),
+        AuditResources(service.audit, in_thread),
         writes,
     )
     app = Starlette(
@@ -118,6 +132,7 @@ class Service:
             self.root, settings.min_free_bytes, may_write=settings.may_write
         )
         self.bodies = Bodies(settings.body_bytes)
+        self.audit = AuditLog(settings.audit)
 
     def close(self) -> None:
         """Stop all that runs."""

@@ -84,6 +84,22 @@ def with_warnings(request: Request, response: Response, warnings: list[str], roo
     return response
 
 
+def changed(
+    request: Request,
+    members: dict[str, object],
+    warnings: list[str],
+    *,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Answer a request that has changed something, with what `members` has as ``version``."""
+    version = members.get("version")
+    tagged = {} if version is None else {"etag": f'"{version}"'}
+    every = {"cache-control": "no-store", **tagged, **(headers or {})}
+    response = Response(msgspec.json.encode(members), status, every, "application/json")
+    return with_warnings(request, response, warnings, request.app.state.service.root.location)
+
+
 def header_text(text: str) -> str:
     """Return a text as a header may have it."""
     return text.encode("ascii", "replace").decode()[:4000].replace("\n", " ").replace("\r", " ")

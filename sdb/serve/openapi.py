@@ -26,8 +26,8 @@ _PATHS = {
     "name": "a table, `db.table`, or a version of it, `db.table@57`",
     "version": "the number of a version, or a reference such as `-1`",
     "ref": "the name",
-    "id": "the id of a query, which its header Sdb-Query-Id has",
-    "database": "the database of tables without one",
+    "id": "the id of a query, which its header Sdb-Query-Id has, or of a transaction",
+    "database": "the database; before `/q` and `/upload` that of tables without one",
     "schema": "the database of the table; `public` is that of the path, if it has one",
     "table": "the table, without its database",
 }

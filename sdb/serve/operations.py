@@ -100,6 +100,72 @@ SEAFOWL = tuple(
     )
 )
 
+DATABASES = (
+    Operation("GET", "/v1/databases", "databases",
+              "List the databases with tables that the token may read.", "the databases"),
+    Operation("GET", "/v1/databases/{database}", "database",
+              "Show a database: its tables, owner, steward and description.", "the database",
+              errors=(400, 404)),
+    Operation("PUT", "/v1/databases/{database}", "put_database",
+              "Say whose a database is; a change of that needs its ETag in If-Match.",
+              "the database", status=201, body=p.DatabaseBody,
+              headers={"If-Match": "the ETag of the database"}, errors=(*_CHANGES, 428),
+              leads_to=("get_database",)),
+    Operation("GET", "/v1/search", "search",
+              "Find tables, views and fields by a part of their names or descriptions.",
+              "what was found", params=p.SearchParams, errors=(400,)),
+)  # fmt: skip
+
+DEFINITIONS = (
+    Operation("PATCH", _TABLE, "describe", "Set the description and the steward of a table.",
+              "both as they are now", body=p.DescriptionBody, errors=_CHANGES),
+    Operation("GET", f"{_TABLE}/definition", "definition",
+              "Show the definition of a table, to tokens that may change it.", "the definition",
+              errors=(400, 403, 404, 422)),
+    Operation("GET", f"{_TABLE}/schema", "schema", "Show the schema of a version.",
+              "the schema; null: it has none", errors=(400, 404)),
+    Operation("PUT", f"{_TABLE}/schema", "put_schema",
+              "Set the schema of a table, or begin one that all rows conform to.",
+              "the new version", body=p.SchemaBody, headers=_IF_MATCH,
+              errors=(*_CHANGES, 428, 504)),
+)  # fmt: skip
+
+UPKEEP = (
+    Operation("POST", f"{_TABLE}/fork", "fork", "Make a new table of a version.",
+              "the new table", status=201, body=p.ForkBody, errors=(*_CHANGES, 504)),
+    Operation("POST", f"{_TABLE}/push", "push",
+              "Make a table below another root the same as a version, for admins.",
+              "the table there", body=p.PushBody, errors=(*_CHANGES, 504)),
+    Operation("POST", f"{_TABLE}/compact", "compact", "Merge small packfiles, for admins.",
+              "what was merged", body=p.CompactBody, errors=(*_CHANGES, 504)),
+    Operation("POST", f"{_TABLE}/maintain", "maintain",
+              "Do for a table what there is to do now by its definition, for admins.",
+              "what was done", body=p.MaintainBody, errors=(*_CHANGES, 504)),
+    Operation("GET", "/v1/audit", "audit_log",
+              "List requests that changed something or tried to, the newest first, for admins.",
+              "the requests", params=p.AuditParams, errors=(400, 403)),
+)  # fmt: skip
+
+_TRANSACTION = "/v1/transactions/{id}"
+TRANSACTIONS = (
+    Operation("POST", "/v1/transactions", "begin",
+              "Begin a transaction that lasts for several requests.", "the transaction",
+              status=201, body=p.TransactionBody, errors=_CHANGES),
+    Operation("GET", _TRANSACTION, "transaction", "Show what a transaction has staged.",
+              "the transaction", errors=(404,)),
+    Operation("POST", f"{_TRANSACTION}/rows", "stage_rows", "Stage the rows of a body.",
+              "what was staged", status=201, params=p.StagedRowsParams, bodies=_ROWS,
+              headers=_KEY | _ENCODING, errors=(*_CHANGES, 504)),
+    Operation("POST", f"{_TRANSACTION}/files", "stage_files",
+              "Stage the rows of files below the root, for admins.", "what was staged",
+              status=201, body=p.StagedFilesBody, errors=(*_CHANGES, 504)),
+    Operation("POST", f"{_TRANSACTION}/commit", "commit",
+              "Commit a transaction: a version of each table that gets rows, all at once.",
+              "the versions", body=p.CommitBody, errors=(*_CHANGES, 504)),
+    Operation("DELETE", _TRANSACTION, "abort", "Abort a transaction.", "the transaction",
+              errors=(404, 409, 412, 422)),
+)  # fmt: skip
+
 CATALOG = (
     Operation("GET", "/v1/tables", "tables", "List the tables that the token may read.",
               "the tables", params=p.TablesParams, errors=(400,)),
@@ -167,6 +233,12 @@ REFS = (
     Operation("POST", f"{_TABLE}/restore", "restore",
               "Make the content of an old version new.", "the new version", body=p.RestoreBody,
               headers=_IF_MATCH, errors=(*_CHANGES, 428)),
+    Operation("POST", f"{_TABLE}/promote", "promote",
+              "Make the content of a branch, tag or version that of the table, or branch.",
+              "the new version, and the one before", body=p.PromoteBody, headers=_IF_MATCH,
+              errors=(*_CHANGES, 428)),
+    Operation("POST", f"{_TABLE}/undo", "undo", "Take the last change back, by a new version.",
+              "the new version", body=p.UndoBody, headers=_IF_MATCH, errors=(*_CHANGES, 428)),
     Operation("POST", f"{_TABLE}/merge", "merge", "Merge a branch into this one.",
               "the new version", body=p.MergeBody, headers=_IF_MATCH, errors=(*_CHANGES, 428)),
 )  # fmt: skip
@@ -193,9 +265,13 @@ SERVICE = (
 SECTIONS = {
     "Queries": QUERIES,
     "Clients of Seafowl": SEAFOWL,
+    "Databases": DATABASES,
     "Tables and versions": CATALOG,
+    "Descriptions and schemas": DEFINITIONS,
     "Tags, branches, merges": REFS,
     "Rows and statements": WRITES,
+    "Transactions over several requests": TRANSACTIONS,
+    "Copies and upkeep": UPKEEP,
     "The service itself": SERVICE,
 }
 OPERATIONS = tuple(each for operations in SECTIONS.values() for each in operations)

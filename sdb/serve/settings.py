@@ -62,6 +62,8 @@ class ServerSettings:
     max_age_seconds: int = 300  # the most that a request can ask caches for
     pending_bytes: int | None = None  # of bodies that are held at the same time
     min_free_bytes: int = 256 << 20  # that the disk of the root must have for rows to come in
+    audit: Path | None = None  # the file of the audit log; None: none is kept
+    push_to: tuple[tuple[str, str], ...] = ()  # names of roots that admins may push to, and these
     grace_seconds: float = 30.0  # for which running requests may go on when the server ends
 
     @property

@@ -6,6 +6,7 @@
 ``loading``      the application while it is loaded
 ``gate``         tokens, hosts and sizes, looked at in front of all routes
 ``credentials``  tokens as headers and cookies have them
+``audit``        the file of changes that requests have made
 ``server``       sockets, signals, the end
 ===============  ================================================================
 """

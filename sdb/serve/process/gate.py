@@ -100,6 +100,8 @@ class Gate:
             await self._service.bodies.release(request)
             line = self._log(request, status, sent, time.perf_counter() - started, is_cut=is_cut)
             self._remember(request, status, headers, line)
+            etag = next((text.decode() for name, text in headers if name == b"etag"), "")
+            self._service.audit.record(request, line, etag)
 
     def _remember(
         self,
@@ -150,6 +152,7 @@ class Gate:
             if request.method == "OPTIONS" and request.headers.get("origin") in self._settings.cors:
                 return Response(status_code=204)
             request.state.rights = self._rights(request, is_seafowl=is_of_seafowl)
+            self._service.audit.check(request)
             if not _is_open(path):
                 self._service.root_check.quick()
         except HttpError as error:
@@ -227,7 +230,7 @@ class Gate:
                 (b"access-control-allow-origin", origin.encode("latin-1")),
                 (b"access-control-expose-headers", _EXPOSED.encode()),
                 (b"access-control-allow-headers", _ASKED),
-                (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, DELETE, QUERY"),
+                (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, PATCH, DELETE, QUERY"),
                 (b"access-control-max-age", b"600"),
             ]
         return extra

@@ -173,6 +173,152 @@ class RestoreBody(msgspec.Struct, forbid_unknown_fields=True):
     message: Message = ""
 
 
+class PromoteBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A version whose content a branch gets."""
+
+    source: Annotated[str, Meta(min_length=1, description="the branch, tag or version")]
+    author: Author = ""
+    message: Message = ""
+
+
+class UndoBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A change that is taken back: the last one."""
+
+    author: Author = ""
+    message: Message = ""
+
+
+class DescriptionBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Facts of a table for people; those that are not named stay."""
+
+    description: Annotated[
+        str | None, Meta(description="what the table has; empty: it has no description")
+    ] = None
+    steward: Annotated[
+        str | None, Meta(description="who answers questions about it; empty: nobody")
+    ] = None
+
+
+class SchemaBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A schema that a table gets."""
+
+    schema: Annotated[
+        dict[str, object] | None,
+        Meta(description="the schema, as GET answers it; null: the table has none from then on"),
+    ] = None
+    infer: Annotated[
+        bool,
+        Meta(description="whether to begin one that all rows conform to"),
+    ] = False
+    mode: Annotated[
+        Literal["", "observe", "quarantine", "reject"],
+        Meta(description="what becomes of rows that depart; else as the schema says"),
+    ] = ""
+    author: Author = ""
+    message: Message = ""
+
+
+class DatabaseBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Facts of a database for people."""
+
+    owner: Annotated[str, Meta(max_length=1000, description="whose it is")] = ""
+    steward: Annotated[str, Meta(max_length=1000, description="who answers questions")] = ""
+    description: Annotated[str, Meta(max_length=10_000, description="what it has")] = ""
+
+
+class ForkBody(msgspec.Struct, forbid_unknown_fields=True, rename={"name": "as"}):
+    """A table to make of another one."""
+
+    name: Annotated[str, Meta(min_length=1, description="the new table, `db.new`")]
+    share: Annotated[
+        bool, Meta(description="whether to refer to the packfiles of the other table, not to copy")
+    ] = False
+    author: Author = ""
+    message: Message = ""
+
+
+class PushBody(msgspec.Struct, forbid_unknown_fields=True, rename={"name": "as"}):
+    """A root that gets a table."""
+
+    to: Annotated[str, Meta(min_length=1, description="the name of a root, of `--push-to`")]
+    name: Annotated[str, Meta(description="the table there, `db.new`; else of the same name")] = ""
+    author: Author = ""
+    message: Message = ""
+
+
+class CompactBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A compaction."""
+
+    most_bytes: Annotated[
+        int, Meta(ge=0, description="how many bytes to merge at most; 0: all of them")
+    ] = 0
+    dry_run: Annotated[bool, Meta(description="whether to tell only what would be merged")] = False
+    author: Author = ""
+    message: Message = ""
+
+
+class MaintainBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A round of upkeep."""
+
+    dry_run: Annotated[bool, Meta(description="whether to tell only what would be done")] = False
+    author: Author = ""
+
+
+class SearchParams(msgspec.Struct, forbid_unknown_fields=True):
+    """Members of a search."""
+
+    q: Annotated[str, Meta(min_length=1, description="a part of a name, field or description")]
+    kind: Annotated[
+        Literal["", "table", "view", "field"], Meta(description="only what is of this kind")
+    ] = ""
+    limit: Limit = 100
+
+
+class AuditParams(msgspec.Struct, forbid_unknown_fields=True):
+    """Members of a request for the audit log."""
+
+    token: Annotated[str, Meta(description="only requests of the token of this name")] = ""
+    path: Annotated[str, Meta(description="only requests whose path has this part")] = ""
+    limit: Limit = 100
+
+
+class TransactionBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A transaction to begin."""
+
+    expires: Annotated[str, Meta(description="for how long it waits, at most `12h`")] = "1h"
+    message: Message = ""
+
+
+class StagedRowsParams(RowsParams, forbid_unknown_fields=True, kw_only=True):
+    """Members of a request that stages rows."""
+
+    table: Annotated[
+        str, Meta(min_length=1, description="the table, `web.gha`, or a branch, `web.gha@dev`")
+    ]
+
+
+class StagedFilesBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Files whose rows are staged."""
+
+    table: Annotated[
+        str, Meta(min_length=1, description="the table, `web.gha`, or a branch, `web.gha@dev`")
+    ]
+    files: Annotated[
+        list[str],
+        Meta(min_length=1, max_length=1000, description="files below the root, as `in/a.json.gz`"),
+    ]
+
+
+class CommitBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A transaction that is committed."""
+
+    reads: Annotated[
+        dict[str, Annotated[int, Meta(ge=0)]],
+        Meta(description='versions that tables must have still, as `{"web.gha": 57}`'),
+    ] = msgspec.field(default_factory=dict)
+    message: Message = ""
+
+
 class MergeBody(msgspec.Struct, forbid_unknown_fields=True):
     """A branch to merge."""
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import msgspec
 from starlette.responses import Response
 
 from sdb import notes
 from sdb.errors import NotFoundError
-from sdb.serve.conditional import answered, check_match, matched, with_warnings
+from sdb.serve.conditional import answered, changed, check_match, matched
 from sdb.serve.described import body_of
 from sdb.serve.problems import HttpError
 from sdb.serve.tables.opening import absent, check_right, named, opened, version_tag
-from sdb.serve.tables.parameters import MergeBody, RefBody, RestoreBody
+from sdb.serve.tables.parameters import MergeBody, PromoteBody, RefBody, RestoreBody, UndoBody
 from sdb.table.catalog.handle import find_table
 from sdb.table.catalog.refs import NamedVersion, refs
 from sdb.table.format.versionref import MAIN
 from sdb.table.history import setrefs
 from sdb.table.history.merge import merge
 from sdb.table.history.restore import restore
+from sdb.table.history.undo import undo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,6 +127,48 @@ class RefResources:
 
         return await self._changed(request, restored)
 
+    async def promote(self, request: Request, _: NoMembers) -> Response:
+        """Make the content of a branch, tag or version that of the branch that is named."""
+        asked = await body_of(request, PromoteBody, _MOST_BYTES)
+        rights: Rights = request.state.rights
+
+        def promoted(keys: TableKeys, branch: str, expects: int | None) -> dict[str, object]:
+            done = restore(
+                self._root,
+                keys.database,
+                keys.table,
+                asked.source,
+                branch=branch,
+                author=asked.author or rights.name,
+                message=asked.message or f"promote {asked.source}",
+                expects=expects,
+            ).as_dict()
+            # Versions of a branch are numbered one by one.
+            before = int(str(done["version"])) - 1 if done["new"] else done["version"]
+            return {**done, "promoted": asked.source, "before": before}
+
+        return await self._changed(request, promoted)
+
+    async def undo(self, request: Request, _: NoMembers) -> Response:
+        """Take the last change of a branch back, by a new version."""
+        asked = await body_of(request, UndoBody, _MOST_BYTES)
+        rights: Rights = request.state.rights
+
+        def undone(keys: TableKeys, branch: str, expects: int | None) -> dict[str, object]:
+            done = undo(
+                self._root,
+                keys.database,
+                keys.table,
+                branch=branch,
+                author=asked.author or rights.name,
+                message=asked.message,
+                expects=expects,
+            )
+            restored = {} if done.restored is None else done.restored.as_dict()
+            return {**restored, "undone": done.change.version}
+
+        return await self._changed(request, undone)
+
     async def merge(self, request: Request, _: NoMembers) -> Response:
         """Merge a branch into the one that the request names."""
         asked = await body_of(request, MergeBody, _MOST_BYTES)
@@ -177,10 +219,9 @@ class RefResources:
                 return (*put(), warnings)
 
         made, is_new, warnings = await self._in_thread(noted)
-        headers = {"cache-control": "no-store", "etag": _tag_of(made)}
-        body = msgspec.json.encode(made.as_dict() | {"new": is_new})
-        response = Response(body, 201 if is_new else 200, headers, "application/json")
-        return with_warnings(request, response, warnings, self._root.location)
+        members = made.as_dict() | {"new": is_new}
+        tag, status = {"etag": _tag_of(made)}, 201 if is_new else 200
+        return changed(request, members, warnings, status=status, headers=tag)
 
     async def _deleted(self, request: Request, kind: str, delete: Callable[..., None]) -> Response:
         name = request.path_params["ref"]
@@ -222,10 +263,7 @@ class RefResources:
         members, warnings = await self._in_thread(done)
         if members["new"]:
             self._metrics.commits.inc()
-        headers = {"cache-control": "no-store", "etag": f'"{members["version"]}"'}
-        body = msgspec.json.encode({"table": request.path_params["name"], **members})
-        response = Response(body, 200, headers, "application/json")
-        return with_warnings(request, response, warnings, self._root.location)
+        return changed(request, {"table": request.path_params["name"], **members}, warnings)
 
     def _table(self, request: Request, verb: str = "write") -> tuple[TableHandle, TableKeys]:
         """Open the table whose names are meant: those of main."""

@@ -96,7 +96,7 @@ class Writes:
         name = request.path_params["name"]
         keys, at = named(name)
         branch = at or MAIN
-        form = _form(request)
+        form = form_of_rows(request)
         reading = of_fields(asked.times, asked.timezone, asked.time_field)
         expects = await self._in_thread(self._check, request, keys, branch)
         data = await bounded(request, MOST_BYTES)
@@ -108,7 +108,7 @@ class Writes:
 
         def inserted() -> tuple[dict[str, object], bool, list[str]]:
             with notes.collected() as warnings:
-                inputs = replace(_input(data, form, encoding), times=reading)
+                inputs = replace(rows_of(data, form, encoding), times=reading)
                 # The same rows may be compressed otherwise when they are sent again.
                 has_key = "idempotency-key" in request.headers
                 of_rows = digest(_inflated(data, encoding)) if has_key else ""
@@ -382,7 +382,14 @@ def _label(request: Request, name: str) -> str:
     return unquote(text[len(_UTF8) :]) if text.startswith(_UTF8) else text
 
 
-def _form(request: Request) -> str:
+def form_of_rows(request: Request) -> str:
+    """Return the format of the rows of a body, by its type.
+
+    Raises
+    ------
+    HttpError
+        Rows are not read from such bodies.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in _TYPES:
         hint = f"there are {', '.join(_TYPES)}"
@@ -390,7 +397,7 @@ def _form(request: Request) -> str:
     return _TYPES[kind]
 
 
-def _input(body: bytes, form: str, encoding: str) -> Input:
+def rows_of(body: bytes, form: str, encoding: str) -> Input:
     """Return the rows of a body as an input.
 
     Raises

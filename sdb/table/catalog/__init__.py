@@ -9,6 +9,7 @@
 ``lookup``         versions by number, distance and time
 ``views``          views by name, and their versions
 ``storedqueries``  queries by name, which the service answers
+``databases``      whose a database is, and what it has
 ``refs``           tags and branches as they are
 ``intents``        intents of transactions over several tables
 ``leases``         leases of long reads, which collectors respect

@@ -46,11 +46,14 @@ def undo(
     author: str = "",
     message: str = "",
     dry_run: bool = False,
+    expects: int | None = None,
 ) -> Undone:
     """Make a version with the content from before the last change.
 
     Merges of packfiles and other housekeeping change no rows, and are passed over. Undoing twice
     brings the change back, since undoing is a change.
+
+    * ``expects``: The version that it must follow; None: the newest.
 
     Raises
     ------
@@ -78,6 +81,6 @@ def undo(
         branch=branch,
         author=author,
         message=reason,
-        expects=newest,
+        expects=newest if expects is None else expects,
     )
     return Undone(change, restored)

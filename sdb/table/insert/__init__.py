@@ -3,5 +3,6 @@
 ===============  ============================================
 ``insert``       one insert, one commit
 ``groupcommit``  appends of many threads, which share commits
+``staging``      transactions that last for several requests
 ===============  ============================================
 """

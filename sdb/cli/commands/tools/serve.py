@@ -127,6 +127,14 @@ def command(
             bounds=bounds.FREE,
         ),
     ] = "256MiB",
+    audit: Annotated[
+        str | None,
+        Option(metavar="FILE", help="Append who changed what to this file; admins may read it."),
+    ] = None,
+    push_to: Annotated[
+        list[str] | None,
+        Option("--push-to", metavar="NAME=ROOT", help="Let admins push tables to this root, too."),
+    ] = None,
     memory: Memory = None,
     threads: Threads = None,
     quiet: Annotated[
@@ -178,6 +186,8 @@ def command(
         pending_bytes=None if max_pending is None else bounds.PENDING.read(max_pending),
         min_free_bytes=bounds.FREE.read(min_free),
         max_age_seconds=int(durations.seconds(max_age, bare=True)),
+        audit=None if audit is None else Path(audit),
+        push_to=tuple(_named_root(text) for text in push_to or ()),
     )
 
     def ready(url: str) -> None:
@@ -192,6 +202,14 @@ def command(
         serve(settings, ready=ready)
     except ModuleNotFoundError as error:
         raise _missing(error) from None
+
+
+def _named_root(text: str) -> tuple[str, str]:
+    """Read a name and a root, as in ``backup=s3://bucket``."""
+    name, equals, root = text.partition("=")
+    if not (name and equals and root):
+        raise UsageError(f"--push-to {text!r} names no root", expected="NAME=ROOT")
+    return name, root
 
 
 def _show(url: str) -> None:
