@@ -51,12 +51,17 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<descriptors::DescriptorColumns>()?;
     module.add_class::<digest::BlockDigester>()?;
     module.add_class::<digest::ContentDigester>()?;
+    module.add_class::<field_counts::FieldCount>()?;
     module.add_class::<edit::RowEditor>()?;
     module.add_class::<groups::ArrowTable>()?;
     module.add_class::<lane_scan::LaneScan>()?;
     module.add_class::<render::RenderedRows>()?;
     module.add_class::<search::Matcher>()?;
     module.add_class::<ribbon::RibbonSlices>()?;
+    module.add_class::<statistics::BlockStatistics>()?;
+    module.add_class::<statistics::NgramSet>()?;
+    module.add_class::<statistics::PathStatistics>()?;
+    module.add_class::<statistics::Zone>()?;
     module.add_class::<ribbon::ValueHashes>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<profile::FieldProfile>()?;

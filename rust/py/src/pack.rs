@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyList, PySet, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PySet, PyTuple};
 use zion::chunk::paths::Path;
 use zion::codec::Algorithm;
 use zion::index::statistics::ngrams::NgramPaths;
@@ -21,11 +21,11 @@ use zion::times::{TimeField, Times};
 use zion::{Error, Result};
 
 use crate::errors::{to_py, to_py_in};
-use crate::field_counts;
+use crate::field_counts::{self, FieldCount};
 use crate::ngrams;
 use crate::rejected::RejectedBatch;
 use crate::source;
-use crate::statistics::{self, AnyStatPath};
+use crate::statistics::{self, AnyStatPath, BlockStatistics};
 use crate::times::{self, TimesOptions};
 
 /// Decompressed text of a part: what one thread parses at a time. Each has to learn the names and paths anew,
@@ -417,9 +417,9 @@ impl Packer {
         Ok((types, complete))
     }
 
-    /// The fields in the order in which they came up, see `field_counts::listed`, and whether none is missing.
+    /// The fields in the order in which they came up, and whether none is missing.
     #[getter]
-    fn fields<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, bool)> {
+    fn fields(&mut self, py: Python<'_>) -> PyResult<(Vec<FieldCount>, bool)> {
         let fields = self.inner()?.fields.fields();
         Ok((field_counts::listed(py, &fields)?, fields.complete))
     }
@@ -443,9 +443,9 @@ impl Packer {
         PySet::new(py, paths)
     }
 
-    /// What is known of the values in each block, once all was taken, see `statistics::listed`.
+    /// What is known of the values in each block, once all was taken.
     #[getter]
-    fn statistics<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    fn statistics(&mut self, py: Python<'_>) -> PyResult<Vec<BlockStatistics>> {
         let ngrams = Arc::clone(&self.ngrams);
         let inner = self.inner()?;
         statistics::listed(py, py.detach(|| inner.statistics()), &ngrams)

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 use zion::codec::Algorithm;
 use zion::index::ribbon::{self, MAX_PLANES, Ribbon};
 use zion::index::statistics::ngrams::NgramPath;
-use zion::index::statistics::{self, BlockStatistics, Choice, KnownPath, PathStatistics, StatPath, Zone};
+use zion::index::statistics::{self, Choice, KnownPath, StatPath};
 use zion::limits::MAX_STATISTICS_DEPTH;
 
 use crate::convert::backed;
@@ -21,7 +21,65 @@ pub type AnyStatPath = Vec<Option<String>>;
 /// A path, and the sets that all of its texts and of its integers should be in.
 type Expected = (AnyStatPath, Option<Vec<AnyRibbon>>, Option<Vec<AnyRibbon>>);
 /// The zone of a path, and how many of its texts and of its integers are missing in the sets.
-type Found<'py> = (Option<Bound<'py, PyTuple>>, u64, u64);
+type Found = (Option<Zone>, u64, u64);
+
+/// The values at a path in one block.
+#[pyclass(module = "sdb._core", frozen, get_all)]
+pub struct Zone {
+    types: u16,
+    values: u64,
+    nulls: u64,
+    booleans: u8,
+    has_nan: bool,
+    integers: Option<(i128, i128)>,
+    floats: Option<(f64, f64)>,
+    texts: Option<(Vec<u8>, Option<Vec<u8>>)>,
+    times: Option<(i64, i64)>,
+}
+
+impl From<&statistics::Zone> for Zone {
+    fn from(zone: &statistics::Zone) -> Self {
+        let texts = zone.texts.as_ref();
+        Self {
+            types: zone.types,
+            values: zone.values,
+            nulls: zone.nulls,
+            booleans: zone.booleans,
+            has_nan: zone.has_nan,
+            integers: zone.integers,
+            floats: zone.floats,
+            texts: texts.map(|texts| (texts.least().into(), texts.greatest())),
+            times: zone.times,
+        }
+    }
+}
+
+/// What is known of the values at a path in one block, with the hashes of its texts and of its integers.
+#[pyclass(module = "sdb._core", frozen, get_all)]
+pub struct PathStatistics {
+    path: Py<PyTuple>,
+    zone: Py<Zone>,
+    texts: Option<Py<ValueHashes>>,
+    integers: Option<Py<ValueHashes>>,
+}
+
+/// The set of words or prefixes at a path in one block, and the kind of its section.
+#[pyclass(module = "sdb._core", frozen, get_all)]
+pub struct NgramSet {
+    path: Py<PyTuple>,
+    kind: u8,
+    bits: Py<PyBytes>,
+    planes: usize,
+}
+
+/// What is known of the values in one block, by its place and number of rows.
+#[pyclass(module = "sdb._core", frozen, get_all)]
+pub struct BlockStatistics {
+    offset: u64,
+    rows: u64,
+    paths: Vec<Py<PathStatistics>>,
+    ngrams: Vec<Py<NgramSet>>,
+}
 
 /// A path of names from the row on.
 pub fn path(names: AnyStatPath) -> PyResult<StatPath> {
@@ -59,54 +117,47 @@ pub fn choice(wanted: Vec<AnyStatPath>, is_auto: bool) -> PyResult<Choice> {
     })
 }
 
-/// For each block its place, number of rows, and for each path zone, hashes of texts and of integers; then the
-/// paths of which there are words or prefixes, the kind of their section, and their sets.
-pub fn listed<'py>(
-    py: Python<'py>,
-    blocks: &[BlockStatistics],
+/// The statistics of blocks; `ngrams` are the paths of which there are words or prefixes.
+pub fn listed(
+    py: Python<'_>,
+    blocks: &[statistics::BlockStatistics],
     ngrams: &[NgramPath],
-) -> PyResult<Bound<'py, PyList>> {
-    let blocks = blocks.iter().map(|block| {
-        let paths = block.paths.iter().map(|KnownPath { path, zone, texts, integers }| {
-            let [texts, integers] = [texts, integers].map(|found| found.as_ref().map(ValueHashes::of));
-            (names(py, path)?, bounds(py, zone)?, texts, integers).into_pyobject(py)
-        });
-        let paths = paths.collect::<PyResult<Vec<_>>>()?;
-        let ngrams = ngrams.iter().zip(&block.ngrams).filter_map(|(one, set)| Some((one, set.as_ref()?)));
-        let ngrams = ngrams.map(|(one, set)| {
-            (names(py, &one.path)?, one.kind.section(), PyBytes::new(py, set), MAX_PLANES).into_pyobject(py)
-        });
-        let ngrams = ngrams.collect::<PyResult<Vec<_>>>()?;
-        (block.offset, block.rows, PyList::new(py, paths)?, PyList::new(py, ngrams)?).into_pyobject(py)
-    });
-    PyList::new(py, blocks.collect::<PyResult<Vec<_>>>()?)
+) -> PyResult<Vec<BlockStatistics>> {
+    let hashes =
+        |found: &Option<_>| found.as_ref().map(|found| Py::new(py, ValueHashes::of(found))).transpose();
+    let path = |KnownPath { path, zone, texts, integers }: &KnownPath| {
+        let zone = Py::new(py, Zone::from(zone))?;
+        let [texts, integers] = [hashes(texts)?, hashes(integers)?];
+        Py::new(py, PathStatistics { path: names(py, path)?.unbind(), zone, texts, integers })
+    };
+    let set = |(one, set): (&NgramPath, &[u8])| {
+        let (path, bits) = (names(py, &one.path)?.unbind(), PyBytes::new(py, set).unbind());
+        Py::new(py, NgramSet { path, kind: one.kind.section(), bits, planes: MAX_PLANES })
+    };
+    let block = |block: &statistics::BlockStatistics| {
+        let sets = ngrams.iter().zip(&block.ngrams).filter_map(|(one, set)| Some((one, set.as_deref()?)));
+        let paths = block.paths.iter().map(path).collect::<PyResult<_>>()?;
+        let ngrams = sets.map(set).collect::<PyResult<_>>()?;
+        Ok(BlockStatistics { offset: block.offset, rows: block.rows, paths, ngrams })
+    };
+    blocks.iter().map(block).collect()
 }
 
 pub fn names<'py>(py: Python<'py>, path: &StatPath) -> PyResult<Bound<'py, PyTuple>> {
     PyTuple::new(py, path.iter().map(|name| name.as_ref().map(|name| String::from_utf8_lossy(name))))
 }
 
-/// Types, values, nulls, truth values, NaN, and the bounds of integers, other floats, texts and times.
-fn bounds<'py>(py: Python<'py>, zone: &Zone) -> PyResult<Bound<'py, PyTuple>> {
-    let texts = zone.texts.as_ref().map(|texts| {
-        let greatest = texts.greatest().map(|text| PyBytes::new(py, &text));
-        (PyBytes::new(py, texts.least()), greatest)
-    });
-    let counts = (zone.types, zone.values, zone.nulls);
-    (counts, (zone.booleans, zone.has_nan), zone.integers, zone.floats, texts, zone.times).into_pyobject(py)
-}
-
 /// Looks through a block for what is at some paths. For each of them its zone, None where it is not known, and
 /// how many texts and integers are missing in the sets that are given.
 #[pyfunction]
 #[pyo3(signature = (block, algorithm, align, expected, /))]
-pub fn measure_block<'py>(
-    py: Python<'py>,
-    block: &Bound<'py, PyAny>,
+pub fn measure_block(
+    py: Python<'_>,
+    block: &Bound<'_, PyAny>,
     algorithm: &str,
     align: usize,
     expected: Vec<Expected>,
-) -> PyResult<Vec<Found<'py>>> {
+) -> PyResult<Vec<Found>> {
     let data = backed(block)?;
     let algorithm = Algorithm::from_name(algorithm).map_err(to_py)?;
     let (names, given): (Vec<_>, Vec<_>) =
@@ -122,7 +173,8 @@ pub fn measure_block<'py>(
     let found = py.detach(|| {
         let found = statistics::measure(&data, algorithm, align, wanted)?;
         let missing = found.iter().zip(&known).map(|(found, [texts, integers])| {
-            let hashes = |of: fn(&PathStatistics) -> Option<&Vec<u32>>| found.as_ref().and_then(of);
+            let hashes =
+                |of: fn(&statistics::PathStatistics) -> Option<&Vec<u32>>| found.as_ref().and_then(of);
             let texts = missing(hashes(|one| one.texts.as_ref()), texts.as_deref());
             (texts, missing(hashes(|one| one.integers.as_ref()), integers.as_deref()))
         });
@@ -130,11 +182,12 @@ pub fn measure_block<'py>(
         Ok((found, missing))
     });
     let (found, missing) = found.map_err(to_py)?;
-    let told = found.into_iter().zip(missing).map(|(found, (texts, integers))| {
-        let zone = found.map(|found| bounds(py, &found.zone)).transpose()?;
-        Ok((zone, texts, integers))
-    });
-    told.collect()
+    let told = found.iter().zip(missing);
+    Ok(told
+        .map(|(found, (texts, integers))| {
+            (found.as_ref().map(|found| Zone::from(&found.zone)), texts, integers)
+        })
+        .collect())
 }
 
 fn missing(hashes: Option<&Vec<u32>>, sets: Option<&[Ribbon<'_>]>) -> u64 {

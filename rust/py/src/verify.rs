@@ -1,7 +1,7 @@
 //! `verify_block`: everything that is wrong with one block.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 use zion::chunk::paths::{Path, Range};
 use zion::codec::Algorithm;
 use zion::ion::{self, timestamp};
@@ -9,7 +9,7 @@ use zion::verify::{self, Checks, Constant, Report};
 
 use crate::convert::backed;
 use crate::errors::to_py;
-use crate::field_counts;
+use crate::field_counts::{self, FieldCount};
 
 /// What a block holds and what is wrong with it.
 #[pyclass(module = "sdb._core", frozen)]
@@ -90,9 +90,9 @@ impl BlockReport {
         self.report.fields.complete
     }
 
-    /// The fields in the order in which they came up, see `field_counts::listed`, and whether none is missing.
+    /// The fields in the order in which they came up, and whether none is missing.
     #[getter]
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, bool)> {
+    fn fields(&self, py: Python<'_>) -> PyResult<(Vec<FieldCount>, bool)> {
         let fields = &self.report.fields;
         Ok((field_counts::listed(py, fields)?, fields.complete && fields.lists_complete))
     }

@@ -15,10 +15,11 @@ from sdb.records import field, record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any, TypeAlias
+    from collections.abc import Sequence
+    from typing import TypeAlias
 
-    from sdb._core import Packer, ValueHashes
+    from sdb._core import BlockStatistics, Packer
+    from sdb._core import Zone as CoreZone
     from sdb.packfile.build.retained import RetainedPrefix
     from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.packfile.trailer.sparseindex import SparseIndex
@@ -162,31 +163,33 @@ class PackedFacts:
 
 def packed_facts(packer: Packer) -> list[PackedFacts]:
     """Take the facts of blocks from a packer that is done."""
-    return [
-        PackedFacts(offset, rows, _facts(rows, paths, words))
-        for offset, rows, paths, words in packer.statistics
-    ]
+    return [PackedFacts(block.offset, block.rows, _facts(block)) for block in packer.statistics]
 
 
-def _facts(
-    rows: int,
-    paths: Iterable[tuple[FieldPath, Any, ValueHashes | None, ValueHashes | None]],
-    words: Iterable[tuple[FieldPath, int, bytes, int]],
-) -> BlockFacts:
+def _facts(block: BlockStatistics) -> BlockFacts:
     facts = BlockFacts()
-    for path, kind, bits, planes in words:
-        facts.sets[path, kind] = (ValueSet(rows, bits, planes),)
-    for path, bounds, texts, integers in paths:
-        facts.zones[path] = zone_of(bounds)
-        for kind, hashes in ((TEXTS, texts), (INTEGERS, integers)):
+    for ngrams in block.ngrams:
+        value_set = ValueSet(block.rows, ngrams.bits, ngrams.planes)
+        facts.sets[ngrams.path, ngrams.kind] = (value_set,)
+    for known in block.paths:
+        facts.zones[known.path] = zone_of(known.zone)
+        for kind, hashes in ((TEXTS, known.texts), (INTEGERS, known.integers)):
             if hashes is not None:
-                facts.sets[path, kind] = (HashedSet(rows, hashes),)
+                facts.sets[known.path, kind] = (HashedSet(block.rows, hashes),)
     return facts
 
 
-def zone_of(bounds: tuple[Any, ...]) -> Zone:
-    """Make a zone of what `_core.measure_block` returns."""
-    (types, values, nulls), (booleans, has_nan), whole, floats, texts, times = bounds
-    pairs = [pair for pair in (whole, floats) if pair is not None]
+def zone_of(zone: CoreZone) -> Zone:
+    """Make a zone of that of the core, which keeps integers and other floats apart."""
+    pairs = [pair for pair in (zone.integers, zone.floats) if pair is not None]
     numbers = (min(p[0] for p in pairs), max(p[1] for p in pairs)) if pairs else None
-    return Zone(types, values, nulls, numbers, texts, times, booleans, has_nan)
+    return Zone(
+        zone.types,
+        zone.values,
+        zone.nulls,
+        numbers,
+        zone.texts,
+        zone.times,
+        zone.booleans,
+        zone.has_nan,
+    )

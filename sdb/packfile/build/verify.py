@@ -90,13 +90,13 @@ class StatisticsCheck:
         except CorruptError:
             return []  # what is wrong with the rows themselves is found by others
         findings: list[str] = []
-        for path, (bounds, texts, integers) in zip(self._paths, measured, strict=True):
-            if bounds is None:
+        for path, (zone, texts, integers) in zip(self._paths, measured, strict=True):
+            if zone is None:
                 continue
             name = f"path {field_name(path)}"
             stored = self._zones.get(path, (None,) * (number + 1))[number]
             if stored is not None:
-                findings += [f"{name}: {text}" for text in _differences(stored, zone_of(bounds))]
+                findings += [f"{name}: {text}" for text in _differences(stored, zone_of(zone))]
             for what, count in (("texts", texts), ("integers", integers)):
                 if count:
                     findings.append(f"{name}: {count:,} {what} are not in its filter")

@@ -292,9 +292,11 @@ class _Check:
             self._types[path] = self._types.get(path, 0) | mask
         fields, complete = report.fields
         self._is_counted &= complete and not report.findings and not report.dropped
-        for field, types, rows in fields:
-            before = self._found.get(field, FieldCount(0, 0))
-            self._found[field] = FieldCount(before.types | types, before.rows + rows)
+        for field in fields:
+            before = self._found.get(field.path, FieldCount(0, 0))
+            self._found[field.path] = FieldCount(
+                before.types | field.types, before.rows + field.rows
+            )
         self.rows += report.rows
 
     def _times(

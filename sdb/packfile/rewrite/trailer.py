@@ -68,10 +68,10 @@ class FieldChange:
             return
         counts, _ = report(self._pack, block).fields
         constants = self._pack.trailer.sparse.constants
-        for path, _, rows in counts:
-            if path in self._counts and path[0] not in constants:
-                count = self._counts[path]
-                self._counts[path] = FieldCount(count.types, count.rows - rows)
+        for field in counts:
+            if field.path in self._counts and field.path[0] not in constants:
+                count = self._counts[field.path]
+                self._counts[field.path] = FieldCount(count.types, count.rows - field.rows)
 
     def with_new(self, part: PackedBlocks) -> None:
         """Add what new blocks have."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
+    from sdb import _core
     from sdb.packfile.trailer.extension import Summary
 
 FieldPath = tuple[str | None, ...]
@@ -75,9 +76,9 @@ class FieldCounts:
     complete: bool
 
     @classmethod
-    def of(cls, fields: Iterable[tuple[FieldPath, int, int]], *, complete: bool) -> Self:
-        """Take what the core counted: path, types and rows of each field."""
-        return cls({path: FieldCount(types, rows) for path, types, rows in fields}, complete)
+    def of(cls, fields: Iterable[_core.FieldCount], *, complete: bool) -> Self:
+        """Take what the core counted."""
+        return cls({field.path: FieldCount(field.types, field.rows) for field in fields}, complete)
 
     def with_constants(self, constants: Mapping[str, int], rows: int) -> FieldCounts:
         """Add the fields that every row has.
