@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 import time
 
@@ -23,8 +25,9 @@ _PERIODS = {"bar": 0.1, "json": 0.5, "lines": 2.0, "off": 0.0}
 class Meter:
     """A context manager that can be called as the progress of a library function.
 
-    * ``mode``: ``auto``: a bar, when standard error is a terminal. ``on``: lines, when it is not.
-      ``json``: one JSON object a line.
+    * ``mode``: ``auto``: a bar, when standard error is a terminal, and standard output no pipe to
+      a program that may write there, too. ``on``: lines, when it is no terminal. ``json``: one
+      JSON object a line.
     * ``quiet``: Whether ``auto`` shall show nothing.
 
     Raises
@@ -39,7 +42,8 @@ class Meter:
         terminal = sys.stderr.isatty()
         self._label = label
         self._form = "json" if mode == "json" else "bar" if terminal else "lines"
-        if mode == "off" or (mode == "auto" and (quiet or is_quiet() or not terminal)):
+        is_shown = mode != "auto" or not (quiet or is_quiet() or not terminal or _is_piped())
+        if mode == "off" or not is_shown:
             self._form = "off"
         self._start = time.monotonic()
         self._next = self._start + (0.0 if mode == "json" else _PATIENCE_SECONDS)
@@ -119,6 +123,13 @@ class Meter:
         if self._form == "json" and kind is None:
             self._write_json()
         self.stop()
+
+
+def _is_piped() -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError):  # no file behind it, or closed
+        return False
 
 
 def _start_bar(label: str) -> tuple[Progress, TaskID]:
