@@ -9,6 +9,7 @@ way at a time, the bytes received, and the requests.
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import json
 import os
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING
 import sdb
 from benchmarks import stored
 from sdb.store.s3 import client as s3
+from sdb.store.url import atomic_write
 from tests.store import proxy as proxies
 from tests.store import server
 
@@ -92,7 +94,7 @@ def rows_of(number: int, rows: int) -> bytes:
 
 
 def prepare(root: str) -> None:
-    """Write a table of many packfiles, such packfiles by a pattern, and one of some blocks."""
+    """Write a table and patterns of many packfiles and inputs, and a packfile of some blocks."""
     db = sdb.connect(root)
     db.execute("CREATE TABLE web.t")
     with tempfile.TemporaryDirectory() as folder:
@@ -102,6 +104,9 @@ def prepare(root: str) -> None:
             db.append("web.t", io.BytesIO(rows))
             source.write_bytes(rows)
             sdb.pack([source], f"{root}/many/{number:03}.zion")
+            for name, count in (("inputs", ROWS), ("larger", 8 * ROWS)):
+                with atomic_write(f"{root}/{name}/{number:03}.json.gz") as file:
+                    file.write(gzip.compress(rows_of(number, count), 1))
         source.write_bytes(rows_of(1, BLOCKS * BLOCK_ROWS))
         sdb.pack([source], f"{root}/long.zion", block_bytes=4 << 20)
 
@@ -126,6 +131,8 @@ def commands(root: str) -> dict[str, list[str]]:
         "pattern: validate-file": ["validate-file", many],
         "pattern: concat": ["concat", "-o", f"{root}/joined.zion", many],
         "pattern: pack": ["pack", "-o", f"{root}/packed.zion", many],
+        "inputs: pack": ["pack", "-o", f"{root}/small.zion", f"{root}/inputs/*.json.gz"],
+        "larger: pack": ["pack", "-o", f"{root}/larger.zion", f"{root}/larger/*.json.gz"],
         "long: describe-file": ["describe-file", long],
         "long: unpack": ["unpack", "-o", "/dev/null", "--force", long],
         "long: grep": ["grep", "type42", long],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -14,13 +16,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
+from sdb.errors import InputError
 from sdb.packfile.export.tail import last_lines
 from sdb.packfile.read.ahead import MOST, MOST_BYTES, MOST_SMALL, ReadAhead
+from sdb.store.url import atomic_write
 from sdb.table.catalog.root import table_root
 from sdb.table.maintenance.compact import compact_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.store.conftest import S3Backend
     from tests.store.proxy import Proxy, Request
@@ -29,14 +34,15 @@ COUNT = 12
 
 
 class Flights:
-    """Counts requests for packfiles, and how many of them are under way at a time."""
+    """Counts requests for packfiles, or others, and how many are under way at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, part: str = ".zion") -> None:
+        self.part = part
         self._lock, self._now = Lock(), 0
         self.most = self.total = 0
 
     def __call__(self, request: Request) -> str:
-        if request.kind != "GetObject" or ".zion" not in request.path:
+        if request.kind != "GetObject" or self.part not in request.path:
             return ""
         with self._lock:
             self._now += 1
@@ -89,6 +95,7 @@ COMMANDS: dict[str, Callable[[str], int]] = {
     "grep": lambda many: len(list(sdb.grep("type", many))),
     "tail": lambda many: len(last_lines(many, COUNT)),
     "concat": lambda many: sdb.concat(many, many.replace("*", "all")).inputs,
+    "pack": lambda many: sdb.pack(many, many.replace("many/*", "packed")).rows,
     "query": lambda many: len(list(sdb.sql(f"SELECT n FROM '{many}'"))),
 }
 
@@ -116,7 +123,56 @@ def test_compaction_opens_packfiles_several_at_a_time(root: str, flights: Flight
     assert 4 <= flights.most <= MOST
 
 
-@pytest.mark.parametrize("command", ["describe-file", "unpack", "grep x"])
+def test_validation_of_a_table_reads_packfiles_and_versions_several_at_a_time(
+    root: str, proxy: Proxy
+) -> None:
+    proxy.choose = packfiles = Flights()
+    assert sdb.connect(root).table("web.t").validate().ok
+    assert 4 <= packfiles.most <= MOST
+    assert packfiles.total == COUNT
+    proxy.choose = versions = Flights("/versions/")
+    assert sdb.connect(root).table("web.t").validate().ok
+    assert 4 <= versions.most <= MOST
+    assert versions.total == COUNT
+
+
+def test_collection_reads_versions_several_at_a_time(root: str, flights: Flights) -> None:
+    flights.part = "/versions/"
+    sdb.connect(root).table("web.t").gc(dry_run=True)
+    assert 4 <= flights.most <= MOST
+    assert flights.total <= 3 * COUNT
+
+
+@pytest.mark.parametrize("lines", [1, 4000])
+def test_inputs_are_read_several_at_a_time_and_packed_in_their_order(
+    bucket: S3Backend, proxy: Proxy, tmp_path: Path, lines: int
+) -> None:
+    for at in range(COUNT):
+        text = b"".join(
+            b'{"n": %d, "x": "%s"}\n' % (at, os.urandom(16).hex().encode()) for _ in range(lines)
+        )
+        with atomic_write(bucket.at(f"inputs/{at:02}.json.gz")) as file:
+            file.write(gzip.compress(text, 1))
+    proxy.choose = flights = Flights(".json.gz")
+    packfile = tmp_path / "packed.zion"
+    assert sdb.pack(bucket.at("inputs/*.json.gz"), packfile).rows == COUNT * lines
+    assert 4 <= flights.most <= MOST_SMALL
+    assert flights.total == (COUNT if lines == 1 else 2 * COUNT)
+    with sdb.open(packfile) as opened:
+        assert [row["n"] for row in opened] == [at for at in range(COUNT) for _ in range(lines)]
+
+
+def test_the_first_bad_input_is_the_one_that_is_told(bucket: S3Backend, tmp_path: Path) -> None:
+    for at in range(COUNT):
+        with atomic_write(bucket.at(f"inputs/{at:02}.json.gz")) as file:
+            file.write(gzip.compress(b'{"n": 1}\n' + (b"{bad" if at > 4 else b"")))
+    with pytest.raises(InputError, match=r"05\.json\.gz"):
+        sdb.pack(bucket.at("inputs/*.json.gz"), tmp_path / "packed.zion")
+
+
+@pytest.mark.parametrize(
+    "command", ["describe-file", "unpack", "grep x", "validate", "pack -o /dev/null --force"]
+)
 def test_ctrl_c_waits_for_no_answer(bucket: S3Backend, proxy: Proxy, command: str) -> None:
     for at in range(COUNT):
         sdb.pack([{"n": at}], bucket.at(f"many/{at:02}.zion"))

@@ -58,6 +58,7 @@ class Input:
     size_bytes: int | None = None
     is_direct: bool = True  # whether its bytes are its text, compressed at most
     once: bool = False  # whether it can be read only once, like a pipe
+    is_far: bool = False  # whether its bytes come over a network, and more than its head
     log: str = ""  # the form of logs that its first lines were found to have
     is_packfile: bool = False  # whether it is a packfile, whose rows are packed again
     defaults: bytes | None = None  # fields that its rows get where they lack them, a struct of Ion
@@ -263,7 +264,9 @@ class _NamedInput:
             )
             return replace(packed, is_packfile=True)
         text = self._input(sniffed, lambda: whole(reader.reopen()), size)
-        return replace(text, file=reader.reopen) if is_file else text
+        return (
+            replace(text, file=reader.reopen) if is_file else replace(text, is_far=size > len(head))
+        )
 
     def stream(self, file: Readable) -> Input:
         """Recognise what can be read only once."""

@@ -9,9 +9,11 @@ from sdb import notes
 from sdb.errors import InputError
 from sdb.lake.names import LAKES
 from sdb.packfile.inputs.inputs import recognise_each
+from sdb.packfile.read.ahead import in_order
 from sdb.packfile.read.resolve import resolve
 from sdb.records import replace
 from sdb.store.aliasing import warn_repeated
+from sdb.store.url import store_of
 from sdb.times import ALL
 
 TYPE_CHECKING = False
@@ -53,28 +55,29 @@ def recognise_all(
     InputError
         Inputs are in no known format: the first; warnings name the others.
     """
-    resolved: list[InputSource] = []
-    expanded = _with_lakes(sources, format, hints)
-    for is_named, run in groupby(expanded, lambda source: isinstance(source, str | os.PathLike)):
-        run_sources: list[Any] = list(run)
-        resolved += (
-            [reference.name for reference in resolve(run_sources, folders=False)]
-            if is_named
-            else run_sources
-        )
+    resolved = _resolved(_with_lakes(sources, format, hints))
     names = [source for source in resolved if isinstance(source, str | os.PathLike)]
     warn_repeated(source for source in names if source != "-")
     recognised: list[Input] = []
     refused: list[InputError] = []
     named: set[int] = set()  # numbers of those that have names
-    for source in resolved:
-        before = len(recognised)
+
+    def recognise(source: InputSource) -> list[Input] | InputError:
         try:
-            recognised += recognise_each(source, format, hints=hints, verify=verify)
+            return list(recognise_each(source, format, hints=hints, verify=verify))
         except InputError as error:
             if source != error.path:  # a file of an archive, whose others would go, too
                 raise
-            refused.append(error)
+            return error
+
+    are_far = len(names) == len(resolved) and all(store_of(name).is_remote for name in names)
+    each = in_order(recognise, resolved, is_remote=are_far)
+    for source, found in zip(resolved, each, strict=True):
+        before = len(recognised)
+        if isinstance(found, InputError):
+            refused.append(found)
+        else:
+            recognised += found
         if isinstance(source, str | os.PathLike):
             named.update(range(before, len(recognised)))
     _tell_refused(refused, are_left_out=on_error != "fail" and bool(recognised))
@@ -90,6 +93,19 @@ def recognise_all(
         if hive is None and recognised[number].defaults:
             say_folder_fields([recognised[number].name])
     return recognised
+
+
+def _resolved(sources: Iterable[InputSource]) -> list[InputSource]:
+    """Put what patterns stand for in their place."""
+    resolved: list[InputSource] = []
+    for is_named, run in groupby(sources, lambda source: isinstance(source, str | os.PathLike)):
+        run_sources: list[Any] = list(run)
+        resolved += (
+            [reference.name for reference in resolve(run_sources, folders=False)]
+            if is_named
+            else run_sources
+        )
+    return resolved
 
 
 def _tell_refused(refused: list[InputError], *, are_left_out: bool) -> None:

@@ -142,14 +142,24 @@ def unpacked(
         A block is damaged.
     """
     from sdb._core import Unpacker
+    from sdb.packfile.read.ahead import ReadAhead
     from sdb.packfile.read.blocks import check
+
+    def read(number: int) -> bytes:
+        return reader.read(*trailer.block_range(number))
+
+    def size(number: int) -> int:
+        start, stop = trailer.block_range(number)
+        return stop - start
 
     try:
         unpacker = Unpacker(
             trailer.algorithm, trailer.align_bytes, threads=1, format="ion", verify=verify
         )
+        numbers = range(len(trailer.blocks))
+        ahead = ReadAhead(read, numbers, size) if reader.descriptor is None else read
         for number, block in enumerate(trailer.blocks):
-            data = reader.read(*trailer.block_range(number))
+            data = ahead(number)
             if verify:
                 check(data, trailer.sparse.digest(number))
             unpacker.feed(data, block.chunks)

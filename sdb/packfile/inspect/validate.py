@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from sdb import bounds, errors, instants
 from sdb import progress as progress_
 from sdb.packfile.build.verify import StatisticsCheck
-from sdb.packfile.read.ahead import block_readers
+from sdb.packfile.read.ahead import block_readers, of_each
 from sdb.packfile.read.blocks import DIFFERS, differs
 from sdb.packfile.read.reader import Packfile, open_packfile
 from sdb.packfile.trailer.fieldcounts import FieldCount, field_name, type_names
@@ -22,11 +23,12 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
     from typing import Any
 
     from sdb._core import BlockReport
+    from sdb.packfile.read.resolve import PackfileReference
     from sdb.packfile.trailer.fieldcounts import FieldCounts, FieldPath
     from sdb.packfile.trailer.sparseindex import Path
     from sdb.packfile.trailer.timeindex import TimeIndex
@@ -142,30 +144,58 @@ def validate(
     """
     bounds.THREADS.check(threads)
     bounds.FINDINGS.check(max_findings)
+    return _report(_opened(path), threads, max_findings, progress or progress_.silent)
+
+
+def validations(
+    references: Sequence[PackfileReference], max_findings: int
+) -> Iterator[Callable[[Progress], Report]]:
+    """Yield for each packfile what validates it; remote ones are opened several at a time."""
+    bounds.FINDINGS.check(max_findings)
+    for opened in of_each(lambda reference: _opened(reference.location), references):
+        yield partial(_report, opened, None, max_findings)
+
+
+def _opened(path: Location) -> Packfile | Report:
+    """Open a packfile, or report that it is none."""
     try:
-        pack = open_packfile(path, verify=False)
+        return open_packfile(path, verify=False)
     except errors.CorruptError as error:
         return Report(errors.text_of(path), (Finding(str(error)),), 0, 0, 0)
-    with pack:
-        check = _Check(pack, max_findings)
-        check.trailer()
-        done = 0
-        workers = threads or os.cpu_count() or 1
-        statistics = StatisticsCheck(pack.trailer)
-        for number, read_bytes, (report, is_other, wrong) in _reports(
-            pack, workers, statistics, max_findings
-        ):
-            if is_other:
-                check.find(Finding(DIFFERS, number))
-            check.block(number, report)
-            for text in wrong:
-                check.find(Finding(text, number))
-            done += read_bytes
-            (progress or progress_.silent)(done, pack.trailer.offset)
-        for flaw in statistics.flaws:
-            check.find(Finding(f"trailer: {flaw}"))
-        check.summary()
-        return Report(pack.path, tuple(check.findings), check.dropped, len(pack.blocks), check.rows)
+
+
+def _report(
+    opened: Packfile | Report, threads: int | None, max_findings: int, progress: Progress
+) -> Report:
+    if isinstance(opened, Report):
+        return opened
+    with opened:
+        return validate_opened(opened, threads, max_findings, progress)
+
+
+def validate_opened(
+    pack: Packfile, threads: int | None, max_findings: int, progress: Progress
+) -> Report:
+    """Check a packfile that was opened without verifying it; see :func:`validate`."""
+    check = _Check(pack, max_findings)
+    check.trailer()
+    done = 0
+    workers = threads or os.cpu_count() or 1
+    statistics = StatisticsCheck(pack.trailer)
+    for number, read_bytes, (report, is_other, wrong) in _reports(
+        pack, workers, statistics, max_findings
+    ):
+        if is_other:
+            check.find(Finding(DIFFERS, number))
+        check.block(number, report)
+        for text in wrong:
+            check.find(Finding(text, number))
+        done += read_bytes
+        progress(done, pack.trailer.offset)
+    for flaw in statistics.flaws:
+        check.find(Finding(f"trailer: {flaw}"))
+    check.summary()
+    return Report(pack.path, tuple(check.findings), check.dropped, len(pack.blocks), check.rows)
 
 
 def _reports(

@@ -281,12 +281,15 @@ class Packfile(BlockReader):
         return _facts_table(self)
 
 
-def open_packfile(location: Location, *, verify: bool = True, name: str = "") -> Packfile:
+def open_packfile(
+    location: Location, *, verify: bool = True, name: str = "", whole_bytes: int = 0
+) -> Packfile:
     """Open the packfile at a location; see :func:`sdb.packfile.read.resolve.open_one`.
 
     * ``verify``: Whether blocks with a wrong checksum or digest are errors. Turn it off only to
       rescue what is left of a damaged file: values may be wrong then.
     * ``name``: What it is called, if not by its location.
+    * ``whole_bytes``: Its size, if all of it is wanted at once; on S3 that takes one request.
 
     Returns: The open file; close it, or use it in a ``with`` statement.
 
@@ -303,7 +306,7 @@ def open_packfile(location: Location, *, verify: bool = True, name: str = "") ->
     'zion+zstd'
     """
     path = name or errors.text_of(location)
-    reader = url.open_read(location)
+    reader = url.open_read(location, head_bytes=whole_bytes)
     try:
         return Packfile(path, reader, read_trailer(reader, path), verify=verify)
     except BaseException:

@@ -17,6 +17,7 @@ from sdb.packfile.build.choose import with_statistics
 from sdb.packfile.build.indexbuilder import Span, build_index
 from sdb.packfile.build.options import AUTO, StatisticsChoice, followed
 from sdb.packfile.inputs.arguments import locations, normalize_inputs
+from sdb.packfile.inputs.far import pieces_of_each
 from sdb.packfile.inputs.recognised import recognise_all
 from sdb.packfile.inputs.unpacking import CUT_SHORT_HINT, CutShortError
 from sdb.packfile.prune.unknownfields import warn_unknown
@@ -435,11 +436,11 @@ class Feeder:
         sizes = [source.size_bytes for source in sources]
         total = None if None in sizes else sum(size for size in sizes if size is not None)
         before = 0
-        for source in sources:
+        for source, pieces in pieces_of_each(sources):
             self._packer.begin(source.name, *source.for_core)
             self._is_patient = source.on_error != "fail"
             try:
-                for consumed in self._feed(source):
+                for consumed in self._feed(source, pieces):
                     self._drain()
                     progress(before + consumed, total)
                 self._packer.end()
@@ -456,10 +457,10 @@ class Feeder:
         self.findings = findings_of(self._packer, sources, self._malformed.values())
         self.findings.tell()
 
-    def _feed(self, source: Input) -> Generator[int]:
+    def _feed(self, source: Input, pieces: Callable[[], Generator[bytes]]) -> Generator[int]:
         """Feed the bytes of an input, and yield how many were fed so far."""
         if source.file is None:
-            yield from self._feed_pieces(source.pieces())
+            yield from self._feed_pieces(pieces())
         else:
             reader = source.file()
             try:

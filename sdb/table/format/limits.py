@@ -19,6 +19,7 @@ class Limits:
     journal_entries: int = 50  # with as many, the nodes of the inputs tree are written
     copiers: int = 8  # packfiles of a remote store that are copied at once
     deleters: int = 16  # objects of a remote store that are deleted at once
+    reads_ahead: bool = True  # whether objects of a remote store are read before they are needed
     # A lease that was not renewed for so long is over, where no grace time says otherwise
     lease_seconds: float = 2_400.0
     tier_members: int = 8  # packfiles of one size class that are merged

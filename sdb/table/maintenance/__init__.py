@@ -12,6 +12,7 @@
 ``gc``            unreachable objects are deleted
 ``leftovers``     what killed writers have left in a store
 ``forget``        versions that must lose every place that keeps them
+``versionreads``  versions, read before they are asked for
 ``keptversions``  what kept versions lead to, checked
 ``validate``      every object and every row, checked
 ================  ===================================================

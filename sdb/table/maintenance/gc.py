@@ -173,7 +173,7 @@ class _Collector:
         self._boundary_us = boundary_us
         candidates = [item for item in objects if item.modified_us <= boundary_us]
         leases = self._leases(listed, leased_us)
-        reach = Reach(self._root, self._keys, boundary_us, self._times(listed))
+        reach = self._reach(listed)
         for branch, head in heads.items():
             reach.add_branch(branch, head, current_us[branch])
         reach.add_leases(leases)
@@ -192,7 +192,7 @@ class _Collector:
             main = versions[MAIN]
             if main is None:
                 raise self._root.absent(self._keys)
-            reach = Reach(self._root, self._keys, boundary_us, self._times(listed))
+            reach = self._reach(listed)
             self._add_marked(reach, heads, versions, leases)
             garbage = [item for item in candidates if item.key not in reach.found]
             version = main.state.version
@@ -207,6 +207,12 @@ class _Collector:
         held = held_of(remaining, reach.found, now_us, grace_us)
         everything = (*garbage, *map(self._garbage, uploads))
         return Collected(version, boundary_us, everything, len(listed), reach.versions, held)
+
+    def _reach(self, listed: Mapping[str, Entry]) -> Reach:
+        """Return what collects the objects that are needed, as far back as the boundary."""
+        ahead = self._env.limits.reads_ahead
+        times = self._times(listed)
+        return Reach(self._root, self._keys, self._boundary_us, times, reads_ahead=ahead)
 
     def _log_decisions(
         self,

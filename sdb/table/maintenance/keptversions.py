@@ -13,6 +13,7 @@ from sdb.table.format.inputtree import InputsTree
 from sdb.table.format.manifests import read_list
 from sdb.table.format.versionref import MAIN
 from sdb.table.maintenance.listing import branches_of, objects_of
+from sdb.table.maintenance.versionreads import fetched_ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,16 +47,17 @@ class KeptVersions:
     def findings(self) -> Iterator[tuple[str, str]]:
         """Iterate over what is wrong: keys of objects, and what is wrong with each and for whom."""
         done: set[tuple[str, str]] = set()
-        for (key, etag), label in self._wanted():
-            if (key, etag) in done:
-                continue
-            done.add((key, etag))
-            try:
-                index = TableIndex.decode(self._root.fetch(key, etag), self._root.keyring)
-            except SdbError as error:
-                yield key, error.message
-                continue
-            self._look_at(index, label)
+        for kept in self._wanted():
+            wanted = {name: label for name, label in kept.items() if name not in done}
+            done.update(wanted)
+            fetch = fetched_ahead(self._root, wanted)
+            for (key, etag), label in wanted.items():
+                try:
+                    index = TableIndex.decode(fetch(key, etag), self._root.keyring)
+                except SdbError as error:
+                    yield key, error.message
+                    continue
+                self._look_at(index, label)
         for (key, text), labels in self._flaws.items():
             more = len(labels) - _MOST_NAMED
             named = ", ".join(labels[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
@@ -67,13 +69,13 @@ class KeptVersions:
                 "more: another program has collected their list; no rows are missing"
             )
 
-    def _wanted(self) -> Iterator[tuple[tuple[str, str], str]]:
-        """Iterate over keys and ETags of versions, with what people call them."""
+    def _wanted(self) -> Iterator[dict[tuple[str, str], str]]:
+        """Iterate over what branches keep: keys and ETags, with what people call the versions."""
         state, keys = self._handle.state, self._handle.keys
         if state is None:
             return
         branch = state.branch or MAIN
-        yield from self._kept_by(state, "" if branch == MAIN else f"{branch}@", self._handle)
+        yield self._kept_by(state, "" if branch == MAIN else f"{branch}@", self._handle)
         if self._handle.reader.path != self._root.place(keys.index):
             return
         listed = branches_of(self._root, keys, self._objects)
@@ -85,26 +87,26 @@ class KeptVersions:
                 continue
             if head is not None and head.state is not None:
                 self._look_at(head.index, name)
-                yield from self._kept_by(head.state, f"{name}@", head)
+                yield self._kept_by(head.state, f"{name}@", head)
 
     def _kept_by(
         self, state: VersionState, above: str, head: TableHandle
-    ) -> Iterator[tuple[tuple[str, str], str]]:
+    ) -> dict[tuple[str, str], str]:
         listed = list(state.history)
         for ref in state.older:
             try:
                 listed += read_history(self._root.fetch(ref.key, ref.etag), ref)
             except SdbError as error:
                 self._flaws.setdefault((ref.key, error.message), []).append(f"{above}history")
-        for name, tag in state.tags.items():
-            yield (tag.key, tag.etag), f"tag {name}"
+        kept = {(tag.key, tag.etag): f"tag {name}" for name, tag in state.tags.items()}
         for version in listed:
-            yield (version.key, version.etag), f"version {above}{version.version}"
+            kept.setdefault((version.key, version.etag), f"version {above}{version.version}")
         # A branch may begin with a version whose parent has expired.
         has_begun = head.reader.path == self._root.place(head.keys.branch(state.branch or MAIN))
         if state.parent is not None and has_begun:
             parent = state.parent
-            yield (parent.key, parent.etag), f"version {above}{parent.version}"
+            kept.setdefault((parent.key, parent.etag), f"version {above}{parent.version}")
+        return kept
 
     def _look_at(self, index: TableIndex, label: str) -> None:
         """Look at all that an index leads to."""

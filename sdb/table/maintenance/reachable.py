@@ -23,14 +23,15 @@ from sdb.table.format.versionref import MAIN
 from sdb.table.history.holds import holder_of
 from sdb.table.maintenance import held
 from sdb.table.maintenance.held import FoundObjects, KeepReason
+from sdb.table.maintenance.versionreads import fetched_ahead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.commit.parents import ReadVersion
+    from sdb.table.commit.parents import Fetch, ReadVersion
     from sdb.table.format.history import PastVersion
     from sdb.table.format.inputtree import StoredInputs
     from sdb.table.format.keys import TableKeys
@@ -43,11 +44,19 @@ class Reach:
     """Collects the keys of objects that a table needs.
 
     * ``times``: When versions appeared, by their keys and the clock of the store.
+    * ``reads_ahead``: Whether objects of a remote store are read before they are needed.
     """
 
     def __init__(
-        self, root: TableRoot, keys: TableKeys, since_us: int, times: Mapping[str, int]
+        self,
+        root: TableRoot,
+        keys: TableKeys,
+        since_us: int,
+        times: Mapping[str, int],
+        *,
+        reads_ahead: bool = True,
     ) -> None:
+        self._reads_ahead = reads_ahead
         self._times = times
         self._root = root
         self._keys = keys
@@ -173,7 +182,8 @@ class Reach:
         if (later.branch or MAIN) != branch:
             self._begun_with(later)
             return
-        parents = parents_of(state.parent, self._root.fetch, self._root.keyring)
+        fetch = self._ahead(self._newest_first(state), may_stop=True)
+        parents = parents_of(state.parent, fetch, self._root.keyring)
         while ended_us is None or ended_us > self._since_us:
             version = next(parents, None)  # another collector may have deleted what is not needed
             if version is None:
@@ -232,6 +242,8 @@ class Reach:
         is_newest = reason.kind == held.NEWEST
         if is_newest:
             reason = KeepReason(held.VERSIONS)
+        unread = [version for version in state.history if not self._is_read(version)]
+        fetch = self._ahead((version.key, version.etag) for version in unread)
         for name, tag in state.tags.items():
             self.found.reason = KeepReason(held.TAG, name) if is_newest else reason
             self._version(tag)
@@ -240,13 +252,15 @@ class Reach:
             self._version(merged, is_merged=True)
         self.found.reason = reason
         for version in state.history:
-            self._past(state, version)
+            self._past(state, version, fetch)
         for ref in state.older:
             self.found.add(ref.key)
             if ref.key not in self._lists:
                 self._lists.add(ref.key)
-                for version in read_history(self._fetch(ref.key, ref.etag), ref):
-                    self._past(state, version)
+                listed = read_history(self._fetch(ref.key, ref.etag), ref)
+                fetch = self._ahead((version.key, version.etag) for version in listed)
+                for version in listed:
+                    self._past(state, version, fetch)
         self._joined_by(state)
 
     def _joined_by(self, state: VersionState) -> None:
@@ -263,6 +277,7 @@ class Reach:
         opened: ReadVersion | None = None,
         *,
         is_merged: bool = False,
+        fetch: Fetch | None = None,
     ) -> None:
         """Add a version; of one that was merged it is asked, too, where it came from."""
         if is_merged:
@@ -274,16 +289,31 @@ class Reach:
         if opened is not None:
             self._content(opened.index)
             return
-        data = self._root.fetch(pointer.key, pointer.etag)
+        data = (fetch or self._root.fetch)(pointer.key, pointer.etag)
         try:
             index = TableIndex.decode(data, self._root.keyring)
         except CorruptError as error:
             raise error.within(f"reading {pointer.key}", path=pointer.key) from None
         self._content(index)
 
-    def _past(self, state: VersionState, version: PastVersion) -> None:
+    def _newest_first(self, state: VersionState) -> Iterator[tuple[str, str]]:
+        """Iterate over keys and ETags of all versions of a history."""
+        yield from ((version.key, version.etag) for version in reversed(state.history))
+        for ref in reversed(state.older):
+            listed = read_history(self._fetch(ref.key, ref.etag), ref)
+            yield from ((version.key, version.etag) for version in reversed(listed))
+
+    def _is_read(self, version: PastVersion) -> bool:
+        return (version.key, version.etag) in self._versions
+
+    def _ahead(self, objects: Iterable[tuple[str, str]], *, may_stop: bool = False) -> Fetch:
+        ahead = self._reads_ahead
+        return fetched_ahead(self._root, objects, may_stop=may_stop, ahead=ahead)
+
+    def _past(self, state: VersionState, version: PastVersion, fetch: Fetch) -> None:
         """Add a version of a history; of one that merged a part of another, that too."""
-        self._version(VersionPointer(version.version, version.key, version.etag))
+        pointer = VersionPointer(version.version, version.key, version.etag)
+        self._version(pointer, fetch=fetch)
         if version.version in state.picked:
             data = self._root.fetch(version.key, version.etag)
             merged = read_version(version.key, data, self._root.keyring).state.merged

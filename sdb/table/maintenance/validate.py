@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import CorruptError, NotFoundError, SdbError, UnsupportedError
 from sdb.packfile.inspect import validate
+from sdb.packfile.read.ahead import MOST, MOST_BYTES, in_order
 from sdb.packfile.read.reader import open_packfile
 from sdb.progress import silent
 from sdb.records import record
@@ -20,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from sdb.packfile.read.reader import Packfile
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.progress import Progress
     from sdb.table.catalog.handle import TableHandle
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _CONTENT_ID_LETTERS = 32
 _MOST_LOOKS = 3
+_WHOLE_BYTES = MOST_BYTES // MOST
 
 
 @record
@@ -103,9 +106,11 @@ def validate_table(
     done = 0
     lease = hold(handle)
     try:
-        for descriptor in descriptors:
+        opened = in_order(check.opened, descriptors, is_remote=handle.root.store.is_remote)
+        for descriptor, pack in zip(descriptors, opened, strict=True):
             watch(descriptor.key)
-            check.packfile(descriptor, threads, max_findings, _shifted(progress, done, total))
+            meter = _shifted(progress, done, total)
+            check.packfile(descriptor, pack, threads, max_findings, meter)
             done += descriptor.size_bytes
     finally:
         lease.release()
@@ -157,16 +162,34 @@ class _TableCheck:
             seen.add(descriptor.key)
         return descriptors
 
+    def opened(self, descriptor: Descriptor) -> Packfile | SdbError:
+        """Open a packfile, or return why it cannot be."""
+        size_bytes = descriptor.size_bytes
+        try:
+            return open_packfile(
+                self._root.place(descriptor.key),
+                verify=False,
+                whole_bytes=size_bytes if size_bytes <= _WHOLE_BYTES else 0,
+            )
+        except (NotFoundError, CorruptError, UnsupportedError) as error:
+            return error
+
     def packfile(
-        self, descriptor: Descriptor, threads: int | None, most: int, progress: Progress
+        self,
+        descriptor: Descriptor,
+        opened: Packfile | SdbError,
+        threads: int | None,
+        most: int,
+        progress: Progress,
     ) -> None:
         """Check a packfile: that it is the one that is meant, and all that is in it."""
         key = descriptor.key
         try:
-            trailer = self._same(descriptor)
-            report = validate.validate(
-                self._root.place(key), threads=threads, max_findings=most, progress=progress
-            )
+            if isinstance(opened, SdbError):
+                raise opened
+            with opened:
+                self._compare(descriptor, opened)
+                report = validate.validate_opened(opened, threads, most, progress)
         except NotFoundError:
             self.find(key, "is missing")
             return
@@ -180,31 +203,29 @@ class _TableCheck:
             self.dropped[key] = report.dropped
         if descriptor.rows not in {None, report.rows}:
             self.find(key, f"has {report.rows:,} rows; the index says {descriptor.rows:,}")
-        self._collect(key, trailer)
+        self._collect(key, opened.trailer)
 
-    def _same(self, descriptor: Descriptor) -> Trailer:
-        """Compare a packfile with its descriptor and its name, and return its trailer."""
+    def _compare(self, descriptor: Descriptor, pack: Packfile) -> None:
+        """Compare a packfile with its descriptor and its name."""
         key = descriptor.key
         copied = descriptor.checked().trailer
-        with open_packfile(self._root.place(key), verify=False) as pack:
-            reader, trailer = pack.reader, pack.trailer
-            if reader.size_bytes != descriptor.size_bytes:
-                text = f"has {reader.size_bytes:,} bytes; the index says {descriptor.size_bytes:,}"
-                self.find(key, text)
-            etag = reader.etag
-            if not etag or etags.is_of_content(descriptor.etag):
-                etag = etags.of_content(reader.pieces(0, reader.size_bytes))
-            if etag != descriptor.etag:
-                self.find(key, f"etag changed: {descriptor.etag} -> {etag}")
-            if (copied.blocks, copied.algorithm) != (trailer.blocks, trailer.algorithm):
-                self.find(key, "its trailer is not the one that the index has")
-            if copied.sparse.constants != trailer.sparse.constants:
-                self.find(key, "its constants are not those that the index has")
-            self._compare_times(key, copied, trailer)
-            named = _content_id(key)
-            if named is not None and etags.read_content_id(reader) != named:
-                self.find(key, "its content does not match the digest in its name")
-            return trailer
+        reader, trailer = pack.reader, pack.trailer
+        if reader.size_bytes != descriptor.size_bytes:
+            text = f"has {reader.size_bytes:,} bytes; the index says {descriptor.size_bytes:,}"
+            self.find(key, text)
+        etag = reader.etag
+        if not etag or etags.is_of_content(descriptor.etag):
+            etag = etags.of_content(reader.pieces(0, reader.size_bytes))
+        if etag != descriptor.etag:
+            self.find(key, f"etag changed: {descriptor.etag} -> {etag}")
+        if (copied.blocks, copied.algorithm) != (trailer.blocks, trailer.algorithm):
+            self.find(key, "its trailer is not the one that the index has")
+        if copied.sparse.constants != trailer.sparse.constants:
+            self.find(key, "its constants are not those that the index has")
+        self._compare_times(key, copied, trailer)
+        named = _content_id(key)
+        if named is not None and etags.read_content_id(reader) != named:
+            self.find(key, "its content does not match the digest in its name")
 
     def _compare_times(self, key: str, copied: Trailer, trailer: Trailer) -> None:
         """Require time indexes in the index that do not leave out blocks that have rows."""

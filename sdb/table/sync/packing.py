@@ -9,7 +9,7 @@ import io
 import os
 from contextlib import closing
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 
 from sdb import notes
 from sdb.errors import (
@@ -24,6 +24,7 @@ from sdb.errors import (
 )
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.inputs.inputs import recognise_each
+from sdb.packfile.read.ahead import in_order
 from sdb.packfile.write.pack import pack
 from sdb.progress import silent
 from sdb.records import record, replace
@@ -214,7 +215,7 @@ def pack_inputs(
             packed = pack_rows(
                 root,
                 keys,
-                [source for new_input in left for source in _recognised(new_input)],
+                _all_recognised(left),
                 directory_of(left[0]),
                 rules=rules,
                 commit_id="" if mark is None else mark(left),
@@ -275,6 +276,12 @@ class MissingFileError(NotFoundError):
 
     def __init__(self, error: NotFoundError) -> None:
         super().__init__(error.message, path=error.path)
+
+
+def _all_recognised(group: Sequence[NewInput]) -> list[Input]:
+    is_remote = all(item.listed.is_remote and item.listed.rows is None for item in group)
+    each = in_order(lambda item: list(_recognised(item)), group, is_remote=is_remote)
+    return list(chain.from_iterable(each))
 
 
 def _recognised(new_input: NewInput) -> Iterator[Input]:

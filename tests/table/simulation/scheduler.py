@@ -32,6 +32,7 @@ LIMITS = Limits(
     journal_entries=4,
     copiers=1,
     deleters=1,
+    reads_ahead=False,
     lease_seconds=DAY_SECONDS,  # readers renew their leases more slowly here
     tier_members=2,
     tier_factor=2,

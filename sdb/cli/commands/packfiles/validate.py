@@ -50,7 +50,7 @@ def command(
     handle = None if as_packfiles else single_table(context, root, packfiles, at)
     if handle is not None:
         return _table(handle, max_findings, verbose=verbose, as_json=as_json, progress=progress)
-    from sdb.packfile.inspect.validate import validate
+    from sdb.packfile.inspect.validate import validations
 
     with Sources(context, root) as sources:
         references = sources.resolve(at_version(packfiles, at))
@@ -59,11 +59,12 @@ def command(
             for reference in references
         ]
         reports = []
-        for reference, name in zip(references, names, strict=True):
+        checks = validations(references, max_findings)
+        for reference, name, check in zip(references, names, checks, strict=True):
             if verbose:
                 output.say(output.plain(f"checking {name}"), to=sys.stderr)
             with Meter("checking", progress) as meter:
-                report = validate(reference.location, max_findings=max_findings, progress=meter)
+                report = check(meter)
             reports.append(report)
             prefix = f"{name}: " if reference.is_of_table else ""
             for finding in report.findings:

@@ -1,0 +1,44 @@
+"""Inputs over a network: while one of them is packed, those that follow are on their way."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sdb.packfile.read.ahead import MOST, MOST_BYTES, ReadAhead
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+    from sdb.packfile.inputs.inputs import Input
+
+_EACH_BYTES = MOST_BYTES // MOST
+"""Larger inputs come piece by piece: of their time little is waiting for the first one."""
+
+
+def pieces_of_each(
+    sources: Sequence[Input],
+) -> Iterator[tuple[Input, Callable[[], Generator[bytes]]]]:
+    """Yield inputs in their order, with what reads their pieces."""
+    far = [source for source in sources if _is_read_ahead(source)]
+    ahead = ReadAhead(_whole, far, _size)
+    positions = iter(range(len(far)))
+    for source in sources:
+        is_ahead = _is_read_ahead(source)
+        yield source, partial(_piece, ahead, next(positions)) if is_ahead else source.pieces
+
+
+def _is_read_ahead(source: Input) -> bool:
+    return source.is_far and _size(source) <= _EACH_BYTES
+
+
+def _piece(ahead: ReadAhead, position: int) -> Generator[bytes]:
+    yield ahead(position)
+
+
+def _whole(source: Input) -> bytes:
+    return b"".join(source.pieces())
+
+
+def _size(source: Input) -> int:
+    return source.size_bytes or 0
