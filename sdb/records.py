@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _NOTHING: Any = object()
 _FIELDS = "__record_fields__"
 _COMPARED = "__compared__"
+_TAKEN = "__taken__"
 
 
 class Field:
@@ -91,15 +92,15 @@ def replace(record: _Class, /, **changes: object) -> _Class:
     >>> replace(Place(2, 3), line=4)
     Place(line=4, column=3)
     """
-    for name in field_names(type(record)):
-        if name not in changes:
-            changes[name] = getattr(record, name)
-    return type(record)(**changes)
+    kind = type(record)
+    values = {name: getattr(record, name) for name in field_names(kind)}
+    return kind(**(values | changes))
 
 
 def field_names(cls: type) -> tuple[str, ...]:
     """Return the names of the fields that the constructor of a class of records takes."""
-    return tuple([name for name, field in getattr(cls, _FIELDS).items() if field.init])
+    names: tuple[str, ...] = getattr(cls, _TAKEN)
+    return names
 
 
 def _made(cls: type[_Class], methods: Mapping[str, object]) -> type[_Class]:
@@ -119,7 +120,8 @@ def _made(cls: type[_Class], methods: Mapping[str, object]) -> type[_Class]:
     ordered = [name for name, field in fields.items() if field.init and not field.kw_only]
     compared = [name for name, field in fields.items() if field.compare]
     space |= {"__slots__": tuple(own), "__match_args__": tuple(ordered)}
-    space |= {_FIELDS: fields, _COMPARED: tuple(compared)}
+    taken = [name for name, field in fields.items() if field.init]
+    space |= {_FIELDS: fields, _COMPARED: tuple(compared), _TAKEN: tuple(taken)}
     kind: Any = type(cls)
     made: Any = kind(cls.__name__, cls.__bases__, space)
     made.__qualname__ = cls.__qualname__

@@ -25,19 +25,25 @@ def same(output: Location | int, other: Location | int) -> bool:
 
     Returns: Whether writing to the output changes what the other one reads.
     """
-    if _is_local(output) is not _is_local(other):
+    return _are_same(output, _status(output) if _is_local(output) else None, other)
+
+
+def _are_same(output: Location | int, status: os.stat_result | None, other: Location | int) -> bool:
+    """Return whether two names stand for one; `status` is that of a local output, if it exists."""
+    is_local = _is_local(output)
+    if is_local is not _is_local(other):
         return False
     if not isinstance(other, int) and (pattern := _pattern(other)) is not None:
         store = url.store_of(pattern)
         if store.is_remote and not isinstance(output, int):
             return store.matcher(pattern)(os.fspath(output))
-        return any(same(output, entry.location) for entry in store.find(pattern))
-    if not isinstance(output, int) and not isinstance(other, int) and not _is_local(output):
+        return any(_are_same(output, status, entry.location) for entry in store.find(pattern))
+    if not isinstance(output, int) and not isinstance(other, int) and not is_local:
         return os.fspath(output) == os.fspath(other)
-    first, second = _status(output), _status(other)
-    if first is not None and second is not None:
-        return stat.S_ISREG(first.st_mode) and os.path.samestat(first, second)
-    return first is second is None and _real(output) == _real(other)
+    second = _status(other)
+    if status is not None and second is not None:
+        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, second)
+    return status is second is None and _real(output) == _real(other)
 
 
 def check_apart(
@@ -52,8 +58,9 @@ def check_apart(
     UsageError
         It is, by this name or another one.
     """
+    status = _status(output) if _is_local(output) else None
     for source in inputs:
-        if same(output, 0 if source == "-" else source):
+        if _are_same(output, status, 0 if source == "-" else source):
             name = text_of(output)
             raise UsageError(
                 f"{name} is an input, and {what} would take its place",

@@ -40,9 +40,10 @@ def store_of(location: Location) -> Store:
 
     * ``location``: A path or URL. What begins with no scheme that is known is a path.
     """
-    scheme, mark, _ = plain(os.fspath(location)).partition(_SCHEME)
-    if not mark:
+    path = os.fspath(location)
+    if _SCHEME not in path:
         return _LOCAL
+    scheme, _, _ = plain(path).partition(_SCHEME)
     if scheme == "s3" and scheme not in _stores:
         from sdb.store.s3.objectstore import S3Store
 

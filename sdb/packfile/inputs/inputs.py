@@ -101,7 +101,8 @@ class Input:
         own = [(path, form) for path, form in self.forms if path not in named]
         own = [entry for entry in own if times.mode == "all" or entry == BYTES]
         apart = [(path, "json") for path in nested]
-        times = replace(times, forms=(*apart, *times.forms, *own))
+        if apart or own:
+            times = replace(times, forms=(*apart, *times.forms, *own))
         reads = parser not in {"ion", "rows"} if self.reads_texts is None else self.reads_texts
         read = times.for_core(reads_texts=reads)
         return parser, self.compression, hints, self.defaults, read, self.on_error
@@ -263,10 +264,9 @@ class _NamedInput:
                 reader,
             )
             return replace(packed, is_packfile=True)
-        text = self._input(sniffed, lambda: whole(reader.reopen()), size)
-        return (
-            replace(text, file=reader.reopen) if is_file else replace(text, is_far=size > len(head))
-        )
+        file = reader.reopen if is_file else None
+        is_far = not is_file and size > len(head)
+        return self._input(sniffed, lambda: whole(reader.reopen()), size, file, is_far=is_far)
 
     def stream(self, file: Readable) -> Input:
         """Recognise what can be read only once."""
@@ -301,6 +301,9 @@ class _NamedInput:
         sniffed: Sniffed,
         source: Callable[[], Generator[bytes]],
         size_bytes: int | None,
+        file: Callable[[], Reader] | None = None,
+        *,
+        is_far: bool = False,
     ) -> Input:
         kind = sniffed.format
         form = formats.get(kind)
@@ -325,9 +328,11 @@ class _NamedInput:
             self.hints,
             size_bytes,
             is_direct=sniffed.is_utf8,
+            is_far=is_far,
             log=form.name if (form.is_log or form.is_unfolded) and self.forced is None else "",
             forms=sniffed.forms,
             source=source,
+            file=file,
         )
 
     def _written_at(self) -> int:

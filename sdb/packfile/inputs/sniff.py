@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 64 << 10
 
 _ION = formats.get("ion").magic
+_MARKED = tuple(form for form in formats.FORMATS if form.magic)
 _FRAME = b"\xae"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -64,7 +65,7 @@ def sniff(head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str |
     compression = _compression(head)
     if compression != "none":
         head = _inflated(head, compression)
-    elif seen is None and not _is_plain(head):
+    elif seen is None and named != "none" and not _is_plain(head):
         compression = named
     encoding = _encoding(head)
     head = head.decode(encoding, errors="replace").encode() if encoding else head
@@ -102,8 +103,8 @@ def _of_name(name: str) -> tuple[str | None, str]:
 
 
 def _by_content(head: bytes, suffix: str | None, name: str) -> str:
-    for form in formats.FORMATS:
-        if form.magic and head.startswith(form.magic):
+    for form in _MARKED:
+        if head.startswith(form.magic):
             return form.name
     if suffix is not None and formats.get(suffix).by_name:
         return "postgres-csv" if suffix == "csv" and _is_csvlog(head) else suffix
@@ -162,18 +163,18 @@ def _is_json(head: bytes) -> bool:
 
 
 def _compression(head: bytes) -> str:
-    fitting = (
-        compression.name
-        for compression in formats.COMPRESSIONS
-        if head.startswith(compression.magic)
-    )
-    return next(fitting, "none")
+    for compression in formats.COMPRESSIONS:
+        if head.startswith(compression.magic):
+            return compression.name
+    return "none"
 
 
 def _is_plain(head: bytes) -> bool:
     """Return whether a text that claims to be compressed shows that it is not."""
-    magics = tuple(form.magic for form in formats.FORMATS if form.magic)
-    return head.startswith(magics) or head.lstrip(_SPACE)[:1] in {b"{", b"["}
+    return head.startswith(tuple(form.magic for form in _MARKED)) or head.lstrip(_SPACE)[:1] in {
+        b"{",
+        b"[",
+    }
 
 
 def _inflated(head: bytes, compression: str) -> bytes:
@@ -287,7 +288,7 @@ def _unfolded_form(head: bytes) -> str | None:
     >>> _unfolded_form(b'{"resourceLogs": [{"scopeLogs": []}]}'), _unfolded_form(b'{"$a": {}}')
     ('otlp', None)
     """
-    if b'"$' not in head and b'"resource' not in head:
+    if (b"$" not in head or b'"$' not in head) and b'"resource' not in head:
         return None
     members = _members(head.lstrip(_SPACE + b"["))
     for what in ("Logs", "Spans", "Metrics"):

@@ -87,6 +87,7 @@ UNPACKED = (
 )
 _GZIP = Unpacking("gzip", ".gz", b"\x1f\x8b", _Zlib)
 _ZSTD = Unpacking("zstd", ".zst", b"\x28\xb5\x2f\xfd", lambda: None)
+_ALL = (*UNPACKED, _GZIP, _ZSTD)
 # What other programs unpack, by its first bytes
 _FOREIGN = (
     (b"\x1f\x9d", "compress (.Z)", "zcat"),
@@ -103,8 +104,10 @@ def compression_of(head: bytes, *, all_of_them: bool = False) -> Unpacking | Non
 
     * ``all_of_them``: Whether those count that the core reads, too.
     """
-    known = (*UNPACKED, _GZIP, _ZSTD) if all_of_them else UNPACKED
-    return next((entry for entry in known if head.startswith(entry.magic)), None)
+    for entry in _ALL if all_of_them else UNPACKED:
+        if head.startswith(entry.magic):
+            return entry
+    return None
 
 
 def foreign(head: bytes, name: str) -> UnsupportedError | None:

@@ -15,7 +15,7 @@ from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import Self
 
 DIGEST_BYTES = 16
@@ -160,10 +160,3 @@ def follow(parts: Iterable[tuple[Provenance | None, int]]) -> Provenance:
         complete = complete and (part.complete if part is not None else not rows)
         before += rows
     return Provenance(tuple(origins), complete)
-
-
-def consecutive(inputs: Sequence[Origin]) -> Provenance:
-    """Return the provenance of rows that were just packed, one input after the other."""
-    starts = accumulate((origin.rows for origin in inputs), initial=0)
-    placed = [replace(origin, first=first) for origin, first in zip(inputs, starts, strict=False)]
-    return Provenance(tuple(placed), complete=True)

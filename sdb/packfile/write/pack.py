@@ -23,7 +23,7 @@ from sdb.packfile.inputs.unpacking import CUT_SHORT_HINT, CutShortError
 from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer import declared
 from sdb.packfile.trailer.fieldcounts import FieldCounts
-from sdb.packfile.trailer.provenance import Origin, Provenance, consecutive
+from sdb.packfile.trailer.provenance import Origin, Provenance
 from sdb.packfile.trailer.trailer import FILLED_BYTES, Trailer
 from sdb.packfile.write.findings import Findings, findings_of, tell_forms
 from sdb.packfile.write.malformed import actions_of, added
@@ -397,13 +397,15 @@ def _name_of(output: Location | BinaryIO) -> str:
 def provenance_of(sources: Sequence[Input], packer: Packer) -> Provenance:
     """Report which rows came from which input, once all are packed."""
     origins = []
+    first = 0
     for source, (rows, size_bytes, digest, text_bytes) in zip(sources, packer.inputs, strict=True):
         # Of a packfile or Parquet file rows were fed, not its bytes, and no text.
         fed = source.stored is None
         stored = (size_bytes, digest) if source.stored is None else source.stored()
         name = source.origin or source.name
-        origins.append(Origin(name, *stored, 0, rows, text_bytes if fed else 0))
-    return consecutive(origins)
+        origins.append(Origin(name, *stored, first, rows, text_bytes if fed else 0))
+        first += rows
+    return Provenance(tuple(origins), complete=True)
 
 
 def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextManager[BinaryIO]:
