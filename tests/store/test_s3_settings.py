@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from sdb.store.base import Store
+
 PLACE = "s3://bucket/key.zion"
 SSO = "sso_start_url=https://x.example\nsso_region=a\nsso_account_id=1\nsso_role_name=r"
 
@@ -210,7 +212,7 @@ def test_an_endpoint_without_tls_is_named(
         (403, "InvalidObjectState", AccessError, "in an archive", "restore-object"),
         (404, "NoSuchBucket", NotFoundError, "there is no S3 bucket", "aws s3 mb"),
         (500, "InternalError", SdbError, "500 InternalError: said by the store", "run it again"),
-        (503, "SlowDown", SdbError, "503 SlowDown: said by the store", "run it again"),
+        (503, "SlowDown", SdbError, "no more requests at the moment (SlowDown)", "later"),
     ],
 )
 def test_each_refusal_has_its_text(
@@ -245,6 +247,36 @@ def test_an_answer_without_a_reason_names_what_it_may_be(serve: Callable[..., st
 def test_another_service_is_no_bug(serve: Callable[..., str]) -> None:
     serve(200, "<html>", Content_Type="text/html")
     opened(SdbError, "not as S3 does", "AWS_ENDPOINT_URL_S3")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda store: store.open(PLACE),
+        lambda store: store.head(PLACE),
+        lambda store: store.version(PLACE),
+        lambda store: store.find("s3://bucket/*.zion"),
+        lambda store: store.folders("s3://bucket"),
+        lambda store: list(store.below("s3://bucket")),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 302])
+@pytest.mark.parametrize("body", ["<html><body>Log in</body></html>", ""])
+def test_the_page_of_a_proxy_is_no_object_and_no_empty_listing(
+    serve: Callable[..., str], act: Callable[[Store], object], status: int, body: str
+) -> None:
+    serve(status, body, Content_Type="text/html", Location="http://login.example/")
+    with pytest.raises(SdbError, match="the endpoint answers, but not as S3 does"):
+        act(stores.store_of(PLACE))
+
+
+def test_a_wrong_clock_is_told_where_the_answer_has_no_reason(
+    serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(403)
+    monkeypatch.setattr(_Handler, "date_time_string", lambda *_: "Mon, 02 Feb 2026 00:00:00 GMT")
+    with pytest.raises(AccessError, match="the clock of this machine is wrong"):
+        stores.store_of(PLACE).head(PLACE)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 ``objectstore``  the store
 ``client``       connections, with the settings that AWS tools use
 ``requestlog``   log records of requests
+``answers``      what no S3 answers, found out
 ``failures``     what the store says, as exceptions of `sdb`
 ``address``      URLs, keys and patterns
 ``objects``      ranged reads

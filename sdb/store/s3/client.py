@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from sdb.errors import UsageError
 from sdb.records import record
-from sdb.store.s3 import requestlog
+from sdb.store.s3 import answers, requestlog
 from sdb.store.s3.failures import translated
 
 Client = Any  # boto3 makes the classes of its clients at run time
@@ -134,6 +134,7 @@ def _client(session: Client, addressing_style: str, attempts: int) -> Client:
         ),
     )
     requestlog.register(client)
+    answers.register(client)
     return client
 
 

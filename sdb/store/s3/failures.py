@@ -38,6 +38,8 @@ _NOT_SENT = (
     "ParamValidationError",
 )
 _BAD_REQUEST = 400
+_FORBIDDEN = 403
+_MOST_SKEW_SECONDS = 900  # as AWS has it
 _NOT_IMPLEMENTED = 501
 _MAY_BE_REPEATED = {404, 409, 412}
 # What went wrong on the way; another 400 is a request that the store will never take.
@@ -143,6 +145,12 @@ _MEANINGS: tuple[tuple[set[str], type[SdbError], str, str | None], ...] = (
         AccessError,
         "the clock of this machine is wrong",
         "set it by NTP",
+    ),
+    (
+        {"SlowDown", "TooManyRequests", "RequestLimitExceeded", "Throttling"},
+        SdbError,
+        "the store takes no more requests at the moment ({code})",
+        "run it again later, and fewer programs at a time",
     ),
     (
         {"InvalidObjectState"},
@@ -264,9 +272,24 @@ def _lowered(text: str) -> str:
     return first.rstrip(".: ")
 
 
+def _is_clock_wrong(error: Any) -> bool:  # noqa: ANN401 - made by boto3
+    """Return whether the store has another time: it refuses that, and a HEAD has no reason."""
+    import time
+    from email.utils import parsedate_to_datetime
+
+    headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    try:
+        told = parsedate_to_datetime(headers.get("date", "")).timestamp()
+    except ValueError:
+        return False
+    return abs(told - time.time()) > _MOST_SKEW_SECONDS
+
+
 def _answer(error: Any, where: str, path: str) -> SdbError:  # noqa: ANN401 - made by boto3
     """Translate an answer of the store."""
     code, status = code_of(error), status_of(error)
+    if status == _FORBIDDEN and code == "AccessDenied" and _is_clock_wrong(error):
+        code = "RequestTimeTooSkewed"
     said = _lowered(str(error.response.get("Error", {}).get("Message", "")).strip())
     if code in _CONFLICTS:
         return changed(where, path)
@@ -292,7 +315,8 @@ def _by_status(status: int, code: str, said: str, where: str, path: str) -> SdbE
         return UsageError(f"{where}: the store does not take this ({code}: {said})", path=path)
     if status in {405, _NOT_IMPLEMENTED}:
         return UnsupportedError(f"{where}: the store cannot do this ({code}: {said})", path=path)
-    message = f"{where}: the store answers {status} {code}: {said}"
+    named = "" if code == str(status) else f" {code}"
+    message = f"{where}: the store answers {status}{named}: {said}"
     return SdbError(message, path=path, hint="run it again")
 
 

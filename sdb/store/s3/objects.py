@@ -156,6 +156,7 @@ def open_read(url: str, *, head_bytes: int = 0, tail_bytes: int = 0, start: int 
         There is no such object or bucket, or it may not be read.
     """
     from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
 
     address = parse(url)
     stop = start + head_bytes
@@ -164,7 +165,7 @@ def open_read(url: str, *, head_bytes: int = 0, tail_bytes: int = 0, start: int 
     while True:
         try:
             return _open(address, wanted)
-        except (ClientError, BotoCoreError, _BrokenError) as error:
+        except (ClientError, BotoCoreError, ResponseParserError, _BrokenError) as error:
             if status_of(error) == _NO_SUCH_RANGE:
                 return _empty(address)
             if is_answer(error) and code_of(error) == "AccessDenied":
