@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
+from sdb.errors import NotFoundError
 from sdb.query.catalog.catalog import Catalog
 from sdb.query.catalog.dataset import QueryRequest, TableName
 
@@ -34,6 +35,18 @@ def fill(backend: Backend, folder: Path) -> None:
         sdb.pack(
             [source], backend.at(f"logs/day{day}.zion"), block_bytes=32 << 10, align_bytes=4096
         )
+
+
+def test_an_object_is_found_by_a_name_with_characters_of_patterns(backend: Backend) -> None:
+    for name in ("a[1].zion", "b?c.zion", "d*.zion"):
+        sdb.pack([{"n": name}], backend.at(name))
+        with sdb.open(backend.at(name)) as packfile:
+            assert [row["n"] for row in packfile] == [name]
+        with sdb.sql(f"SELECT n FROM '{backend.at(name)}'") as result:
+            assert list(result) == [{"n": name}]
+    sdb.pack([{"n": "matches"}], backend.at("a1.zion"))
+    with pytest.raises(NotFoundError, match=r"no (object|file) matches"):
+        sdb.open(backend.at("e*.zion"))
 
 
 def test_patterns_and_roots(backend: Backend, tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 Every command, query and Spark job asks here, so that a text means the same everywhere:
 
 * ``folder/``, or the path of a folder, is all packfiles in it that count;
-* a text with ``*``, ``?`` or ``[`` is a pattern, unless a local file has this very name;
+* a text with ``*``, ``?`` or ``[`` is a pattern, unless a local file has this very name, or an
+  object that the pattern does not match where it matches none;
 * everything else is the path or URL of one packfile.
 
 A packfile that a job has not published counts nowhere; see :mod:`sdb.packfile.read.manifest`.
@@ -214,6 +215,11 @@ def _matching(
     pattern: str, path: str, store: Store, manifests: _Manifests
 ) -> list[PackfileReference]:
     entries = store.find(pattern)
+    is_name = store.is_remote and not entries and not path.endswith("/")
+    if is_name and (named := store.head(path)) is not None:
+        from glob import escape
+
+        entries, pattern = [named], escape(path)
     if not entries:
         what = "object" if store.is_remote else "file"
         raise NotFoundError(f"no {what} matches {text_of(path)}", path=path)
