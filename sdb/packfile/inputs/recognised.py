@@ -72,12 +72,12 @@ def recognise_all(
 
     are_far = len(names) == len(resolved) and all(store_of(name).is_remote for name in names)
     each = in_order(recognise, resolved, is_remote=are_far)
-    for source, found in zip(resolved, each, strict=True):
+    for source, inside in zip(resolved, each, strict=True):
         before = len(recognised)
-        if isinstance(found, InputError):
-            refused.append(found)
+        if isinstance(inside, InputError):
+            refused.append(inside)
         else:
-            recognised += found
+            recognised += inside
         if isinstance(source, str | os.PathLike):
             named.update(range(before, len(recognised)))
     _tell_refused(refused, are_left_out=on_error != "fail" and bool(recognised))

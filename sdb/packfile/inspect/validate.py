@@ -157,7 +157,7 @@ def validations(
 
 
 def _opened(path: Location) -> Packfile | Report:
-    """Open a packfile, or report that it is none."""
+    """Open a packfile, or report why it cannot be."""
     try:
         return open_packfile(path, verify=False)
     except errors.CorruptError as error:

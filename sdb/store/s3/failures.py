@@ -279,10 +279,10 @@ def _is_clock_wrong(error: Any) -> bool:  # noqa: ANN401 - made by boto3
 
     headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     try:
-        told = parsedate_to_datetime(headers.get("date", "")).timestamp()
+        stored_at = parsedate_to_datetime(headers.get("date", "")).timestamp()
     except ValueError:
         return False
-    return abs(told - time.time()) > _MOST_SKEW_SECONDS
+    return abs(stored_at - time.time()) > _MOST_SKEW_SECONDS
 
 
 def _answer(error: Any, where: str, path: str) -> SdbError:  # noqa: ANN401 - made by boto3

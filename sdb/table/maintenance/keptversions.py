@@ -47,8 +47,8 @@ class KeptVersions:
     def findings(self) -> Iterator[tuple[str, str]]:
         """Iterate over what is wrong: keys of objects, and what is wrong with each and for whom."""
         done: set[tuple[str, str]] = set()
-        for kept in self._wanted():
-            wanted = {name: label for name, label in kept.items() if name not in done}
+        for branch in self._wanted():
+            wanted = {name: label for name, label in branch.items() if name not in done}
             done.update(wanted)
             fetch = fetched_ahead(self._root, wanted)
             for (key, etag), label in wanted.items():
@@ -98,15 +98,15 @@ class KeptVersions:
                 listed += read_history(self._root.fetch(ref.key, ref.etag), ref)
             except SdbError as error:
                 self._flaws.setdefault((ref.key, error.message), []).append(f"{above}history")
-        kept = {(tag.key, tag.etag): f"tag {name}" for name, tag in state.tags.items()}
+        versions = {(tag.key, tag.etag): f"tag {name}" for name, tag in state.tags.items()}
         for version in listed:
-            kept.setdefault((version.key, version.etag), f"version {above}{version.version}")
+            versions.setdefault((version.key, version.etag), f"version {above}{version.version}")
         # A branch may begin with a version whose parent has expired.
         has_begun = head.reader.path == self._root.place(head.keys.branch(state.branch or MAIN))
         if state.parent is not None and has_begun:
             parent = state.parent
-            kept.setdefault((parent.key, parent.etag), f"version {above}{parent.version}")
-        return kept
+            versions.setdefault((parent.key, parent.etag), f"version {above}{parent.version}")
+        return versions
 
     def _look_at(self, index: TableIndex, label: str) -> None:
         """Look at all that an index leads to."""
