@@ -23,10 +23,10 @@
 ``following``      how far a query is, for `meter`
 ``indexkey``       the key of tables on S3: made once, and read
 ``interrupts``     Ctrl-C
-``syncing``        what `sync` tells, and `sync --follow`
+``syncing``        what `sync` tells
 ``spark``          `spark pack`
 ``streaming``      `insert -`: a pipe that goes on
-``tailing``          `sync --tail`: log files that grow
+``feeding``        `follow`: what its words mean, and what it tells
 ``submitted``      the program that `spark-submit` gets
 ``shell``          `shell`: its conversation, line editor and completion
 ``inputoptions``   how raw inputs are read, as one parameter of a command

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, takewhile
+from itertools import chain, islice, takewhile
 
 from sdb.cli.commands import ALIASES, COMMANDS, leaves, load
 from sdb.cli.parameters import Option, described
@@ -11,6 +11,7 @@ _OF_ALL = frozenset({"help", "install-completion", "root", "show-completion", "t
 _SHORT = len("-o")
 _COUNTING = {"head", "tail"}
 _WITH_VALUES = (["--root"], ["--key"], ["--limit"], ["-n"])
+_FOLLOWING = {"follow", "queue", "tail"}
 _VERSIONED = {"diff", "show", "log"}
 
 
@@ -57,7 +58,35 @@ def _renamed(arguments: list[str]) -> list[str]:
         at += 1 + (arguments[at] in {"--root", "-root"})
     at += arguments[at : at + 1] == ["help"]
     words = ALIASES.get(arguments[at]) if arguments[at:] else None
+    if arguments[at : at + 1] == ["sync"]:
+        return [*arguments[:at], *_followed(arguments[at:])]
     return arguments if words is None else [*arguments[:at], *words, *arguments[at + 1 :]]
+
+
+def _followed(arguments: list[str]) -> list[str]:
+    """Write `sdb follow` for a sync that keeps running.
+
+    Examples
+    --------
+    >>> _followed(["sync", "--tail", "app.log", "web.gha"])
+    ['follow', 'app.log', 'web.gha']
+    >>> _followed(["sync", "--queue=https://host/1/logs", "web"])
+    ['follow', '--queue', 'https://host/1/logs', 'web']
+    """
+    sources: list[str] = []
+    rest: list[str] = []
+    flags = set()
+    waiting = iter(arguments[1:])
+    for argument in waiting:
+        flag, equals, value = argument.partition("=")
+        name = flag.lstrip("-") if flag.startswith("-") else ""
+        if name not in _FOLLOWING:
+            rest.append(argument)
+            continue
+        flags.add(name)
+        if name != "follow":
+            sources += [value] if equals else [*islice(waiting, 1)]
+    return ["follow", *["--queue"] * ("queue" in flags), *sources, *rest] if flags else arguments
 
 
 def _asked(arguments: list[str]) -> list[str]:

@@ -41,6 +41,15 @@ TableVersion = Annotated[
         metavar="DB.TABLE[@REF]", help="The table, or a version of it; DB TABLE works as well."
     ),
 ]
+Changed = Annotated[
+    str | None,
+    Option(
+        "--changed",
+        metavar="keep|replace|fail",
+        help="Rows of inputs whose content has changed: keep them, replace them, or fail. "
+        "Default: upkeep.changed of the definition, or keep; of Delta and Iceberg replace.",
+    ),
+]
 Branch = Annotated[str, Option("--branch", metavar="NAME", help="Branch that gets the version.")]
 TableName = Annotated[
     str, Argument(metavar="DB.TABLE", help="The table; DB TABLE, two words, works as well.")

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.cli.syncing import seconds_of, trouble_text
-from sdb.cli.values import malformed
+from sdb.cli.values import malformed, seconds_of
 from sdb.errors import UsageError, from_os
 from sdb.records import record, replace
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from sdb._core import RejectedBatch
     from sdb.packfile.inputs.lines import LineSource
-    from sdb.table.feed.events import FeedEvent
+    from sdb.table.feed.events import FeedEvent, Trouble
     from sdb.table.feed.lines import BatchBounds, LineFeed, LineTarget, Streamed
 
 _HEAD_BYTES = 64 << 10
@@ -280,6 +279,13 @@ class Status:
             self._is_shown = False
         output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
         sys.stderr.flush()
+
+
+def trouble_text(name: str, event: Trouble) -> str:
+    """Return what is wrong, or that it works again, in a line."""
+    if event.error is None:
+        return f"{name}: it works again"
+    return f"{name}: {output.shortened(event.error.message)}; trying again"
 
 
 @contextmanager

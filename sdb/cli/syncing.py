@@ -2,50 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
-import time
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 
-from sdb import durations, instants, notes, sizes
+from sdb import notes, sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.errors import NotFoundError, SdbError, UsageError
 from sdb.lake.names import is_lake_input
 from sdb.packfile.write.malformed import outcome
 from sdb.table.format.keys import TableKeys
-from sdb.table.sync.result import Synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from threading import Event
     from typing import Any
 
     from sdb.cli.spark import Choice
-    from sdb.cli.streaming import Telling
     from sdb.table.catalog.root import TableRoot
-    from sdb.table.feed.events import FeedEvent, Trouble
-    from sdb.table.feed.tables import FeedTables
+    from sdb.table.sync.result import Synced
 
 _MOST_COUNTED = 1000
 _TERMINATED = 128 + signal.SIGTERM
-
-
-def check_alone(what: str, options: dict[str, bool]) -> None:
-    """Check that no option was given that a kind of sync does not have.
-
-    Raises
-    ------
-    UsageError
-        One was.
-    """
-    others = [flag for flag, is_given in options.items() if is_given]
-    if others:
-        raise UsageError(f"{what} takes what is new: not with {', '.join(others)}")
 
 
 def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:  # noqa: C901
@@ -259,118 +240,6 @@ def _is_dropped(root: TableRoot, database: str, table: str) -> bool:
 
     head = find_table(root, database, table)
     return head is not None and head.is_dropped
-
-
-def follow_tables(
-    tables: FeedTables, telling: Telling, interval: str, settle: str | None, queue: str | None
-) -> int:
-    """Sync until the program is stopped, and report each version and trouble.
-
-    * ``queue``: The queue whose messages name the inputs; without one they are listed.
-
-    Returns: The exit code: SIGTERM is how a service is stopped, and no error.
-    """
-    import threading
-
-    from sdb.cli.interrupts import Interruptible
-    from sdb.table.feed.folders import SETTLE_SECONDS, follow
-    from sdb.table.feed.queue import follow_queue
-
-    seconds = seconds_of(interval)
-    settle_seconds = SETTLE_SECONDS if settle is None else seconds_of(settle, "--settle", 0.0)
-    stop = threading.Event()
-    hear = partial(_hear, telling)
-    if queue is not None:
-        with _stopped_by_sigterm(stop):
-            follow_queue(tables, queue, stop, hear, interval_seconds=seconds)
-        return 0
-    # Code that swallows the interrupt is not to go on for ever.
-    watch = Interruptible()
-    try:
-        with watch:
-            watch.arm(stop.set)
-            follow(tables, stop, hear, interval_seconds=seconds, settle_seconds=settle_seconds)
-    except SystemExit as ended:
-        if ended.code != _TERMINATED:
-            raise
-    if watch.is_interrupted:
-        raise KeyboardInterrupt
-    return 0
-
-
-def _hear(telling: Telling, event: FeedEvent) -> None:
-    """Report what a feed did."""
-    from sdb.table.feed.events import PassedOver, Trouble
-
-    if telling.as_json:
-        _print_event(event)
-    if isinstance(event, Synced):
-        tell(event, dry_run=False, verbose=telling.is_verbose, quiet=telling.is_quiet)
-    elif isinstance(event, Trouble):
-        name = event.queue or "/".join(filter(None, (event.database, event.table)))
-        _say(f"sdb: {trouble_text(name, event)}")
-    elif isinstance(event, PassedOver) and not telling.is_quiet:
-        _say(f"sdb: {event.queue}: {output.shortened(event.example)}: {event.reason}")
-
-
-@contextmanager
-def _stopped_by_sigterm(stop: Event) -> Iterator[None]:
-    """Make SIGTERM end the program after the step in progress; a second one ends it at once."""
-
-    def handle(number: int, _frame: object) -> None:
-        if stop.is_set():
-            sys.exit(128 + number)
-        stop.set()
-
-    before = signal.signal(signal.SIGTERM, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def trouble_text(name: str, event: Trouble) -> str:
-    """Return what is wrong, or that it works again, in a line."""
-    if event.error is None:
-        return f"{name}: it works again"
-    return f"{name}: {output.shortened(event.error.message)}; trying again"
-
-
-def seconds_of(interval: str, flag: str = "--interval", least: float = 0.1) -> float:
-    """Read a time like ``5s``, ``500ms`` or ``2m``; a number alone counts seconds.
-
-    Raises
-    ------
-    UsageError
-        It is no duration, or not between the least, a tenth of a second as a rule, and a day.
-    """
-    try:
-        seconds = durations.seconds(interval, bare=True)
-    except UsageError:
-        seconds = -1.0
-    if not least <= seconds <= 86_400:  # noqa: PLR2004 - as the docstring says
-        raise UsageError(f"{flag} {interval!r}", expected="a time like 5s, 500ms or 2m")
-    return seconds
-
-
-def _print_event(event: FeedEvent) -> None:
-    from sdb.table.feed.events import PassedOver, Trouble
-
-    at = instants.text(time.time_ns() // 1000)
-    facts: dict[str, object]
-    if isinstance(event, Synced):
-        facts = {"event": "synced", "at": at} | event.as_dict()
-    elif isinstance(event, PassedOver):
-        facts = {"event": "passed", "at": at, "queue": event.queue}
-        facts |= {"example": event.example, "reason": event.reason}
-    elif isinstance(event, Trouble):
-        what = "trouble" if event.error is not None else "recovered"
-        facts = {"event": what, "at": at, "database": event.database, "table": event.table}
-        facts |= {"queue": event.queue} if event.queue else {}
-        if event.error is not None:
-            facts |= {"error": event.error.message, "exit_code": event.error.exit_code}
-    output.say(json.dumps(facts))
-    sys.stdout.flush()
 
 
 def _say(text: str) -> None:

@@ -347,3 +347,22 @@ def statement_text(sql: str | None, file: str | None, what: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{name} is not UTF-8 at byte {error.start:,}", path=name) from None
+
+
+def seconds_of(interval: str, flag: str = "--interval", least: float = 0.1) -> float:
+    """Read a time like ``5s``, ``500ms`` or ``2m``; a number alone counts seconds.
+
+    Raises
+    ------
+    UsageError
+        It is no duration, or not between the least, a tenth of a second as a rule, and a day.
+    """
+    from sdb import durations
+
+    try:
+        seconds = durations.seconds(interval, bare=True)
+    except UsageError:
+        seconds = -1.0
+    if not least <= seconds <= 86_400:  # noqa: PLR2004 - as the docstring says
+        raise UsageError(f"{flag} {interval!r}", expected="a time like 5s, 500ms or 2m")
+    return seconds

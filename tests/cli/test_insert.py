@@ -254,7 +254,7 @@ def test_create_says_what_fits_and_what_to_do_next(run: Run, tmp_path: Path) -> 
     assert done.stderr.decode().splitlines() == [
         "d.t: file://in/*.json finds 1 input, 9 bytes now",
         "paths of patterns start at the root, lake",
-        "next: sdb sync --root lake d.t loads it, once; with --follow it goes on",
+        "next: sdb sync --root lake d.t loads it, once; sdb follow goes on",
     ]
     assert run("create", "--root", "lake", "--quiet", "d", "q", "--input", "no/*").stderr == b""
 

@@ -142,7 +142,7 @@ VERSIONED = {
     "branch",
     "merge",
 }
-ENDLESS = ("--follow", "--queue", "--tail", "tail -F", "tail -f", "maintain --watch")
+ENDLESS = ("--follow", "sdb follow", "tail -F", "tail -f", "maintain --watch")
 TOLD = {
     "create": r"web.*\n",
     "alter": "sdb: web.gha: (would change|changed) (description|versions|input)",

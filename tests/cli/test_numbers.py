@@ -37,6 +37,7 @@ LINES = {
     "shell": [],
     "insert": ["--root", "lake", "web.gha", "events.json"],
     "sync": ["--root", "lake", "web"],
+    "follow": ["--root", "lake", "web"],
     "exec": ["--root", "lake", "UPDATE web.gha SET b = 1"],
     "maintain": ["--once", "--root", "lake", "web.gha"],
     "compact": ["--root", "lake", "web.gha"],

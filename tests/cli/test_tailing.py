@@ -144,7 +144,7 @@ def test_what_is_no_record(lake: Path, tmp_path: Path, run: Run) -> None:
     assert list(messages) == [{"message": "  at x.py"}]
     refused = run(*words, "--on-error", "quarantine:bad.log")
     assert refused.returncode == 2
-    assert b"it is one of the files that --tail follows" in refused.stderr
+    assert b"it is one of the files that are followed" in refused.stderr
 
 
 def test_words_and_options_that_do_not_fit(lake: Path, tmp_path: Path, run: Run) -> None:
@@ -157,7 +157,8 @@ def test_words_and_options_that_do_not_fit(lake: Path, tmp_path: Path, run: Run)
         (["--tail", "a.log", "d.t@b"], 2),
         (["--tail", "s3://bucket/a.log", "d.t"], 2),
         (["--tail", "-", "d.t"], 2),
-        (["--tail", "a.log", "d.t", "--follow"], 2),
+        (["--tail", "a.log", "d.t", "--dry-run"], 2),
+        (["--tail", "a.log", "d.t", "--changed", "replace"], 2),
         (["--tail", "a.log", "d.t", "--branch", "b"], 2),
         (["--tail", "a.log", "d.t", "--batch", "0"], 2),
         (["--once", "d.t"], 2),
@@ -172,6 +173,29 @@ def test_words_and_options_that_do_not_fit(lake: Path, tmp_path: Path, run: Run)
         result = run("sync", "--root", "lake", *words)
         assert result.returncode == code, (words, result.stderr)
         assert result.stderr.count(b"\n") <= 3, result.stderr
+
+
+def test_follow_needs_a_source_and_a_table(lake: Path, tmp_path: Path, run: Run) -> None:
+    write(tmp_path / "a.log", 0, 2)
+    write(tmp_path / "b.log", 2, 3)
+    assert run("follow", "--root", "lake", "a.log", "b.log", "--once", "d.t").returncode == 0
+    assert numbers(lake) == [0, 1, 2]
+    (tmp_path / "inbox").mkdir()
+    (tmp_path / "inbox/app.log").write_text("no message\n")
+    for words, message in (
+        (["a.log"], b"a.log: which table takes its lines?"),
+        (["inbox", "d.t"], b"a queue with --queue"),
+        (["a.log", "s3://bucket/b.log", "d.t"], b"no log file of this machine"),
+        (["--queue", "inbox"], b"a queue and its tables are two or three words"),
+        (["--queue", "inbox", "d.t", "--settle", "1s"], b"--settle: not for a queue"),
+        (["--queue", "inbox", "d.t", "--batch", "5"], b"--batch: not for a queue"),
+        (["d.t", "--once"], b"--once: not for inputs of definitions"),
+        (["a.log", "d.t", "--changed", "keep"], b"--changed: not for log files"),
+    ):
+        refused = run("follow", "--root", "lake", *words)
+        assert refused.returncode == 2, (words, refused.stderr)
+        assert message in refused.stderr, (words, refused.stderr)
+    assert (tmp_path / "inbox/app.log").read_text() == "no message\n"
 
 
 def test_lines_of_logs_and_their_times(lake: Path, tmp_path: Path, run: Run) -> None:

@@ -28,6 +28,7 @@ ROOMS = {
         "create",
         "alter",
         "sync",
+        "follow",
         "insert",
         "exec",
         "ls",

@@ -46,7 +46,7 @@ def say_fitting(root: TableRoot, name: str, fits: Sequence[FittingInputs], root_
         _say(f"paths of patterns start at the root, {_root_shown(root)}")
     number = sum(fit.count for fit in fits)
     what = ("loads what comes, each", "loads it,", "loads them, each")[min(number, 2)]
-    _say(f"next: sdb sync {root_words}{name} {what} once; with --follow it goes on")
+    _say(f"next: sdb sync {root_words}{name} {what} once; sdb follow goes on")
 
 
 def nothing(root: TableRoot, pattern: str) -> str:

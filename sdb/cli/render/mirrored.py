@@ -119,7 +119,7 @@ def run_mirror(
 def follow_mirror(mirror: TableMirror, interval: str | None, reporting: Reporting) -> int:
     """Follow a table until a signal ends it: SIGTERM is how a service is stopped, and no error."""
     from sdb.cli.interrupts import Interruptible
-    from sdb.cli.syncing import seconds_of
+    from sdb.cli.values import seconds_of
     from sdb.exchange.follow import INTERVAL_SECONDS, follow_versions
 
     seconds = INTERVAL_SECONDS if interval is None else seconds_of(interval)

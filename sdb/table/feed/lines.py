@@ -150,7 +150,7 @@ class LineTarget:
         except UnsupportedError as error:
             if self.partition is not None:
                 raise
-            hint = "--tail takes lines into tables without partitions"
+            hint = "lines of log files go into tables without partitions"
             raise UnsupportedError(error.message, hint=hint) from None
 
     def pack(

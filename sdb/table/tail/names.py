@@ -34,7 +34,7 @@ class LogNames:
         for argument in arguments:
             if argument == "-" or store_of(argument).path_of(argument) is None:
                 hint = "objects do not grow: a sync takes them" if argument != "-" else None
-                raise UsageError(f"{argument}: --tail follows files of this machine", hint=hint)
+                raise UsageError(f"{argument}: no log file of this machine", hint=hint)
             path = os.path.abspath(store_of(argument).path_of(argument) or "")  # noqa: PTH100
             is_wild = not _WILD.isdisjoint(path) and not os.path.lexists(path)
             (self._patterns if is_wild else self.plain).append(path)

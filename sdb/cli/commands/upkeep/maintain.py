@@ -81,7 +81,7 @@ def command(
     and on several machines at once. SIGTERM and Ctrl-C end it within a second.
     """
     from sdb import durations
-    from sdb.cli.syncing import seconds_of
+    from sdb.cli.values import seconds_of
     from sdb.errors import UsageError
     from sdb.exchange.policies import Exporter
     from sdb.query.rows.mirrorcolumns import packfile_columns
