@@ -181,14 +181,14 @@ def _known_to_typer(command: Callable[..., int | None]) -> Callable[..., int | N
     @wraps(command)
     def call(**values: Any) -> int | None:
         if "context" in values:
-            values["context"] = Context(values["context"].obj or "")
-        return parameters.call(command, parameters.joined(defaults, values))
+            values["context"] = values["context"].obj or ""
+        return parameters.call(command, parameters.joined(command, defaults, values))
 
     whole = signature(command, eval_str=True)
     defaults = {name: parameter.default for name, parameter in whole.parameters.items()}
     known = dict(parameters.described(command))
     kinds = {name: _annotation(annotation) for name, annotation in known.items()}
-    usual = {"quiet": False} | parameters.apart(defaults)
+    usual = parameters.usual(command, defaults)
     typed = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=usual[name], annotation=kind)
         for name, kind in kinds.items()
@@ -206,7 +206,7 @@ def _known_to_typer(command: Callable[..., int | None]) -> Callable[..., int | N
 
 
 def _annotation(annotation: Any) -> Any:
-    if annotation is Context:
+    if isinstance(annotation, type) and issubclass(annotation, Context):
         return typer.Context
     match getattr(annotation, "__metadata__", ()):
         case (Option() as option,):

@@ -7,7 +7,7 @@ from inspect import Parameter, cleandoc, signature
 from pathlib import Path
 
 from sdb.cli.commands import leaves, load
-from sdb.cli.parameters import Argument, Option, apart, described
+from sdb.cli.parameters import Argument, Option, described, usual
 from sdb.version import VERSION
 
 TYPE_CHECKING = False
@@ -97,7 +97,8 @@ def _words(command: Any) -> Iterator[str]:  # noqa: ANN401 - any function
 
 def _parameters(module: Any) -> Iterator[str]:  # noqa: ANN401 - the module of a command
     parameters = signature(module.command).parameters
-    defaults = apart({name: known.default for name, known in parameters.items()})
+    usually = {name: known.default for name, known in parameters.items()}
+    defaults = usual(module.command, usually)
     for name, annotation in described(module.command):
         match getattr(annotation, "__metadata__", ()):
             case (Argument() as argument,) if argument.metavar:

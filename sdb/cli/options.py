@@ -23,18 +23,6 @@ PackfilesOrTables = Annotated[
     ),
 ]
 Database = Annotated[str, Argument(metavar="DB", help="The database.")]
-Root = Annotated[
-    str | None,
-    Option("--root", metavar="FOLDER", help="Folder or s3:// URL that has the tables."),
-]
-AllowInputs = Annotated[
-    list[str] | None,
-    Option(
-        "--allow-inputs",
-        metavar="PREFIX",
-        help="Take inputs below this folder or URL, too, although it is outside the root.",
-    ),
-]
 TableVersion = Annotated[
     str,
     Argument(

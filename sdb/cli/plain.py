@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from sdb.cli.commands import GROUPS, leaves, load
-from sdb.cli.parameters import Argument, Context, Option, apart, call, described, joined
+from sdb.cli.parameters import Argument, Option, call, described, joined, usual
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -63,8 +63,9 @@ class _Parameter:
 
 class _Reader:
     def __init__(self, command: Callable[..., int | None]) -> None:
+        self._command = command
         self._defaults = _defaults(command)
-        self._values = {"quiet": False} | apart(self._defaults)
+        self._values = usual(command, self._defaults)
         self._missing: set[str] = set()
         self._options: dict[str, tuple[_Parameter, Option]] = {}
         self._arguments: list[_Parameter] = []
@@ -73,8 +74,8 @@ class _Reader:
 
     def _declare(self, parameter: _Parameter) -> None:
         name = parameter.name
-        if parameter.annotation is Context:
-            self._values[name] = Context(os.environ.get("SNELLER_BUCKET", ""))
+        if name == "context":
+            self._values[name] = os.environ.get("SNELLER_BUCKET", "")
             return
         match getattr(parameter.annotation, "__metadata__", ()):
             case (Option() as option,):
@@ -100,7 +101,7 @@ class _Reader:
         self._assign(free)
         if self._missing:
             raise _NotPlainError
-        return joined(self._defaults, self._values)
+        return joined(self._command, self._defaults, self._values)
 
     def _option(self, word: str, words: Iterator[str]) -> None:
         if word.startswith("--"):

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from sdb.client.remote.table import RemoteTable
 
 
-def server_of(context: Context, root: str | None) -> RemoteConnection | None:
+def server_of(context: Context) -> RemoteConnection | None:
     """Return the server that is the root; None: the root is a folder or bucket."""
-    url = root or context.obj or ""
+    url = context.root
     if not is_server(url):
         return None
     from sdb.client.remote.connection import RemoteConnection
@@ -27,9 +27,9 @@ def server_of(context: Context, root: str | None) -> RemoteConnection | None:
     return RemoteConnection(Transport(url))
 
 
-def server_table(context: Context, root: str | None, name: str) -> RemoteTable | None:
+def server_table(context: Context, name: str) -> RemoteTable | None:
     """Return the table of a server, ``DB.TABLE[@REF]``; None: the root is no server."""
-    server = server_of(context, root)
+    server = server_of(context)
     return None if server is None else server.table(name)
 
 

@@ -138,9 +138,7 @@ def version_of(name: str, rest: str | None, at: str = "") -> tuple[str, str, str
     return database, table, reference or at
 
 
-def single_table(
-    context: Context, root: str | None, words: list[str], at: str
-) -> TableHandle | None:
+def single_table(context: Context, words: list[str], at: str) -> TableHandle | None:
     """Open the table that is all that words name; None: they name packfiles.
 
     Files and folders of the names count before a table, as in queries.
@@ -151,7 +149,7 @@ def single_table(
     from sdb.store.url import is_pattern, store_of, under
     from sdb.table.catalog.handle import open_table
 
-    folder = root or context.obj or ""
+    folder = context.root
     is_dotted = ["." in word.partition("@")[0] for word in words]
     if len(words) == 1:
         if is_pattern(words[0], folder) or not (is_dotted[0] and tables_named(words[0], folder)):
@@ -164,15 +162,15 @@ def single_table(
             if store.has(location) or store.is_folder(location):
                 return None
     database, table, reference = version_of(words[0], words[1] if words[1:] else None, at)
-    return open_table(table_root(context, root), database, table, at=reference)
+    return open_table(table_root(context), database, table, at=reference)
 
 
-def opened_table(context: Context, root: str | None, name: str) -> TableHandle:
+def opened_table(context: Context, name: str) -> TableHandle:
     """Open the table that ``DB.TABLE[@REF]`` names."""
     from sdb.table.catalog.handle import open_table
 
     database, table, reference = named_table(name)
-    return open_table(table_root(context, root), database, table, at=reference)
+    return open_table(table_root(context), database, table, at=reference)
 
 
 def database_and_pattern(root: TableRoot, name: str, pattern: str | None) -> tuple[str, str]:
@@ -184,25 +182,22 @@ def database_and_pattern(root: TableRoot, name: str, pattern: str | None) -> tup
     return (database, table) if dot and name not in root.databases() else (name, "*")
 
 
-def listed_place(
-    context: Context, root: str | None, what: str | None
-) -> tuple[Context, str | None, str | None, str | None]:
+def listed_place(context: Context, what: str | None) -> tuple[Context, str | None, str | None]:
     """Return the root, the database and the pattern of tables that the word of `sdb ls` means.
 
     It is a root if it looks like one, or is a folder, unless the root has a database of that name.
     """
     from sdb.store.url import store_of
 
-    named = root or context.obj or ""
     if what is None:
-        return context, root, None, None
+        return context, None, None
     is_path = "/" in what or what in {".", ".."}
-    if is_path or (not root and store_of(what).is_folder(what)):
+    if is_path or (not context.own and store_of(what).is_folder(what)):
         database = what.partition(".")[0]
-        if is_path or database not in table_root(context, named).databases():
-            return context, what, None, None
+        if is_path or database not in table_root(context).databases():
+            return context.at(what), None, None
     database, _, table = what.partition(".")
-    return context, root, database, table or None
+    return context, database, table or None
 
 
 def check_has_rows(root: TableRoot, database: str, table: str) -> None:
@@ -319,15 +314,9 @@ class Sources:
     Tables are looked for only where a word may be one: what finds them takes long to load.
     """
 
-    def __init__(
-        self,
-        context: Context,
-        root: str | None,
-        *,
-        reading: RawReading | None = None,
-    ) -> None:
+    def __init__(self, context: Context, *, reading: RawReading | None = None) -> None:
         """Find words below a folder or URL; with `reading` also inputs that are no packfiles."""
-        self.root = root or context.obj or ""
+        self.root = context.root
         self._reading = reading
         self._named: NamedPackfiles | None = None
 

@@ -26,13 +26,11 @@ _MOST_DIGITS = 30
 _MOST_READ = 4000
 
 
-def table_root(
-    context: Context, root: str | None, allow_inputs: list[str] | None = None
-) -> TableRoot:
+def table_root(context: Context) -> TableRoot:
     """Return the root of tables: what the command names, or what stands before it, or here."""
     from sdb.table.catalog import root as tableroot
 
-    return tableroot.table_root(root or context.obj or "", allow_inputs=allow_inputs or ())
+    return tableroot.table_root(context.root, allow_inputs=context.allow_inputs)
 
 
 def locate(context: Context, path: str) -> str:
@@ -44,7 +42,7 @@ def locate(context: Context, path: str) -> str:
     """
     from sdb.store.url import under
 
-    return str(under(context.obj, path))
+    return str(under(context.root, path))
 
 
 def content(path: str | None) -> bytes | None:

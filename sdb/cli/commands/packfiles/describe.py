@@ -11,11 +11,10 @@ from sdb.cli.options import (
     At,
     PackfilesOrTables,
     Replace,
-    Root,
     ShowStats,
     Verbose,
 )
-from sdb.cli.parameters import Context, Option
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.render.sharpness import show_sharpness
 from sdb.cli.tablenames import Sources, at_version, single_table
 from sdb.errors import UsageError
@@ -39,7 +38,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     packfiles: PackfilesOrTables,
     as_packfiles: AsPackfiles = False,
     at: At = "",
@@ -54,7 +53,6 @@ def command(
     classic: Annotated[
         bool, Option("--classic", help="Print the lines of the original, on a terminal as well.")
     ] = False,
-    root: Root = None,
     as_json: AsJson = False,
     force: Replace = False,
     verbose: Verbose = False,
@@ -72,13 +70,13 @@ def command(
         output.prepare(verbose=True)
     for_people = sys.stdout.isatty() and not (classic or as_json)
     is_drawn = as_packfiles or blocks or timeline or html is not None
-    handle = None if is_drawn else single_table(context, root, packfiles, at)
+    handle = None if is_drawn else single_table(context, packfiles, at)
     if handle is not None:
         is_newest = not (at or "@" in packfiles[-1] or classic)
         _table(handle, is_newest=is_newest, stats=stats, classic=classic, as_json=as_json)
         return
     largest = for_people or as_json or html is not None
-    with Sources(context, root) as sources:
+    with Sources(context) as sources:
         references = sources.resolve(at_version(packfiles, at))
         description = describe(references, largest=largest)
         if html is not None:

@@ -10,10 +10,9 @@ from sdb.cli.options import (
     At,
     PackfilesOrTables,
     ProgressMode,
-    Root,
     Threads,
 )
-from sdb.cli.parameters import Context, Option
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.tablenames import Sources, at_version
 from sdb.typed import Annotated
 
@@ -33,7 +32,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     packfiles: PackfilesOrTables,
     match: Annotated[
         str | None,
@@ -51,7 +50,6 @@ def command(
     ] = False,
     raw: RawInput = RAW,
     at: At = "",
-    root: Root = None,
     as_json: AsJson = False,
     threads: Threads = None,
     progress: ProgressMode = "auto",
@@ -61,7 +59,7 @@ def command(
     Only the end of each file is read, unless --stats is given. Several files are taken together.
     """
     _, reading = raw.reading()
-    with Sources(context, root, reading=reading) as sources:
+    with Sources(context, reading=reading) as sources:
         references = sources.resolve(at_version(packfiles, at))
         if stats:
             sources.tell_stored("--stats is of")

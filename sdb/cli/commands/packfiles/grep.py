@@ -13,13 +13,12 @@ from sdb.cli.options import (
     AsJson,
     At,
     ProgressMode,
-    Root,
     Since,
     Strict,
     Threads,
     Until,
 )
-from sdb.cli.parameters import Argument, Context, Option, Quiet
+from sdb.cli.parameters import Argument, Option, Quiet, TableContext
 from sdb.cli.render import grep as printed
 from sdb.cli.tablenames import Sources, at_version
 from sdb.cli.values import names
@@ -36,7 +35,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     words: Annotated[
         list[str],
         Argument(
@@ -89,7 +88,6 @@ def command(
     until: Until = None,
     raw: RawInput = RAW,
     at: At = "",
-    root: Root = None,
     threads: Threads = None,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -132,7 +130,7 @@ def command(
     )
     shown = sys.stdout.isatty() and not (count or files or quiet)
     with (
-        Sources(context, root, reading=reading) as sources,
+        Sources(context, reading=reading) as sources,
         Meter("searching", progress, quiet=shown or quiet) as meter,
     ):
         resolved = sources.resolve(at_version(places, at))

@@ -12,14 +12,13 @@ from sdb.cli.options import (
     FewRows,
     Fields,
     PackfileOrTable,
-    Root,
     Since,
     Strict,
     Until,
     Verbose,
     Where,
 )
-from sdb.cli.parameters import Context, Option
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.render import rows as shown
 from sdb.cli.tablenames import Sources, at_version
 from sdb.cli.values import names, period
@@ -34,7 +33,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     packfile: PackfileOrTable,
     rows: FewRows = 10,
     fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format; default: json.")] = None,
@@ -44,7 +43,6 @@ def command(
     until: Until = None,
     raw: RawInput = RAW,
     at: At = "",
-    root: Root = None,
     strict: Strict = False,
     verbose: Verbose = False,
 ) -> None:
@@ -60,7 +58,7 @@ def command(
     time_field, reading = raw.reading(since, until)
     times = (since, until, time_field)
     if where is not None:
-        tables_root = root or context.obj or ""
+        tables_root = context.root
         shown.select(
             packfile,
             where,
@@ -78,7 +76,7 @@ def command(
     terminal = sys.stdout.isatty()
     direct = form in {"csv", "tsv", "ion-text"} or (form == "json" and not terminal)
     target = io.BytesIO() if terminal or not direct else output.binary()
-    with Sources(context, root, reading=reading) as sources:
+    with Sources(context, reading=reading) as sources:
         references = sources.resolve([packfile])
         if sources.schemas:
             shown.select(

@@ -27,7 +27,7 @@ from sdb.cli.options import (
     Until,
     Verbose,
 )
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.render import query
 from sdb.cli.render.csvsafety import csv_safety
 from sdb.cli.servers import refuse_options, server_of
@@ -46,7 +46,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     sql: Annotated[
         str | None, Argument(metavar="SQL", help="The query; default: standard input.")
     ] = None,
@@ -67,9 +67,6 @@ def command(
         str, Option("--output", "-o", metavar="FILE", help="File to write; - is standard output.")
     ] = "-",
     param: Params = None,
-    root: Annotated[
-        str | None, Option(metavar="FOLDER", help="Folder or URL where paths and tables are.")
-    ] = None,
     explain: Annotated[
         bool, Option("--explain", help="Show which blocks would be read, and why.")
     ] = False,
@@ -102,8 +99,8 @@ def command(
     from sdb.query.result.reading import summary
     from sdb.query.run.api import sql as run_sql
 
-    started, location = time.perf_counter(), root or context.obj or ""
-    server = server_of(context, root)
+    started, location = time.perf_counter(), context.root
+    server = server_of(context)
     if server is not None:
         refuse_options(explain=explain, no_prune=no_prune, strict=strict, dialect=dialect)
     output.prepare(verbose=verbose)

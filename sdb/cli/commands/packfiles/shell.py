@@ -7,7 +7,7 @@ import sys
 from sdb import bounds, formats
 from sdb.cli import output
 from sdb.cli.options import Dialect, Threads
-from sdb.cli.parameters import Context, Option
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.render import query
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -23,16 +23,13 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     fmt: Annotated[
         str | None,
         Option(
             metavar=formats.metavar("rows"),
             help="Format; default: a table on a terminal, else json.",
         ),
-    ] = None,
-    root: Annotated[
-        str | None, Option(metavar="FOLDER", help="Folder or URL where paths and tables are.")
     ] = None,
     memory: Annotated[
         str | None,
@@ -56,7 +53,7 @@ def command(
         raise UsageError(f"the shell shows text, not {form}", hint="sdb query -o FILE")
     check(dialect)
     limit = None if memory is None else bounds.MEMORY.read(memory)
-    session = Session(Settings(root or context.obj or "", threads, limit, dialect), form)
+    session = Session(Settings(context.root, threads, limit, dialect), form)
     if sys.stdin is not None and sys.stdin.isatty():
         _converse(session)
     else:

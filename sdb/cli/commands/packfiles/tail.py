@@ -11,13 +11,12 @@ from sdb.cli.options import (
     FewRows,
     Fields,
     PackfileOrTable,
-    Root,
     Since,
     Strict,
     Until,
     Verbose,
 )
-from sdb.cli.parameters import Context, Option
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.render import rows as shown
 from sdb.cli.tablenames import Sources, at_version
 from sdb.cli.values import names, period
@@ -35,7 +34,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     packfile: PackfileOrTable,
     rows: FewRows = 10,
     fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format; default: json.")] = None,
@@ -44,7 +43,6 @@ def command(
     until: Until = None,
     raw: RawInput = RAW,
     at: At = "",
-    root: Root = None,
     strict: Strict = False,
     verbose: Verbose = False,
 ) -> None:
@@ -62,7 +60,7 @@ def command(
     chosen = names(fields)
     choice: dict[str, Any] = {"fields": chosen, "since": since, "until": until}
     choice |= {"time_field": time_field, "strict": strict}
-    with Sources(context, root, reading=reading) as sources:
+    with Sources(context, reading=reading) as sources:
         references = sources.resolve([packfile])
         if sources.schemas:
             from sdb.query.rows.selected import last_selected

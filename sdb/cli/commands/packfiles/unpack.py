@@ -16,7 +16,6 @@ from sdb.cli.options import (
     NoVerify,
     PackfilesOrTables,
     ProgressMode,
-    Root,
     SafeCsv,
     Since,
     Strict,
@@ -26,7 +25,7 @@ from sdb.cli.options import (
     Verbose,
     Where,
 )
-from sdb.cli.parameters import Context, Option
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.render.csvsafety import csv_safety, made_safe
 from sdb.cli.settings import terminal_format
 from sdb.cli.tablenames import Sources, at_version
@@ -49,7 +48,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     packfiles: PackfilesOrTables,
     fmt: Annotated[
         str | None,
@@ -76,7 +75,6 @@ def command(
     no_safe_csv: NoSafeCsv = False,
     no_verify: NoVerify = False,
     at: At = "",
-    root: Root = None,
     progress: ProgressMode = "auto",
     strict: Strict = False,
     verbose: Verbose = False,
@@ -106,7 +104,7 @@ def command(
             safety=safety,
             verbose=verbose,
             progress=progress,
-            root=root or context.obj or "",
+            root=context.root,
             fields=names(fields),
             strict=strict,
             since=since,
@@ -122,7 +120,7 @@ def command(
         select()
         return
     quiet = target == "-" and sys.stdout.isatty()
-    with Sources(context, root) as sources:
+    with Sources(context) as sources:
         references = sources.resolve(packfiles)
         if sources.schemas and blocks is None:
             select()

@@ -13,10 +13,9 @@ from sdb.cli.options import (
     MaxFindings,
     PackfilesOrTables,
     ProgressMode,
-    Root,
     Verbose,
 )
-from sdb.cli.parameters import Context
+from sdb.cli.parameters import TableContext
 from sdb.cli.tablenames import Sources, at_version, single_table
 
 EXAMPLES = (
@@ -31,12 +30,11 @@ if TYPE_CHECKING:
 
 
 def command(
-    context: Context,
+    context: TableContext,
     packfiles: PackfilesOrTables,
     as_packfiles: AsPackfiles = False,
     at: At = "",
     max_findings: MaxFindings = 1000,
-    root: Root = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
     progress: ProgressMode = "auto",
@@ -47,12 +45,12 @@ def command(
     anything is wrong. Of a table also its signature, every object that the index refers to with its
     ETag and content id, and the versions that are kept; exit code 6.
     """
-    handle = None if as_packfiles else single_table(context, root, packfiles, at)
+    handle = None if as_packfiles else single_table(context, packfiles, at)
     if handle is not None:
         return _table(handle, max_findings, verbose=verbose, as_json=as_json, progress=progress)
     from sdb.packfile.inspect.validate import validations
 
-    with Sources(context, root) as sources:
+    with Sources(context) as sources:
         references = sources.resolve(at_version(packfiles, at))
         names = [
             reference.location if reference.is_of_table else reference.name

@@ -6,14 +6,12 @@ from sdb.cli import output
 from sdb.cli.commands.tables.create import definition_in, says_itself
 from sdb.cli.inputoptions import CHANGED, FORM, ChangedReading, InputForm
 from sdb.cli.options import (
-    AllowInputs,
     AsJson,
     DryRun,
     NextWord,
-    Root,
     TableName,
 )
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.parameters import Argument, InputContext, Option
 from sdb.cli.tablenames import joined_table, table_of
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
@@ -33,7 +31,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: InputContext,
     name: TableName,
     definition: Annotated[
         str | None, Argument(metavar="[DEFINITION.json]", help="File to take all of it from.")
@@ -65,9 +63,7 @@ def command(
     ] = None,
     form: InputForm = FORM,
     reading: ChangedReading = CHANGED,
-    allow_inputs: AllowInputs = None,
     dry_run: DryRun = False,
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Change the definition of a table: its inputs, retention ...
@@ -81,7 +77,7 @@ def command(
     from sdb.table.format.keys import TableKeys
     from sdb.table.sync.retained import warn_of_flaw
 
-    location = table_root(context, root, allow_inputs)
+    location = table_root(context)
     name, words = joined_table(name, definition, last)
     file = words[0] if words else None
     keys = TableKeys(*table_of(name, None))

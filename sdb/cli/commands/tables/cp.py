@@ -5,8 +5,8 @@ from __future__ import annotations
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, At, Message, NextWord, ProgressMode, Root, TableVersion
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson, At, Message, NextWord, ProgressMode, TableVersion
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.tablenames import author, joined_table, named_table, opened_table
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     target: Annotated[
         str, Argument(metavar="DB.NEW|ROOT", help="The new table; or another root, as ./backup.")
@@ -43,7 +43,6 @@ def command(
     ] = False,
     at: At = "",
     message: Message = "",
-    root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -59,7 +58,7 @@ def command(
         what = "no root to send it to" if is_push else "there is nothing to copy it to"
         raise UsageError(f"{name} is the table: {what}", expected=expected)
     target = words[0]
-    source = opened_table(context, root, name)
+    source = opened_table(context, name)
     with Meter("copying", progress) as meter:
         labels = {"author": author(), "message": message, "progress": meter}
         if is_push or _is_root(target):

@@ -8,13 +8,11 @@ import sys
 from sdb.cli import output
 from sdb.cli.inputoptions import FORM, READING, InputForm, PatternReading
 from sdb.cli.options import (
-    AllowInputs,
     AsJson,
     NextWord,
-    Root,
     TableName,
 )
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.parameters import Argument, InputContext, Option
 from sdb.cli.tablenames import table_of
 from sdb.cli.values import content, table_root
 from sdb.errors import InputError, UsageError
@@ -33,7 +31,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: InputContext,
     name: TableName,
     definition: Annotated[
         str | None, Argument(metavar="DEFINITION.json", help="File that says what it takes.")
@@ -49,8 +47,6 @@ def command(
     ] = None,
     form: InputForm = FORM,
     reading: PatternReading = READING,
-    allow_inputs: AllowInputs = None,
-    root: Root = None,
     force: Annotated[
         bool, Option("--force", help="Replace the definition of an existing table.")
     ] = False,
@@ -65,7 +61,7 @@ def command(
     from sdb.table.format.keys import TableKeys
     from sdb.table.sync.retained import warn_of_flaw
 
-    location = table_root(context, root, allow_inputs)
+    location = table_root(context)
     words = [word for word in (definition, last) if word is not None]
     # With a dot in it the first of two words is the table, and the second its definition.
     is_one_word = not words or (len(words) == 1 and "." in name)
@@ -77,7 +73,7 @@ def command(
         if definition is None and is_one_word:
             from sdb.query.syntax.printer import name as quoted
 
-            named = f"--root {shlex.quote(root)} " if root else ""
+            named = f"--root {shlex.quote(context.own)} " if context.own else ""
             statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
@@ -96,7 +92,7 @@ def command(
         if stored.hive and definition is None:
             text = "folders like NAME=VALUE are fields of its rows (hive in its definition)"
             output.say(output.plain(f"{database}.{table}: {text}"), to=sys.stderr)
-        named = f"--root {shlex.quote(root)} " if root else ""
+        named = f"--root {shlex.quote(context.own)} " if context.own else ""
         say_fitting(location, f"{database}.{table}", fitting(location, patterns), named)
 
 

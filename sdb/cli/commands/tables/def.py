@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Root, TableName
-from sdb.cli.parameters import Context
+from sdb.cli.options import AsJson, NextWord, TableName
+from sdb.cli.parameters import TableContext
 from sdb.cli.tablenames import table_of
 from sdb.cli.values import table_root
 
@@ -13,10 +13,9 @@ EXAMPLES = ("sdb def --root lake web.gha", "sdb def --root lake web gha > defini
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableName,
     table: NextWord = None,
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the definition of a table as JSON.
@@ -28,7 +27,7 @@ def command(
     from sdb.table.format.keys import TableKeys
 
     keys = TableKeys(*table_of(name, table))
-    definition = current_definition(table_root(context, root), keys)
+    definition = current_definition(table_root(context), keys)
     if definition.unknown:
         notes.warn(f"{keys.definition}: ignored: {', '.join(definition.unknown)}")
     if as_json:

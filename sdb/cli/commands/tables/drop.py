@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, DryRun, Message, NextWord, Root, TableName
-from sdb.cli.parameters import Context
+from sdb.cli.options import AsJson, DryRun, Message, NextWord, TableName
+from sdb.cli.parameters import TableContext
 from sdb.cli.tablenames import author, check_has_rows, is_view, quoted, table_of
 from sdb.cli.values import table_root
 
@@ -17,12 +17,11 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableName,
     table: NextWord = None,
     message: Message = "",
     dry_run: DryRun = False,
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Drop a table or a view; sdb undrop brings it back.
@@ -33,7 +32,7 @@ def command(
     from sdb.cli.render.exec import lines_of
     from sdb.statements.execute import execute
 
-    location = table_root(context, root)
+    location = table_root(context)
     names = table_of(name, table)
     check_has_rows(location, *names)
     kind = "VIEW" if is_view(location, *names) else "TABLE"

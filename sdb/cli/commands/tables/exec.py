@@ -19,13 +19,12 @@ from sdb.cli.options import (
     Message,
     Params,
     ProgressMode,
-    Root,
     Threads,
     TxnId,
     Verbose,
     Yes,
 )
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.servers import server_of
 from sdb.cli.tablenames import author
 from sdb.cli.values import sql_params, statement_text, table_root
@@ -39,7 +38,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     sql: Annotated[
         str | None,
         Argument(metavar="STATEMENT", help="One, or several with semicolons; default: a pipe."),
@@ -55,7 +54,6 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
     param: Params = None,
-    root: Root = None,
     memory: Memory = None,
     dialect: Dialect = None,
     threads: Threads = None,
@@ -73,9 +71,9 @@ def command(
     from sdb.statements.execute import execute
 
     output.prepare(verbose=verbose)
-    server = server_of(context, root)
+    server = server_of(context)
     text = statement_text(sql, file, "statement")
-    tables = table_root(context, root) if server is None else None
+    tables = table_root(context) if server is None else None
     params = sql_params(param)
     memory_bytes = None if memory is None else bounds.MEMORY.read(memory)
     bounds.THREADS.check(threads)

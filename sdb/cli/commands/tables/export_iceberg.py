@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, NextWord, ProgressMode, Root, Threads
-from sdb.cli.parameters import Argument, Context, Option, Quiet
+from sdb.cli.options import AsJson, NextWord, ProgressMode, Threads
+from sdb.cli.parameters import Argument, Option, Quiet, TableContext
 from sdb.cli.render.mirrored import (
     FollowMirror,
     MirrorInterval,
@@ -23,7 +23,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: Annotated[
         str, Argument(metavar="DB.TABLE", help="The table; DB TABLE, two words, works as well.")
     ],
@@ -45,7 +45,6 @@ def command(
         ),
     ] = None,
     threads: Threads = None,
-    root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -66,7 +65,7 @@ def command(
             raise UsageError(f"--property {assignment[:60]!r} is not NAME=VALUE")
         properties[key] = value
     mirror = TableMirror(
-        table_root(context, root),
+        table_root(context),
         database,
         table,
         location,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, At, NextWord, ProgressMode, Replace, Root, TableVersion, Threads
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson, At, NextWord, ProgressMode, Replace, TableVersion, Threads
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.tablenames import joined_table, opened_table
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     target: Annotated[str, Argument(metavar="FOLDER", help="The folder; it must not exist.")],
     last: NextWord = None,
@@ -33,7 +33,6 @@ def command(
     force: Replace = False,
     threads: Threads = None,
     at: At = "",
-    root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +47,7 @@ def command(
     if not words:
         raise UsageError(f"{name} is the table: no folder to write to", expected="DB.TABLE FOLDER")
     keys = [FolderKey.parse(text) for text in partition_by.split(",")] if partition_by else []
-    handle = opened_table(context, root, name)
+    handle = opened_table(context, name)
     with Meter("exporting", progress) as meter:
         written = write_dataset(
             handle, words[0], keys, overwrite=force, threads=threads, progress=meter

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from sdb.cli.inputoptions import FORM, InputForm
 from sdb.cli.options import (
-    AllowInputs,
     AsJson,
     Branch,
     Changed,
     Hints,
     OnError,
-    Root,
     TableStats,
     Threads,
     TimeFields,
@@ -19,7 +17,7 @@ from sdb.cli.options import (
     Verbose,
 )
 from sdb.cli.output import prepare
-from sdb.cli.parameters import Argument, Context, Option, Quiet
+from sdb.cli.parameters import Argument, InputContext, Option, Quiet
 from sdb.cli.tablenames import author
 from sdb.cli.values import content, table_root, times
 from sdb.typed import Annotated
@@ -35,7 +33,7 @@ TYPE_CHECKING = False
 
 
 def command(
-    context: Context,
+    context: InputContext,
     words: Annotated[
         list[str],
         Argument(
@@ -79,8 +77,6 @@ def command(
     timezone: Timezone = "",
     on_error: OnError = "fail",
     branch: Branch = "main",
-    allow_inputs: AllowInputs = None,
-    root: Root = None,
     threads: Threads = None,
     stats: TableStats = None,
     as_json: AsJson = False,
@@ -97,7 +93,7 @@ def command(
     from sdb.table.feed.tables import FeedTables
 
     prepare(verbose=verbose, quiet=quiet)
-    location = table_root(context, root, allow_inputs)
+    location = table_root(context)
     packing = {"threads": threads} | ({} if stats is None else {"stats": stats})
     telling = feeding.Telling(quiet, verbose, as_json)
     meant = feeding.meant(location, words, is_queue=queue)

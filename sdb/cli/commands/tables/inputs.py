@@ -7,8 +7,8 @@ from itertools import islice
 
 from sdb import bounds, sizes
 from sdb.cli import output
-from sdb.cli.options import AllowInputs, AsJson, At, NextWord, Root, TableVersion
-from sdb.cli.parameters import Context, Option
+from sdb.cli.options import AsJson, At, NextWord, TableVersion
+from sdb.cli.parameters import InputContext, Option
 from sdb.cli.tablenames import version_of
 from sdb.cli.values import table_root
 from sdb.typed import Annotated
@@ -20,7 +20,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: InputContext,
     name: TableVersion,
     table: NextWord = None,
     seek: Annotated[str, Option("--seek", metavar="URI", help="Start at this input.")] = "",
@@ -31,8 +31,6 @@ def command(
         bool, Option("--check", help="Find inputs that have changed or vanished since.")
     ] = False,
     at: At = "",
-    allow_inputs: AllowInputs = None,
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """List the inputs a table has taken, and those that failed.
@@ -44,7 +42,7 @@ def command(
     from sdb.table.sync.status import input_states
 
     database, table, reference = version_of(name, table, at)
-    handle = open_table(table_root(context, root, allow_inputs), database, table, at=reference)
+    handle = open_table(table_root(context), database, table, at=reference)
     states = input_states(handle, seek=seek, check=check)
     listed = list(islice(states, limit))
     if as_json:

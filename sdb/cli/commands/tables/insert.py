@@ -21,7 +21,6 @@ from sdb.cli.options import (
     NoHive,
     OnError,
     ProgressMode,
-    Root,
     TableStats,
     Threads,
     TimeFields,
@@ -31,7 +30,7 @@ from sdb.cli.options import (
     Verbose,
 )
 from sdb.cli.output import prepare
-from sdb.cli.parameters import Argument, Context, Option, Quiet
+from sdb.cli.parameters import Argument, Option, Quiet, TableContext
 from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.tablenames import author, branch_of, joined_table, partition_values
 from sdb.cli.values import given, packing, table_root, times
@@ -50,7 +49,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: Annotated[
         str,
         Argument(metavar="DB.TABLE", help="The table, or DB.TABLE@BRANCH; DB TABLE works, too."),
@@ -70,7 +69,6 @@ def command(
         ),
     ] = None,
     branch: Branch = "main",
-    root: Root = None,
     form: InputForm = FORM,
     algorithm: Algorithm = "zion+zstd",
     level: Level = None,
@@ -136,7 +134,7 @@ def command(
         "threads": threads,
         **options,
     }
-    server = server_of(context, root)
+    server = server_of(context)
     if server is not None:
         goes_on = pipe is not None and bool(pipe.form)
         refuse_options(partition=partition, interval=interval or goes_on, batch=batch)
@@ -147,7 +145,7 @@ def command(
         del options["format"]  # it was found out
         return streaming.insert_pipe(
             LineTarget(
-                table_root(context, root),
+                table_root(context),
                 TableKeys(database, table),
                 branch,
                 author(),
@@ -166,7 +164,7 @@ def command(
         Rejects(on_error, overwrite=False, verbose=verbose, apart_from=[*inputs, hints]) as rejects,
     ):
         run = (
-            partial(insert, table_root(context, root), database, table)
+            partial(insert, table_root(context), database, table)
             if server is None
             else partial(server.insert, database, table)
         )

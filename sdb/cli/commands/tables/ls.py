@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, Root
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.servers import list_server, refuse_options, server_of
 from sdb.cli.values import table_root
 from sdb.store.url import is_server
@@ -20,7 +20,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     what: Annotated[
         str | None,
         Argument(
@@ -34,7 +34,6 @@ def command(
     is_views: Annotated[
         bool, Option("--views", help="List views instead: queries, versions, authors.")
     ] = False,
-    root: Root = None,
     as_json: AsJson = False,
 ) -> int:
     """List tables or views, or the branches and tags of a table.
@@ -46,13 +45,13 @@ def command(
     from sdb.cli.render.tables import databases_of, list_tables, list_versions, list_views
     from sdb.cli.tablenames import listed_place
 
-    server = server_of(context, what if what is not None and is_server(what) else root)
+    server = server_of(context.at(what) if what is not None and is_server(what) else context)
     if server is not None:
         refuse_options(dropped=dropped, views=is_views)
         database, _, table = ("" if is_server(what or "") else what or "").partition(".")
         return list_server(server, database or None, table or None, as_json=as_json)
-    context, root, name, pattern = listed_place(context, root, what)
-    location = table_root(context, root)
+    place, name, pattern = listed_place(context, what)
+    location = table_root(place)
     if is_views:
         return list_views(location, name, pattern, as_json=as_json)
     databases = databases_of(location, name)

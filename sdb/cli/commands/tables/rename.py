@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, Message, NextWord, ProgressMode, Root, TableName
-from sdb.cli.parameters import Argument, Context
+from sdb.cli.options import AsJson, Message, NextWord, ProgressMode, TableName
+from sdb.cli.parameters import Argument, TableContext
 from sdb.cli.tablenames import author, joined_table, table_of
 from sdb.cli.values import table_root
 from sdb.typed import Annotated
@@ -17,12 +17,11 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableName,
     new: Annotated[str, Argument(metavar="DB.NEW", help="The new name.")],
     last: NextWord = None,
     message: Message = "",
-    root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -39,7 +38,7 @@ def command(
     target = TableKeys(*table_of(words[0] if words else "", None))
     with Meter("copying", progress) as meter:
         done = rename(
-            table_root(context, root),
+            table_root(context),
             source,
             target,
             author=author(),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, At, NextWord, ProgressMode, Root, TableVersion
-from sdb.cli.parameters import Context, Option
+from sdb.cli.options import AsJson, At, NextWord, ProgressMode, TableVersion
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.tablenames import joined_table, opened_table
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     last: NextWord = None,
     schema_file: Annotated[
@@ -25,7 +25,6 @@ def command(
         Option("--schema", metavar="FILE", help="Check by this schema, not by that of the table."),
     ] = None,
     at: At = "",
-    root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
 ) -> int:
@@ -38,7 +37,7 @@ def command(
     from sdb.table.schema.columns import TableSchema
 
     name, _ = joined_table(name, last, at=at)
-    handle = opened_table(context, root, name)
+    handle = opened_table(context, name)
     schema = handle.schema
     if schema_file is not None:
         from sdb.cli.values import content

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, At, NextWord, Root, TableVersion
-from sdb.cli.parameters import Argument, Context
+from sdb.cli.options import AsJson, At, NextWord, TableVersion
+from sdb.cli.parameters import Argument, TableContext
 from sdb.cli.tablenames import joined_table, named_table, opened_table
 from sdb.typed import Annotated
 
@@ -15,7 +15,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     other: Annotated[
         str | None,
@@ -25,7 +25,6 @@ def command(
     ] = None,
     last: NextWord = None,
     at: At = "",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare the schemas of two versions.
@@ -39,7 +38,7 @@ def command(
     later = words[0] if words else ""
     if "." not in later.partition("@")[0]:  # a version of the same table
         later = f"{database}.{table}{later and '@'}{later.removeprefix('@')}"
-    before, after = (opened_table(context, root, each) for each in (name, later))
+    before, after = (opened_table(context, each) for each in (name, later))
     changes = differences(before.schema, after.schema)
     if as_json:
         output.say_json({"changes": [change.as_dict() for change in changes]})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, At, Message, NextWord, Root, TableVersion
-from sdb.cli.parameters import Context, Option
+from sdb.cli.options import AsJson, At, Message, NextWord, TableVersion
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.render.schemas import say_changed, say_schema
 from sdb.cli.tablenames import author, joined_table, named_table, opened_table
 from sdb.errors import ExistsError
@@ -16,7 +16,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     last: NextWord = None,
     is_set: Annotated[
@@ -32,7 +32,6 @@ def command(
     ] = "",
     message: Message = "",
     at: At = "",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a schema that all rows of a table conform to, as JSON.
@@ -42,7 +41,7 @@ def command(
     from sdb.table.packfiles.schemas import inferred
 
     name, _ = joined_table(name, last, at=at)
-    handle = opened_table(context, root, name)
+    handle = opened_table(context, name)
     if is_set and handle.schema is not None:
         hint = "sdb schema set takes the place of one; set it from what infer prints"
         raise ExistsError(f"{handle.name} has a schema already", hint=hint)

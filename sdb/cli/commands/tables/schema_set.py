@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, Branch, Message, NextWord, Root, TableVersion
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson, Branch, Message, NextWord, TableVersion
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.render.schemas import say_changed
 from sdb.cli.tablenames import author, branch_of, joined_table
 from sdb.cli.values import table_root
@@ -21,7 +21,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     file: Annotated[
         str | None, Argument(metavar="[FILE]", help="JSON of the schema; - is a pipe.")
@@ -38,7 +38,6 @@ def command(
     remove: Annotated[bool, Option("--remove", help="Take the schema away.")] = False,
     message: Message = "",
     branch: Branch = "main",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Set the schema of a table, or only what becomes of rows that depart.
@@ -54,7 +53,7 @@ def command(
         raise UsageError("no schema to set", expected="FILE, --mode or --remove")
     if remove and (words or mode):
         raise UsageError("--remove goes with nothing to set")
-    location = table_root(context, root)
+    location = table_root(context)
     labels: dict[str, Any] = {
         "branch": branch,
         "author": author(),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, At, NextWord, Root, TableVersion
-from sdb.cli.parameters import Context
+from sdb.cli.options import AsJson, At, NextWord, TableVersion
+from sdb.cli.parameters import TableContext
 from sdb.cli.render.schemas import say_schema
 from sdb.cli.tablenames import joined_table, opened_table
 
@@ -11,11 +11,10 @@ EXAMPLES = ("sdb schema show --root lake web.gha", "sdb schema show --root lake 
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     last: NextWord = None,
     at: At = "",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the schema of a table or version as JSON, which set takes.
@@ -23,5 +22,5 @@ def command(
     A table without one has rows with whatever fields they have.
     """
     name, _ = joined_table(name, last, at=at)
-    handle = opened_table(context, root, name)
+    handle = opened_table(context, name)
     say_schema(handle, handle.schema, is_compact=as_json)

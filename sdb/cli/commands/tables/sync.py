@@ -5,19 +5,17 @@ from __future__ import annotations
 from sdb.cli import output
 from sdb.cli import spark as sparks
 from sdb.cli.options import (
-    AllowInputs,
     AsJson,
     Branch,
     Changed,
     DryRun,
     ProgressMode,
-    Root,
     TableStats,
     Threads,
     Verbose,
 )
 from sdb.cli.output import prepare
-from sdb.cli.parameters import Argument, Context, Option, Quiet
+from sdb.cli.parameters import Argument, InputContext, Option, Quiet
 from sdb.cli.tablenames import author, database_and_pattern
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
@@ -33,7 +31,7 @@ TYPE_CHECKING = False
 
 
 def command(
-    context: Context,
+    context: InputContext,
     database: Annotated[str, Argument(metavar="DB", help="The database, or DB.TABLE.")],
     patterns: Annotated[
         list[str] | None,
@@ -64,8 +62,6 @@ def command(
     conf: sparks.Conf = None,
     print_submit: sparks.PrintSubmit = False,
     branch: Branch = "main",
-    allow_inputs: AllowInputs = None,
-    root: Root = None,
     threads: Threads = None,
     stats: TableStats = None,
     progress: ProgressMode = "auto",
@@ -81,7 +77,7 @@ def command(
 
     prepare(verbose=verbose, quiet=quiet)
     options = {} if stats is None else {"stats": stats}
-    location = table_root(context, root, allow_inputs)
+    location = table_root(context)
     choice = sparks.Choice(
         master, tasks, target_size, conf, append=False, print_submit=print_submit
     )

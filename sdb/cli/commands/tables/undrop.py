@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Message, NextWord, Root, TableName
-from sdb.cli.parameters import Context
+from sdb.cli.options import AsJson, Message, NextWord, TableName
+from sdb.cli.parameters import TableContext
 from sdb.cli.tablenames import author, is_view, table_of
 from sdb.cli.values import table_root
 
@@ -15,11 +15,10 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableName,
     table: NextWord = None,
     message: Message = "",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Bring a table or a view back that was dropped.
@@ -29,7 +28,7 @@ def command(
     """
     from sdb.table.history.restore import undrop
 
-    location = table_root(context, root)
+    location = table_root(context)
     names = table_of(name, table)
     if is_view(location, *names, dropped=True):
         from sdb.table.commit.views import undrop_view

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, NextWord, Root
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson, NextWord
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.settings import index_key_file
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
@@ -26,7 +26,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     action: Annotated[
         str,
         Argument(
@@ -37,7 +37,6 @@ def command(
     name: NextWord = None,
     new: Annotated[bool, Option("--new", help="Make a key by chance.")] = False,
     reveal: Annotated[bool, Option("--reveal", help="Print secrets of a root as well.")] = False,
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the settings, their values, and where each is from.
@@ -47,7 +46,7 @@ def command(
     of a root, as text or, with sh, pwsh or cmd behind it, as commands for a shell.
     """
     if action == "root" and not new:
-        _show_root(table_root(context, root), name or "text", reveal=reveal, as_json=as_json)
+        _show_root(table_root(context), name or "text", reveal=reveal, as_json=as_json)
         return
     from sdb.cli.settingfiles import all_known
     from sdb.cli.settings import ROOT
@@ -58,8 +57,8 @@ def command(
     if (action, name, new, reveal) != ("show", None, False, False):
         hint = f"{EXAMPLES[-2]}, {EXAMPLES[-1]}"
         raise UsageError("config shows settings or a root, or makes a key", hint=hint)
-    before = context.root if context.root != os.environ.get(ROOT) else None
-    settings, files = all_known(root or before)
+    before = context.before if context.before != os.environ.get(ROOT) else None
+    settings, files = all_known(context.own or before)
     if as_json:
         output.say_json(_facts(settings, files))
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import Replace, Root, Verbose
-from sdb.cli.parameters import Argument, Context
+from sdb.cli.options import Replace, Verbose
+from sdb.cli.parameters import Argument, TableContext
 from sdb.cli.values import table_root
 from sdb.typed import Annotated
 
@@ -17,9 +17,8 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     keys: Annotated[list[str], Argument(metavar="KEY...", help="Keys of objects below the root.")],
-    root: Root = None,
     force: Replace = False,
     verbose: Verbose = False,
 ) -> None:
@@ -29,7 +28,7 @@ def command(
     """
     from sdb.table.catalog.root import fetch_file
 
-    location = table_root(context, root)
+    location = table_root(context)
     for key in keys:
         if verbose:
             output.say(output.plain(f"fetching {key}..."), to=sys.stderr)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Dialect, Root
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson, Dialect
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -19,7 +19,7 @@ _ACTIONS = ("put", "list", "drop")
 
 
 def command(
-    context: Context,
+    context: TableContext,
     action: Annotated[
         str, Argument(metavar="put|list|drop", help="Store, list or delete queries.")
     ],
@@ -35,7 +35,6 @@ def command(
     description: Annotated[str, Option(metavar="TEXT", help="What the query is for.")] = "",
     replace: Annotated[bool, Option("--replace", help="Replace a query of the same name.")] = False,
     dialect: Dialect = None,
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Store queries that sdb serve answers by their names.
@@ -48,7 +47,7 @@ def command(
 
     if action not in _ACTIONS:
         raise UsageError(f"unknown action {action!r}", expected=", ".join(_ACTIONS))
-    location = table_root(context, root)
+    location = table_root(context)
     if action == "list":
         _list(list(stored.queries(location)), as_json=as_json)
         return

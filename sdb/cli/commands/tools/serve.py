@@ -6,8 +6,8 @@ import sys
 
 from sdb import bounds, durations
 from sdb.cli import output
-from sdb.cli.options import Memory, Root, Threads
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import Memory, Threads
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.values import table_root
 from sdb.errors import UnsupportedError, UsageError
 from sdb.typed import Annotated
@@ -24,7 +24,7 @@ _LISTEN = f"127.0.0.1:{_PORT}"
 
 
 def command(
-    context: Context,
+    context: TableContext,
     table: Annotated[
         str | None, Argument(metavar="[TABLE]", help="With --open: the table to show.")
     ] = None,
@@ -32,7 +32,6 @@ def command(
         bool,
         Option("--open", help="Show the page in a browser, at a free port of this machine."),
     ] = False,
-    root: Root = None,
     listen: Annotated[
         str, Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
     ] = _LISTEN,
@@ -163,7 +162,7 @@ def command(
     # So that it opens beside another server.
     is_free = open_browser and listen == _LISTEN
     host, port = _address("127.0.0.1:0" if is_free else listen)
-    located = table_root(context, root)
+    located = table_root(context)
     settings = ServerSettings(
         located.location,
         host,

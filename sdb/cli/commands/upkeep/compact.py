@@ -8,8 +8,8 @@ from sdb import sizes
 from sdb.cli import output
 from sdb.cli import spark as sparks
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, DryRun, Message, NextWord, ProgressMode, Root, TableName
-from sdb.cli.parameters import Context, Option
+from sdb.cli.options import AsJson, DryRun, Message, NextWord, ProgressMode, TableName
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.tablenames import author, table_of
 from sdb.cli.values import table_root
 from sdb.typed import Annotated
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableName,
     table: NextWord = None,
     cluster_by: Annotated[
@@ -47,7 +47,6 @@ def command(
     conf: sparks.Conf = None,
     print_submit: sparks.PrintSubmit = False,
     message: Message = "",
-    root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -65,7 +64,7 @@ def command(
         return
     with Meter("compacting", progress) as meter:
         compacted = _compaction(choice if spark else None)(
-            table_root(context, root),
+            table_root(context),
             *names,
             cluster_by=_paths(cluster_by),
             dry_run=dry_run,

@@ -6,8 +6,8 @@ import sys
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AsJson, DryRun, Message, NextWord, Root, TableName
-from sdb.cli.parameters import Context, Option
+from sdb.cli.options import AsJson, DryRun, Message, NextWord, TableName
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.tablenames import author, table_of
 from sdb.cli.values import table_root
 from sdb.typed import Annotated
@@ -20,7 +20,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableName,
     table: NextWord = None,
     keep_last: Annotated[
@@ -58,7 +58,6 @@ def command(
     ] = False,
     dry_run: DryRun = False,
     message: Message = "",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Remove old versions from the history of a table.
@@ -69,7 +68,7 @@ def command(
     from sdb.table.format.keys import TableKeys
     from sdb.table.maintenance.expire import expire, policy_of
 
-    location = table_root(context, root)
+    location = table_root(context)
     names = table_of(name, table)
     policy = policy_of(
         location,

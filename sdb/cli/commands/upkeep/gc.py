@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, DryRun, NextWord, ProgressMode, Root, TableName, Verbose
-from sdb.cli.parameters import Context, Option
+from sdb.cli.options import AsJson, DryRun, NextWord, ProgressMode, TableName, Verbose
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.tablenames import author, table_of
 from sdb.cli.values import table_root
 from sdb.typed import Annotated
@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableName,
     table: NextWord = None,
     dry_run: DryRun = False,
@@ -33,7 +33,6 @@ def command(
     explain: Annotated[
         bool, Option("--explain", help="Name each object that stays, and what keeps it.")
     ] = False,
-    root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     verbose: Verbose = False,
@@ -50,7 +49,7 @@ def command(
     names = table_of(name, table)
     with Meter("collecting", progress) as meter:
         outcome = collect(
-            table_root(context, root),
+            table_root(context),
             *names,
             grace_seconds=durations.seconds(grace),
             dry_run=dry_run,

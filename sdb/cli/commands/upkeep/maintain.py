@@ -9,8 +9,8 @@ import threading
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AllowInputs, AsJson, DryRun, Root
-from sdb.cli.parameters import Argument, Context, Option, Quiet
+from sdb.cli.options import AsJson, DryRun
+from sdb.cli.parameters import Argument, InputContext, Option, Quiet
 from sdb.cli.tablenames import author, database_and_pattern
 from sdb.cli.values import table_root
 from sdb.typed import Annotated
@@ -32,7 +32,7 @@ _TERMINATED = 128 + signal.SIGTERM
 
 
 def command(
-    context: Context,
+    context: InputContext,
     database: Annotated[
         str | None,
         Argument(metavar="[DB]", help="The database, or DB.TABLE; default: all tables."),
@@ -69,8 +69,6 @@ def command(
         ),
     ] = None,
     dry_run: DryRun = False,
-    allow_inputs: AllowInputs = None,
-    root: Root = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
@@ -94,7 +92,7 @@ def command(
         raise UsageError(f"--once ends, and {other} keeps running", expected="one of them")
     is_once = dry_run or not (watch or interval is not None)
     stop = threading.Event()
-    location = table_root(context, root, allow_inputs)
+    location = table_root(context)
     chosen = _chosen(location, database, pattern)
     telling = _Telling(as_json=as_json, quiet=quiet)
     request = Request(

@@ -18,14 +18,13 @@ from sdb.cli.options import (
     Params,
     ProgressMode,
     PurgeWhere,
-    Root,
     TableName,
     Threads,
     Verbose,
     Yes,
 )
 from sdb.cli.output import agreed, can_ask
-from sdb.cli.parameters import Context
+from sdb.cli.parameters import TableContext
 from sdb.cli.tablenames import author, table_of
 from sdb.cli.values import sql_params, table_root
 
@@ -39,7 +38,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableName,
     table: NextWord = None,
     where: PurgeWhere = None,
@@ -47,7 +46,6 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
     message: Message = "",
-    root: Root = None,
     memory: Memory = None,
     threads: Threads = None,
     progress: ProgressMode = "auto",
@@ -69,7 +67,7 @@ def command(
     def run(verb: str, *, is_dry: bool) -> Purged:
         with Interruptible() as signals, Meter(verb, progress) as meter:
             return purge(
-                table_root(context, root),
+                table_root(context),
                 *table_of(name, table),
                 where or "",
                 params=sql_params(param),

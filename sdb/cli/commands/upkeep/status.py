@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.cli.options import AsJson, Root
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.tablenames import database_and_pattern
 from sdb.cli.values import table_root
 from sdb.typed import Annotated
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    context: Context,
+    context: TableContext,
     database: Annotated[
         str | None,
         Argument(metavar="[DB]", help="The database, or DB.TABLE; default: all tables."),
@@ -34,7 +34,6 @@ def command(
     inputs: Annotated[
         bool, Option("--inputs", help="Also list the inputs, to find those that wait.")
     ] = False,
-    root: Root = None,
     as_json: AsJson = False,
 ) -> int:
     """Show what each table needs, and which command mends it.
@@ -46,7 +45,7 @@ def command(
     from sdb.table.upkeep.maintain import TableChoice
     from sdb.table.upkeep.status import table_status
 
-    location = table_root(context, root)
+    location = table_root(context)
     databases_of(location, None)  # which checks that the root is there
     chosen = TableChoice()
     if database is not None:

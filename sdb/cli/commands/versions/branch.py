@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, At, NextWord, Root, TableVersion
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson, At, NextWord, TableVersion
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.tablenames import joined_table, named_table, named_versions
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
@@ -14,7 +14,7 @@ EXAMPLES = ("sdb branch --root lake web.gha audit", "sdb branch --root lake web.
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     branch: Annotated[
         str | None, Argument(metavar="[NAME]", help="The branch; default: list all.")
@@ -22,7 +22,6 @@ def command(
     last: NextWord = None,
     delete: Annotated[bool, Option("--delete", "-d", help="Delete the branch.")] = False,
     at: At = "",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a branch of a table, or list its branches.
@@ -32,7 +31,7 @@ def command(
     """
     from sdb.table.history import setrefs
 
-    location = table_root(context, root)
+    location = table_root(context)
     name, words = joined_table(name, branch, last, at=at)
     branch = words[0] if words else None
     database, table, reference = named_table(name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sdb import notes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, At, NextWord, ProgressMode, Root, TableVersion
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson, At, NextWord, ProgressMode, TableVersion
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.tablenames import joined_table, named_table, opened_table, referring
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     other: Annotated[
         str | None,
@@ -41,7 +41,6 @@ def command(
         ),
     ] = None,
     at: At = "",
-    root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +62,7 @@ def command(
     later = words[0] if words else ""
     if "." not in later.partition("@")[0]:  # a version of the same table
         later = f"{database}.{table}{later and '@'}{later.removeprefix('@')}"
-    difference = compare(opened_table(context, root, name), opened_table(context, root, later))
+    difference = compare(opened_table(context, name), opened_table(context, later))
     if key and not rows:
         raise UsageError("--key pairs rows, which --rows prints", expected="--rows --key FIELDS")
     if rows:

@@ -6,8 +6,8 @@ from itertools import islice
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AsJson, At, NextWord, Reference, Root, TableVersion
-from sdb.cli.parameters import Context, Option
+from sdb.cli.options import AsJson, At, NextWord, Reference, TableVersion
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.servers import server_table
 from sdb.cli.tablenames import (
     joined_table,
@@ -27,7 +27,7 @@ EXAMPLES = ("sdb log --root lake web.gha", "sdb log -n 5 --stat --root lake web.
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     reference: Reference = None,
     last: NextWord = None,
@@ -39,7 +39,6 @@ def command(
         bool, Option("--stat", help="Also list the packfiles that each added and removed.")
     ] = False,
     at: At = "",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """List the versions of a table or a view, the newest first.
@@ -50,14 +49,14 @@ def command(
 
     full_name, words = joined_table(name, reference, last, at=at)
     full_name = referring(full_name, *words) if words else full_name
-    remote = server_table(context, root, full_name)
+    remote = server_table(context, full_name)
     if remote is not None:
         listed = list(islice(remote.log(), count))
         changed = [remote.shown(entry) for entry in listed] if stat else []
-    elif _is_view(table_root(context, root), full_name, count, as_json=as_json):
+    elif _is_view(table_root(context), full_name, count, as_json=as_json):
         return
     else:
-        handle = opened_table(context, root, full_name)
+        handle = opened_table(context, full_name)
         tell_pending(handle)
         listed = list(islice(log(handle), count))
         changed = [shown(handle, entry) for entry in listed] if stat else []

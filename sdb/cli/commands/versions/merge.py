@@ -6,9 +6,9 @@ import sys
 
 from sdb import notes, sizes
 from sdb.cli import output
-from sdb.cli.options import AsJson, Message, NextWord, Root, TableName, Yes
+from sdb.cli.options import AsJson, Message, NextWord, TableName, Yes
 from sdb.cli.output import agreed, can_ask
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.tablenames import author, joined_table, named_table
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
@@ -21,7 +21,7 @@ EXAMPLES = (
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableName,
     source: Annotated[
         str | None,
@@ -49,7 +49,6 @@ def command(
     ] = "",
     yes: Yes = False,
     message: Message = "",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Merge a branch of a table into another one, in one version.
@@ -67,7 +66,7 @@ def command(
     if bool(source) == bool(behind):
         raise UsageError("no branch to merge given", expected="DB.TABLE BRANCH")
     source = source or behind
-    location = table_root(context, root)
+    location = table_root(context)
 
     def confirm(rows: int) -> bool:
         loser = into if strategy == "source" else source

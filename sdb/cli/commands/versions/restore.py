@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, At, Branch, Message, NextWord, Reference, Root, TableVersion
-from sdb.cli.parameters import Context
+from sdb.cli.options import AsJson, At, Branch, Message, NextWord, Reference, TableVersion
+from sdb.cli.parameters import TableContext
 from sdb.cli.tablenames import author, joined_table, named_table
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
@@ -13,14 +13,13 @@ EXAMPLES = ("sdb restore --root lake web.gha 2", "sdb restore --root lake web.gh
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     reference: Reference = None,
     last: NextWord = None,
     message: Message = "",
     at: At = "",
     branch: Branch = "main",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a new version with the content of an old one.
@@ -37,7 +36,7 @@ def command(
         raise UsageError("no version to restore given", expected="DB.TABLE REF")
     wanted = reference or behind
     restored = restore(
-        table_root(context, root),
+        table_root(context),
         database,
         table,
         wanted,

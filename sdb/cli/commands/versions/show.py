@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, At, NextWord, Reference, Root, TableVersion
-from sdb.cli.parameters import Context
+from sdb.cli.options import AsJson, At, NextWord, Reference, TableVersion
+from sdb.cli.parameters import TableContext
 from sdb.cli.servers import server_table
 from sdb.cli.tablenames import joined_table, opened_table, referring, tell_pending
 
@@ -12,12 +12,11 @@ EXAMPLES = ("sdb show --root lake web.gha 2", "sdb show --json --root lake web.g
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     reference: Reference = None,
     last: NextWord = None,
     at: At = "",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a version of a table: what it added and removed."""
@@ -25,11 +24,11 @@ def command(
 
     full_name, words = joined_table(name, reference, last, at=at)
     full_name = referring(full_name, *words) if words else full_name
-    remote = server_table(context, root, full_name)
+    remote = server_table(context, full_name)
     if remote is not None:
         description = remote.show()
     else:
-        handle = opened_table(context, root, full_name)
+        handle = opened_table(context, full_name)
         tell_pending(handle)
         description = show(handle)
     if as_json:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, At, NextWord, Root, TableVersion
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.options import AsJson, At, NextWord, TableVersion
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.tablenames import joined_table, named_table, named_versions
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
@@ -14,7 +14,7 @@ EXAMPLES = ("sdb tag --root lake web.gha@-1 before-june", "sdb tag --root lake w
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     tag: Annotated[
         str | None, Argument(metavar="[NAME]", help="The tag; default: list all.")
@@ -23,7 +23,6 @@ def command(
     delete: Annotated[bool, Option("--delete", "-d", help="Delete the tag.")] = False,
     force: Annotated[bool, Option("--force", help="Move an existing tag.")] = False,
     at: At = "",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Name a version of a table, or list its tags.
@@ -32,7 +31,7 @@ def command(
     """
     from sdb.table.history import setrefs
 
-    location = table_root(context, root)
+    location = table_root(context)
     name, words = joined_table(name, tag, last, at=at)
     tag = words[0] if words else None
     database, table, reference = named_table(name)

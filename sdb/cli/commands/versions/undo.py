@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Branch, DryRun, Message, NextWord, Root, TableVersion
-from sdb.cli.parameters import Context
+from sdb.cli.options import AsJson, Branch, DryRun, Message, NextWord, TableVersion
+from sdb.cli.parameters import TableContext
 from sdb.cli.tablenames import author, branch_of, joined_table
 from sdb.cli.values import table_root
 
@@ -12,13 +12,12 @@ EXAMPLES = ("sdb undo --root lake web.gha", "sdb undo --dry-run --root lake web.
 
 
 def command(
-    context: Context,
+    context: TableContext,
     name: TableVersion,
     table: NextWord = None,
     message: Message = "",
     dry_run: DryRun = False,
     branch: Branch = "main",
-    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Undo the last change of a table, in a new version.
@@ -29,7 +28,7 @@ def command(
 
     database, table_name, branch = branch_of(joined_table(name, table)[0], branch)
     undone = undo(
-        table_root(context, root),
+        table_root(context),
         database,
         table_name,
         branch=branch,
