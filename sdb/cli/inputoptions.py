@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import TimeFields, TimeMode, Timezone  # noqa: TC001 - evaluated
+from sdb.cli.options import (
+    Hints,
+    NoHive,
+    OnError,
+    Since,
+    TimeFields,
+    TimeMode,
+    Timezone,
+    Until,
+)
 from sdb.cli.parameters import Option, Together
-from sdb.cli.values import suffix
+from sdb.cli.values import content, period, suffix, times
 from sdb.errors import UsageError
 from sdb.records import record, replace
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from sdb.packfile.inputs.rawreading import RawReading
     from sdb.table.definition.alter import ReadingChange
     from sdb.times import Times
@@ -106,6 +117,7 @@ class InputForm(Together):
 class PatternReading(Together):
     """The way the inputs of patterns are read, as a definition keeps it."""
 
+    form: InputForm = InputForm()
     mode: TimeMode = "all"
     timezone: Timezone = ""
     time_field: TimeFields = None
@@ -128,24 +140,47 @@ class PatternReading(Together):
 class ChangedReading(Together):
     """Changes of the way inputs of a definition are read; what is empty stays."""
 
+    form: InputForm = InputForm()
     mode: TimeMode = ""
     timezone: Timezone = ""
     time_field: TimeFields = None
     on_error: InputOnError = ""
 
-    def of(self, form: InputForm) -> ReadingChange:
-        """Return it as the library knows it, with the format of inputs that is named beside it."""
+    def change(self) -> ReadingChange:
+        """Return it as the library knows it."""
         from sdb.table.definition.alter import ReadingChange
 
-        named = PatternReading("all", self.timezone, self.time_field).times()
+        named = PatternReading(timezone=self.timezone, time_field=self.time_field).times()
         return ReadingChange(
-            suffix(form.fmt) or "",
-            form.records,
-            tuple(form.nested or ()),
-            form.duplicates,
+            suffix(self.form.fmt) or "",
+            self.form.records,
+            tuple(self.form.nested or ()),
+            self.form.duplicates,
             replace(named, mode=self.mode),
             self.on_error,
         )
+
+
+@record
+class InputReading(Together):
+    """The way inputs are read that are packed."""
+
+    form: InputForm = InputForm()
+    hints: Hints = None
+    time_field: TimeFields = None
+    mode: TimeMode = "all"
+    timezone: Timezone = ""
+    no_hive: NoHive = False
+    on_error: OnError = "fail"
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of :func:`sdb.pack` that they are, without `on_error`."""
+        return {
+            "hints": content(self.hints),
+            "format": self.form.named(),
+            "hive": False if self.no_hive else None,
+            **times(self.mode, self.timezone, self.time_field),
+        }
 
 
 @record
@@ -186,6 +221,21 @@ class RawInput(Together):
         return (".".join(path) if has_period or not form else None), reading
 
 
+@record
+class RawRows(Together):
+    """Rows of a period, also of files that are no packfiles."""
+
+    since: Since = None
+    until: Until = None
+    raw: RawInput = RawInput()
+
+    def choice(self) -> tuple[dict[str, Any], RawReading]:
+        """Return the period as arguments, the same for all that is read, and how files are read."""
+        since, until = period(self.since, self.until)
+        time_field, reading = self.raw.reading(since, until)
+        return {"since": since, "until": until, "time_field": time_field}, reading
+
+
 def _named(fmt: str | None, said: InputForm | RawInput) -> str | None:
     from sdb import formats
 
@@ -200,6 +250,8 @@ def _named(fmt: str | None, said: InputForm | RawInput) -> str | None:
 
 
 FORM = InputForm()
-READING = PatternReading()
+PATTERN_READING = PatternReading()
+INPUT_READING = InputReading()
 CHANGED = ChangedReading()
 RAW = RawInput()
+RAW_ROWS = RawRows()

@@ -9,7 +9,7 @@ from sdb import bounds, sizes
 from sdb.cli import output
 from sdb.cli.compat import rewrite
 from sdb.cli.meter import Meter
-from sdb.cli.parameters import Option
+from sdb.cli.parameters import Option, Together
 from sdb.errors import UsageError
 from sdb.records import field_names, record
 from sdb.typed import Annotated
@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from sdb.cli.inputoptions import InputReading
+    from sdb.cli.optionrecords import FullReport
     from sdb.cli.render.pack import Rejects
     from sdb.spark.bulk.attempt import Outcome
     from sdb.spark.bulk.pack import BulkResult
@@ -66,28 +68,15 @@ def program() -> str:
 
 
 @record
-class Form:
-    """Options of the command itself: existing outputs, malformed records, and reports."""
-
-    force: bool
-    on_error: str
-    hints: str | None
-    progress: str
-    as_json: bool
-    quiet: bool
-    verbose: bool
-
-
-@record
-class Choice:
+class Choice(Together):
     """Options that only make sense on Spark."""
 
-    master: str | None
-    tasks: int | None
-    target_size: str | None
-    conf: list[str] | None
-    append: bool
-    print_submit: bool
+    master: Master = None
+    tasks: Tasks = None
+    target_size: TargetSize = None
+    conf: Conf = None
+    append: Append = False
+    print_submit: PrintSubmit = False
 
     def target_bytes(self) -> int:
         """Return how much input a task gets, in bytes."""
@@ -116,12 +105,20 @@ def settings(conf: list[str] | None) -> dict[str, str]:
     return values
 
 
+CHOICE = Choice()
+
+
+@record
+class Form:
+    """Options of the command itself: existing outputs, malformed records, and reports."""
+
+    force: bool
+    reading: InputReading
+    report: FullReport
+
+
 def run(
-    choice: Choice,
-    inputs: list[str],
-    target: str,
-    options: dict[str, Any],
-    form: Form,
+    choice: Choice, inputs: list[str], target: str, options: dict[str, Any], form: Form
 ) -> None:
     """Pack on Spark, and tell what it came to; see :func:`sdb.spark.bulk.pack.pack_on_spark`."""
     if target == "-":
@@ -136,16 +133,17 @@ def run(
     from sdb.spark.bulk.attempt import Options
     from sdb.spark.bulk.pack import pack_on_spark
 
+    reading, report = form.reading, form.report
     with (
-        Meter("packing", form.progress, quiet=form.quiet) as meter,
+        Meter("packing", report.progress, quiet=report.quiet) as meter,
         Rejects(
-            form.on_error,
+            reading.on_error,
             overwrite=form.force,
-            verbose=form.verbose,
-            apart_from=[*inputs, target, form.hints, *_kept_in(target, form.on_error)],
+            verbose=report.verbose,
+            apart_from=[*inputs, target, reading.hints, *_kept_in(target, reading.on_error)],
         ) as rejects,
     ):
-        is_filed = form.on_error.startswith("quarantine:")
+        is_filed = reading.on_error.startswith("quarantine:")
         action = "quarantine" if is_filed else rejects.action
         result = pack_on_spark(
             inputs,
@@ -161,7 +159,7 @@ def run(
         for record in chain.from_iterable(outcome.records for outcome in result.outcomes):
             if rejects.take is not None:
                 rejects.take(record)
-    _report(result, rejects, form)
+    _report(result, rejects, report)
 
 
 def _kept_in(target: str, on_error: str) -> list[str]:
@@ -206,14 +204,14 @@ def _without_own(arguments: list[str]) -> list[str]:
     return remaining
 
 
-def _report(result: BulkResult, rejects: Rejects, form: Form) -> None:
+def _report(result: BulkResult, rejects: Rejects, report: FullReport) -> None:
     skipped = rejects.summary(sum(outcome.rejected for outcome in result.outcomes))
-    if skipped and not form.quiet:
+    if skipped and not report.quiet:
         output.say(output.plain(f"sdb: {skipped}"), to=sys.stderr)
-    if form.as_json:
+    if report.as_json:
         output.say_json(_facts(result))
-    elif not form.quiet and (form.verbose or sys.stderr.isatty()):
-        output.say(output.plain(_text(result, verbose=form.verbose)), to=sys.stderr)
+    elif not report.quiet and (report.verbose or sys.stderr.isatty()):
+        output.say(output.plain(_text(result, verbose=report.verbose)), to=sys.stderr)
 
 
 def _facts(result: BulkResult) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sdb import bounds, levels, notes
+from sdb import notes
 from sdb.errors import NotFoundError, UsageError, from_os
 
 TYPE_CHECKING = False
@@ -229,36 +229,6 @@ def malformed(on_error: str) -> tuple[str, str | None]:
         hint = f"it is {choices} or quarantine:FILE"
         raise UsageError(f"unknown choice {on_error!r} for --on-error", hint=hint)
     return action, None
-
-
-def packing(  # noqa: PLR0913 - the options of commands, by name
-    algorithm: str,
-    level: str | None,
-    block_size: str,
-    constant: list[str] | None,
-    hints: str | None,
-    fmt: str | None,
-    reading: dict[str, Any],
-    *,
-    verify: bool,
-    max_row: str | None = None,
-) -> dict[str, Any]:
-    """Return the arguments that packing has here and on Spark, see :func:`sdb.pack`.
-
-    * ``reading``: Those of :func:`times`.
-    """
-    largest = {} if max_row is None else {"max_row_bytes": bounds.MAX_ROW.read(max_row)}
-    return {
-        **largest,
-        "algorithm": algorithm,
-        "level": None if level is None else levels.read(level),
-        "block_bytes": bounds.BLOCK.read(block_size),
-        "constants": constants(constant or []),
-        "hints": content(hints),
-        "format": suffix(fmt),
-        **reading,
-        "verify": verify,
-    }
 
 
 def _infer(text: str) -> str:

@@ -48,7 +48,8 @@ def test_means_what_typer_says(name: str, words: list[str]) -> None:
     expected = by_typer(name, words)
     for both in (values, expected):
         if "context" in both:
-            both["context"] = both["context"].root
+            context = both["context"]
+            both["context"] = (context.root, context.allow_inputs)
     assert values == expected
 
 

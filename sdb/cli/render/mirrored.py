@@ -9,9 +9,11 @@ import threading
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.cli.parameters import Option
+from sdb.cli.options import AsJson, ProgressMode, Threads
+from sdb.cli.parameters import Option, Quiet, Together
 from sdb.cli.tablenames import joined_table, named_table
 from sdb.errors import SdbError, UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -26,15 +28,40 @@ MirrorInterval = Annotated[
     Option("--interval", metavar="TIME", help="Time between looks of --follow; default: 10s."),
 ]
 Squash = Annotated[bool, Option("--squash", help="Make one commit of all versions that are new.")]
+
+
+@record
+class Mirroring(Together):
+    """How a mirror follows its table."""
+
+    follow: FollowMirror = False
+    interval: MirrorInterval = None
+    squash: Squash = False
+    threads: Threads = None
+
+
+MIRRORING = Mirroring()
 _TERMINATED = 128 + signal.SIGTERM
 _LEAST_SECONDS = 0.1
+
+
+@record
+class MirrorReporting(Together):
+    """What is reported of a mirror."""
+
+    progress: ProgressMode = "auto"
+    as_json: AsJson = False
+    quiet: Quiet = False
+
+
+MIRROR_REPORTING = MirrorReporting()
 
 
 class Reporting:
     """Reports what was mirrored: in words on standard error, or as JSON."""
 
-    def __init__(self, *, as_json: bool, quiet: bool) -> None:
-        self._as_json, self.is_quiet = as_json, quiet
+    def __init__(self, wanted: MirrorReporting) -> None:
+        self._as_json, self.is_quiet = wanted.as_json, wanted.quiet
 
     def report(self, report: MirrorReport) -> None:
         """Report one export."""
@@ -94,22 +121,16 @@ def mirrored_table(name: str, target: str, last: str | None) -> tuple[str, str, 
     return database, table, words[0]
 
 
-def run_mirror(
-    mirror: TableMirror,
-    reporting: Reporting,
-    progress: str,
-    *,
-    is_followed: bool,
-    interval: str | None,
-) -> int | None:
+def run_mirror(mirror: TableMirror, how: Mirroring, wanted: MirrorReporting) -> int | None:
     """Bring a mirror up to date, once or until a signal ends it; return the exit code."""
     from sdb.cli.meter import Meter
 
-    if is_followed:
-        return follow_mirror(mirror, interval, reporting)
-    if interval is not None:
+    reporting = Reporting(wanted)
+    if how.follow:
+        return follow_mirror(mirror, how.interval, reporting)
+    if how.interval is not None:
         raise UsageError("--interval is for --follow")
-    with Meter("exporting", progress, quiet=reporting.is_quiet) as meter:
+    with Meter("exporting", wanted.progress, quiet=wanted.quiet) as meter:
         mirror.progress = meter
         report = mirror.update()
     reporting.report(report)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, Self
 
     from sdb._core import RejectedBatch
+    from sdb.cli.optionrecords import FullReport
     from sdb.packfile.trailer.trailer import Trailer
     from sdb.packfile.write.appended import AppendResult
     from sdb.packfile.write.malformed import Rejected
@@ -128,36 +129,21 @@ def _check_free(path: str, taken: Iterable[str | None], *, writes_out: bool) -> 
         )
 
 
-def report(
-    result: PackResult,
-    rejects: Rejects,
-    seconds: float,
-    *,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    """Report what packing came to.
-
-    * ``as_json``: Whether to print the facts as JSON on standard output.
-    * ``quiet, verbose``: Whether to print no summary, or to print it even when nobody is watching.
-    """
-    _tell_malformed(rejects, result.rejected + result.kept_records, quiet=quiet)
-    if as_json:
+def report(result: PackResult, rejects: Rejects, seconds: float, wanted: FullReport) -> None:
+    """Report what packing came to; when nobody is watching only if it is asked for."""
+    _tell_malformed(rejects, result.rejected + result.kept_records, quiet=wanted.quiet)
+    if wanted.as_json:
         output.say_json(_facts(result, seconds))
-    elif not quiet and (verbose or sys.stderr.isatty()):
+    elif not wanted.quiet and (wanted.verbose or sys.stderr.isatty()):
         output.say(output.plain(_text(result, seconds)), to=sys.stderr)
 
 
-def report_append(result: AppendResult, rejects: Rejects, *, as_json: bool, quiet: bool) -> None:
-    """Report what appending came to, and what it saved.
-
-    * ``as_json``: Whether to print the facts as JSON on standard output.
-    """
-    _tell_malformed(rejects, result.rejected + result.kept_records, quiet=quiet)
-    if as_json:
+def report_append(result: AppendResult, rejects: Rejects, wanted: FullReport) -> None:
+    """Report what appending came to, and what it saved."""
+    _tell_malformed(rejects, result.rejected + result.kept_records, quiet=wanted.quiet)
+    if wanted.as_json:
         output.say_json(_append_facts(result))
-    elif not quiet:
+    elif not wanted.quiet:
         output.say(output.plain(_append_text(result)), to=sys.stderr)
 
 

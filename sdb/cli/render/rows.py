@@ -6,18 +6,34 @@ import sys
 
 from sdb import formats
 from sdb.cli import output
+from sdb.cli.inputoptions import RAW_ROWS, RawRows
+from sdb.cli.options import Fields, Strict
+from sdb.cli.parameters import Together
 from sdb.cli.settings import terminal_format
+from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
     from sdb.packfile.inputs.rawreading import RawReading
     from sdb.query.catalog.tablescan import TableScan
 
 FORMATS = formats.written_by("rows")
 METAVAR = formats.metavar("rows")
+
+
+@record
+class Chosen(Together):
+    """Which rows are shown, and of them which fields."""
+
+    fields: Fields = None
+    rows: RawRows = RAW_ROWS
+    strict: Strict = False
+
+
+CHOSEN = Chosen()
 
 
 def form(fmt: str | None) -> str:
@@ -77,45 +93,33 @@ def say(lines: Iterable[str]) -> None:
         output.say(line)
 
 
-def select(  # noqa: PLR0913 - the command's options, by name
+def select(
     location: str,
     where: str | None,
-    rows: int,
     fmt: str,
-    fields: Sequence[str] | None,
-    times: tuple[str | None, str | None, str | None] = (None, None, None),
+    choice: dict[str, Any],
     *,
     root: str,
-    strict: bool,
     reading: RawReading | None = None,
 ) -> None:
     """Show the first rows for which a condition is true; None: the first of all.
 
-    * ``times``: What ``--since``, ``--until`` and ``--time-field`` say.
+    * ``choice``: Arguments of `selected`: which rows, and of them which fields.
     * ``root``: Folder or URL where relative paths start; the current folder when empty.
-    * ``strict``: Whether a field that no row has is an error.
     * ``reading``: How a file is read that is no packfile.
     """
     from sdb.query.rows.selected import selected
 
-    since, until, time_field = times
-    with selected(
-        [location],
-        where,
-        root=root,
-        fields=fields,
-        limit=rows,
-        typed=fmt in formats.TYPED,
-        strict=strict,
-        since=since,
-        until=until,
-        time_field=time_field,
-        reading=reading,
-    ) as result:
+    typed = fmt in formats.TYPED
+    with selected([location], where, root=root, typed=typed, reading=reading, **choice) as result:
         from sdb.cli.render import query
 
         if fmt != "json":
             query.write(result, fmt, "-", force=False)
             return
-        show([line for piece in result.lines() for line in piece.splitlines(True)], fmt, fields)
+        show(
+            [line for piece in result.lines() for line in piece.splitlines(True)],
+            fmt,
+            choice["fields"],
+        )
         query.say_notes(result)

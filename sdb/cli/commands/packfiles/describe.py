@@ -14,12 +14,13 @@ from sdb.cli.options import (
     ShowStats,
     Verbose,
 )
-from sdb.cli.parameters import Option, TableContext
+from sdb.cli.parameters import Option, TableContext, Together
 from sdb.cli.render.sharpness import show_sharpness
 from sdb.cli.tablenames import Sources, at_version, single_table
 from sdb.errors import UsageError
 from sdb.packfile.inspect.describe import as_dict, describe, text
 from sdb.packfile.inspect.records import Description
+from sdb.records import record
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -37,24 +38,34 @@ EXAMPLES = (
 )
 
 
+@record
+class Shown(Together):
+    """What is shown beside the usual facts, or in another form."""
+
+    blocks: Annotated[bool, Option("--blocks", help="List every block.")] = False
+    timeline: Annotated[
+        bool, Option("--timeline", help="Draw which times each block can hold.")
+    ] = False
+    stats: ShowStats = False
+    html: Annotated[
+        str | None, Option(metavar="FILE", help="Write a page with all of it as well.")
+    ] = None
+    classic: Annotated[
+        bool, Option("--classic", help="Print the lines of the original, on a terminal as well.")
+    ] = False
+    force: Replace = False
+
+
+SHOWN = Shown()
+
+
 def command(
     context: TableContext,
     packfiles: PackfilesOrTables,
     as_packfiles: AsPackfiles = False,
     at: At = "",
-    blocks: Annotated[bool, Option("--blocks", help="List every block.")] = False,
-    timeline: Annotated[
-        bool, Option("--timeline", help="Draw which times each block can hold.")
-    ] = False,
-    stats: ShowStats = False,
-    html: Annotated[
-        str | None, Option(metavar="FILE", help="Write a page with all of it as well.")
-    ] = None,
-    classic: Annotated[
-        bool, Option("--classic", help="Print the lines of the original, on a terminal as well.")
-    ] = False,
+    shown: Shown = SHOWN,
     as_json: AsJson = False,
-    force: Replace = False,
     verbose: Verbose = False,
 ) -> None:
     """Show size, blocks and time ranges of packfiles or a table.
@@ -64,41 +75,43 @@ def command(
     lists of older packfiles are read; --blocks, --timeline and --html show its packfiles. --stats
     reads some rows.
     """
-    if as_json and timeline:
+    if as_json and shown.timeline:
         raise UsageError("--json and --timeline exclude each other", hint="--json --blocks")
     if verbose:
         output.prepare(verbose=True)
-    for_people = sys.stdout.isatty() and not (classic or as_json)
-    is_drawn = as_packfiles or blocks or timeline or html is not None
+    for_people = sys.stdout.isatty() and not (shown.classic or as_json)
+    is_drawn = as_packfiles or shown.blocks or shown.timeline or shown.html is not None
     handle = None if is_drawn else single_table(context, packfiles, at)
     if handle is not None:
-        is_newest = not (at or "@" in packfiles[-1] or classic)
-        _table(handle, is_newest=is_newest, stats=stats, classic=classic, as_json=as_json)
+        is_newest = not (at or "@" in packfiles[-1] or shown.classic)
+        _table(
+            handle, is_newest=is_newest, stats=shown.stats, classic=shown.classic, as_json=as_json
+        )
         return
-    largest = for_people or as_json or html is not None
+    largest = for_people or as_json or shown.html is not None
     with Sources(context) as sources:
         references = sources.resolve(at_version(packfiles, at))
         description = describe(references, largest=largest)
-        if html is not None:
-            output.check_apart(html, [reference.location for reference in references])
-            _write_page(description, html, force=force)
-        sharpness = _sharpness(references) if stats else None
+        if shown.html is not None:
+            output.check_apart(shown.html, [reference.location for reference in references])
+            _write_page(description, shown.html, force=shown.force)
+        sharpness = _sharpness(references) if shown.stats else None
     output.tell_likely_times(references)
     if as_json:
         more_facts = {} if sharpness is None else {"sharpness": sharpness.as_dict()}
-        output.say_json(as_dict(description, blocks=blocks) | more_facts)
+        output.say_json(as_dict(description, blocks=shown.blocks) | more_facts)
         return
     if for_people:
         from sdb.view.facts import overview
 
-        shown = overview(description, columns=output.columns(), can_draw=output.can_draw())
+        lines = overview(description, columns=output.columns(), can_draw=output.can_draw())
     else:
-        shown = text(description)
-    output.say(output.plain(shown.removesuffix("\n")))
+        lines = text(description)
+    output.say(output.plain(lines.removesuffix("\n")))
     if sharpness is not None:
         show_sharpness(sharpness)
-    if blocks or timeline:
-        _draw(description, blocks=blocks, timeline=timeline)
+    if shown.blocks or shown.timeline:
+        _draw(description, blocks=shown.blocks, timeline=shown.timeline)
 
 
 def _draw(description: Description, *, blocks: bool, timeline: bool) -> None:

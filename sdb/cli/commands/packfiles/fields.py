@@ -5,11 +5,10 @@ from __future__ import annotations
 from sdb.cli import output
 from sdb.cli.inputoptions import RAW, RawInput
 from sdb.cli.meter import Meter
+from sdb.cli.optionrecords import REPORT, Report
 from sdb.cli.options import (
-    AsJson,
     At,
     PackfilesOrTables,
-    ProgressMode,
     Threads,
 )
 from sdb.cli.parameters import Option, TableContext
@@ -50,9 +49,8 @@ def command(
     ] = False,
     raw: RawInput = RAW,
     at: At = "",
-    as_json: AsJson = False,
     threads: Threads = None,
-    progress: ProgressMode = "auto",
+    report: Report = REPORT,
 ) -> None:
     """List the fields of packfiles and tables, with types and rows.
 
@@ -63,9 +61,9 @@ def command(
         references = sources.resolve(at_version(packfiles, at))
         if stats:
             sources.tell_stored("--stats is of")
-            _print_stats(references, match, threads, progress, as_json=as_json)
+            _print_stats(references, match, threads, report)
         else:
-            _print_fields(references, match, sources, as_json=as_json)
+            _print_fields(references, match, sources, as_json=report.as_json)
 
 
 def _print_fields(
@@ -121,15 +119,13 @@ def _print_stats(
     references: list[PackfileReference],
     match: str | None,
     threads: int | None,
-    progress: str,
-    *,
-    as_json: bool,
+    report: Report,
 ) -> None:
     from sdb.packfile.inspect.fieldreport import as_facts, field_stats
 
-    with Meter("reading", progress) as meter:
+    with Meter("reading", report.progress) as meter:
         stats = field_stats(references, match=match, threads=threads, progress=meter)
-    if as_json:
+    if report.as_json:
         output.say_json(as_facts(stats))
         return
     from sdb.view.statlist import draw

@@ -7,21 +7,20 @@ import sys
 
 from sdb import bounds, formats, notes
 from sdb.cli import output
-from sdb.cli.inputoptions import RAW, RawInput
+from sdb.cli.inputoptions import RAW_ROWS, RawRows
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
     At,
     ProgressMode,
-    Since,
     Strict,
     Threads,
-    Until,
 )
-from sdb.cli.parameters import Argument, Option, Quiet, TableContext
+from sdb.cli.parameters import Argument, Option, Quiet, TableContext, Together
 from sdb.cli.render import grep as printed
 from sdb.cli.tablenames import Sources, at_version
 from sdb.cli.values import names
+from sdb.records import record
 from sdb.typed import Annotated
 
 _NUMBER = r"[\d\s.:,TZ^$\\+-]*\d[\d\s.:,TZ^$\\+-]*"
@@ -34,38 +33,46 @@ EXAMPLES = (
 )
 
 
-def command(
-    context: TableContext,
-    words: Annotated[
-        list[str],
-        Argument(
-            "[PATTERN] PACKFILE...",
-            "Pattern to look for, unless -e has it, and packfiles or tables (DB.TABLE[@REF]).",
-        ),
-    ],
+@record
+class Matching(Together):
+    """Which rows match."""
+
     patterns: Annotated[
         list[str] | None,
         Option("--regexp", "-e", metavar="PATTERN", help="Pattern to look for. Repeatable."),
-    ] = None,
-    fixed: Annotated[
-        bool, Option("--fixed-strings", "-F", help="Take patterns as plain text.")
-    ] = False,
+    ] = None
+    fixed: Annotated[bool, Option("--fixed-strings", "-F", help="Take patterns as plain text.")] = (
+        False
+    )
     ignore_case: Annotated[
         bool, Option("--ignore-case", "-i", help="Ignore upper and lower case.")
-    ] = False,
+    ] = False
     invert: Annotated[
         bool, Option("--invert-match", hidden=("-v",), help="Print rows without a match.")
-    ] = False,
+    ] = False
+
+
+@record
+class Printing(Together):
+    """What is printed of rows that match."""
+
     count: Annotated[
         bool, Option("--count", hidden=("-c",), help="Print only the number of rows.")
-    ] = False,
+    ] = False
     files: Annotated[
         bool,
         Option("--files-with-matches", "-l", help="Print only the names of files with a match."),
-    ] = False,
+    ] = False
     with_names: Annotated[
         bool, Option("--with-filename", "-H", help="Print the name of the file before each row.")
-    ] = False,
+    ] = False
+    fmt: Annotated[str, Option(metavar=formats.metavar("grep"), help="Format of rows.")] = "json"
+
+
+@record
+class Reading(Together):
+    """Where rows are looked for, and how many."""
+
     limit: Annotated[
         int | None,
         Option(
@@ -76,26 +83,50 @@ def command(
             hidden=("-m",),
             help="Stop after N rows.",
         ),
-    ] = None,
+    ] = None
     fields: Annotated[
         str | None,
         Option(
             metavar="NAME,...", help="Search only these top-level fields; rows are printed whole."
         ),
-    ] = None,
-    fmt: Annotated[str, Option(metavar=formats.metavar("grep"), help="Format of rows.")] = "json",
-    since: Since = None,
-    until: Until = None,
-    raw: RawInput = RAW,
-    at: At = "",
-    threads: Threads = None,
-    strict: Strict = False,
-    quiet: Quiet = False,
+    ] = None
+    rows: RawRows = RAW_ROWS
+    at: At = ""
+    strict: Strict = False
+
+
+@record
+class Report(Together):
+    """What is reported while the search goes on, and in the end."""
+
+    quiet: Quiet = False
     verbose: Annotated[
         bool, Option("--verbose", help="Print how many blocks of each file are read.")
-    ] = False,
-    as_json: AsJson = False,
-    progress: ProgressMode = "auto",
+    ] = False
+    as_json: AsJson = False
+    progress: ProgressMode = "auto"
+
+
+MATCHING = Matching()
+PRINTING = Printing()
+READING = Reading()
+REPORT = Report()
+
+
+def command(
+    context: TableContext,
+    words: Annotated[
+        list[str],
+        Argument(
+            "[PATTERN] PACKFILE...",
+            "Pattern to look for, unless -e has it, and packfiles or tables (DB.TABLE[@REF]).",
+        ),
+    ],
+    matching: Matching = MATCHING,
+    printing: Printing = PRINTING,
+    reading: Reading = READING,
+    threads: Threads = None,
+    report: Report = REPORT,
 ) -> int:
     """Print rows in which a text matches a regular expression.
 
@@ -107,58 +138,65 @@ def command(
     from sdb.packfile.export import grep
     from sdb.packfile.read.search import search
 
-    sought = patterns or words[:1]
-    places = words if patterns else words[1:]
+    sought = matching.patterns or words[:1]
+    places = words if matching.patterns else words[1:]
     if not places:
         raise UsageError("no packfile to search", hint="sdb grep PATTERN PACKFILE...")
-    if with_names and not (count or files or quiet) and as_json:
+    if (
+        printing.with_names
+        and not (printing.count or printing.files or report.quiet)
+        and report.as_json
+    ):
         raise UsageError("with names in front, rows are no JSON: without -H or without --json")
-    output.prepare(quiet=quiet, verbose=verbose)
-    time_field, reading = raw.reading(since, until)
+    output.prepare(quiet=report.quiet, verbose=report.verbose)
+    rows = reading.rows
+    time_field, files = rows.raw.reading(rows.since, rows.until)
     wanted = search(
         sought,
-        fields=names(fields),
-        fixed=fixed,
-        ignore_case=ignore_case,
-        invert=invert,
-        since=since,
-        until=until,
+        fields=names(reading.fields),
+        fixed=matching.fixed,
+        ignore_case=matching.ignore_case,
+        invert=matching.invert,
+        since=rows.since,
+        until=rows.until,
         time_field=time_field,
-        limit=limit,
+        limit=reading.limit,
         threads=threads,
-        strict=strict,
+        strict=reading.strict,
     )
-    shown = sys.stdout.isatty() and not (count or files or quiet)
+    shown = sys.stdout.isatty() and not (printing.count or printing.files or report.quiet)
     with (
-        Sources(context, reading=reading) as sources,
-        Meter("searching", progress, quiet=shown or quiet) as meter,
+        Sources(context, reading=files) as sources,
+        Meter("searching", report.progress, quiet=shown or report.quiet) as meter,
     ):
-        resolved = sources.resolve(at_version(places, at))
+        resolved = sources.resolve(at_version(places, reading.at))
         sources.tell_stored("grep searches")
         sources_named = {reference.name for reference in resolved}
-        if quiet or files or count:
+        if report.quiet or printing.files or printing.count:
             counts = grep.counts(
-                wanted, resolved, most=1 if quiet or files else None, progress=meter
+                wanted, resolved, most=1 if report.quiet or printing.files else None, progress=meter
             )
-            if quiet:
-                rows = int(any(number for _, number in counts))
-            elif as_json:
-                rows = printed.facts(counts, counted=not files)
-            elif files:
-                rows = printed.names(counts)
+            if report.quiet:
+                found = int(any(number for _, number in counts))
+            elif report.as_json:
+                found = printed.facts(counts, counted=not printing.files)
+            elif printing.files:
+                found = printed.names(counts)
             else:
-                rows = printed.counts(counts, with_names=with_names or len(sources_named) > 1)
+                found = printed.counts(
+                    counts, with_names=printing.with_names or len(sources_named) > 1
+                )
         else:
-            indent = shown and not with_names
-            rows = grep.write(
+            indent = shown and not printing.with_names
+            found = grep.write(
                 wanted,
                 resolved,
-                printed.target(is_laid_out=indent and fmt == "json"),
-                fmt=fmt,
+                printed.target(is_laid_out=indent and printing.fmt == "json"),
+                fmt=printing.fmt,
                 indent=indent,
-                with_names=with_names,
+                with_names=printing.with_names,
                 progress=meter,
             )
     if any(re.fullmatch(_NUMBER, text) and text.count(".") <= 1 for text in sought):
         notes.warn("numbers and times are no texts, and are not searched: see sdb query")
-    return 0 if rows else 1
+    return 0 if found else 1

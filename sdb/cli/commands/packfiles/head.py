@@ -6,22 +6,17 @@ import io
 import sys
 
 from sdb.cli import output
-from sdb.cli.inputoptions import RAW, RawInput
 from sdb.cli.options import (
     At,
     FewRows,
-    Fields,
     PackfileOrTable,
-    Since,
-    Strict,
-    Until,
     Verbose,
     Where,
 )
 from sdb.cli.parameters import Option, TableContext
 from sdb.cli.render import rows as shown
 from sdb.cli.tablenames import Sources, at_version
-from sdb.cli.values import names, period
+from sdb.cli.values import names
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -37,13 +32,9 @@ def command(
     packfile: PackfileOrTable,
     rows: FewRows = 10,
     fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format; default: json.")] = None,
-    fields: Fields = None,
     where: Where = None,
-    since: Since = None,
-    until: Until = None,
-    raw: RawInput = RAW,
+    chosen: shown.Chosen = shown.CHOSEN,
     at: At = "",
-    strict: Strict = False,
     verbose: Verbose = False,
 ) -> None:
     """Show the first rows of a packfile or table.
@@ -53,23 +44,11 @@ def command(
     output.prepare(verbose=verbose)
     (packfile,) = at_version([packfile], at)
     form = shown.form(fmt)
-    since, until = period(since, until)
-    chosen = names(fields)
-    time_field, reading = raw.reading(since, until)
-    times = (since, until, time_field)
+    choice, reading = chosen.rows.choice()
+    columns = names(chosen.fields)
+    choice |= {"fields": columns, "strict": chosen.strict, "limit": rows}
     if where is not None:
-        tables_root = context.root
-        shown.select(
-            packfile,
-            where,
-            rows,
-            form,
-            chosen,
-            times,
-            root=tables_root,
-            strict=strict,
-            reading=reading,
-        )
+        shown.select(packfile, where, form, choice, root=context.root, reading=reading)
         return
     from sdb.packfile.export.unpack import unpack
 
@@ -79,20 +58,13 @@ def command(
     with Sources(context, reading=reading) as sources:
         references = sources.resolve([packfile])
         if sources.schemas:
-            shown.select(
-                packfile, None, rows, form, chosen, times, root=sources.root, strict=strict
-            )
+            shown.select(packfile, None, form, choice, root=sources.root)
             return
         unpack(
             references,
             target,
             fmt=form if direct else "json",
-            fields=chosen,
-            strict=strict,
-            since=since,
-            until=until,
-            time_field=time_field,
-            limit=rows,
+            **choice,
             threads=1,
             indent=terminal,
         )
@@ -101,4 +73,4 @@ def command(
     if direct:
         shown.say(map(output.plain, target.getvalue().decode().split("\n")[:-1]))
     else:
-        shown.show(target.getvalue().splitlines(keepends=True), form, chosen)
+        shown.show(target.getvalue().splitlines(keepends=True), form, columns)

@@ -6,32 +6,24 @@ import sys
 import time
 from functools import partial
 
-from sdb import bounds, formats
+from sdb import formats
 from sdb.cli import output
 from sdb.cli.following import Following
-from sdb.cli.inputoptions import RAW, RawInput
+from sdb.cli.inputoptions import RAW_ROWS, RawRows
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
+from sdb.cli.optionrecords import OUTPUT, RUNNING, Output, Running
 from sdb.cli.options import (
     At,
-    Dialect,
-    Force,
-    Memory,
-    NoSafeCsv,
-    Params,
     ProgressMode,
-    SafeCsv,
-    Since,
     Strict,
-    Threads,
-    Until,
     Verbose,
 )
-from sdb.cli.parameters import Argument, Option, TableContext
+from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.render import query
-from sdb.cli.render.csvsafety import csv_safety
 from sdb.cli.servers import refuse_options, server_of
-from sdb.cli.values import period, sql_params, statement_text
+from sdb.cli.values import sql_params, statement_text
+from sdb.records import record
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -43,6 +35,36 @@ EXAMPLES = (
     """sdb query --fmt csv "SELECT id, type FROM read_file('*.zion') LIMIT 3\"""",
     """sdb query --explain 'SELECT * FROM "events.zion" WHERE type IS MISSING'""",
 )
+
+
+@record
+class Reading(Together):
+    """What is read, and how it is planned."""
+
+    rows: RawRows = RAW_ROWS
+    at: At = ""
+    strict: Strict = False
+    explain: Annotated[
+        bool, Option("--explain", help="Show which blocks would be read, and why.")
+    ] = False
+    no_prune: Annotated[
+        bool, Option("--no-prune", help="Read all blocks, to check an answer without indexes.")
+    ] = False
+
+
+@record
+class Report(Together):
+    """What is reported while a query runs, and in the end."""
+
+    as_json: Annotated[bool, Option("--json", help="Same as --fmt json; also for --explain.")] = (
+        False
+    )
+    progress: ProgressMode = "auto"
+    verbose: Verbose = False
+
+
+READING = Reading()
+REPORT = Report()
 
 
 def command(
@@ -63,32 +85,10 @@ def command(
             help="Format; default: by the suffix of the output, a table on a terminal, else json.",
         ),
     ] = None,
-    target: Annotated[
-        str, Option("--output", "-o", metavar="FILE", help="File to write; - is standard output.")
-    ] = "-",
-    param: Params = None,
-    explain: Annotated[
-        bool, Option("--explain", help="Show which blocks would be read, and why.")
-    ] = False,
-    as_json: Annotated[
-        bool, Option("--json", help="Same as --fmt json; also for --explain.")
-    ] = False,
-    since: Since = None,
-    until: Until = None,
-    raw: RawInput = RAW,
-    at: At = "",
-    no_prune: Annotated[
-        bool, Option("--no-prune", help="Read all blocks, to check an answer without indexes.")
-    ] = False,
-    memory: Memory = None,
-    dialect: Dialect = None,
-    strict: Strict = False,
-    threads: Threads = None,
-    force: Force = False,
-    safe_csv: SafeCsv = False,
-    no_safe_csv: NoSafeCsv = False,
-    verbose: Verbose = False,
-    progress: ProgressMode = "auto",
+    target: Output = OUTPUT,
+    running: Running = RUNNING,
+    reading: Reading = READING,
+    report: Report = REPORT,
 ) -> None:
     """Query packfiles and tables with SQL.
 
@@ -102,53 +102,52 @@ def command(
     started, location = time.perf_counter(), context.root
     server = server_of(context)
     if server is not None:
-        refuse_options(explain=explain, no_prune=no_prune, strict=strict, dialect=dialect)
-    output.prepare(verbose=verbose)
+        refuse_options(explain=reading.explain, no_prune=reading.no_prune)
+        refuse_options(strict=reading.strict, dialect=running.dialect)
+    output.prepare(verbose=report.verbose)
     query.allow_many_files()
-    since, until = period(since, until)
-    time_field, reading = raw.reading(since, until)
-    options: dict[str, Any] = {"time_field": time_field}
-    if reading != USUAL:
-        options |= {name: getattr(reading, name) for name in ("format", "times", "on_error")}
+    options, files = reading.rows.choice()
+    if files != USUAL:
+        options |= {name: getattr(files, name) for name in ("format", "times", "on_error")}
         if server is not None:
+            raw = reading.rows.raw
             refuse_options(input_format=raw.input_format, timezone=raw.timezone, times=True)
-    form, compression = query.form("json" if as_json and fmt is None else fmt, target)
-    safety = csv_safety(form, target, wanted=safe_csv, refused=no_safe_csv)
-    with Interruptible() as signals, Meter("packing", progress) as meter:
+    fmt = "json" if report.as_json and fmt is None else fmt
+    form, compression = query.form(fmt, target.target)
+    safety = target.safety(form)
+    with Interruptible() as signals, Meter("packing", report.progress) as meter:
         run: Any = partial(run_sql, root=location) if server is None else server.sql
         result = run(
             statement_text(sql, file, "query"),
-            params=sql_params(param),
-            threads=threads,
-            memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
-            dialect=dialect,
-            prune=not no_prune,
-            strict=strict,
-            since=since,
-            until=until,
+            params=sql_params(running.param),
+            threads=running.resources.threads,
+            memory_bytes=running.resources.memory_bytes(),
+            dialect=running.dialect,
+            prune=not reading.no_prune,
+            strict=reading.strict,
             **options,
-            at=at,
+            at=reading.at,
             typed=form in formats.TYPED,
             progress=meter,
         )
         meter.stop()
         with result:
             signals.arm(result.interrupt)
-            if explain:
-                query.explain(result, as_json=as_json, root=location)
+            if reading.explain:
+                query.explain(result, as_json=report.as_json, root=location)
                 return
-            output.check_apart(target, [*result.paths, *([file] if file else [])])
+            output.check_apart(target.target, [*result.paths, *([file] if file else [])])
             follow = partial(Following, meter=meter)
             query.write(
                 result,
                 form,
-                target,
-                force=force,
+                target.target,
+                force=target.force,
                 compression=compression,
                 follow=follow,
                 safety=safety,
             )
             spent = time.perf_counter() - started
             query.say_advice(result, spent, location)
-            if verbose:
+            if report.verbose:
                 output.say(summary(result.reading, spent), to=sys.stderr)

@@ -7,16 +7,14 @@ import sys
 from sdb import formats
 from sdb.cli import output
 from sdb.cli.meter import Meter
+from sdb.cli.optionrecords import OUTPUT, Output
 from sdb.cli.options import (
     At,
     Fields,
-    Force,
     Limit,
-    NoSafeCsv,
     NoVerify,
     PackfilesOrTables,
     ProgressMode,
-    SafeCsv,
     Since,
     Strict,
     Threads,
@@ -25,12 +23,13 @@ from sdb.cli.options import (
     Verbose,
     Where,
 )
-from sdb.cli.parameters import Option, TableContext
-from sdb.cli.render.csvsafety import csv_safety, made_safe
+from sdb.cli.parameters import Option, TableContext, Together
+from sdb.cli.render.csvsafety import made_safe
 from sdb.cli.settings import terminal_format
 from sdb.cli.tablenames import Sources, at_version
 from sdb.cli.values import names, period
 from sdb.errors import UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -47,6 +46,47 @@ EXAMPLES = (
 )
 
 
+@record
+class Chosen(Together):
+    """Which rows are written, and of them which fields."""
+
+    fields: Fields = None
+    where: Where = None
+    since: Since = None
+    until: Until = None
+    time_field: TimeField = None
+    blocks: Annotated[
+        str | None, Option(metavar="N,N-N,...", help="Only these blocks of each file: 0-3,7,9-.")
+    ] = None
+    limit: Limit = None
+    at: At = ""
+    strict: Strict = False
+
+    def choice(self) -> dict[str, Any]:
+        """Return the arguments of `unpack` and `selected` that they are."""
+        since, until = period(self.since, self.until)
+        return {
+            "fields": names(self.fields),
+            "strict": self.strict,
+            "since": since,
+            "until": until,
+            "time_field": self.time_field,
+            "limit": self.limit,
+        }
+
+
+@record
+class Report(Together):
+    """What is reported while rows are written, and in the end."""
+
+    progress: ProgressMode = "auto"
+    verbose: Verbose = False
+
+
+CHOSEN = Chosen()
+REPORT = Report()
+
+
 def command(
     context: TableContext,
     packfiles: PackfilesOrTables,
@@ -57,27 +97,11 @@ def command(
             help="Format; default: by the suffix of the output, or ion.",
         ),
     ] = None,
-    target: Annotated[
-        str, Option("--output", "-o", metavar="FILE", help="File to write; - is standard output.")
-    ] = "-",
-    fields: Fields = None,
-    where: Where = None,
-    since: Since = None,
-    until: Until = None,
-    time_field: TimeField = None,
-    blocks: Annotated[
-        str | None, Option(metavar="N,N-N,...", help="Only these blocks of each file: 0-3,7,9-.")
-    ] = None,
-    limit: Limit = None,
+    target: Output = OUTPUT,
+    chosen: Chosen = CHOSEN,
     threads: Threads = None,
-    force: Force = False,
-    safe_csv: SafeCsv = False,
-    no_safe_csv: NoSafeCsv = False,
     no_verify: NoVerify = False,
-    at: At = "",
-    progress: ProgressMode = "auto",
-    strict: Strict = False,
-    verbose: Verbose = False,
+    report: Report = REPORT,
 ) -> None:
     """Write rows as JSON, CSV, TSV, Ion, Arrow or Parquet.
 
@@ -85,52 +109,38 @@ def command(
     """
     from sdb.packfile.export.unpack import unpack
 
-    if fmt is None and target == "-" and sys.stdout.isatty():
+    if fmt is None and target.target == "-" and sys.stdout.isatty():
         preferred = terminal_format()
         fmt = preferred if preferred in formats.TEXTS else None
-    packfiles = at_version(packfiles, at)
-    name = None if target == "-" else target
+    packfiles = at_version(packfiles, chosen.at)
+    name = None if target.target == "-" else target.target
     fmt, compression = formats.written(name, fmt, formats.written_by("unpack"), "ion")
-    safety = csv_safety(fmt, target, wanted=safe_csv, refused=no_safe_csv)
-    output.prepare(verbose=verbose, unverified=no_verify)
-    since, until = period(since, until)
+    safety = target.safety(fmt)
+    output.prepare(verbose=report.verbose, unverified=no_verify)
+    choice = chosen.choice() | {"threads": threads}
 
     def select() -> None:
-        _write_selected(
-            packfiles,
-            where,
-            (fmt, compression, target),
-            force=force,
-            safety=safety,
-            verbose=verbose,
-            progress=progress,
-            root=context.root,
-            fields=names(fields),
-            strict=strict,
-            since=since,
-            until=until,
-            time_field=time_field,
-            limit=limit,
-            threads=threads,
-        )
+        options = choice | {"where": chosen.where, "root": context.root}
+        _write_selected(packfiles, (fmt, compression, safety), target, report, options)
 
-    if where is not None:
-        if blocks is not None or no_verify:
+    if chosen.where is not None:
+        if chosen.blocks is not None or no_verify:
             raise UsageError("with --where neither --blocks nor --no-verify is possible")
         select()
         return
-    quiet = target == "-" and sys.stdout.isatty()
+    quiet = target.target == "-" and sys.stdout.isatty()
     with Sources(context) as sources:
         references = sources.resolve(packfiles)
-        if sources.schemas and blocks is None:
+        if sources.schemas and chosen.blocks is None:
             select()
             return
         sources.tell_stored("--blocks writes")
-        output.check_apart(target, [reference.location for reference in references])
+        output.check_apart(target.target, [reference.location for reference in references])
+        is_text = fmt in formats.TEXTS
         with (
-            Meter("unpacking", progress, quiet=quiet) as meter,
+            Meter("unpacking", report.progress, quiet=quiet) as meter,
             output.opened(
-                target, force=force, is_text=fmt in formats.TEXTS, compression=compression
+                target.target, force=target.force, is_text=is_text, compression=compression
             ) as file,
             made_safe(file, safety) as cells,
         ):
@@ -138,14 +148,8 @@ def command(
                 references,
                 cells,
                 fmt=fmt,
-                fields=names(fields),
-                strict=strict,
-                since=since,
-                until=until,
-                time_field=time_field,
-                blocks=blocks,
-                limit=limit,
-                threads=threads,
+                **choice,
+                blocks=chosen.blocks,
                 indent=quiet,
                 verify=not no_verify,
                 progress=meter,
@@ -154,18 +158,15 @@ def command(
 
 def _write_selected(
     packfiles: list[str],
-    where: str | None,
     form: tuple[str, str, str],
-    *,
-    force: bool,
-    safety: str,
-    verbose: bool,
-    progress: str,
-    **choice: Any,  # noqa: ANN401 - those of `selected`
+    target: Output,
+    report: Report,
+    choice: dict[str, Any],
 ) -> None:
     """Write the rows for which a condition is true: the answer to a query.
 
-    * ``where``: The condition; None: all rows.
+    * ``form``: The format, the compression, and what makes cells safe.
+    * ``choice``: Arguments of `selected`; without a condition all rows.
     """
     import time
     from functools import partial
@@ -176,20 +177,25 @@ def _write_selected(
     from sdb.query.result.reading import summary
     from sdb.query.rows.selected import selected
 
-    fmt, compression, target = form
+    fmt, compression, safety = form
     started = time.perf_counter()
     query.allow_many_files()
     with (
         Interruptible() as signals,
-        Meter("unpacking", progress) as meter,
-        selected(packfiles, where, typed=fmt in formats.TYPED, **choice) as result,
+        Meter("unpacking", report.progress) as meter,
+        selected(packfiles, typed=fmt in formats.TYPED, **choice) as result,
     ):
         signals.arm(result.interrupt)
-        output.check_apart(target, result.paths)
-        follow = partial(Following, meter=meter)
+        output.check_apart(target.target, result.paths)
         query.write(
-            result, fmt, target, force=force, compression=compression, follow=follow, safety=safety
+            result,
+            fmt,
+            target.target,
+            force=target.force,
+            compression=compression,
+            follow=partial(Following, meter=meter),
+            safety=safety,
         )
-        if verbose:
+        if report.verbose:
             spent = time.perf_counter() - started
             output.say(summary(result.reading, spent), to=sys.stderr)

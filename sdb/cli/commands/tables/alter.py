@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.commands.tables.create import definition_in, says_itself
-from sdb.cli.inputoptions import CHANGED, FORM, ChangedReading, InputForm
+from sdb.cli.inputoptions import CHANGED, ChangedReading
 from sdb.cli.options import (
     AsJson,
     DryRun,
     NextWord,
     TableName,
 )
-from sdb.cli.parameters import Argument, InputContext, Option
+from sdb.cli.parameters import Argument, InputContext, Option, Together
 from sdb.cli.tablenames import joined_table, table_of
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -30,13 +31,10 @@ EXAMPLES = (
 )
 
 
-def command(
-    context: InputContext,
-    name: TableName,
-    definition: Annotated[
-        str | None, Argument(metavar="[DEFINITION.json]", help="File to take all of it from.")
-    ] = None,
-    last: NextWord = None,
+@record
+class Edit(Together):
+    """The members of the definition that change."""
+
     settings: Annotated[
         list[str] | None,
         Option(
@@ -44,11 +42,11 @@ def command(
             metavar="MEMBER=VALUE",
             help="Set a member: text or JSON; retention_policy.valid_for=30d. Repeatable.",
         ),
-    ] = None,
+    ] = None
     unset: Annotated[
         list[str] | None,
         Option("--unset", metavar="MEMBER", help="Remove a member. Repeatable."),
-    ] = None,
+    ] = None
     patterns: Annotated[
         list[str] | None,
         Option(
@@ -56,12 +54,24 @@ def command(
             metavar="PATTERN",
             help="Take the inputs that match, too, or read them in another way. Repeatable.",
         ),
-    ] = None,
+    ] = None
     without: Annotated[
         list[str] | None,
         Option("--drop-input", metavar="PATTERN", help="Take these no longer. Repeatable."),
+    ] = None
+
+
+EDIT = Edit()
+
+
+def command(
+    context: InputContext,
+    name: TableName,
+    definition: Annotated[
+        str | None, Argument(metavar="[DEFINITION.json]", help="File to take all of it from.")
     ] = None,
-    form: InputForm = FORM,
+    last: NextWord = None,
+    edit: Edit = EDIT,
     reading: ChangedReading = CHANGED,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -81,18 +91,20 @@ def command(
     name, words = joined_table(name, definition, last)
     file = words[0] if words else None
     keys = TableKeys(*table_of(name, None))
-    read = reading.of(form)
-    if not (file or patterns or without or settings or unset or read != NOTHING):
+    read = reading.change()
+    if not (
+        file or edit.patterns or edit.without or edit.settings or edit.unset or read != NOTHING
+    ):
         raise UsageError("nothing to alter", expected="--set, --unset, --input or a file")
-    if file is not None and patterns:
+    if file is not None and edit.patterns:
         raise UsageError(f"{keys.name}: there are two definitions", hint="a file, or --input")
     if file is not None and read != NOTHING:
         raise says_itself()
-    chosen = definition_of(patterns or (), location) if file is None else definition_in(file)
+    chosen = definition_of(edit.patterns or (), location) if file is None else definition_in(file)
 
     def change(old: Definition) -> Definition:
-        new = with_inputs(old, chosen, without or (), read) if file is None else chosen
-        return with_members(new, settings or (), unset or ())
+        new = with_inputs(old, chosen, edit.without or (), read) if file is None else chosen
+        return with_members(new, edit.settings or (), edit.unset or ())
 
     altered = alter_table(location, keys, change, is_dry=dry_run)
     if not dry_run:

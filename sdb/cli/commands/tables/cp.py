@@ -5,10 +5,12 @@ from __future__ import annotations
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, At, Message, NextWord, ProgressMode, TableVersion
-from sdb.cli.parameters import Argument, Option, TableContext
+from sdb.cli.optionrecords import REPORT, Report
+from sdb.cli.options import At, Message, NextWord, TableVersion
+from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.tablenames import author, joined_table, named_table, opened_table
 from sdb.errors import UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -25,6 +27,24 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
 
 
+@record
+class Copy(Together):
+    """What the copy is, and what it has."""
+
+    new: Annotated[
+        str, Option("--as", metavar="DB.NEW", help="Name below another root; default: the same.")
+    ] = ""
+    share: Annotated[
+        bool, Option("--share", help="Copy no packfiles: refer to those of the other table.")
+    ] = False
+    is_push: Annotated[
+        bool, Option("--push", help="Take the last word as a root, whatever it looks like.")
+    ] = False
+
+
+COPY = Copy()
+
+
 def command(
     context: TableContext,
     name: TableVersion,
@@ -32,19 +52,10 @@ def command(
         str, Argument(metavar="DB.NEW|ROOT", help="The new table; or another root, as ./backup.")
     ],
     last: NextWord = None,
-    new: Annotated[
-        str, Option("--as", metavar="DB.NEW", help="Name below another root; default: the same.")
-    ] = "",
-    share: Annotated[
-        bool, Option("--share", help="Copy no packfiles: refer to those of the other table.")
-    ] = False,
-    is_push: Annotated[
-        bool, Option("--push", help="Take the last word as a root, whatever it looks like.")
-    ] = False,
+    copy: Copy = COPY,
     at: At = "",
     message: Message = "",
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
+    report: Report = REPORT,
 ) -> None:
     """Copy a table, or a version of it, to a new table or root.
 
@@ -54,22 +65,22 @@ def command(
     """
     name, words = joined_table(name, target, last, at=at)
     if not words:
-        expected = "DB.TABLE ROOT" if is_push else "DB.TABLE DB.NEW, or DB.TABLE ROOT"
-        what = "no root to send it to" if is_push else "there is nothing to copy it to"
+        expected = "DB.TABLE ROOT" if copy.is_push else "DB.TABLE DB.NEW, or DB.TABLE ROOT"
+        what = "no root to send it to" if copy.is_push else "there is nothing to copy it to"
         raise UsageError(f"{name} is the table: {what}", expected=expected)
     target = words[0]
     source = opened_table(context, name)
-    with Meter("copying", progress) as meter:
+    with Meter("copying", report.progress) as meter:
         labels = {"author": author(), "message": message, "progress": meter}
-        if is_push or _is_root(target):
-            if share:
+        if copy.is_push or _is_root(target):
+            if copy.share:
                 raise UsageError("--share is for tables of one root", expected="DB.TABLE DB.NEW")
-            facts, text = _pushed(source, target, new, labels)
-        elif new:
+            facts, text = _pushed(source, target, copy.new, labels)
+        elif copy.new:
             raise UsageError(f"--as names a table below another root; {target} is a table")
         else:
-            facts, text = _forked(source, name, target, labels, share=share)
-    if as_json:
+            facts, text = _forked(source, name, target, labels, share=copy.share)
+    if report.as_json:
         output.say_json(facts)
     else:
         output.note(text)

@@ -6,7 +6,7 @@ import shlex
 import sys
 
 from sdb.cli import output
-from sdb.cli.inputoptions import FORM, READING, InputForm, PatternReading
+from sdb.cli.inputoptions import PATTERN_READING, PatternReading
 from sdb.cli.options import (
     AsJson,
     NextWord,
@@ -45,8 +45,7 @@ def command(
             help="Take the inputs that match, without a definition file. Repeatable.",
         ),
     ] = None,
-    form: InputForm = FORM,
-    reading: PatternReading = READING,
+    reading: PatternReading = PATTERN_READING,
     force: Annotated[
         bool, Option("--force", help="Replace the definition of an existing table.")
     ] = False,
@@ -77,7 +76,7 @@ def command(
             statement = shlex.quote(f"CREATE TABLE {quoted(database)}.{quoted(table)}")
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
-    chosen = chosen_definition(location, definition, patterns, form, reading)
+    chosen = chosen_definition(location, definition, patterns, reading)
     stored = create_table(location, database, table, chosen, overwrite=force)
     warn_of_flaw(location, TableKeys(database, table), stored)
     from sdb.cli.render.fitting import fitting, say_fitting
@@ -97,16 +96,12 @@ def command(
 
 
 def chosen_definition(
-    root: TableRoot,
-    file: str | None,
-    patterns: list[str] | None,
-    form: InputForm,
-    reading: PatternReading,
+    root: TableRoot, file: str | None, patterns: list[str] | None, reading: PatternReading
 ) -> Definition:
     """Return the definition that is in a file, or that options make of patterns."""
     from sdb.table.definition.create import definition_of
 
-    fmt, read, on_error = form.named(), reading.times(), reading.on_error
+    fmt, read, on_error = reading.form.named(), reading.times(), reading.on_error
     if file is None:
         action = "" if on_error == "fail" else on_error
         return definition_of(patterns or [], root, format=fmt or "", times=read, on_error=action)

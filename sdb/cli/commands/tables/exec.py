@@ -11,18 +11,17 @@ from sdb.cli import output
 from sdb.cli.following import followed
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
+from sdb.cli.optionrecords import (
+    CONFIRMED_CHANGE,
+    REPORT,
+    RUNNING,
+    ConfirmedChange,
+    Report,
+    Running,
+)
 from sdb.cli.options import (
-    AsJson,
-    Dialect,
-    DryRun,
-    Memory,
-    Message,
-    Params,
-    ProgressMode,
-    Threads,
     TxnId,
     Verbose,
-    Yes,
 )
 from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.servers import server_of
@@ -49,16 +48,10 @@ def command(
             metavar="FILE", hidden=("-f",), help="Read the statements from a file; - is a pipe."
         ),
     ] = None,
-    message: Message = "",
     txn_id: TxnId = "",
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    param: Params = None,
-    memory: Memory = None,
-    dialect: Dialect = None,
-    threads: Threads = None,
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
+    change: ConfirmedChange = CONFIRMED_CHANGE,
+    running: Running = RUNNING,
+    report: Report = REPORT,
     verbose: Verbose = False,
 ) -> int:
     """Change tables with SQL: INSERT, UPDATE, DELETE and more.
@@ -74,13 +67,13 @@ def command(
     server = server_of(context)
     text = statement_text(sql, file, "statement")
     tables = table_root(context) if server is None else None
-    params = sql_params(param)
-    memory_bytes = None if memory is None else bounds.MEMORY.read(memory)
-    bounds.THREADS.check(threads)
+    params = sql_params(running.param)
+    memory_bytes = running.resources.memory_bytes()
+    bounds.THREADS.check(running.resources.threads)
     bounds.MEMORY.check(memory_bytes)
-    if not (dry_run or is_meant(text, params, tables, yes=yes)):
+    if not (change.dry_run or is_meant(text, params, tables, yes=change.yes)):
         return 1
-    with Interruptible() as signals, Meter("writing", progress) as meter:
+    with Interruptible() as signals, Meter("writing", report.progress) as meter:
         run: Any = None if server is None else server.execute
         if tables is not None:
             run = partial(execute, root=tables, follow=followed(signals, meter, "writing"))
@@ -88,15 +81,15 @@ def command(
             text,
             params=params,
             author=author(),
-            message=message,
+            message=change.message,
             txn_id=txn_id,
-            dry_run=dry_run,
-            threads=threads,
+            dry_run=change.dry_run,
+            threads=running.resources.threads,
             memory_bytes=memory_bytes,
-            dialect=dialect,
+            dialect=running.dialect,
             progress=meter,
         )
-    if as_json:
+    if report.as_json:
         output.say_json([effect.as_dict() for effect in done])
     elif not output.is_quiet():
         for effect in done:

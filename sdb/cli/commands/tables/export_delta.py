@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, NextWord, ProgressMode, Threads
-from sdb.cli.parameters import Argument, Option, Quiet, TableContext
+from sdb.cli.options import NextWord
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.render.mirrored import (
-    FollowMirror,
-    MirrorInterval,
-    Reporting,
-    Squash,
+    MIRROR_REPORTING,
+    MIRRORING,
+    Mirroring,
+    MirrorReporting,
     mirrored_table,
     run_mirror,
 )
@@ -31,9 +31,7 @@ def command(
         str, Argument(metavar="DEST", help="The Delta table: a folder, or s3://bucket/prefix.")
     ],
     last: NextWord = None,
-    follow: FollowMirror = False,
-    interval: MirrorInterval = None,
-    squash: Squash = False,
+    mirroring: Mirroring = MIRRORING,
     restart: Annotated[
         bool,
         Option("--restart", help="Replace what is there by the newest version, in one commit."),
@@ -44,10 +42,7 @@ def command(
             "--variant", metavar="FORM", help="Form of values of several types: text, their JSON."
         ),
     ] = "text",
-    threads: Threads = None,
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    report: MirrorReporting = MIRROR_REPORTING,
 ) -> int | None:
     """Mirror a table as a Delta table, which other engines read.
 
@@ -69,10 +64,9 @@ def command(
         database,
         table,
         location,
-        squash=squash,
+        squash=mirroring.squash,
         restart=restart,
-        threads=threads,
+        threads=mirroring.threads,
         read=packfile_columns,
     )
-    reporting = Reporting(as_json=as_json, quiet=quiet)
-    return run_mirror(mirror, reporting, progress, is_followed=follow, interval=interval)
+    return run_mirror(mirror, mirroring, report)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sdb.cli.options import AsJson, NextWord, ProgressMode, Threads
-from sdb.cli.parameters import Argument, Option, Quiet, TableContext
+from sdb.cli.options import NextWord
+from sdb.cli.parameters import Argument, Option, TableContext
 from sdb.cli.render.mirrored import (
-    FollowMirror,
-    MirrorInterval,
-    Reporting,
-    Squash,
+    MIRROR_REPORTING,
+    MIRRORING,
+    Mirroring,
+    MirrorReporting,
     mirrored_table,
     run_mirror,
 )
@@ -35,19 +35,14 @@ def command(
         ),
     ],
     last: NextWord = None,
-    follow: FollowMirror = False,
-    interval: MirrorInterval = None,
-    squash: Squash = False,
+    mirroring: Mirroring = MIRRORING,
     option: Annotated[
         list[str] | None,
         Option(
             "--property", metavar="NAME=VALUE", help="Property of the catalog, such as warehouse."
         ),
     ] = None,
-    threads: Threads = None,
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    report: MirrorReporting = MIRROR_REPORTING,
 ) -> int | None:
     """Mirror a table as an Iceberg table, in a catalog that exists.
 
@@ -69,9 +64,8 @@ def command(
         database,
         table,
         location,
-        squash=squash,
-        threads=threads,
+        squash=mirroring.squash,
+        threads=mirroring.threads,
         log=named_iceberg(location, properties),
     )
-    reporting = Reporting(as_json=as_json, quiet=quiet)
-    return run_mirror(mirror, reporting, progress, is_followed=follow, interval=interval)
+    return run_mirror(mirror, mirroring, report)

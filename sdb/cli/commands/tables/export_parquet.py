@@ -5,10 +5,12 @@ from __future__ import annotations
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, At, NextWord, ProgressMode, Replace, TableVersion, Threads
-from sdb.cli.parameters import Argument, Option, TableContext
+from sdb.cli.optionrecords import REPORT, Report
+from sdb.cli.options import At, NextWord, Replace, TableVersion, Threads
+from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.tablenames import joined_table, opened_table
 from sdb.errors import UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -17,11 +19,10 @@ EXAMPLES = (
 )
 
 
-def command(
-    context: TableContext,
-    name: TableVersion,
-    target: Annotated[str, Argument(metavar="FOLDER", help="The folder; it must not exist.")],
-    last: NextWord = None,
+@record
+class Writing(Together):
+    """How the folder is written."""
+
     partition_by: Annotated[
         str,
         Option(
@@ -29,12 +30,22 @@ def command(
             metavar="KEY,...",
             help="Folders by these: fields, or year, month, day or hour of a time.",
         ),
-    ] = "",
-    force: Replace = False,
-    threads: Threads = None,
+    ] = ""
+    force: Replace = False
+    threads: Threads = None
+
+
+WRITING = Writing()
+
+
+def command(
+    context: TableContext,
+    name: TableVersion,
+    target: Annotated[str, Argument(metavar="FOLDER", help="The folder; it must not exist.")],
+    last: NextWord = None,
+    writing: Writing = WRITING,
     at: At = "",
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
+    report: Report = REPORT,
 ) -> None:
     """Write a table, or a version of it, as a folder of Parquet files.
 
@@ -46,13 +57,17 @@ def command(
     name, words = joined_table(name, target, last, at=at)
     if not words:
         raise UsageError(f"{name} is the table: no folder to write to", expected="DB.TABLE FOLDER")
-    keys = [FolderKey.parse(text) for text in partition_by.split(",")] if partition_by else []
+    keys = (
+        [FolderKey.parse(text) for text in writing.partition_by.split(",")]
+        if writing.partition_by
+        else []
+    )
     handle = opened_table(context, name)
-    with Meter("exporting", progress) as meter:
+    with Meter("exporting", report.progress) as meter:
         written = write_dataset(
-            handle, words[0], keys, overwrite=force, threads=threads, progress=meter
+            handle, words[0], keys, overwrite=writing.force, threads=writing.threads, progress=meter
         )
-    if as_json:
+    if report.as_json:
         output.say_json(written.as_dict())
     else:
         files = f"{written.files:,} file{'' if written.files == 1 else 's'}"

@@ -7,37 +7,21 @@ from functools import partial
 
 from sdb import bounds, sizes
 from sdb.cli import output
-from sdb.cli.inputoptions import FORM, InputForm
+from sdb.cli.inputoptions import INPUT_READING, InputReading
 from sdb.cli.meter import Meter
-from sdb.cli.options import (
-    Algorithm,
-    AsJson,
-    BlockSize,
-    Branch,
-    Hints,
-    Level,
-    MaxRow,
-    Message,
-    NoHive,
-    OnError,
-    ProgressMode,
-    TableStats,
-    Threads,
-    TimeFields,
-    TimeMode,
-    Timezone,
-    TxnId,
-    Verbose,
-)
+from sdb.cli.optionrecords import FULL_REPORT, LAYOUT, FullReport, Layout
+from sdb.cli.options import Algorithm, Branch, Message, TableStats, TxnId
 from sdb.cli.output import prepare
-from sdb.cli.parameters import Argument, Option, Quiet, TableContext
+from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.servers import refuse_options, server_of
 from sdb.cli.tablenames import author, branch_of, joined_table, partition_values
-from sdb.cli.values import given, packing, table_root, times
+from sdb.cli.values import given, table_root
+from sdb.records import record
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.cli.render.pack import Rejects
     from sdb.table.insert.insert import Inserted
 
 EXAMPLES = (
@@ -46,6 +30,51 @@ EXAMPLES = (
     "tail -F app.log | sdb insert --root lake web.app -f logfmt -",
     "sdb insert --root lake web.days --partition day=2026-11-01 events.json.gz",
 )
+
+
+@record
+class Commit(Together):
+    """The version that gets the rows."""
+
+    txn_id: TxnId = ""
+    message: Message = ""
+    partition: Annotated[
+        list[str] | None,
+        Option(
+            "--partition",
+            metavar="FIELD=VALUE",
+            help="Value of a partition field, for all rows. Repeatable.",
+        ),
+    ] = None
+    branch: Branch = "main"
+
+
+@record
+class Packing(Together):
+    """The packfile that is made."""
+
+    algorithm: Algorithm = "zion+zstd"
+    layout: Layout = LAYOUT
+    stats: TableStats = None
+
+
+@record
+class Pipe(Together):
+    """Commits of a pipe that goes on."""
+
+    interval: Annotated[
+        str | None,
+        Option(metavar="TIME", help="Time between two commits of a pipe; default for -: 1s."),
+    ] = None
+    batch: Annotated[
+        str | None,
+        Option(metavar="LINES|SIZE", help="Commit a pipe after this much, too: 10000 or 16MiB."),
+    ] = None
+
+
+COMMIT = Commit()
+PACKING = Packing()
+PIPE = Pipe()
 
 
 def command(
@@ -58,42 +87,11 @@ def command(
         list[str] | None,
         Argument(metavar="INPUT...", help="Files, URLs, patterns, folders; default: a pipe."),
     ] = None,
-    txn_id: TxnId = "",
-    message: Message = "",
-    partition: Annotated[
-        list[str] | None,
-        Option(
-            "--partition",
-            metavar="FIELD=VALUE",
-            help="Value of a partition field, for all rows. Repeatable.",
-        ),
-    ] = None,
-    branch: Branch = "main",
-    form: InputForm = FORM,
-    algorithm: Algorithm = "zion+zstd",
-    level: Level = None,
-    threads: Threads = None,
-    block_size: BlockSize = "50MiB",
-    max_row: MaxRow = None,
-    hints: Hints = None,
-    time_field: TimeFields = None,
-    mode: TimeMode = "all",
-    timezone: Timezone = "",
-    stats: TableStats = None,
-    no_hive: NoHive = False,
-    on_error: OnError = "fail",
-    interval: Annotated[
-        str | None,
-        Option(metavar="TIME", help="Time between two commits of a pipe; default for -: 1s."),
-    ] = None,
-    batch: Annotated[
-        str | None,
-        Option(metavar="LINES|SIZE", help="Commit a pipe after this much, too: 10000 or 16MiB."),
-    ] = None,
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    commit: Commit = COMMIT,
+    reading: InputReading = INPUT_READING,
+    packing: Packing = PACKING,
+    batches: Pipe = PIPE,
+    report: FullReport = FULL_REPORT,
 ) -> int:
     """Insert rows into a table, all in one version or none.
 
@@ -106,38 +104,26 @@ def command(
 
     if inputs:
         name, inputs = joined_table(name, *inputs, None)
-    database, table, branch = branch_of(name, branch)
-    bounds.THREADS.check(threads)
-    reading = times(mode, timezone, time_field)
-    options = packing(
-        algorithm,
-        level,
-        block_size,
-        None,
-        hints,
-        form.named(),
-        reading,
-        verify=True,
-        max_row=max_row,
-    )
-    del options["constants"]
-    options["hive"] = False if no_hive else None
-    if stats is not None:
-        options["stats"] = stats
-    prepare(verbose=verbose, quiet=quiet)
-    pipe = streaming.piped(inputs, interval, batch, txn_id, options)
+    database, table, branch = branch_of(name, commit.branch)
+    bounds.THREADS.check(packing.layout.threads)
+    options = packing.layout.options() | reading.options()
+    options |= {"algorithm": packing.algorithm, "verify": True}
+    if packing.stats is not None:
+        options["stats"] = packing.stats
+    prepare(verbose=report.verbose, quiet=report.quiet)
+    pipe = streaming.piped(inputs, batches.interval, batches.batch, commit.txn_id, options)
     where = {
         "author": author(),
         "branch": branch,
-        "partition": partition_values(partition or []),
-        "message": message,
-        "threads": threads,
+        "partition": partition_values(commit.partition or []),
+        "message": commit.message,
         **options,
     }
     server = server_of(context)
     if server is not None:
         goes_on = pipe is not None and bool(pipe.form)
-        refuse_options(partition=partition, interval=interval or goes_on, batch=batch)
+        refuse_options(partition=commit.partition, batch=batches.batch)
+        refuse_options(interval=batches.interval or goes_on)
     elif pipe is not None and pipe.form:
         from sdb.table.feed.lines import LineTarget
         from sdb.table.format.keys import TableKeys
@@ -149,19 +135,24 @@ def command(
                 TableKeys(database, table),
                 branch,
                 author(),
-                message,
+                commit.message,
                 partition=where["partition"],
                 hints=options.pop("hints"),
-                options={"threads": threads, **options},
+                options=options,
             ),
             pipe,
-            on_error,
-            streaming.Telling(quiet, verbose, as_json),
+            reading.on_error,
+            streaming.Telling(report.quiet, report.verbose, report.as_json),
         )
     inputs = given(inputs)
     with (
-        Meter("inserting", progress, quiet=quiet) as meter,
-        Rejects(on_error, overwrite=False, verbose=verbose, apart_from=[*inputs, hints]) as rejects,
+        Meter("inserting", report.progress, quiet=report.quiet) as meter,
+        Rejects(
+            reading.on_error,
+            overwrite=False,
+            verbose=report.verbose,
+            apart_from=[*inputs, reading.hints],
+        ) as rejects,
     ):
         run = (
             partial(insert, table_root(context), database, table)
@@ -170,22 +161,29 @@ def command(
         )
         inserted = run(
             inputs if pipe is None else [pipe.file],
-            txn_id=txn_id,
+            txn_id=commit.txn_id,
             on_error=rejects.action,
             on_errors=rejects.take_batch,
             progress=meter,
             **where,
         )
-    if as_json:
+    _tell(inserted, name, commit.txn_id, rejects, report)
+    return 0
+
+
+def _tell(inserted: Inserted, name: str, txn_id: str, rejects: Rejects, report: FullReport) -> None:
+    """Report what came of an insert."""
+    if report.as_json:
         output.say_json(inserted.as_dict())
-        return 0
+        return
+    if report.quiet:
+        return
     rejected = 0 if inserted.packed is None else inserted.packed.rejected
-    if rejected and not quiet:
+    if rejected:
         output.say(output.plain(f"sdb: {rejects.summary(rejected)}"), to=sys.stderr)
-    if not quiet and (verbose or sys.stderr.isatty() or (txn_id and not inserted.is_new)):
+    if report.verbose or sys.stderr.isatty() or (txn_id and not inserted.is_new):
         text = _inserted_text(inserted, name, txn_id)
         output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
-    return 0
 
 
 def _inserted_text(inserted: Inserted, name: str, txn_id: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from sdb.cli.options import AsJson, Branch, Message, NextWord, TableVersion
-from sdb.cli.parameters import Argument, Option, TableContext
+from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.render.schemas import say_changed
 from sdb.cli.tablenames import author, branch_of, joined_table
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -20,13 +21,10 @@ EXAMPLES = (
 )
 
 
-def command(
-    context: TableContext,
-    name: TableVersion,
-    file: Annotated[
-        str | None, Argument(metavar="[FILE]", help="JSON of the schema; - is a pipe.")
-    ] = None,
-    last: NextWord = None,
+@record
+class Setting(Together):
+    """What is set, if not by a file."""
+
     mode: Annotated[
         str,
         Option(
@@ -34,8 +32,21 @@ def command(
             metavar="MODE",
             help="What becomes of rows that depart: observe, quarantine or reject.",
         ),
-    ] = "",
-    remove: Annotated[bool, Option("--remove", help="Take the schema away.")] = False,
+    ] = ""
+    remove: Annotated[bool, Option("--remove", help="Take the schema away.")] = False
+
+
+SETTING = Setting()
+
+
+def command(
+    context: TableContext,
+    name: TableVersion,
+    file: Annotated[
+        str | None, Argument(metavar="[FILE]", help="JSON of the schema; - is a pipe.")
+    ] = None,
+    last: NextWord = None,
+    setting: Setting = SETTING,
     message: Message = "",
     branch: Branch = "main",
     as_json: AsJson = False,
@@ -49,9 +60,9 @@ def command(
 
     name, words = joined_table(name, file, last)
     database, table, branch = branch_of(name, branch)
-    if not words and not mode and not remove:
+    if not words and not setting.mode and not setting.remove:
         raise UsageError("no schema to set", expected="FILE, --mode or --remove")
-    if remove and (words or mode):
+    if setting.remove and (words or setting.mode):
         raise UsageError("--remove goes with nothing to set")
     location = table_root(context)
     labels: dict[str, Any] = {
@@ -59,11 +70,11 @@ def command(
         "author": author(),
         "message": message,
     }
-    if words or remove:
+    if words or setting.remove:
         schema = _text(words[0]) if words else None
-        done = set_schema(location, database, table, schema, mode=mode, **labels)
+        done = set_schema(location, database, table, schema, mode=setting.mode, **labels)
     else:
-        done = set_mode(location, database, table, mode, **labels)
+        done = set_mode(location, database, table, setting.mode, **labels)
     say_changed(f"{database}.{table}", done, as_json=as_json)
 
 

@@ -27,8 +27,6 @@ EXAMPLES = (
     "sdb sync --spark --master 'local[2]' --root lake web",
 )
 
-TYPE_CHECKING = False
-
 
 def command(
     context: InputContext,

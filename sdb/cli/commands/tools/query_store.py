@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.options import AsJson, Dialect
-from sdb.cli.parameters import Argument, Option, TableContext
+from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -18,6 +19,25 @@ EXAMPLES = (
 _ACTIONS = ("put", "list", "drop")
 
 
+@record
+class Stored(Together):
+    """What is stored beside the query."""
+
+    param: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME:TYPE[=VALUE]",
+            help="A parameter, $NAME in the query: text, integer, number, boolean, time or list.",
+        ),
+    ] = None
+    description: Annotated[str, Option(metavar="TEXT", help="What the query is for.")] = ""
+    replace: Annotated[bool, Option("--replace", help="Replace a query of the same name.")] = False
+    dialect: Dialect = None
+
+
+STORED = Stored()
+
+
 def command(
     context: TableContext,
     action: Annotated[
@@ -25,16 +45,7 @@ def command(
     ],
     name: Annotated[str | None, Argument(metavar="NAME", help="The name of the query.")] = None,
     sql: Annotated[str | None, Argument(metavar="QUERY", help="A SELECT.")] = None,
-    param: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME:TYPE[=VALUE]",
-            help="A parameter, $NAME in the query: text, integer, number, boolean, time or list.",
-        ),
-    ] = None,
-    description: Annotated[str, Option(metavar="TEXT", help="What the query is for.")] = "",
-    replace: Annotated[bool, Option("--replace", help="Replace a query of the same name.")] = False,
-    dialect: Dialect = None,
+    stored: Stored = STORED,
     as_json: AsJson = False,
 ) -> None:
     """Store queries that sdb serve answers by their names.
@@ -43,24 +54,26 @@ def command(
     tables they read.
     """
     from sdb.query.run.storedquery import checked
-    from sdb.table.catalog import storedqueries as stored
+    from sdb.table.catalog import storedqueries
 
     if action not in _ACTIONS:
         raise UsageError(f"unknown action {action!r}", expected=", ".join(_ACTIONS))
     location = table_root(context)
     if action == "list":
-        _list(list(stored.queries(location)), as_json=as_json)
+        _list(list(storedqueries.queries(location)), as_json=as_json)
         return
     if name is None:
         raise UsageError(f"the name of the query is missing: sdb query-store {action} NAME")
     if action == "drop":
-        stored.drop(location, name)
+        storedqueries.drop(location, name)
         return
     if sql is None:
         raise UsageError("the query is missing: sdb query-store put NAME 'SELECT ...'")
-    params = tuple([stored.param(text) for text in param or []])
-    query = checked(stored.StoredQuery(name, sql, params, description), dialect)
-    stored.put(location, query, replace=replace)
+    params = tuple([storedqueries.param(text) for text in stored.param or []])
+    query = checked(
+        storedqueries.StoredQuery(name, sql, params, stored.description), stored.dialect
+    )
+    storedqueries.put(location, query, replace=stored.replace)
     if as_json:
         output.say_json(query.as_dict())
 

@@ -6,10 +6,11 @@ import sys
 
 from sdb import bounds, durations
 from sdb.cli import output
-from sdb.cli.options import Memory, Threads
-from sdb.cli.parameters import Argument, Option, TableContext
+from sdb.cli.optionrecords import RESOURCES, Resources
+from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.values import table_root
 from sdb.errors import UnsupportedError, UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -23,6 +24,139 @@ _PORT = 7373
 _LISTEN = f"127.0.0.1:{_PORT}"
 
 
+@record
+class Access(Together):
+    """Who may ask what, and where."""
+
+    listen: Annotated[
+        str, Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
+    ] = _LISTEN
+    tokens: Annotated[
+        str | None,
+        Option(metavar="FILE", help="Require a token from this file: sdb token makes it."),
+    ] = None
+    host_name: Annotated[
+        list[str] | None,
+        Option("--host-name", metavar="NAME", help="Accept requests for this host name, too."),
+    ] = None
+    cors: Annotated[
+        list[str] | None,
+        Option(metavar="ORIGIN", help="Allow requests from pages of this origin (CORS)."),
+    ] = None
+    write: Annotated[
+        bool, Option("--write", help="Without tokens: let requests of this machine change tables.")
+    ] = False
+    public: Annotated[
+        bool, Option("--public", help="Allow shared caches (Cache-Control: public).")
+    ] = False
+    audit: Annotated[
+        str | None,
+        Option(metavar="FILE", help="Append who changed what to this file; admins may read it."),
+    ] = None
+    push_to: Annotated[
+        list[str] | None,
+        Option("--push-to", metavar="NAME=ROOT", help="Let admins push tables to this root, too."),
+    ] = None
+
+
+@record
+class Queries(Together):
+    """How many queries run, and what each may use."""
+
+    timeout: Annotated[str, Option(metavar="TIME", help="How long a query may run.")] = "60s"
+    running: Annotated[
+        int,
+        Option(
+            metavar="COUNT", help="How many queries compute at the same time.", bounds=bounds.TASKS
+        ),
+    ] = 2
+    waiting: Annotated[
+        int,
+        Option(
+            metavar="COUNT",
+            help="Queries that wait for one of these, 10 s each at most.",
+            bounds=bounds.WORKERS,
+        ),
+    ] = 16
+    max_scan: Annotated[
+        str | None,
+        Option(
+            "--max-scan",
+            metavar="SIZE",
+            help="Refuse queries that would read more.",
+            bounds=bounds.SCAN,
+        ),
+    ] = None
+    max_sql: Annotated[
+        str,
+        Option(
+            "--max-sql",
+            metavar="SIZE",
+            help="Refuse statements whose text is longer.",
+            bounds=bounds.STATEMENT,
+        ),
+    ] = "1MiB"
+    resources: Resources = RESOURCES
+
+
+@record
+class Answers(Together):
+    """What answers may be like."""
+
+    max_bytes: Annotated[
+        str | None,
+        Option(
+            "--max-bytes",
+            metavar="SIZE",
+            help="End answers that are larger with an error.",
+            bounds=bounds.ANSWER,
+        ),
+    ] = None
+    max_rows: Annotated[
+        int,
+        Option(
+            "--max-rows",
+            metavar="COUNT",
+            help="Row limit of JSON and HTML answers.",
+            bounds=bounds.ANSWER_ROWS,
+        ),
+    ] = 10_000
+    max_age: Annotated[
+        str,
+        Option("--max-age", metavar="TIME", help="How long a request may let caches keep answers."),
+    ] = "5m"
+
+
+@record
+class Room(Together):
+    """The room that requests may take."""
+
+    max_pending: Annotated[
+        str | None,
+        Option(
+            "--max-pending",
+            metavar="SIZE",
+            help="Memory limit of all request bodies together.",
+            bounds=bounds.PENDING,
+        ),
+    ] = None
+    min_free: Annotated[
+        str,
+        Option(
+            "--min-free",
+            metavar="SIZE",
+            help="Refuse changes while the disk of the root has less room.",
+            bounds=bounds.FREE,
+        ),
+    ] = "256MiB"
+
+
+ACCESS = Access()
+QUERIES = Queries()
+ANSWERS = Answers()
+ROOM = Room()
+
+
 def command(
     context: TableContext,
     table: Annotated[
@@ -32,110 +166,10 @@ def command(
         bool,
         Option("--open", help="Show the page in a browser, at a free port of this machine."),
     ] = False,
-    listen: Annotated[
-        str, Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
-    ] = _LISTEN,
-    tokens: Annotated[
-        str | None,
-        Option(metavar="FILE", help="Require a token from this file: sdb token makes it."),
-    ] = None,
-    host_name: Annotated[
-        list[str] | None,
-        Option("--host-name", metavar="NAME", help="Accept requests for this host name, too."),
-    ] = None,
-    cors: Annotated[
-        list[str] | None,
-        Option(metavar="ORIGIN", help="Allow requests from pages of this origin (CORS)."),
-    ] = None,
-    write: Annotated[
-        bool, Option("--write", help="Without tokens: let requests of this machine change tables.")
-    ] = False,
-    public: Annotated[
-        bool, Option("--public", help="Allow shared caches (Cache-Control: public).")
-    ] = False,
-    timeout: Annotated[str, Option(metavar="TIME", help="How long a query may run.")] = "60s",
-    running: Annotated[
-        int,
-        Option(
-            metavar="COUNT", help="How many queries compute at the same time.", bounds=bounds.TASKS
-        ),
-    ] = 2,
-    waiting: Annotated[
-        int,
-        Option(
-            metavar="COUNT",
-            help="Queries that wait for one of these, 10 s each at most.",
-            bounds=bounds.WORKERS,
-        ),
-    ] = 16,
-    max_scan: Annotated[
-        str | None,
-        Option(
-            "--max-scan",
-            metavar="SIZE",
-            help="Refuse queries that would read more.",
-            bounds=bounds.SCAN,
-        ),
-    ] = None,
-    max_sql: Annotated[
-        str,
-        Option(
-            "--max-sql",
-            metavar="SIZE",
-            help="Refuse statements whose text is longer.",
-            bounds=bounds.STATEMENT,
-        ),
-    ] = "1MiB",
-    max_bytes: Annotated[
-        str | None,
-        Option(
-            "--max-bytes",
-            metavar="SIZE",
-            help="End answers that are larger with an error.",
-            bounds=bounds.ANSWER,
-        ),
-    ] = None,
-    max_rows: Annotated[
-        int,
-        Option(
-            "--max-rows",
-            metavar="COUNT",
-            help="Row limit of JSON and HTML answers.",
-            bounds=bounds.ANSWER_ROWS,
-        ),
-    ] = 10_000,
-    max_age: Annotated[
-        str,
-        Option("--max-age", metavar="TIME", help="How long a request may let caches keep answers."),
-    ] = "5m",
-    max_pending: Annotated[
-        str | None,
-        Option(
-            "--max-pending",
-            metavar="SIZE",
-            help="Memory limit of all request bodies together.",
-            bounds=bounds.PENDING,
-        ),
-    ] = None,
-    min_free: Annotated[
-        str,
-        Option(
-            "--min-free",
-            metavar="SIZE",
-            help="Refuse changes while the disk of the root has less room.",
-            bounds=bounds.FREE,
-        ),
-    ] = "256MiB",
-    audit: Annotated[
-        str | None,
-        Option(metavar="FILE", help="Append who changed what to this file; admins may read it."),
-    ] = None,
-    push_to: Annotated[
-        list[str] | None,
-        Option("--push-to", metavar="NAME=ROOT", help="Let admins push tables to this root, too."),
-    ] = None,
-    memory: Memory = None,
-    threads: Threads = None,
+    access: Access = ACCESS,
+    queries: Queries = QUERIES,
+    answers: Answers = ANSWERS,
+    room: Room = ROOM,
     quiet: Annotated[
         bool, Option("--quiet", "-q", help="Write no line for each request to standard error.")
     ] = False,
@@ -160,39 +194,41 @@ def command(
     if table is not None and not open_browser:
         raise UsageError("a table is of use only with --open", hint=f"sdb open {table}")
     # So that it opens beside another server.
-    is_free = open_browser and listen == _LISTEN
-    host, port = _address("127.0.0.1:0" if is_free else listen)
+    is_free = open_browser and access.listen == _LISTEN
+    host, port = _address("127.0.0.1:0" if is_free else access.listen)
     located = table_root(context)
     settings = ServerSettings(
         located.location,
         host,
         port,
-        tokens=None if tokens is None else Path(tokens),
-        hosts=tuple(host_name or ()),
-        cors=tuple(cors or ()),
-        may_write=write,
-        is_public=public,
+        tokens=None if access.tokens is None else Path(access.tokens),
+        hosts=tuple(access.host_name or ()),
+        cors=tuple(access.cors or ()),
+        may_write=access.write,
+        is_public=access.public,
         access_log=not quiet and not open_browser,
-        timeout_seconds=durations.seconds(timeout, bare=True),
-        memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
-        threads=threads,
-        running=bounds.TASKS.check(running),
-        waiting=bounds.WORKERS.check(waiting),
-        scan_bytes=None if max_scan is None else bounds.SCAN.read(max_scan),
-        sql_bytes=bounds.STATEMENT.read(max_sql),
-        rows=bounds.ANSWER_ROWS.check(max_rows),
-        answer_bytes=None if max_bytes is None else bounds.ANSWER.read(max_bytes),
-        pending_bytes=None if max_pending is None else bounds.PENDING.read(max_pending),
-        min_free_bytes=bounds.FREE.read(min_free),
-        max_age_seconds=int(durations.seconds(max_age, bare=True)),
-        audit=None if audit is None else Path(audit),
-        push_to=tuple(_named_root(text) for text in push_to or ()),
+        timeout_seconds=durations.seconds(queries.timeout, bare=True),
+        memory_bytes=queries.resources.memory_bytes(),
+        threads=queries.resources.threads,
+        running=bounds.TASKS.check(queries.running),
+        waiting=bounds.WORKERS.check(queries.waiting),
+        scan_bytes=(None if queries.max_scan is None else bounds.SCAN.read(queries.max_scan)),
+        sql_bytes=bounds.STATEMENT.read(queries.max_sql),
+        rows=bounds.ANSWER_ROWS.check(answers.max_rows),
+        answer_bytes=(None if answers.max_bytes is None else bounds.ANSWER.read(answers.max_bytes)),
+        pending_bytes=(None if room.max_pending is None else bounds.PENDING.read(room.max_pending)),
+        min_free_bytes=bounds.FREE.read(room.min_free),
+        max_age_seconds=int(durations.seconds(answers.max_age, bare=True)),
+        audit=None if access.audit is None else Path(access.audit),
+        push_to=tuple(_named_root(text) for text in access.push_to or ()),
     )
 
     def ready(url: str) -> None:
         output.say(f"serving {located.location} at {url}", to=sys.stderr)
         if flaw := flaw_of_root(located):
-            until = "it is taken for a new one" if write else "requests are refused until it has"
+            until = (
+                "it is taken for a new one" if access.write else "requests are refused until it has"
+            )
             output.say(f"note: {flaw} yet: {until}", to=sys.stderr)
         if open_browser:
             _show(url if table is None else f"{url}/tables/{quote(table)}")

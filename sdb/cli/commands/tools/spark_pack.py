@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+from sdb import bounds, levels
 from sdb.cli import spark as sparks
-from sdb.cli.inputoptions import FORM, InputForm
-from sdb.cli.options import (
-    Algorithm,
-    AsJson,
-    BlockSize,
-    Constants,
-    Hints,
-    Level,
-    NoHive,
-    NoVerify,
-    OnError,
-    ProgressMode,
-    Stats,
-    TimeFields,
-    TimeMode,
-    Timezone,
-    Verbose,
-)
+from sdb.cli.inputoptions import INPUT_READING, InputReading
+from sdb.cli.optionrecords import FULL_REPORT, FullReport
+from sdb.cli.options import Algorithm, BlockSize, Constants, Level, NoVerify, Stats
 from sdb.cli.output import prepare
-from sdb.cli.parameters import Argument, Option, Quiet
-from sdb.cli.values import packing, times
+from sdb.cli.parameters import Argument, Option, Together
+from sdb.cli.values import constants
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb spark pack -o packed/ events.json.gz",
     "sdb spark pack -o packed/ events.json.gz --master yarn --print-submit",
 )
+
+
+@record
+class Packing(Together):
+    """The packfiles that are made."""
+
+    algorithm: Algorithm = "zion+zstd"
+    level: Level = None
+    block_size: BlockSize = "50MiB"
+    constant: Constants = None
+    stats: Stats = "auto"
+
+
+PACKING = Packing()
 
 
 def command(
@@ -42,48 +43,25 @@ def command(
     target: Annotated[
         str, Option("--output", "-o", metavar="FOLDER", help="A folder, or s3://bucket/prefix/.")
     ],
-    master: sparks.Master = None,
-    tasks: sparks.Tasks = None,
-    target_size: sparks.TargetSize = None,
-    conf: sparks.Conf = None,
-    append: sparks.Append = False,
-    print_submit: sparks.PrintSubmit = False,
-    form: InputForm = FORM,
-    algorithm: Algorithm = "zion+zstd",
-    level: Level = None,
-    block_size: BlockSize = "50MiB",
-    constant: Constants = None,
-    hints: Hints = None,
-    time_field: TimeFields = None,
-    mode: TimeMode = "all",
-    timezone: Timezone = "",
-    stats: Stats = "auto",
-    no_hive: NoHive = False,
-    on_error: OnError = "fail",
+    choice: sparks.Choice = sparks.CHOICE,
+    reading: InputReading = INPUT_READING,
+    packing: Packing = PACKING,
     force: Annotated[bool, Option("--force", help="Replace the packfiles of the folder.")] = False,
     no_verify: NoVerify = False,
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    report: FullReport = FULL_REPORT,
 ) -> None:
     """Pack on Spark into a folder of packfiles, which appear in one step.
 
     Each task packs one packfile; formats and compressions are recognised by content.
     """
-    reading = times(mode, timezone, time_field)
-    options = packing(
-        algorithm,
-        level,
-        block_size,
-        constant,
-        hints,
-        form.named(),
-        reading,
-        verify=not no_verify,
-    )
-    options |= {"stats": stats, "hive": not no_hive}
-    prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
-    choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
-    report = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)
-    sparks.run(choice, inputs, target, options, report)
+    options = reading.options() | {
+        "algorithm": packing.algorithm,
+        "level": None if packing.level is None else levels.read(packing.level),
+        "block_bytes": bounds.BLOCK.read(packing.block_size),
+        "constants": constants(packing.constant or []),
+        "verify": not no_verify,
+        "stats": packing.stats,
+        "hive": not reading.no_hive,
+    }
+    prepare(verbose=report.verbose, unverified=no_verify, quiet=report.quiet)
+    sparks.run(choice, inputs, target, options, sparks.Form(force, reading, report))

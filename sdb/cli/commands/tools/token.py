@@ -7,8 +7,9 @@ import time
 from sdb import bounds, durations
 from sdb.cli import output
 from sdb.cli.options import AsJson
-from sdb.cli.parameters import Argument, Option
+from sdb.cli.parameters import Argument, Option, Together
 from sdb.errors import UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -18,6 +19,44 @@ EXAMPLES = (
 )
 
 _ACTIONS = ("create", "list", "revoke")
+
+
+@record
+class Limits(Together):
+    """What queries of the token may use."""
+
+    timeout: Annotated[
+        str | None, Option(metavar="TIME", help="How long a query of the token may run.")
+    ] = None
+    running: Annotated[
+        int | None,
+        Option(
+            metavar="COUNT",
+            help="How many queries of the token compute at the same time.",
+            bounds=bounds.TASKS,
+        ),
+    ] = None
+    max_scan: Annotated[
+        str | None,
+        Option(
+            "--max-scan",
+            metavar="SIZE",
+            help="Refuse queries of the token that would read more.",
+            bounds=bounds.SCAN,
+        ),
+    ] = None
+    max_bytes: Annotated[
+        str | None,
+        Option(
+            "--max-bytes",
+            metavar="SIZE",
+            help="End answers that are larger with an error.",
+            bounds=bounds.ANSWER,
+        ),
+    ] = None
+
+
+LIMITS = Limits()
 
 
 def command(
@@ -33,35 +72,7 @@ def command(
             " stored query, or admin.",
         ),
     ] = None,
-    timeout: Annotated[
-        str | None, Option(metavar="TIME", help="How long a query of the token may run.")
-    ] = None,
-    running: Annotated[
-        int | None,
-        Option(
-            metavar="COUNT",
-            help="How many queries of the token compute at the same time.",
-            bounds=bounds.TASKS,
-        ),
-    ] = None,
-    max_scan: Annotated[
-        str | None,
-        Option(
-            "--max-scan",
-            metavar="SIZE",
-            help="Refuse queries of the token that would read more.",
-            bounds=bounds.SCAN,
-        ),
-    ] = None,
-    max_bytes: Annotated[
-        str | None,
-        Option(
-            "--max-bytes",
-            metavar="SIZE",
-            help="End answers that are larger with an error.",
-            bounds=bounds.ANSWER,
-        ),
-    ] = None,
+    most: Limits = LIMITS,
     tokens: Annotated[
         str, Option(metavar="FILE", help="The file of tokens, for sdb serve --tokens.")
     ] = "tokens.json",
@@ -89,11 +100,11 @@ def command(
         stored.revoke(path, name)
         return
     limits = TokenLimits(
-        None if timeout is None else durations.seconds(timeout, bare=True),
-        bounds.TASKS.check(running),
-        None if max_scan is None else bounds.SCAN.read(max_scan),
+        None if most.timeout is None else durations.seconds(most.timeout, bare=True),
+        bounds.TASKS.check(most.running),
+        None if most.max_scan is None else bounds.SCAN.read(most.max_scan),
         None,
-        None if max_bytes is None else bounds.ANSWER.read(max_bytes),
+        None if most.max_bytes is None else bounds.ANSWER.read(most.max_bytes),
     )
     secret = stored.create(path, name, can or [], now_us=time.time_ns() // 1000, limits=limits)
     if as_json:

@@ -8,10 +8,12 @@ from sdb import sizes
 from sdb.cli import output
 from sdb.cli import spark as sparks
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, DryRun, Message, NextWord, ProgressMode, TableName
-from sdb.cli.parameters import Option, TableContext
+from sdb.cli.optionrecords import CHANGE, REPORT, Change, Report
+from sdb.cli.options import NextWord, TableName
+from sdb.cli.parameters import Option, TableContext, Together
 from sdb.cli.tablenames import author, table_of
 from sdb.cli.values import table_root
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -28,6 +30,21 @@ if TYPE_CHECKING:
     from sdb.table.maintenance.compact import Compacted
 
 
+@record
+class OnSpark(Together):
+    """Whether Spark does the work, and how."""
+
+    spark: Annotated[
+        bool, Option("--spark", help="Merge and sort on Spark and commit here; for terabytes.")
+    ] = False
+    master: sparks.Master = None
+    conf: sparks.Conf = None
+    print_submit: sparks.PrintSubmit = False
+
+
+ON_SPARK = OnSpark()
+
+
 def command(
     context: TableContext,
     name: TableName,
@@ -39,16 +56,9 @@ def command(
             help="Also sort rows by these fields; default: cluster_by of the definition.",
         ),
     ] = None,
-    dry_run: DryRun = False,
-    spark: Annotated[
-        bool, Option("--spark", help="Merge and sort on Spark and commit here; for terabytes.")
-    ] = False,
-    master: sparks.Master = None,
-    conf: sparks.Conf = None,
-    print_submit: sparks.PrintSubmit = False,
-    message: Message = "",
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
+    on_spark: OnSpark = ON_SPARK,
+    change: Change = CHANGE,
+    report: Report = REPORT,
 ) -> None:
     """Merge small packfiles of a table into larger ones.
 
@@ -56,26 +66,26 @@ def command(
     cluster_by in the definition, also sorts rows. Old packfiles stay until their versions expire.
     """
     names = table_of(name, table)
-    choice = sparks.Choice(master, None, None, conf, append=False, print_submit=print_submit)
-    if not spark:
+    choice = sparks.Choice(on_spark.master, conf=on_spark.conf, print_submit=on_spark.print_submit)
+    if not on_spark.spark:
         choice.check_unused("sdb compact --spark")
-    if print_submit:
-        output.say(sparks.submit_command(master, conf))
+    if on_spark.print_submit:
+        output.say(sparks.submit_command(on_spark.master, on_spark.conf))
         return
-    with Meter("compacting", progress) as meter:
-        compacted = _compaction(choice if spark else None)(
+    with Meter("compacting", report.progress) as meter:
+        compacted = _compaction(choice if on_spark.spark else None)(
             table_root(context),
             *names,
             cluster_by=_paths(cluster_by),
-            dry_run=dry_run,
+            dry_run=change.dry_run,
             author=author(),
-            message=message,
+            message=change.message,
             progress=meter,
         )
-    if as_json:
+    if report.as_json:
         output.say_json(compacted.as_dict())
         return
-    for line in _lines(compacted, dry_run=dry_run):
+    for line in _lines(compacted, dry_run=change.dry_run):
         output.note(line)
 
 

@@ -6,10 +6,12 @@ import sys
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AsJson, DryRun, Message, NextWord, TableName
-from sdb.cli.parameters import Option, TableContext
+from sdb.cli.optionrecords import CHANGE, Change
+from sdb.cli.options import AsJson, NextWord, TableName
+from sdb.cli.parameters import Option, TableContext, Together
 from sdb.cli.tablenames import author, table_of
 from sdb.cli.values import table_root
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -19,16 +21,16 @@ EXAMPLES = (
 )
 
 
-def command(
-    context: TableContext,
-    name: TableName,
-    table: NextWord = None,
+@record
+class Kept(Together):
+    """The versions that stay; none: the policy of the definition says it."""
+
     keep_last: Annotated[
         int | None,
         Option(
             "--keep-last", metavar="N", bounds=bounds.ATTEMPTS, help="Keep the newest N versions."
         ),
-    ] = None,
+    ] = None
     keep_within: Annotated[
         str | None,
         Option(
@@ -36,7 +38,7 @@ def command(
             metavar="TIME",
             help="Keep versions that were the newest within this time (30d, 12h).",
         ),
-    ] = None,
+    ] = None
     keep_tag: Annotated[
         list[str] | None,
         Option(
@@ -44,7 +46,7 @@ def command(
             metavar="PATTERN",
             help="Only tags that match keep their versions. Repeatable.",
         ),
-    ] = None,
+    ] = None
     thin: Annotated[
         str | None,
         Option(
@@ -52,12 +54,21 @@ def command(
             metavar="STEPS",
             help="Keep fewer the older they are: 1h:all,1d:1m,7d:1h (1m: one a minute); or off.",
         ),
-    ] = None,
+    ] = None
     all_but_head: Annotated[
         bool, Option("--all-but-head", help="Keep only the newest version and tagged ones.")
-    ] = False,
-    dry_run: DryRun = False,
-    message: Message = "",
+    ] = False
+
+
+KEPT = Kept()
+
+
+def command(
+    context: TableContext,
+    name: TableName,
+    table: NextWord = None,
+    kept: Kept = KEPT,
+    change: Change = CHANGE,
     as_json: AsJson = False,
 ) -> None:
     """Remove old versions from the history of a table.
@@ -73,13 +84,15 @@ def command(
     policy = policy_of(
         location,
         TableKeys(*names),
-        keep_last=keep_last,
-        keep_within=keep_within,
-        keep_tags=keep_tag or (),
-        thin=thin,
-        all_but_head=all_but_head,
+        keep_last=kept.keep_last,
+        keep_within=kept.keep_within,
+        keep_tags=kept.keep_tag or (),
+        thin=kept.thin,
+        all_but_head=kept.all_but_head,
     )
-    expired = expire(location, *names, policy, dry_run=dry_run, author=author(), message=message)
+    expired = expire(
+        location, *names, policy, dry_run=change.dry_run, author=author(), message=change.message
+    )
     if as_json:
         output.say_json(expired.as_dict())
         return
@@ -87,7 +100,7 @@ def command(
     if not count:
         text = f"nothing expires, {_kept(expired.kept_count)}"
     else:
-        verb = "would expire" if dry_run else "expired"
+        verb = "would expire" if change.dry_run else "expired"
         first, last = expired.dropped[0].version, expired.dropped[-1].version
         span = f"version {first}" if count == 1 else f"{count:,} versions from {first} to {last}"
         thinned = f", {len(expired.thinned):,} of them thinned out" if expired.thinned else ""

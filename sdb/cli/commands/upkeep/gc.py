@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, DryRun, NextWord, ProgressMode, TableName, Verbose
+from sdb.cli.optionrecords import REPORT, Report
+from sdb.cli.options import DryRun, NextWord, TableName, Verbose
 from sdb.cli.parameters import Option, TableContext
 from sdb.cli.tablenames import author, table_of
 from sdb.cli.values import table_root
@@ -33,8 +34,7 @@ def command(
     explain: Annotated[
         bool, Option("--explain", help="Name each object that stays, and what keeps it.")
     ] = False,
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
+    report: Report = REPORT,
     verbose: Verbose = False,
 ) -> None:
     """Delete objects that no version of a table needs.
@@ -47,7 +47,7 @@ def command(
     from sdb.table.maintenance.gc import collect
 
     names = table_of(name, table)
-    with Meter("collecting", progress) as meter:
+    with Meter("collecting", report.progress) as meter:
         outcome = collect(
             table_root(context),
             *names,
@@ -56,7 +56,7 @@ def command(
             author=author(),
             progress=meter,
         )
-    if as_json:
+    if report.as_json:
         explained_kept = {"kept": [entry.as_dict() for entry in outcome.held]} if explain else {}
         output.say_json(outcome.as_dict() | explained_kept)
         return

@@ -10,9 +10,10 @@ import threading
 from sdb import bounds
 from sdb.cli import output
 from sdb.cli.options import AsJson, DryRun
-from sdb.cli.parameters import Argument, InputContext, Option, Quiet
+from sdb.cli.parameters import Argument, InputContext, Option, Quiet, Together
 from sdb.cli.tablenames import author, database_and_pattern
 from sdb.cli.values import table_root
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -31,6 +32,50 @@ if TYPE_CHECKING:
 _TERMINATED = 128 + signal.SIGTERM
 
 
+@record
+class Rounds(Together):
+    """Whether rounds go on, and how far apart."""
+
+    watch: Annotated[
+        bool, Option("--watch", help="Keep running, one round over the tables after the other.")
+    ] = False
+    once: Annotated[bool, Option("--once", help="Do one round, as without --watch.")] = False
+    interval: Annotated[
+        str | None,
+        Option("--interval", metavar="TIME", help="Watch, with this time between rounds, not 1m."),
+    ] = None
+
+
+@record
+class Spending(Together):
+    """What maintenance may use, and what it leaves alone."""
+
+    cpu: Annotated[
+        str, Option("--cpu", metavar="PERCENT", help="Share of one processor, on average.")
+    ] = "50%"
+    min_free: Annotated[
+        str,
+        Option(
+            "--min-free",
+            metavar="SIZE",
+            bounds=bounds.FREE,
+            help="Space that compactions leave free on the disk.",
+        ),
+    ] = "1GiB"
+    grace: Annotated[
+        str | None,
+        Option(
+            "--grace",
+            metavar="TIME",
+            help="Grace period of collections; default: that of the definition, or 24h.",
+        ),
+    ] = None
+
+
+ROUNDS = Rounds()
+SPENDING = Spending()
+
+
 def command(
     context: InputContext,
     database: Annotated[
@@ -40,34 +85,8 @@ def command(
     pattern: Annotated[
         str | None, Argument(metavar="PATTERN", help="Names of tables, as 'gh*'; default: all.")
     ] = None,
-    watch: Annotated[
-        bool, Option("--watch", help="Keep running, one round over the tables after the other.")
-    ] = False,
-    once: Annotated[bool, Option("--once", help="Do one round, as without --watch.")] = False,
-    interval: Annotated[
-        str | None,
-        Option("--interval", metavar="TIME", help="Watch, with this time between rounds, not 1m."),
-    ] = None,
-    cpu: Annotated[
-        str, Option("--cpu", metavar="PERCENT", help="Share of one processor, on average.")
-    ] = "50%",
-    min_free: Annotated[
-        str,
-        Option(
-            "--min-free",
-            metavar="SIZE",
-            bounds=bounds.FREE,
-            help="Space that compactions leave free on the disk.",
-        ),
-    ] = "1GiB",
-    grace: Annotated[
-        str | None,
-        Option(
-            "--grace",
-            metavar="TIME",
-            help="Grace period of collections; default: that of the definition, or 24h.",
-        ),
-    ] = None,
+    rounds: Rounds = ROUNDS,
+    spending: Spending = SPENDING,
     dry_run: DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -87,22 +106,24 @@ def command(
     from sdb.table.upkeep.budget import Budget
     from sdb.table.upkeep.maintain import INTERVAL_SECONDS, maintainer
 
-    if once and (watch or interval is not None):
-        other = "--watch" if watch else "--interval"
+    if rounds.once and (rounds.watch or rounds.interval is not None):
+        other = "--watch" if rounds.watch else "--interval"
         raise UsageError(f"--once ends, and {other} keeps running", expected="one of them")
-    is_once = dry_run or not (watch or interval is not None)
+    is_once = dry_run or not (rounds.watch or rounds.interval is not None)
     stop = threading.Event()
     location = table_root(context)
     chosen = _chosen(location, database, pattern)
     telling = _Telling(as_json=as_json, quiet=quiet)
     request = Request(
         telling.action,
-        Budget(_share(cpu), _free_bytes(min_free), stop),
+        Budget(_share(spending.cpu), _free_bytes(spending.min_free), stop),
         author(),
         is_dry=dry_run,
         is_once=is_once,
-        interval_seconds=INTERVAL_SECONDS if interval is None else seconds_of(interval),
-        grace_seconds=None if grace is None else durations.seconds(grace),
+        interval_seconds=(
+            INTERVAL_SECONDS if rounds.interval is None else seconds_of(rounds.interval)
+        ),
+        grace_seconds=None if spending.grace is None else durations.seconds(spending.grace),
         export=Exporter(stop, packfile_columns),
     )
     upkeep = maintainer(location, chosen, request, telling.trouble)

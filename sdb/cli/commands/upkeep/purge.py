@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdb import bounds, notes, sizes
+from sdb import notes, sizes
 from sdb.cli import output
 from sdb.cli.following import followed
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
+from sdb.cli.optionrecords import (
+    CONFIRMED_CHANGE,
+    REPORT,
+    RESOURCES,
+    ConfirmedChange,
+    Report,
+    Resources,
+)
 from sdb.cli.options import (
-    AsJson,
-    DryRun,
-    Memory,
-    Message,
     NextWord,
     Params,
-    ProgressMode,
     PurgeWhere,
     TableName,
-    Threads,
     Verbose,
-    Yes,
 )
 from sdb.cli.output import agreed, can_ask
-from sdb.cli.parameters import TableContext
+from sdb.cli.parameters import TableContext, Together
 from sdb.cli.tablenames import author, table_of
 from sdb.cli.values import sql_params, table_root
+from sdb.records import record
 
 if TYPE_CHECKING:
     from sdb.statements.purged import Purged
@@ -37,19 +39,25 @@ EXAMPLES = (
 )
 
 
+@record
+class Erased(Together):
+    """The rows that are erased."""
+
+    where: PurgeWhere = None
+    param: Params = None
+
+
+ERASED = Erased()
+
+
 def command(
     context: TableContext,
     name: TableName,
     table: NextWord = None,
-    where: PurgeWhere = None,
-    param: Params = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    message: Message = "",
-    memory: Memory = None,
-    threads: Threads = None,
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
+    erased: Erased = ERASED,
+    change: ConfirmedChange = CONFIRMED_CHANGE,
+    resources: Resources = RESOURCES,
+    report: Report = REPORT,
     verbose: Verbose = False,
 ) -> int:
     """Erase rows from all versions of a table, and from the disk.
@@ -65,30 +73,34 @@ def command(
     output.prepare(verbose=verbose)
 
     def run(verb: str, *, is_dry: bool) -> Purged:
-        with Interruptible() as signals, Meter(verb, progress) as meter:
+        with Interruptible() as signals, Meter(verb, report.progress) as meter:
             return purge(
                 table_root(context),
                 *table_of(name, table),
-                where or "",
-                params=sql_params(param),
+                erased.where or "",
+                params=sql_params(erased.param),
                 dry_run=is_dry,
                 author=author(),
-                message=message,
-                threads=threads,
-                memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
+                message=change.message,
+                threads=resources.threads,
+                memory_bytes=resources.memory_bytes(),
                 progress=meter,
                 follow=followed(signals, meter, verb),
             )
 
-    if can_ask() and not (yes or dry_run) and not _is_meant(run("looking", is_dry=True)):
+    if (
+        can_ask()
+        and not (change.yes or change.dry_run)
+        and not _is_meant(run("looking", is_dry=True))
+    ):
         notes.warn("nothing was purged")
         return 1
-    outcome = run("purging", is_dry=dry_run)
-    if as_json:
+    outcome = run("purging", is_dry=change.dry_run)
+    if report.as_json:
         output.say_json(outcome.as_dict())
-    for line in lines_of(outcome, verbose=verbose) if not as_json else ():
+    for line in lines_of(outcome, verbose=verbose) if not report.as_json else ():
         output.note(line)
-    return 0 if outcome.ok or dry_run else 1
+    return 0 if outcome.ok or change.dry_run else 1
 
 
 def _is_meant(planned: Purged) -> bool:

@@ -5,16 +5,38 @@ from __future__ import annotations
 from sdb import notes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, At, NextWord, ProgressMode, TableVersion
-from sdb.cli.parameters import Argument, Option, TableContext
+from sdb.cli.optionrecords import REPORT, Report
+from sdb.cli.options import At, NextWord, TableVersion
+from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.tablenames import joined_table, named_table, opened_table, referring
 from sdb.errors import UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb diff --root lake web.gha@1 web.gha@2",
     "sdb diff --rows --root lake web.gha -1",
 )
+
+
+@record
+class Rows(Together):
+    """Whether rows are compared, and by which fields."""
+
+    rows: Annotated[
+        bool, Option("--rows", help="Print rows that differ as JSON, with +, - and ~.")
+    ] = False
+    key: Annotated[
+        str | None,
+        Option(
+            "--key",
+            metavar="FIELDS",
+            help="Fields that tell one row from all others (id, or a.id,b), for --rows.",
+        ),
+    ] = None
+
+
+ROWS = Rows()
 
 
 def command(
@@ -29,20 +51,9 @@ def command(
     ] = None,
     last: NextWord = None,
     end: NextWord = None,
-    rows: Annotated[
-        bool, Option("--rows", help="Print rows that differ as JSON, with +, - and ~.")
-    ] = False,
-    key: Annotated[
-        str | None,
-        Option(
-            "--key",
-            metavar="FIELDS",
-            help="Fields that tell one row from all others (id, or a.id,b), for --rows.",
-        ),
-    ] = None,
+    compared: Rows = ROWS,
     at: At = "",
-    progress: ProgressMode = "auto",
-    as_json: AsJson = False,
+    report: Report = REPORT,
 ) -> None:
     """Compare two versions of a table.
 
@@ -63,23 +74,23 @@ def command(
     if "." not in later.partition("@")[0]:  # a version of the same table
         later = f"{database}.{table}{later and '@'}{later.removeprefix('@')}"
     difference = compare(opened_table(context, name), opened_table(context, later))
-    if key and not rows:
+    if compared.key and not compared.rows:
         raise UsageError("--key pairs rows, which --rows prints", expected="--rows --key FIELDS")
-    if rows:
+    if compared.rows:
         from sdb.table.history.rowdiff import changed_rows
 
-        if difference.row_counts is None and not key:
+        if difference.row_counts is None and not compared.key:
             notes.warn(
                 "rows without a key: a changed row appears as - and +; --key FIELDS pairs them"
             )
-        with Meter("comparing", progress) as meter:
+        with Meter("comparing", report.progress) as meter:
             stream = output.binary()
-            paths = key.split(",") if key else ()
+            paths = compared.key.split(",") if compared.key else ()
             for changed_row in changed_rows(difference, key=paths, progress=meter):
                 stream.write(changed_row.encode())
             stream.flush()
         return
-    if as_json:
+    if report.as_json:
         output.say_json(difference.as_dict())
         return
     from sdb.view.versionlist import differences

@@ -8,16 +8,43 @@ from sdb import notes, sizes
 from sdb.cli import output
 from sdb.cli.options import AsJson, Message, NextWord, TableName, Yes
 from sdb.cli.output import agreed, can_ask
-from sdb.cli.parameters import Argument, Option, TableContext
+from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.tablenames import author, joined_table, named_table
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
+from sdb.records import record
 from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb merge --root lake web.gha audit",
     "sdb merge --root lake web.gha main --into audit --strategy dest",
 )
+
+
+@record
+class Merging(Together):
+    """What is merged, and how conflicts end."""
+
+    strategy: Annotated[
+        str,
+        Option(
+            "--strategy",
+            metavar="source|dest",
+            help="Resolve conflicts: take the side of SOURCE, or that of --into.",
+        ),
+    ] = ""
+    only: Annotated[
+        str,
+        Option(
+            "--only",
+            metavar="PATTERN",
+            help="Merge only packfiles whose keys match (data/region=eu/*).",
+        ),
+    ] = ""
+    yes: Yes = False
+
+
+MERGING = Merging()
 
 
 def command(
@@ -31,23 +58,7 @@ def command(
     into: Annotated[
         str, Option("--into", metavar="BRANCH", help="Branch that gets the changes.")
     ] = "main",
-    strategy: Annotated[
-        str,
-        Option(
-            "--strategy",
-            metavar="source|dest",
-            help="Resolve conflicts: take the side of SOURCE, or that of --into.",
-        ),
-    ] = "",
-    only: Annotated[
-        str,
-        Option(
-            "--only",
-            metavar="PATTERN",
-            help="Merge only packfiles whose keys match (data/region=eu/*).",
-        ),
-    ] = "",
-    yes: Yes = False,
+    merging: Merging = MERGING,
     message: Message = "",
     as_json: AsJson = False,
 ) -> None:
@@ -69,9 +80,10 @@ def command(
     location = table_root(context)
 
     def confirm(rows: int) -> bool:
-        loser = into if strategy == "source" else source
-        line = f"--strategy {strategy} drops {sizes.counted(rows, 'row')} that {loser} has changed"
-        return yes or (can_ask() and agreed(f"{line}. Go on?"))
+        loser = into if merging.strategy == "source" else source
+        what = f"{sizes.counted(rows, 'row')} that {loser} has changed"
+        line = f"--strategy {merging.strategy} drops {what}"
+        return merging.yes or (can_ask() and agreed(f"{line}. Go on?"))
 
     try:
         merged = merge(
@@ -80,8 +92,8 @@ def command(
             table,
             source,
             into=into,
-            strategy=strategy,
-            only=only,
+            strategy=merging.strategy,
+            only=merging.only,
             author=author(),
             message=message,
             confirm=confirm,
@@ -93,9 +105,9 @@ def command(
             output.say_json(conflict_dict(error))
         raise
     if merged.dropped:
-        loser = into if strategy == "source" else source
+        loser = into if merging.strategy == "source" else source
         what = sizes.counted(merged.dropped, "row")
-        notes.warn(f"--strategy {strategy} dropped {what} that {loser} had changed")
+        notes.warn(f"--strategy {merging.strategy} dropped {what} that {loser} had changed")
     if as_json:
         output.say_json(merged.as_dict())
     else:
