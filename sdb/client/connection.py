@@ -8,6 +8,7 @@ from sdb.errors import NotFoundError, UsageError
 from sdb.store.url import absolute, check_scheme, is_server
 from sdb.table.catalog.handle import find_table, open_table
 from sdb.table.catalog.root import table_root
+from sdb.table.format.keys import TableKeys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -326,7 +327,7 @@ class Connection(ConnectionCalls):
         """Make the content of an old version new; options as in :meth:`sdb.Table.restore`."""
         from sdb.table.history.restore import restore
 
-        return restore(self._root, *_split(name), reference, **options)
+        return restore(self._root, TableKeys(*_split(name)), reference, **options)
 
     def sql(self, text: str, params: Params = None, **options: Unpack[SqlOptions]) -> Result:
         """Run a query on tables and packfiles below the root.

@@ -137,6 +137,17 @@ class CompactOptions(TypedDict, total=False):
     progress: Progress
 
 
+class ExportOptions(TypedDict, total=False):
+    """Options of `Table.export`."""
+
+    squash: bool
+    restart: bool
+    partition_by: Sequence[str]
+    overwrite: bool
+    properties: Mapping[str, str] | None
+    threads: int | None
+
+
 class MaintainOptions(TypedDict, total=False):
     """Options of `Connection.maintain` and `Table.maintain`."""
 

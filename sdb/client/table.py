@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sdb.client.options import (
         BranchAppendOptions,
         CompactOptions,
+        ExportOptions,
         ForkOptions,
         MaintainOptions,
         MergeOptions,
@@ -235,21 +236,12 @@ class Table(StoredRows, TableCalls):
         self._check_main()
         root, keys = self._handle.root, self._handle.keys
         seconds = durations.seconds(grace) if isinstance(grace, str) else grace
-        collected = collect(root, keys.database, keys.table, grace_seconds=seconds, dry_run=dry_run)
+        collected = collect(root, keys, grace_seconds=seconds, dry_run=dry_run)
         self._reopen()
         return collected
 
     def export(
-        self,
-        fmt: str,
-        to: Location,
-        *,
-        squash: bool = False,
-        restart: bool = False,
-        partition_by: Sequence[str] = (),
-        overwrite: bool = False,
-        properties: Mapping[str, str] | None = None,
-        threads: int | None = None,
+        self, fmt: str, to: Location, **options: Unpack[ExportOptions]
     ) -> MirrorReport | WrittenDataset:
         """Mirror the table in another format, or write this version as Parquet: ``sdb export``.
 
@@ -292,21 +284,11 @@ class Table(StoredRows, TableCalls):
         >>> table.at(1).export("parquet", "days").rows                    # doctest: +SKIP
         1000
         """
-        from sdb.exchange.exports import export_table
+        from sdb.exchange import exports
         from sdb.query.rows.mirrorcolumns import packfile_columns
 
-        return export_table(
-            self._handle,
-            fmt,
-            os.fspath(to),
-            squash=squash,
-            restart=restart,
-            partition_by=partition_by,
-            overwrite=overwrite,
-            properties=properties,
-            threads=threads,
-            read=packfile_columns,
-        )
+        chosen = exports.ExportOptions(**options)
+        return exports.export_table(self._handle, fmt, os.fspath(to), chosen, packfile_columns)
 
     def maintain(self, **options: Unpack[MaintainOptions]) -> Maintained:
         """Keep the table small; options as in :meth:`sdb.Connection.maintain`."""
@@ -453,7 +435,9 @@ class Table(StoredRows, TableCalls):
         """
         from sdb.statements.schemasetting import set_schema
 
-        done = set_schema(*self._place, schema, branch=self._target, **options)
+        done = set_schema(
+            self._handle.root, self._handle.keys, schema, branch=self._target, **options
+        )
         self._reopen()
         return done
 
@@ -555,7 +539,7 @@ class Table(StoredRows, TableCalls):
         from sdb.table.history.restore import restore
 
         options.setdefault("branch", self._target)
-        restored = restore(*self._place, reference, **options)
+        restored = restore(self._handle.root, self._handle.keys, reference, **options)
         self._reopen()
         return restored
 

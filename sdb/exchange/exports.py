@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import UsageError
+from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,17 +18,35 @@ if TYPE_CHECKING:
 FORMATS = ("delta", "iceberg", "parquet")
 
 
-def export_table(  # noqa: PLR0913 - the options of a method, by name
+@record
+class ExportOptions:
+    """The options of :meth:`sdb.Table.export`; each format has some of them."""
+
+    squash: bool = False
+    restart: bool = False
+    partition_by: Sequence[str] = ()
+    overwrite: bool = False
+    properties: Mapping[str, str] | None = None
+    threads: int | None = None
+
+    def check_fit(self, fmt: str) -> None:
+        """Refuse an option that a format does not have."""
+        unfit = {
+            "squash": self.squash and fmt == "parquet",
+            "restart": self.restart and fmt != "delta",
+            "partition_by": bool(self.partition_by) and fmt != "parquet",
+            "overwrite": self.overwrite and fmt != "parquet",
+            "properties": bool(self.properties) and fmt != "iceberg",
+        }
+        if wrong := [name for name, is_wrong in unfit.items() if is_wrong]:
+            raise UsageError(f"export as {fmt} has no option {wrong[0]}")
+
+
+def export_table(
     handle: TableHandle,
     fmt: str,
     to: str,
-    *,
-    squash: bool = False,
-    restart: bool = False,
-    partition_by: Sequence[str] = (),
-    overwrite: bool = False,
-    properties: Mapping[str, str] | None = None,
-    threads: int | None = None,
+    options: ExportOptions,
     read: ReadColumns | None = None,
 ) -> MirrorReport | WrittenDataset:
     """Mirror a table, or write a version of it as Parquet; see :meth:`sdb.Table.export`.
@@ -41,35 +60,27 @@ def export_table(  # noqa: PLR0913 - the options of a method, by name
     """
     if fmt not in FORMATS:
         raise UsageError(f"unknown format {fmt[:40]!r}", expected=", ".join(FORMATS))
-    unfit = {
-        "squash": squash and fmt == "parquet",
-        "restart": restart and fmt != "delta",
-        "partition_by": bool(partition_by) and fmt != "parquet",
-        "overwrite": overwrite and fmt != "parquet",
-        "properties": bool(properties) and fmt != "iceberg",
-    }
-    if wrong := [name for name, is_wrong in unfit.items() if is_wrong]:
-        raise UsageError(f"export as {fmt} has no option {wrong[0]}")
+    options.check_fit(fmt)
     if fmt == "parquet":
         from sdb.exchange.dataset import FolderKey, write_dataset
 
-        keys = [FolderKey.parse(text) for text in partition_by]
-        return write_dataset(handle, to, keys, overwrite=overwrite, threads=threads)
+        keys = [FolderKey.parse(text) for text in options.partition_by]
+        return write_dataset(handle, to, keys, overwrite=options.overwrite, threads=options.threads)
     from sdb.exchange.mirror import TableMirror
 
     log: MirrorLog | None = None
     if fmt == "iceberg":
         from sdb.iceberg.log import named_iceberg
 
-        log = named_iceberg(to, dict(properties or {}))
+        log = named_iceberg(to, dict(options.properties or {}))
     mirror = TableMirror(
         handle.root,
         handle.keys.database,
         handle.keys.table,
         to,
-        squash=squash,
-        restart=restart,
-        threads=threads,
+        squash=options.squash,
+        restart=options.restart,
+        threads=options.threads,
         log=log,
         read=read,
     )

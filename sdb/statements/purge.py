@@ -12,10 +12,8 @@ Each step can be done again, so that a purge which was broken off goes on where 
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
 
 from sdb.errors import UsageError
-from sdb.progress import silent
 from sdb.query.analyze.folding import fold
 from sdb.query.syntax import ast, visitor, writes
 from sdb.records import replace
@@ -31,9 +29,8 @@ from sdb.table.format.keys import TableKeys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
-    from sdb.progress import Progress
-    from sdb.statements.matching import Follow
     from sdb.statements.purged import Purged
     from sdb.store.base import Location
     from sdb.table.schema.columns import TableSchema
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def purge(  # noqa: PLR0913 - the command's options, by name
+def purge(
     root: TableRoot | Location,
     database: str,
     table: str,
@@ -49,13 +46,8 @@ def purge(  # noqa: PLR0913 - the command's options, by name
     *,
     params: Mapping[str, object] | None = None,
     dry_run: bool = False,
-    author: str = "",
-    message: str = "",
-    threads: int | None = None,
-    memory_bytes: int | None = None,
     env: Environment = REAL,
-    progress: Progress = silent,
-    follow: Follow = nullcontext,
+    **options: Any,  # noqa: ANN401 - others of a transaction
 ) -> Purged:
     """Erase rows from a table, from all its versions, branches and tags, and from the disk.
 
@@ -92,18 +84,8 @@ def purge(  # noqa: PLR0913 - the command's options, by name
     delete = _delete(keys, where, params or {}, env.now_us())
     if handle.schema is not None:
         _check_fields(handle.schema, delete, handle.name)
-    base = Transaction(
-        (),
-        tables_root,
-        author=author,
-        message=message,
-        threads=threads,
-        memory_bytes=memory_bytes,
-        progress=progress,
-        follow=follow,
-        env=env,
-        is_raw=True,  # versions have several schemas, and rows one set of fields
-    )
+    # Versions have several schemas, and rows one set of fields.
+    base = Transaction((), tables_root, env=env, is_raw=True, **options)
     erasure = Erasure(base, keys, delete)
     return erasure.planned() if dry_run else erasure.run()
 

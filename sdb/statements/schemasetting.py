@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.index import TableIndex
+    from sdb.table.format.keys import TableKeys
 
 
-def set_schema(  # noqa: PLR0913 - by name
+def set_schema(
     root: TableRoot,
-    database: str,
-    table: str,
+    keys: TableKeys,
     schema: TableSchema | dict[str, object] | list[object] | str | bytes | None,
     *,
     mode: str = "",
@@ -55,7 +55,7 @@ def set_schema(  # noqa: PLR0913 - by name
     wished = _read(schema)
     if wished is not None and mode:
         wished = evolve.with_mode(wished, mode)
-    handle = _opened(root, database, table, branch)
+    handle = _opened(root, keys, branch)
     base = handle.schema
 
     def evolved(current: TableSchema | None, index: TableIndex) -> TableSchema | None:
@@ -71,8 +71,8 @@ def set_schema(  # noqa: PLR0913 - by name
     message = message or ("remove the schema" if wished is None else "set the schema")
     return change_schema(
         root,
-        database,
-        table,
+        keys.database,
+        keys.table,
         evolved,
         change=TableChange(OPERATION, author=author, message=message, expects=expects),
         branch=branch,
@@ -81,8 +81,7 @@ def set_schema(  # noqa: PLR0913 - by name
 
 def set_mode(
     root: TableRoot,
-    database: str,
-    table: str,
+    keys: TableKeys,
     mode: str,
     *,
     branch: str = MAIN,
@@ -101,18 +100,17 @@ def set_mode(
 
     def evolved(current: TableSchema | None, _: TableIndex) -> TableSchema:
         if current is None:
-            name = f"{database}.{table}"
-            hint = f"sdb schema infer --set {name} begins one"
-            raise UsageError(f"{name} has no schema", hint=hint)
+            hint = f"sdb schema infer --set {keys.name} begins one"
+            raise UsageError(f"{keys.name} has no schema", hint=hint)
         return evolve.with_mode(current, mode)
 
     change = TableChange(OPERATION, author=author, message=message or f"mode {mode}")
-    return change_schema(root, database, table, evolved, change=change, branch=branch)
+    return change_schema(root, keys.database, keys.table, evolved, change=change, branch=branch)
 
 
-def _opened(root: TableRoot, database: str, table: str, branch: str) -> TableHandle:
+def _opened(root: TableRoot, keys: TableKeys, branch: str) -> TableHandle:
     at = VersionReference("branch", name=branch) if branch != MAIN else ""
-    return open_table(root, database, table, at=at)
+    return open_table(root, keys.database, keys.table, at=at)
 
 
 def _read(

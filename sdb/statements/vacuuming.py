@@ -101,7 +101,7 @@ def vacuum(
     else:
         policy = policy_of(root, keys)
     expired = expire(root, *names, policy, env=env, **options)
-    collected = collect(root, *names, env=env, progress=progress, **options)
+    collected = collect(root, keys, env=env, progress=progress, **options)
     return Vacuumed(
         f"{keys.database}.{keys.table}",
         collected.version or expired.version or 0,

@@ -9,7 +9,7 @@ import pytest
 
 import sdb
 from sdb.cli.commands import leaves, load
-from sdb.cli.parameters import Option
+from sdb.cli.parameters import Option, described
 from sdb.table.catalog.root import table_root
 from sdb.table.definition.create import create_table, definition_of
 from sdb.table.insert.insert import insert
@@ -76,9 +76,7 @@ def events(files: Path, tmp_path: Path) -> None:
 def numeric() -> Iterator[tuple[str, str, bool]]:
     """Walk the descriptions: each command with each of its options that is a number or a size."""
     for name in leaves():
-        module = load(name)
-        for parameter, text in module.command.__annotations__.items():
-            known: Any = eval(text, module.command.__globals__)  # noqa: S307
+        for parameter, known in described(load(name).command):
             for option in getattr(known, "__metadata__", ()):
                 if not isinstance(option, Option):
                     continue

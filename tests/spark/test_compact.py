@@ -21,6 +21,7 @@ from sdb.spark.bulk.compact import _attempt, compact_on_spark
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import TableRoot, table_root
 from sdb.table.definition.definition import Definition
+from sdb.table.format.keys import TableKeys
 from sdb.table.maintenance.compact import compact_table
 from sdb.table.maintenance.gc import collect
 from tests.cli.conftest import COMMAND, environment, run  # noqa: F401 - a fixture
@@ -222,7 +223,7 @@ def unused(root: TableRoot, lake: Path) -> set[str]:
 
 def collected(root: TableRoot, lake: Path) -> set[str]:
     """Return the files that would be collected after the grace time."""
-    doomed = collect(root, "d", "t", grace_seconds=0, dry_run=True)
+    doomed = collect(root, TableKeys("d", "t"), grace_seconds=0, dry_run=True)
     return {str(lake / leftover.key) for leftover in doomed.garbage}
 
 

@@ -166,7 +166,7 @@ def test_l6_06_a_crash_after_each_write() -> None:
         table = open_table(root, "web", "t")
         assert [descriptor.rows for descriptor in table.descriptors()] in ([1], [1, 1])
         clock[0] += 10 * 86_400_000_000
-        collect(root, "web", "t")
+        collect(root, TableKeys("web", "t"))
         keys = {descriptor.key for descriptor in table.descriptors()}
         left = {url.removeprefix("mem://r/") for url in store.contents if "/data/" in url}
         assert left == keys

@@ -15,6 +15,7 @@ from sdb.table.catalog import leases
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import table_root
 from sdb.table.commit.environment import REAL
+from sdb.table.format.keys import TableKeys
 from sdb.table.maintenance.gc import collect
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ def collector(handle: TableHandle) -> Callable[..., list[str]]:
 
     def collected(*, dry_run: bool) -> list[str]:
         grace_seconds = (REAL.now_us() - began_us) / 1_000_000
-        actual = collect(handle.root, "d", "t", grace_seconds=grace_seconds, dry_run=dry_run)
+        actual = collect(
+            handle.root, TableKeys("d", "t"), grace_seconds=grace_seconds, dry_run=dry_run
+        )
         return sorted(leftover.kind for leftover in actual.garbage)
 
     return collected

@@ -20,6 +20,7 @@ from sdb.table.commit.environment import Environment
 from sdb.table.commit.objects import put_new
 from sdb.table.format import etags, keys
 from sdb.table.format.index import TableIndex
+from sdb.table.format.keys import TableKeys
 from sdb.table.format.versionref import ExpiredError, UnknownReferenceError
 from sdb.table.history import setrefs
 from sdb.table.history.log import log
@@ -333,9 +334,9 @@ def test_l6_08_what_is_kept_stays_readable_and_nothing_else(memory_days: list[in
     memory_days[0] += 2 * DAY_US
     expire(root, "d", "t", ExpiryPolicy(1, None), env=env)
     memory_days[0] += 2 * DAY_US
-    collect(root, "d", "t", env=env)
+    collect(root, TableKeys("d", "t"), env=env)
     memory_days[0] += 2 * DAY_US
-    collect(root, "d", "t", env=env)
+    collect(root, TableKeys("d", "t"), env=env)
     for reference, name in (("third", "p3"), (3, "p3"), ("x", "p5"), ("main", "p10")):
         handle = open_table(root, "d", "t", at=reference)
         for packfile in handle.descriptors():
@@ -352,7 +353,7 @@ def test_l6_08_what_is_kept_stays_readable_and_nothing_else(memory_days: list[in
     setrefs.delete_branch(root, "d", "t", "x")
     expire(root, "d", "t", ExpiryPolicy(1, None), env=env)  # version 5 was its merge base
     memory_days[0] += 2 * DAY_US
-    collect(root, "d", "t", env=env)
+    collect(root, TableKeys("d", "t"), env=env)
     left = [url for url in root.store.contents if "/data/" in url]  # type: ignore[attr-defined]
     assert sorted(url.rpartition("/")[2] for url in left) == ["p10.zion", "p3.zion"]
 
@@ -465,7 +466,7 @@ def test_a_copy_that_a_commit_made_is_the_same_packfile(memory_days: list[int]) 
         add(root, name, "x")
     put_new(root, f"{KEYS.folder}/data/garbage.zion", b"x")
     memory_days[0] += 3 * DAY_US
-    assert collect(root, "d", "t", env=env).garbage
+    assert collect(root, TableKeys("d", "t"), env=env).garbage
     merge(root, "d", "t", "x", only="data/s.zion", env=env)
     copy = next(
         descriptor
@@ -567,9 +568,9 @@ def test_what_was_read_a_moment_ago_stays_whatever_clocks_say(
     expire(root, "d", "t", ExpiryPolicy(1, None), env=writer)
     commit(root, KEYS, TableChange("insert", (packed(root, "c"),)), env=writer)
     memory_days[0] += 1_000_000
-    collect(root, "d", "t", env=collector)
+    collect(root, TableKeys("d", "t"), env=collector)
     assert root.has(f"{KEYS.folder}/data/a.zion")
     memory_days[0] += 8 * DAY_US
-    collect(root, "d", "t", env=collector)
+    collect(root, TableKeys("d", "t"), env=collector)
     assert not root.has(f"{KEYS.folder}/data/a.zion")
     assert not [url for url in root.store.contents if url.endswith(".tmp")]  # type: ignore[attr-defined]

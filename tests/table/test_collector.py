@@ -80,7 +80,7 @@ class Days:
         return expire(self.root, "d", "t", NEWEST, env=self.env).version
 
     def collect(self, *, dry_run: bool = False) -> Collected:
-        return collect(self.root, "d", "t", dry_run=dry_run, env=self.env)
+        return collect(self.root, TableKeys("d", "t"), dry_run=dry_run, env=self.env)
 
     @property
     def names(self) -> list[str]:
@@ -239,8 +239,8 @@ def test_roots_of_the_original_keep_what_they_need(name: str, index: str, tmp_pa
     before = open_table(root, database, table)
     needed = {descriptor.key for descriptor in before.descriptors()} | set(before.inputs.nodes())
     needed |= {ref.key for ref in before.index.indirect.refs}
-    collected = collect(root, database, table, grace_seconds=-10, dry_run=True)
-    done = collect(root, database, table, grace_seconds=-10)
+    collected = collect(root, TableKeys(database, table), grace_seconds=-10, dry_run=True)
+    done = collect(root, TableKeys(database, table), grace_seconds=-10)
     assert [descriptor.key for descriptor in collected.garbage] == [
         descriptor.key for descriptor in done.garbage
     ]
@@ -301,13 +301,13 @@ def test_a_branch_that_goes_meanwhile_is_passed_over(
         monkeypatch.undo()
         setrefs.delete_branch(root, "d", "t", "side")
         if is_collected:
-            collect(root, "d", "t")
+            collect(root, TableKeys("d", "t"))
         return good(*value)
 
     monkeypatch.setattr(gc._Collector, step, late)
-    collect(root, "d", "t")
+    collect(root, TableKeys("d", "t"))
     days_later(tmp_path)
-    collect(root, "d", "t")
+    collect(root, TableKeys("d", "t"))
     assert lake.table("d.t").validate().ok
     assert [ref.name for ref in lake.table("d.t").refs()] == ["main", "v1"]
     assert not list((tmp_path / "lake").rglob("branches/*/index"))
@@ -342,7 +342,7 @@ def test_what_expires_while_it_is_looked_at_is_no_damage(lake: Connection, tmp_p
     setrefs.delete_branch(root, "d", "t", "side")
     lake.table("d.t").expire(all_but_head=True)
     days_later(tmp_path)
-    collect(root, "d", "t")
+    collect(root, TableKeys("d", "t"))
     assert head.state is not None
     assert not any((tmp_path / "lake" / ref.key).exists() for ref in head.state.history)
     assert validate_table(head).ok

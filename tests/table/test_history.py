@@ -217,7 +217,7 @@ def test_a_restore_that_was_overwritten_is_done_again(tmp_path: Path) -> None:
         (tmp_path / f"in/{number}.json").write_text(json.dumps({"n": number}))
         db.sync("d.t")
     theirs = replace(db.table("d.t").handle.index, created_us=10**15 * 2)
-    restore(table_root(tmp_path), "d", "t", 1)
+    restore(table_root(tmp_path), TableKeys("d", "t"), 1)
     (tmp_path / KEYS.index).write_bytes(theirs.encode(LOCAL))
     db.append("d.t", [{"n": 9}])
     table = db.table("d.t")

@@ -100,7 +100,7 @@ def test_what_is_wrong_is_told_and_restored(root: TableRoot) -> None:
     ]
     putback._SEEN.clear()
     with pytest.warns(SdbWarning, match="put in its place"):
-        assert restore(root, "d", "t", newest).version == newest
+        assert restore(root, TableKeys("d", "t"), newest).version == newest
     assert rows(root) == [0, 1, 2]
     assert validate_table(open_table(root, "d", "t")).ok
 
@@ -111,7 +111,7 @@ def test_a_collection_keeps_what_an_older_index_does_not_lead_to(root: TableRoot
     put_back(root, 2)
     putback._SEEN.clear()
     with pytest.warns(SdbWarning, match="put in its place"):
-        collect(root, "d", "t", grace_seconds=0)
+        collect(root, TableKeys("d", "t"), grace_seconds=0)
     assert rows(root) == [0, 1, 2]
 
 

@@ -140,7 +140,7 @@ def test_a_written_schema_is_merged_with_what_others_have_changed(db: Connection
         "theirs",
         "mine",
     ]
-    set_schema(root, "web", "t", merged(base, now, wished))
+    set_schema(root, TableKeys("web", "t"), merged(base, now, wished))
     assert names(db) == ["id", "x", "theirs", "mine"]
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from sdb.packfile.build.indexbuilder import (
     MAX_INDICES,
+    PackedParts,
     Range,
     Span,
     build_index,
@@ -34,7 +35,7 @@ def test_parts_fill_blocks() -> None:
 def test_one_third_in_one_block_indexes_every_block() -> None:
     parts = [span(1, ts=(5, 9, 3)), span(1, ts=(2, 20, 1)), span(1), span(1, u=(1, 1, 2))]
     blocks, sparse = build_index(
-        parts, align_bytes=1, block_bytes=1, types={TS: 64}, types_complete=True
+        PackedParts(parts, {TS: 64}, types_complete=True), align_bytes=1, block_bytes=1
     )
     assert list(sparse.indices) == [TS]
     assert [sparse.indices[TS].known_range(n) for n in range(4)] == [
@@ -87,5 +88,7 @@ def test_the_summary_is_bounded_shallow_paths_first() -> None:
 
 
 def test_no_parts_no_blocks() -> None:
-    blocks, sparse = build_index([], align_bytes=1, block_bytes=1, types={}, types_complete=True)
+    blocks, sparse = build_index(
+        PackedParts([], {}, types_complete=True), align_bytes=1, block_bytes=1
+    )
     assert (blocks, sparse.blocks, sparse.indices) == ((), 0, {})

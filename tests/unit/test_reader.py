@@ -11,7 +11,7 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.packfile.build.indexbuilder import Span, build_index
+from sdb.packfile.build.indexbuilder import PackedParts, Span, build_index
 from sdb.packfile.prune import selection
 from sdb.packfile.trailer.sparseindex import SparseIndex
 from sdb.packfile.trailer.trailer import Block, Trailer
@@ -69,11 +69,9 @@ def make(
         ]
     types, complete = packer.types
     blocks, sparse = build_index(
-        spans,
+        PackedParts(spans, {} if hide else types, complete),
         align_bytes=ALIGN,
         block_bytes=2 * ALIGN,
-        types={} if hide else types,
-        types_complete=complete,
         constants=constants,
     )
     trailer = Trailer(1, packer.position, algorithm, 12, blocks, sparse)
@@ -195,7 +193,7 @@ def test_time_fields_are_guessed_only_when_obvious() -> None:
     def trailer(*paths: tuple[str, ...]) -> Trailer:
         span = Span(0, 1, 9, dict.fromkeys(paths, (0, 10, 9)))
         blocks, sparse = build_index(
-            [span], align_bytes=1, block_bytes=1, types={}, types_complete=True
+            PackedParts([span], {}, types_complete=True), align_bytes=1, block_bytes=1
         )
         return Trailer(1, 10, "zstd", 12, blocks, sparse)
 

@@ -183,7 +183,7 @@ class RemoteConnection(ConnectionCalls):
     def sql(self, text: str, params: Params = None, **options: Unpack[SqlOptions]) -> Result:
         """Run a query on tables of the server; see :meth:`Connection.sql`."""
         members = _query_members(text, params or {}, options)
-        reply = self.transport.request("POST", "/v1/query", members=members, query=text)
+        reply = self.transport.request("POST", "/v1/query", members=members)
         execution = wire.execution_of(cast("BinaryIO", reply), reply.close)
         return _result(text, execution)
 
@@ -241,7 +241,6 @@ class RemoteConnection(ConnectionCalls):
                 members=members,
                 headers=key,
                 may_repeat=not is_alone,
-                query=joined,
             )
             is_replayed = "idempotency-replayed" in reply.headers
             executed += [

@@ -81,13 +81,11 @@ class Transport:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         may_repeat: bool = True,
-        query: str | None = None,
     ) -> Reply:
         """Send a request, again if that is safe and may help.
 
-        * ``members``: The body as JSON.
+        * ``members``: The body as JSON; errors point into the statement that it may have.
         * ``may_repeat``: Whether sending it twice does no more than once.
-        * ``query``: The statement in it, for errors that point into it.
 
         Raises
         ------
@@ -122,7 +120,7 @@ class Transport:
             if reply.status < 400:  # noqa: PLR2004 - statuses of success
                 reply.warn()
                 return reply
-            problem = error_of(reply.status, reply.reason, reply.read(), query)
+            problem = error_of(reply.status, reply.reason, reply.read(), (members or {}).get("sql"))
             is_passing = reply.status in _AGAIN and may_repeat
             if not (is_passing and backoff.may_retry(problem)):
                 raise problem

@@ -8,6 +8,7 @@ file, never block by block. See the section on the time index in docs/format.md.
 from __future__ import annotations
 
 from sdb import _core
+from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.sparseindex import (
     MAX_COMPONENTS,
     Path,
@@ -22,8 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from sdb._core import Packer
     from sdb.packfile.build.retained import RetainedPrefix
-    from sdb.packfile.trailer.fieldcounts import FieldCounts
     from sdb.packfile.trailer.provenance import Provenance
 
 MAX_INDICES = 256
@@ -220,50 +221,67 @@ def typed(constants: Mapping[str, object]) -> dict[str, tuple[int, object]]:
     return {name: (_kind(value), value) for name, value in constants.items()}
 
 
-def build_index(  # noqa: PLR0913 - all that the trailer is made of
-    parts: Iterable[Span],
+@record
+class PackedParts:
+    """What a packer tells of the rows that it has packed."""
+
+    spans: Iterable[Span]  # its parts, in the order of the file
+    # For each path the Ion types that occur there, as a bit mask; constants need not be listed
+    types: Mapping[Path, int]
+    types_complete: bool
+    hidden: Collection[Path] = ()
+    presence: FieldCounts | None = None  # in how many of the rows each field is, but for constants
+
+    @classmethod
+    def of(cls, packer: Packer, offset: int = 0) -> PackedParts:
+        """Take them from a packer whose first byte lies at an offset."""
+        spans = [Span(*run) for run in packer.runs]
+        moved = [replace(span, offset=span.offset + offset) for span in spans] if offset else spans
+        presence = FieldCounts.of(packer.fields[0], complete=packer.fields[1])
+        types, types_complete = packer.types
+        return cls(moved, types, types_complete, packer.hidden, presence)
+
+
+def build_index(
+    packed: PackedParts,
     *,
     align_bytes: int,
     block_bytes: int,
-    types: Mapping[Path, int],
-    types_complete: bool,
     time_fields: Collection[Path] = (),
     constants: Mapping[str, object] | None = None,
-    hidden: Collection[Path] = (),
     prefix: RetainedPrefix | None = None,
-    presence: FieldCounts | None = None,
     provenance: Provenance | None = None,
 ) -> tuple[tuple[Block, ...], SparseIndex]:
     """Make the block list and the sparse index out of the packer's parts.
 
-    * ``parts``: What the packer delivers, in the order of the file.
-    * ``types``: For each path the Ion types that occur there, as a bit mask; constants need not be
-      listed.
     * ``time_fields``: Paths that are indexed as soon as they have any timestamp.
     * ``constants``: Fields that have the same value in every row: null, truth values, numbers, text
       or times.
     * ``prefix``: What stays of a file that grows: the parts follow it.
-    * ``presence``: In how many of the rows that are new each field is; constants need not be
-      listed.
     * ``provenance``: Which inputs the rows that are new came from.
     """
     continued = prefix.span() if prefix else None
-    all_parts = [continued, *parts] if continued else parts
+    all_parts = [continued, *packed.spans] if continued else packed.spans
     full = gather(all_parts, max(1, -(-block_bytes // align_bytes)))
     paths = choose_paths(
-        full, time_fields=time_fields, constants=constants or (), hidden=hidden, prefix=prefix
+        full,
+        time_fields=time_fields,
+        constants=constants or (),
+        hidden=packed.hidden,
+        prefix=prefix,
     )
     blocks = coalesce(full, block_bytes // (2 * align_bytes))
     rows = [block.rows for block in blocks]
-    seen = dict(types)
+    seen = dict(packed.types)
     for name, value in (constants or {}).items() if blocks else ():
         seen[name,] = seen.get((name,), 0) | 1 << _kind(value)
     summarize = prefix.summary if prefix else Summary.bounded
-    summary = summarize(rows, seen, complete=types_complete)
+    summary = summarize(rows, seen, complete=packed.types_complete)
     sparse = build_sparse(blocks, paths, constants=constants, summary=summary, prefix=prefix)
     digests = (*(prefix.digests if prefix else ()), *(block.digest for block in blocks))
     sparse = replace(sparse, digests=digests if any(digests) else ())
     if summary is not None:
+        presence = packed.presence
         if prefix is not None:
             presence = prefix.presence(presence)
             provenance = prefix.provenance(provenance, sum(summary.rows))

@@ -15,29 +15,20 @@ from sdb.packfile.read.search import search
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
-    from typing import Any, BinaryIO
+    from typing import Any, BinaryIO, Unpack
 
     from sdb.packfile.prune.selection import Selection
+    from sdb.packfile.read.choices import SearchChoice
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.read.resolve import Located
     from sdb.packfile.read.search import Search
     from sdb.progress import Progress
 
 
-def grep(  # noqa: PLR0913 - the command's options, by name
+def grep(
     patterns: str | Iterable[str],
     paths: Located | Iterable[Located],
-    *,
-    fields: Sequence[str] | None = None,
-    fixed: bool = False,
-    ignore_case: bool = False,
-    invert: bool = False,
-    since: str | datetime | None = None,
-    until: str | datetime | None = None,
-    time_field: str | Sequence[str] | None = None,
-    limit: int | None = None,
-    strict: bool = False,
+    **choice: Unpack[SearchChoice],
 ) -> Iterator[dict[str, Any]]:
     r"""Iterate over the rows in which a text matches.
 
@@ -86,18 +77,7 @@ def grep(  # noqa: PLR0913 - the command's options, by name
     ...     print(row["type"], row["repo"]["name"])
     PushEvent dpastoor/PKPDmisc
     """
-    wanted = search(
-        patterns,
-        fields=fields,
-        fixed=fixed,
-        ignore_case=ignore_case,
-        invert=invert,
-        since=since,
-        until=until,
-        time_field=time_field,
-        limit=limit,
-        strict=strict,
-    )
+    wanted = search(patterns, **choice)
     references = resolve(paths)
     _check_fields(wanted, references)
     opened = _opened(wanted, references)

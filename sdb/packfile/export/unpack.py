@@ -11,17 +11,18 @@ from sdb.errors import CorruptError, UsageError
 from sdb.packfile.prune.unknownfields import has, warn_unknown_fields
 from sdb.packfile.read.ahead import block_readers, of_each
 from sdb.packfile.read.resolve import resolve
-from sdb.records import replace
+from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
-    from typing import Any, BinaryIO
+    from typing import Any, BinaryIO, Unpack
 
     from sdb._core import Unpacker
     from sdb.packfile.prune.selection import Selection
     from sdb.packfile.read.arrow import Selected
+    from sdb.packfile.read.choices import RowChoice
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.read.resolve import Located
     from sdb.packfile.trailer.trailer import Trailer
@@ -31,22 +32,29 @@ _MOST_OPEN_FILES = 200
 _SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
-def unpack(  # noqa: PLR0913 - the command's options, by name
+@record
+class ChosenRows:
+    """Which rows are written, and of them which fields."""
+
+    fields: Sequence[str] | None = None
+    since: str | datetime | None = None
+    until: str | datetime | None = None
+    time_field: str | Sequence[str] | None = None
+    blocks: str | Sequence[int] | None = None
+    limit: int | None = None
+
+
+def unpack(
     paths: Located | Iterable[Located],
     output: BinaryIO,
     *,
     fmt: str = "json",
-    fields: Sequence[str] | None = None,
-    since: str | datetime | None = None,
-    until: str | datetime | None = None,
-    time_field: str | Sequence[str] | None = None,
-    blocks: str | Sequence[int] | None = None,
-    limit: int | None = None,
     threads: int | None = None,
     strict: bool = False,
     indent: bool = False,
     verify: bool = True,
     progress: Progress | None = None,
+    **choice: Unpack[RowChoice],
 ) -> None:
     """Write the rows of packfiles, in order.
 
@@ -81,9 +89,15 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     ...     sdb.unpack(["events.zion"], output, since="2021-01-02", limit=100)
     """
     formats.check("unpack", fmt)
+    chosen = ChosenRows(**choice)
+    fields, limit = chosen.fields, chosen.limit
     bounds.ROWS.check(limit)
     bounds.THREADS.check(threads)
-    since, until = instants.fixed(since), instants.fixed(until)  # the same for each file
+    times: dict[str, Any] = {
+        "since": instants.fixed(chosen.since),  # the same for each file
+        "until": instants.fixed(chosen.until),
+        "time_field": chosen.time_field,
+    }
     packs: list[Packfile] = []
     open_files = 0
     try:
@@ -93,11 +107,11 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         for reference, pack in zip(references, opened, strict=True):
             packs.append(pack)
             open_files += not reference.is_of_table
-            selection = pack.select(since=since, until=until, time_field=time_field, blocks=blocks)
+            selection = pack.select(**times, blocks=chosen.blocks)
             selected.append((pack, selection))
             if open_files > _MOST_OPEN_FILES:
                 raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
-        warn_unknown_fields(opened_files(packs, fields), fields, time_field, strict=strict)
+        warn_unknown_fields(opened_files(packs, fields), fields, chosen.time_field, strict=strict)
         meter = _Meter(selected, progress or progress_.silent)
         if fmt in {"arrow", "parquet"}:
             from sdb.packfile.export import arrowfiles

@@ -12,7 +12,7 @@ from itertools import accumulate, groupby, pairwise
 
 from sdb import _core
 from sdb.errors import CorruptError, UsageError
-from sdb.packfile.build.indexbuilder import Span, build_index
+from sdb.packfile.build.indexbuilder import PackedParts, build_index
 from sdb.packfile.build.newstats import facts_of_blocks
 from sdb.packfile.inputs.inputs import Input
 from sdb.packfile.read.ahead import block_readers
@@ -23,7 +23,6 @@ from sdb.packfile.rewrite.trailer import (
     report,
     rewritten_trailer,
 )
-from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.trailer import Trailer
 from sdb.packfile.write.pack import (
     BLOCK_BYTES,
@@ -277,17 +276,12 @@ def packed_like(
     """
     with packer:
         Feeder(packer, write, None).feed_all([source], silent)
-        types, types_complete = packer.types
         listed, sparse = build_index(
-            [Span(*run) for run in packer.runs],
+            PackedParts.of(packer),
             align_bytes=trailer.filled_bytes,
             block_bytes=block_bytes,
-            types=types,
-            types_complete=types_complete,
             time_fields=time_fields,
             constants=trailer.sparse.constants,
-            hidden=packer.hidden,
-            presence=FieldCounts.of(packer.fields[0], complete=packer.fields[1]),
         )
         shift = shift_of(packer, trailer.align_bytes)
         new_trailer = Trailer(1, packer.position, packer.algorithm, shift, listed, sparse)

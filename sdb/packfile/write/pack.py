@@ -14,7 +14,7 @@ from sdb import bounds, formats, ion, levels, notes, sizes
 from sdb._core import Packer
 from sdb.errors import CorruptError, UsageError
 from sdb.packfile.build.choose import with_statistics
-from sdb.packfile.build.indexbuilder import Span, build_index
+from sdb.packfile.build.indexbuilder import PackedParts, build_index
 from sdb.packfile.build.options import AUTO, StatisticsChoice, followed
 from sdb.packfile.inputs.arguments import locations, normalize_inputs
 from sdb.packfile.inputs.far import pieces_of_each
@@ -22,7 +22,6 @@ from sdb.packfile.inputs.recognised import recognise_all
 from sdb.packfile.inputs.unpacking import CUT_SHORT_HINT, CutShortError
 from sdb.packfile.prune.unknownfields import warn_unknown
 from sdb.packfile.trailer import declared
-from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.provenance import Origin, Provenance
 from sdb.packfile.trailer.trailer import FILLED_BYTES, Trailer
 from sdb.packfile.write.findings import Findings, findings_of, tell_forms
@@ -259,17 +258,12 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     with packer, _opened(output, overwrite=overwrite) as file:
         feeder = Feeder(packer, file.write, taker)
         feeder.feed_all(sources, progress)
-        types, types_complete = packer.types
         blocks, sparse = build_index(
-            [Span(*run) for run in packer.runs],
+            PackedParts.of(packer),
             align_bytes=align_bytes,
             block_bytes=block_bytes,
-            types=types,
-            types_complete=types_complete,
             time_fields=time_fields,
             constants=constants,
-            hidden=packer.hidden,
-            presence=FieldCounts.of(packer.fields[0], complete=packer.fields[1]),
             provenance=provenance_of(sources, packer),
         )
         sparse = with_statistics(sparse, packer, blocks, choice)

@@ -7,11 +7,10 @@ from functools import partial
 from sdb import levels
 from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
 from sdb.packfile.build.choose import with_statistics
-from sdb.packfile.build.indexbuilder import Span, build_index, typed
+from sdb.packfile.build.indexbuilder import PackedParts, build_index, typed
 from sdb.packfile.build.retained import RetainedPrefix
 from sdb.packfile.read.blocks import check
 from sdb.packfile.read.reader import Packfile
-from sdb.packfile.trailer.fieldcounts import FieldCounts
 from sdb.packfile.trailer.trailer import Trailer
 from sdb.packfile.write.countstats import all_facts
 from sdb.packfile.write.pack import packer_like, provenance_of, shift_of, sizes_of_chunks
@@ -211,19 +210,13 @@ def finish(
 ) -> Trailer:
     """Make the trailer of what stays and what was packed of the sources."""
     old = prefix.trailer
-    spans = [Span(*run) for run in packer.runs]
-    types, complete = packer.types
     blocks, sparse = build_index(
-        [replace(span, offset=span.offset + prefix.size_bytes) for span in spans],
+        PackedParts.of(packer, prefix.size_bytes),
         align_bytes=old.filled_bytes,
         block_bytes=request.block_bytes,
-        types=types,
-        types_complete=complete,
         time_fields=request.time_fields,
         constants=_constants(request, old),
-        hidden=packer.hidden,
         prefix=prefix,
-        presence=FieldCounts.of(packer.fields[0], complete=packer.fields[1]),
         provenance=provenance_of(sources, packer),
     )
     sparse = with_statistics(sparse, packer, blocks, request.stats, prefix)

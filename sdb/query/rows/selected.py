@@ -8,6 +8,7 @@ from itertools import chain
 
 from sdb import bounds
 from sdb.errors import UsageError
+from sdb.packfile.export.unpack import ChosenRows
 from sdb.packfile.prune.predicate import Anywhere
 from sdb.packfile.prune.unknownfields import is_absent, warn_unknown_fields
 from sdb.packfile.read.reader import open_packfile
@@ -27,10 +28,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
-    from typing import Any
+    from typing import Any, Unpack
 
     from sdb.packfile.inputs.rawreading import RawReading
     from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.read.choices import RowChoice
     from sdb.packfile.read.reader import Packfile
     from sdb.packfile.read.resolve import PackfileReference
     from sdb.packfile.trailer.trailer import Trailer
@@ -43,21 +45,16 @@ _ANYWHERE = Anywhere()
 
 
 @contextmanager
-def selected(  # noqa: PLR0913 - the command's options, by name
+def selected(
     paths: Location | Iterable[Location],
     where: str | None,
     *,
     root: str = "",
-    fields: Sequence[str] | None = None,
-    since: str | datetime | None = None,
-    until: str | datetime | None = None,
-    time_field: str | Sequence[str] | None = None,
-    limit: int | None = None,
     threads: int | None = None,
-    prune: bool = True,
     typed: bool = True,
     strict: bool = False,
     reading: RawReading | None = None,
+    **choice: Unpack[RowChoice],
 ) -> Iterator[Result]:
     """Select rows of packfiles and tables.
 
@@ -65,10 +62,10 @@ def selected(  # noqa: PLR0913 - the command's options, by name
       one follow on those of the other.
     * ``where``: The condition; None: all rows.
     * ``root``: Folder or URL where relative paths start; the current folder when empty.
-    * ``fields``: Names of the top-level fields; the others are left out.
-    * ``since, until, time_field, threads, prune, typed``: See :func:`sdb.query.run.api.sql`.
+    * ``threads, typed``: See :func:`sdb.query.run.api.sql`.
     * ``strict``: Whether a field that no row has is an error; else a warning.
     * ``reading``: How files are read that are no packfiles; None: they are refused.
+    * ``choice``: Which rows, and of them which fields; not by blocks.
 
     Yields: The rows, which can be read as long as the context lasts.
 
@@ -79,9 +76,10 @@ def selected(  # noqa: PLR0913 - the command's options, by name
     NotFoundError, AccessError, UsageError, CorruptError
         A packfile cannot be opened, or a choice makes no sense.
     """
-    bounds.ROWS.check(limit)
+    chosen = ChosenRows(**choice)
+    bounds.ROWS.check(chosen.limit)
     bounds.THREADS.check(threads)
-    times = period(since, until, time_field)
+    times = period(chosen.since, chosen.until, chosen.time_field)
     requested = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     words = [os.fspath(path) for path in requested]
     names = list(chain.from_iterable(tables_fitting(word, root) or [word] for word in words))
@@ -98,16 +96,16 @@ def selected(  # noqa: PLR0913 - the command's options, by name
         }
         trailers = [(pack.path, pack.trailer) for packs in opened.values() for pack in packs]
         if len(opened) == len(set(names)):
-            warn_unknown_fields(trailers, fields, None, strict=strict)
+            warn_unknown_fields(trailers, chosen.fields, None, strict=strict)
         else:  # fields of tables the query tells of
             trailers = []
-        text = _query(names, where, None if fields is None else items_of(fields, trailers), limit)
+        items = None if chosen.fields is None else items_of(chosen.fields, trailers)
+        text = _query(names, where, items, chosen.limit)
         result = run(
             QueryRequest(
                 bind(parse(text), {}),
                 root=root,
                 threads=threads,
-                prune=prune,
                 typed=typed,
                 strict=strict,
                 period=times,

@@ -116,8 +116,7 @@ class RefResources:
         def restored(keys: TableKeys, branch: str, expects: int | None) -> dict[str, object]:
             return restore(
                 self._root,
-                keys.database,
-                keys.table,
+                keys,
                 asked.at,
                 branch=branch,
                 author=asked.author or rights.name,

@@ -10,7 +10,6 @@ from sdb.table.commit.chain import DROP
 from sdb.table.commit.change import TableChange, packfiles_between
 from sdb.table.commit.commit import commit, go_on
 from sdb.table.format.inputtree import InputsTree
-from sdb.table.format.keys import TableKeys
 from sdb.table.format.state import state_of
 from sdb.table.format.versionref import MAIN, parse_reference
 from sdb.table.history.diff import row_counts
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
     from sdb.table.format.index import TableIndex
+    from sdb.table.format.keys import TableKeys
     from sdb.table.format.versionref import Given
 
 OPERATION = "restore"
@@ -49,10 +49,9 @@ class Restored:
         return {"version": self.version, "restored": self.restored, "new": self.is_new}
 
 
-def restore(  # noqa: PLR0913 - by name
+def restore(
     root: TableRoot,
-    database: str,
-    table: str,
+    keys: TableKeys,
     reference: Given,
     *,
     branch: str = "main",
@@ -84,12 +83,11 @@ def restore(  # noqa: PLR0913 - by name
     """
     wanted = parse_reference(reference)
     if wanted.kind == "version":  # it may be newer than an index that was put back
-        keys = TableKeys(database, table)
         branch_of = branch if wanted.branch == MAIN else wanted.branch
         go_on(root, keys, branch=branch_of, known=wanted.number)
-    target = find_table(root, database, table, branch=branch)
+    target = find_table(root, keys.database, keys.table, branch=branch)
     since_us = 0 if target is None or target.state is None else target.state.boundary_us
-    old = open_table(root, database, table, at=reference)
+    old = open_table(root, keys.database, keys.table, at=reference)
     for descriptor in old.descriptors():
         if root.has(descriptor.key):
             continue
@@ -161,7 +159,7 @@ def undrop(
         versions = [version.version for version in state.history if version.operation == DROP]
         before = max(versions, default=1) - 1
     message = message or "undrop"
-    return restore(root, database, table, before, only_dropped=True, author=author, message=message)
+    return restore(root, head.keys, before, only_dropped=True, author=author, message=message)
 
 
 def _not_dropped(handle: TableHandle) -> ExistsError:

@@ -75,8 +75,7 @@ def undo(
     reason = message or f"undo version {change.version}: {change.operation}"
     restored = restore(
         root,
-        database,
-        table,
+        handle.keys,
         change.parents[0],
         branch=branch,
         author=author,

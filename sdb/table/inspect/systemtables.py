@@ -221,7 +221,7 @@ def _garbage(handle: TableHandle) -> Iterator[Row]:
     from sdb.table.maintenance.gc import collect
 
     keys = handle.keys
-    for garbage in collect(handle.root, keys.database, keys.table, dry_run=True).garbage:
+    for garbage in collect(handle.root, keys, dry_run=True).garbage:
         at = _time(garbage.modified_us)
         yield {
             "key": garbage.key,

@@ -25,7 +25,6 @@ from sdb.table.commit.objects import look, store_now_us
 from sdb.table.commit.parents import read_version
 from sdb.table.commit.putback import was_put_back
 from sdb.table.format.index import TableIndex
-from sdb.table.format.keys import TableKeys
 from sdb.table.format.versionref import MAIN, UnknownReferenceError
 from sdb.table.maintenance.collected import KINDS, Collected, Garbage, held_of, kind_of
 from sdb.table.maintenance.intents import old_intents
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.commit.environment import Environment
     from sdb.table.commit.parents import ReadVersion
+    from sdb.table.format.keys import TableKeys
 
 _log = Logger("sdb.table.gc")
 GRACE_SECONDS = 86_400
@@ -49,10 +49,9 @@ _SECOND_US = 1_000_000
 _ATTEMPTS = 5
 
 
-def collect(  # noqa: PLR0913 - the command's options, by name
+def collect(
     root: TableRoot,
-    database: str,
-    table: str,
+    keys: TableKeys,
     *,
     grace_seconds: float = GRACE_SECONDS,
     dry_run: bool = False,
@@ -81,7 +80,6 @@ def collect(  # noqa: PLR0913 - the command's options, by name
     ConflictError, UncertainError
         See :func:`sdb.table.commit.commit.commit`; nothing is deleted.
     """
-    keys = TableKeys(database, table)
     if not dry_run:
         check_writable(root)
     for _ in range(_ATTEMPTS - 1):

@@ -12,7 +12,7 @@ from sdb.table.packfiles.store import SMALL_BYTES, store_packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
     from sdb.packfile.inputs.arguments import Inputs
@@ -44,7 +44,6 @@ def pack_rows(
     rules: RowRules | None,
     commit_id: str = "",
     progress: Callable[[int, int | None], None] = silent,
-    constants: Mapping[str, object] | None = None,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> PackedRows:
     """Pack inputs into a new packfile of a table; the commit that adds it makes it durable.
@@ -71,7 +70,7 @@ def pack_rows(
             spool = stack.enter_context(NamedTemporaryFile(prefix="sdb-", suffix=".zion"))
         else:
             spool = stack.enter_context(SpooledTemporaryFile(SMALL_BYTES))
-        result = pack(inputs, spool, constants=constants, progress=progress, **options)
+        result = pack(inputs, spool, progress=progress, **options)
         if not result.rows:
             return PackedRows(result, None)
         trailer = result.trailer

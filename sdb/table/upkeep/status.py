@@ -302,8 +302,9 @@ class _Examination:
         self.facts["stored_bytes"] = sum(entry.size_bytes for entry in listed.values())
         is_exact = exact or Versions(handle).count <= MOST_READ
         if is_exact:
-            names = self.keys.database, self.keys.table
-            collected = collect(self.root, *names, grace_seconds=grace, dry_run=True, env=self.env)
+            collected = collect(
+                self.root, self.keys, grace_seconds=grace, dry_run=True, env=self.env
+            )
             objects = [item.size_bytes for item in collected.garbage]
         else:
             boundary_us = self.env.now_us() - int(grace * instants.SECOND_US)

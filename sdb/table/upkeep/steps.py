@@ -355,8 +355,7 @@ class TableUpkeep:
         request = self.request
         collected = collect(
             self.root,
-            self.keys.database,
-            self.keys.table,
+            self.keys,
             grace_seconds=self._grace_seconds(rules),
             dry_run=request.is_dry,
             author=request.author,

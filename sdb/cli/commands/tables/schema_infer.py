@@ -51,14 +51,12 @@ def command(
         return
     from sdb.statements.schemasetting import set_schema
 
-    database, table, reference = named_table(name)
     done = set_schema(
         handle.root,
-        database,
-        table,
+        handle.keys,
         schema,
         mode=mode,
-        branch=reference or "main",
+        branch=named_table(name)[2] or "main",
         author=author(),
         message=message or "infer the schema",
     )

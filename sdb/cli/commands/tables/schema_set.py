@@ -57,6 +57,7 @@ def command(
     that the file does not have is dropped. Rows stay as they are.
     """
     from sdb.statements.schemasetting import set_mode, set_schema
+    from sdb.table.format.keys import TableKeys
 
     name, words = joined_table(name, file, last)
     database, table, branch = branch_of(name, branch)
@@ -64,7 +65,7 @@ def command(
         raise UsageError("no schema to set", expected="FILE, --mode or --remove")
     if setting.remove and (words or setting.mode):
         raise UsageError("--remove goes with nothing to set")
-    location = table_root(context)
+    location, keys = table_root(context), TableKeys(database, table)
     labels: dict[str, Any] = {
         "branch": branch,
         "author": author(),
@@ -72,10 +73,10 @@ def command(
     }
     if words or setting.remove:
         schema = _text(words[0]) if words else None
-        done = set_schema(location, database, table, schema, mode=setting.mode, **labels)
+        done = set_schema(location, keys, schema, mode=setting.mode, **labels)
     else:
-        done = set_mode(location, database, table, setting.mode, **labels)
-    say_changed(f"{database}.{table}", done, as_json=as_json)
+        done = set_mode(location, keys, setting.mode, **labels)
+    say_changed(keys.name, done, as_json=as_json)
 
 
 def _text(file: str) -> bytes:

@@ -44,13 +44,14 @@ def command(
     """
     from sdb import durations
     from sdb.cli.render.collected import explained, lines_of
+    from sdb.table.format.keys import TableKeys
     from sdb.table.maintenance.gc import collect
 
-    names = table_of(name, table)
+    names = TableKeys(*table_of(name, table))
     with Meter("collecting", report.progress) as meter:
         outcome = collect(
             table_root(context),
-            *names,
+            names,
             grace_seconds=durations.seconds(grace),
             dry_run=dry_run,
             author=author(),

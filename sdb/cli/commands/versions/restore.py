@@ -27,6 +27,7 @@ def command(
     Its inputs are restored, too: the next sync takes those again that came in between. The versions
     in between stay in the history.
     """
+    from sdb.table.format.keys import TableKeys
     from sdb.table.history.restore import restore
 
     name, words = joined_table(name, reference, last, at=at)
@@ -37,8 +38,7 @@ def command(
     wanted = reference or behind
     restored = restore(
         table_root(context),
-        database,
-        table,
+        TableKeys(database, table),
         wanted,
         branch=branch,
         author=author(),
