@@ -177,18 +177,18 @@ def command(
                 wanted, resolved, most=1 if report.quiet or printing.files else None, progress=meter
             )
             if report.quiet:
-                found = int(any(number for _, number in counts))
+                matched = int(any(number for _, number in counts))
             elif report.as_json:
-                found = printed.facts(counts, counted=not printing.files)
+                matched = printed.facts(counts, counted=not printing.files)
             elif printing.files:
-                found = printed.names(counts)
+                matched = printed.names(counts)
             else:
-                found = printed.counts(
+                matched = printed.counts(
                     counts, with_names=printing.with_names or len(sources_named) > 1
                 )
         else:
             indent = shown and not printing.with_names
-            found = grep.write(
+            matched = grep.write(
                 wanted,
                 resolved,
                 printed.target(is_laid_out=indent and printing.fmt == "json"),
@@ -199,4 +199,4 @@ def command(
             )
     if any(re.fullmatch(_NUMBER, text) and text.count(".") <= 1 for text in sought):
         notes.warn("numbers and times are no texts, and are not searched: see sdb query")
-    return 0 if found else 1
+    return 0 if matched else 1

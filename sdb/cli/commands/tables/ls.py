@@ -50,8 +50,8 @@ def command(
         refuse_options(dropped=dropped, views=is_views)
         database, _, table = ("" if is_server(what or "") else what or "").partition(".")
         return list_server(server, database or None, table or None, as_json=as_json)
-    place, name, pattern = listed_place(context, what)
-    location = table_root(place)
+    rooted, name, pattern = listed_place(context, what)
+    location = table_root(rooted)
     if is_views:
         return list_views(location, name, pattern, as_json=as_json)
     databases = databases_of(location, name)

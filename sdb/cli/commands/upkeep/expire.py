@@ -67,7 +67,7 @@ def command(
     context: TableContext,
     name: TableName,
     table: NextWord = None,
-    kept: Kept = KEPT,
+    keeping: Kept = KEPT,
     change: Change = CHANGE,
     as_json: AsJson = False,
 ) -> None:
@@ -84,11 +84,11 @@ def command(
     policy = policy_of(
         location,
         TableKeys(*names),
-        keep_last=kept.keep_last,
-        keep_within=kept.keep_within,
-        keep_tags=kept.keep_tag or (),
-        thin=kept.thin,
-        all_but_head=kept.all_but_head,
+        keep_last=keeping.keep_last,
+        keep_within=keeping.keep_within,
+        keep_tags=keeping.keep_tag or (),
+        thin=keeping.thin,
+        all_but_head=keeping.all_but_head,
     )
     expired = expire(
         location, *names, policy, dry_run=change.dry_run, author=author(), message=change.message
