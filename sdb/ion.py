@@ -85,7 +85,7 @@ def instant_to_us(value: object) -> int | None:
 
 
 def dumps(value: object) -> bytes:
-    """Encode a value as an Ion stream of its own: version marker, symbol table, value.
+    """Encode a value as a separate Ion stream: version marker, symbol table, value.
 
     Symbols are numbered in the order in which the value names them, which is what makes equal
     values equal bytes. See the sections on Ion and the trailer in docs/format.md.

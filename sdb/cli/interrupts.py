@@ -56,7 +56,7 @@ class Interruptible:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop watching; leave the program if what ran made an error of its own of the signal."""
+        """Stop watching; leave the program if what ran made its own error of the signal."""
         signal.set_wakeup_fd(self._before)
         os.close(self._writing)
         self._watcher.join()

@@ -4,8 +4,8 @@ Settings of files become the environment variables of the same meaning, where th
 that all that reads such a variable follows them, programs that a command starts included.
 
 `sdb.toml` may come with a folder of somebody else. So it has only settings that cannot do harm, it
-is not read if others can write it, and a root out of its folder counts only where the user's own
-file trusts the folder. What a file of the user says has no such limits.
+is not read if other users can write it, and a root out of its folder counts only where the user's
+own file trusts the folder. What a file of the user says has no such limits.
 """
 # ruff: noqa: PTH111, PTH118, PTH120, PTH123 - pathlib takes longer to load than short commands
 

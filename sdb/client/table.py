@@ -417,7 +417,7 @@ class Table(StoredRows, TableCalls):
         schema: TableSchema | dict[str, object] | list[object] | str | None,
         **options: Unpack[SchemaOptions],
     ) -> ChangedSchema:
-        """Set the schema, in a version of its own: `sdb schema set`.
+        """Set the schema, in a separate version: `sdb schema set`.
 
         Parameters
         ----------
@@ -523,7 +523,7 @@ class Table(StoredRows, TableCalls):
         return executed
 
     def restore(self, reference: Given, **options: Unpack[RestoreOptions]) -> Restored:
-        """Make the content of an old version new, in a version of its own.
+        """Make the content of an old version new, in a separate version.
 
         Parameters
         ----------

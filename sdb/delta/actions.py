@@ -140,7 +140,7 @@ def actions_of_json(data: bytes, folder: LakeFolder, where: str) -> DeltaActions
     text, at, decoder = "", 0, json.JSONDecoder()
     try:
         text = data.decode("utf-8-sig")
-        # An action has a line of its own, and several in logs that a program has made readable.
+        # An action has a separate line, and several in logs that a program has made readable.
         while (at := _SPACE.match(text, at).end()) < len(text):  # type: ignore[union-attr]
             action, at = decoder.raw_decode(text, at)
             actions.take(action, folder)

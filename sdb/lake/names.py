@@ -68,7 +68,7 @@ def lake_input(pattern: str) -> tuple[str, str]:
     if not is_lake_input(pattern):
         raise UsageError(f"bad pattern {pattern!r}", expected="delta+s3://bucket/table")
     if not _MAGIC.isdisjoint(uri):
-        hint = "a rule of its own for each table"
+        hint = "write one rule for each table"
         message = f"bad pattern {pattern!r}: a table of {kind.title()} has no wildcards"
         raise UsageError(message, hint=hint)
     return kind, uri.rstrip("/")

@@ -38,13 +38,13 @@ rest of the package imports nothing of this.
 ``openapi``      the OpenAPI document of operations
 ``queries``      requests for queries
 ``stored``       stored queries by their names
-``seafowl``      requests of clients of Seafowl: a folder of its own
+``seafowl``      requests of clients of Seafowl: a separate folder
 ``tags``         tags of their answers, from their plans
 ``metrics``      what Prometheus reads
 ``answers``      answers as they are made
-``tables``       tables, versions, changes: a folder of its own
+``tables``       tables, versions, changes: a separate folder
 ``app``          gate in front of all routes, and what is shared
 ``page``         the page for browsers
-``process``      the process: a folder of its own
+``process``      the process: a separate folder
 ===============  ================================================================
 """

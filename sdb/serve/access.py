@@ -47,7 +47,7 @@ class Rights:
     # Verbs, and patterns of ``db.table``, or of names of stored queries
     grants: tuple[tuple[str, str], ...]
     limits: TokenLimits = TokenLimits()
-    asker: Rights | None = None  # whose rights decide what answers name, if others do
+    asker: Rights | None = None  # whose rights decide what answers name, if not its own
 
     def may(self, verb: str, database: str, table: str) -> bool:
         """Return whether something may be done with a table; who may write may do the rest too."""
@@ -66,7 +66,7 @@ class Rights:
         return (self.asker or self).reads(database, table)
 
     def asks(self, query: str) -> bool:
-        """Return whether a stored query may be asked by a right of its own."""
+        """Return whether a stored query may be asked by a separate right."""
         return any(verb == QUERY and fnmatchcase(query, pattern) for verb, pattern in self.grants)
 
     @property

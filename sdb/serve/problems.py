@@ -38,7 +38,7 @@ _MOST_LISTED = 100
 
 
 class HttpError(errors.UsageError):
-    """A request that is refused with a status of its own."""
+    """A request that is refused with its own status."""
 
     def __init__(
         self,

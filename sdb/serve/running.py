@@ -1,4 +1,4 @@
-"""Queries that run: threads of their own, their time, and the client who may go."""
+"""Queries that run: separate threads, their time, and the client who may go."""
 
 from __future__ import annotations
 

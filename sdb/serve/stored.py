@@ -1,4 +1,4 @@
-"""Stored queries: asked by their names, with a right of their own, whatever tables they read."""
+"""Stored queries: asked by their names, with a separate right, whatever tables they read."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@
 `purged`       what a purge came to
 `insertion`    rows of VALUES and queries, as they are packed
 `matching`     rows that a condition is TRUE for, and the values that they get
-`targettable` tables of a transaction: what makes sense there, and what others do meanwhile
+`targettable` tables of a transaction: what makes sense there, and what other writers do meanwhile
 ============== =====================================================================
 
 Queries find the rows, with all that they know of times, types and blocks; packfiles are rewritten

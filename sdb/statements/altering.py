@@ -1,4 +1,4 @@
-"""``ALTER TABLE``: changes of a schema, in a version of its own."""
+"""``ALTER TABLE``: changes of a schema, in a separate version."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TABLE = "the table that is altered"
 
 
 def altered(transaction: Transaction, statement: writes.WriteStatement) -> Executed:
-    """Carry out ``ALTER TABLE``, which is a transaction of its own.
+    """Carry out ``ALTER TABLE``, which is the only statement of its transaction.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def altered(transaction: Transaction, statement: writes.WriteStatement) -> Execu
     write = statement.write
     assert isinstance(write, writes.AlterTable)  # noqa: S101 - the caller has looked
     if len(transaction.statements) > 1:
-        raise UnsupportedError("ALTER TABLE is a transaction of its own")
+        raise UnsupportedError("ALTER TABLE must be the only statement of its transaction")
     (table,) = tables_of(transaction.root, transaction.statements)
     handle = table.open()
     if write.if_exists and (handle is None or handle.is_dropped):

@@ -204,7 +204,7 @@ class TargetTable:
             hint = f"sdb branch -d {self.keys.database}.{self.keys.table} {self.branch}"
             raise UnsupportedError(f"{self.name} is a branch, and no table", hint=hint)
         if not is_alone:
-            raise UnsupportedError("DROP TABLE is a transaction of its own")
+            raise UnsupportedError("DROP TABLE must be the only statement of its transaction")
         state = None if handle is None else handle.state
         if state is not None and state.branches:
             named = ", ".join(state.branches)

@@ -152,7 +152,7 @@ def carried_out(transaction: Transaction) -> Executed:
 def _database_made(transaction: Transaction, write: writes.CreateDatabase) -> Executed:
     """Do nothing: a database comes with its first table."""
     if len(transaction.statements) > 1:
-        raise UnsupportedError("CREATE SCHEMA is a transaction of its own")
+        raise UnsupportedError("CREATE SCHEMA must be the only statement of its transaction")
     name = write.table.database
     if flaw := flaw_of_name(name):
         raise UsageError(f"{name!r} names no database: {flaw}")
@@ -168,12 +168,14 @@ def _alone(transaction: Transaction, write: _Alone) -> Executed:
     word = _WORDS[type(write)]
     if isinstance(write, writes.DescribedTable):
         if len(transaction.statements) > 1:
-            raise UnsupportedError(f"{word} is a transaction of its own")
+            raise UnsupportedError(f"{word} must be the only statement of its transaction")
         from sdb.statements.altering import described
 
         return described(transaction, write)
     if len(transaction.statements) > 1 or transaction.txn_id:
-        raise UnsupportedError(f"{word} is a transaction of its own, without an ID")
+        raise UnsupportedError(
+            f"{word} must be the only statement of its transaction, without an ID"
+        )
     (table,) = tables_of(transaction.root, transaction.statements)
     name, keys = table.keys.name, table.keys
     if table.branch != MAIN:
@@ -255,7 +257,9 @@ class _Attempts:
             if not isinstance(write, writes.CreateTable) or not write.columns:
                 continue
             if len(self._all.statements) > 1:
-                raise UnsupportedError("CREATE TABLE with columns is a transaction of its own")
+                raise UnsupportedError(
+                    "CREATE TABLE with columns must be the only statement of its transaction"
+                )
             from sdb.statements.altering import schema_of_columns
             from sdb.table.schema.stored import packed_schema
 
@@ -399,7 +403,7 @@ class _Attempts:
         return _Evaluated(handles, views, tuple(effects))
 
     def _judged_again(self, handles: Handles) -> _Evaluated | None:
-        """Look only at what others have added; None: all has to be done again."""
+        """Look only at what other writers have added; None: all has to be done again."""
         done = self._done
         if done is None or len(self._all.statements) > 1 or reads_tables(self._all.statements[0]):
             return None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def changed(transaction: Transaction, statement: writes.WriteStatement) -> Executed:
-    """Make, replace, drop or bring back a view, which is a transaction of its own.
+    """Make, replace, drop or bring back a view, which is the only statement of its transaction.
 
     Raises
     ------
@@ -63,7 +63,9 @@ def _check_alone(transaction: Transaction, statement: writes.WriteStatement) -> 
     word = {"CreateView": "CREATE", "DropView": "DROP", "UndropView": "UNDROP"}
     what = f"{word[type(write).__name__]} VIEW"
     if len(transaction.statements) > 1 or transaction.txn_id:
-        raise UnsupportedError(f"{what} is a transaction of its own, without an ID")
+        raise UnsupportedError(
+            f"{what} must be the only statement of its transaction, without an ID"
+        )
     if write.table.branch:
         raise UnsupportedError(f"{write.table.name}: a view has no branches")
     if write.table.database == versions.SYSTEM:

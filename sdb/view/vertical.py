@@ -14,7 +14,7 @@ _RULE = 24
 
 
 def vertical(rows: Iterable[dict[str, Any]], *, rule: str = "─") -> Iterator[str]:
-    """Draw rows below each other, each member on a line of its own.
+    """Draw rows below each other, each member on a separate line.
 
     * ``rows``: The rows. Numbers are :class:`str` of a subclass; what a row lacks is left out.
 

@@ -217,7 +217,7 @@ class Symbol:
 
 
 def stream(item: Any) -> bytes:
-    """Encode a value as a stream of its own."""
+    """Encode a value as a separate stream."""
     numbers = {name: number for number, name in enumerate(SYSTEM)}
     body = encoded(item, numbers)
     return table(*list(numbers)[FIRST:]) + body

@@ -54,7 +54,7 @@ def test_append(tmp_path: Path, limited: Limited, depth: int, *, of_structs: boo
 
 
 def test_append_to_rows_that_fill_the_chunk(tmp_path: Path, limited: Limited) -> None:
-    """Old rows that get a table of their own are carried over to other symbols."""
+    """Old rows that get a separate table are carried over to other symbols."""
     deep = craft.members(
         (A, craft.nested(craft.STRUCT, LEVELS - 1, craft.put_varuint(11), craft.NULL))
     )

@@ -1,4 +1,4 @@
-"""Ctrl-C in processes of their own: soon, without a traceback, and with nothing half done."""
+"""Ctrl-C in separate processes: soon, without a traceback, and with nothing half done."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ TOLD = {
 }
 
 
-GROUPED = {"schema", "spark", "export"}  # with commands of their own
+GROUPED = {"schema", "spark", "export"}  # with subcommands
 
 
 @pytest.mark.parametrize(

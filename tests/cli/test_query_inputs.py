@@ -340,7 +340,7 @@ def test_a_folder_that_others_may_write_to_is_not_trusted(
     result = run("query", query("'x.json'"))
     assert counted(result.stdout) == COUNTED
     assert b"and not kept: " in result.stderr
-    assert b"others may write to this folder" in result.stderr
+    assert b"other users may write to this folder" in result.stderr
     assert list(cache.iterdir()) == []
 
 

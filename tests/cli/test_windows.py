@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("SELECT LAG(a) FROM t", '"LAG(a)" aggregate needs an OVER clause', None),
         ("SELECT FIRST_VALUE(a) OVER () FROM t",
          '"FIRST_VALUE(a) OVER ()" window function is meaningless without ORDER BY',
-         "rows have no order of their own: as in OVER (ORDER BY x)"),
+         "without ORDER BY rows have no order: OVER (ORDER BY x)"),
         ("SELECT LAG(a) FILTER (WHERE a > 1) OVER (ORDER BY a) FROM t",
          "window function does not accept FILTER", None),
         ("SELECT LAG(a, 1.5) OVER (ORDER BY a) FROM t", "takes a whole number, a constant", None),

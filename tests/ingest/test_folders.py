@@ -130,7 +130,7 @@ def test_tables(tmp_path: Path) -> None:
     db.create("d.made", "in/day=*/*/*.json")
     sync_table(root, "d", "made")
     assert list(db.sql("SELECT region FROM d.made")) == [{"region": "eu"}]
-    # A file that was moved to another folder has other fields, and is an input of its own.
+    # A file that was moved to another folder has other fields, and is a separate input.
     (tmp_path / "in/day=2026-11-02").mkdir()
     folder.rename(tmp_path / "in/day=2026-11-02/region=us")
     sync_table(root, "d", "hive")

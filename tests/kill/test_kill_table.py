@@ -41,7 +41,7 @@ def test_tables_are_whole(tmp_path: Path, moments: int) -> None:
         is_killed = False
         runs = 0
         while runs < moments or not is_killed:
-            # A table of its own for each moment: what is done is not done again.
+            # A separate table for each moment: what is done is not done again.
             is_killed |= _kill_once(tmp_path / f"{words[0]}{runs}", words, killer)
             runs += 1
 

@@ -1,4 +1,4 @@
-"""Ctrl-C in a program of its own: each call ends within a second, and the tables are whole."""
+"""Ctrl-C in a separate program: each call ends within a second, and the tables are whole."""
 
 from __future__ import annotations
 

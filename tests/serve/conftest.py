@@ -1,4 +1,4 @@
-"""A server as a process of its own, on rows of GitHub."""
+"""A server as a separate process, on rows of GitHub."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters: workers in processes of their own, from the environment archive, and with accidents."""
+"""Clusters: workers in separate processes, from the environment archive, and with accidents."""
 
 from __future__ import annotations
 

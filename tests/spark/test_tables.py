@@ -118,7 +118,7 @@ def test_a_job_is_one_version(spark: SparkSession, tmp_path: Path) -> None:
     save(rows.where("id < 0"), tmp_path)
     assert log(tmp_path) == [(2, "insert", 1010, 1), (1, "insert", 1000, 2)]
     before = load(spark, tmp_path)
-    # Tasks with the same rows have packfiles of their own, and what is read may be written to.
+    # Tasks with the same rows have separate packfiles, and what is read may be written to.
     ones = spark.range(0, 4, 1, 2).selectExpr("7 AS id")
     save(before.where("id < 3").select("id").unionAll(ones).repartition(2), tmp_path, "overwrite")
     assert ids(load(spark, tmp_path)) == [0, 0, 1, 1, 2, 2, 7, 7, 7, 7]

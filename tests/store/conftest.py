@@ -110,7 +110,7 @@ def open_uploads(prefix: str) -> list[str]:
 
 @pytest.fixture
 def bucket(endpoint: str, request: pytest.FixtureRequest) -> S3Backend:
-    """Return a folder of its own in the S3 bucket."""
+    """Return a separate folder in the S3 bucket."""
     assert endpoint
     name = request.node.name.partition("[")[0]  # brackets would make patterns of its URLs
     return S3Backend(f"s3://{BUCKET}/{os.urandom(4).hex()}-{name[:30]}")

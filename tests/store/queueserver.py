@@ -1,4 +1,4 @@
-"""A server that speaks the protocol of SQS: moto, in a process of its own on the loopback.
+"""A server that speaks the protocol of SQS: moto, in a separate process on the loopback.
 
 It is no SQS: it is only one program, delivers in order, and never twice by itself.
 """

@@ -37,7 +37,7 @@ def made_table(
 ) -> Path:
     """Make a table with a packfile for each input; gives the root.
 
-    The first `indirect` packfiles are told by lists of their own, with this many in each.
+    The first `indirect` packfiles are told by separate lists, with this many in each.
     """
     keys = TableKeys(database, table)
     folder = root / keys.folder

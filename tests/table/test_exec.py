@@ -635,7 +635,7 @@ def test_a_table_is_made_with_the_columns_of_a_schema(db: Connection) -> None:
     }.items():
         with pytest.raises(errors.SdbError, match=why):
             db.execute(text)
-    with pytest.raises(errors.UnsupportedError, match="transaction of its own"):
+    with pytest.raises(errors.UnsupportedError, match="only statement of its transaction"):
         db.execute("BEGIN; CREATE TABLE web.u (id INT); INSERT INTO web.u VALUES ({'id': 1}); END")
 
 

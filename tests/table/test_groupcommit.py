@@ -186,7 +186,7 @@ def test_an_error_of_the_commit_is_told_to_all(
         patch.setattr(groupcommit, "commit", refuse)
         reported = at_once(db, [{"inputs": [{"a": 1}]}] * 3)
     assert all(isinstance(item, ConflictError) and item.hint for item in reported)
-    assert len({id(item) for item in reported}) == 3, "each thread has an error of its own"
+    assert len({id(item) for item in reported}) == 3, "each thread has its own error"
     assert db.append("d.t", [{"a": 2}]).version == 1
 
 

@@ -34,7 +34,7 @@ def test_inputs_are_documented(form: formats.Format) -> None:
     page = (DOCS / "inputs.md").read_text()
     table = page.partition("## Formats")[2].partition("\ngzip")[0]
     name = f"`{(*form.suffixes, form.name)[0]}`"
-    if form.is_log:  # these have a table of their own, but for those that are CSV and TSV
+    if form.is_log:  # these have a separate table, but for those that are CSV and TSV
         logs = page.partition("## Logs")[2]
         rows = [row for row in logs.splitlines() if row.startswith(f"| {name}")]
     else:

@@ -89,7 +89,7 @@ GROUPS = {
     "spark": ("env", "pack"),
     "export": ("delta", "iceberg", "parquet"),
 }
-"""Those that have commands of their own."""
+"""Those that have subcommands."""
 
 _ROOM = {name: room for room, names in ROOMS.items() for name in names}
 

@@ -210,7 +210,7 @@ class RemoteConnection(ConnectionCalls):
     ) -> list[Executed]:
         """Run statements that change tables; see :func:`sdb.execute`.
 
-        Each transaction is a request of its own.
+        Each transaction is a separate request.
         """
         params = params or {}
         transactions = groups(bound_statements(text, params))

@@ -164,7 +164,7 @@ class RemoteTable(TableCalls):
         return executed
 
     def restore(self, reference: Given, **options: Unpack[RestoreOptions]) -> Restored:
-        """Make the content of an old version new, in a version of its own."""
+        """Make the content of an old version new, in a separate version."""
         options.setdefault("branch", self._target)
         restored = self._connection.restore(self._name, reference, **options)
         self._reload()

@@ -40,7 +40,8 @@ class RemoteTransaction(TransactionContext):
         for name, value in (params or {}).items():
             if name in self._params and self._params[name] != value:
                 raise UsageError(
-                    f"${name} has two values in one transaction", hint="names of its own for each"
+                    f"${name} has two values in one transaction",
+                    hint="use different names for the parameters",
                 )
             self._params[name] = value
         self._texts += [statement.text.strip().rstrip(";") for statement in statements]

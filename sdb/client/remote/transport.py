@@ -138,7 +138,7 @@ class Transport:
     ) -> Reply:
         """Send a request once; on a connection that was idle twice: the server may have closed it.
 
-        What may be sent once only gets a connection of its own.
+        What may be sent once only gets a separate connection.
         """
         with self._lock:
             connection = self._idle.pop() if self._idle and may_repeat else None

@@ -98,7 +98,7 @@ def write(
     """Write the rows that match, in order.
 
     * ``fmt``: The format; see :func:`sdb.packfile.export.unpack.unpack`.
-    * ``indent``: Whether each member has a line of its own in ``ion-text``.
+    * ``indent``: Whether each member has a separate line in ``ion-text``.
     * ``with_names``: Whether each row has the name of its file in front, and a colon.
     * ``progress``: Called with the compressed bytes that were read, and their total.
 

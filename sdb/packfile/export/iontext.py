@@ -32,7 +32,7 @@ def text(row: object, *, indent: bool = False) -> str:
     r"""Print a row as a line of Ion text, or as several.
 
     * ``row``: The row, of values as :meth:`sdb.packfile.read.reader.Packfile.rows` returns them.
-    * ``indent``: Whether each member has a line of its own.
+    * ``indent``: Whether each member has a separate line.
 
     Returns: The text, without a line end. Times in the year 0 and beyond 9999, which Ion text does
     not have, are strings.
@@ -58,7 +58,7 @@ def text(row: object, *, indent: bool = False) -> str:
 def write(rows: Iterable[object], output: BinaryIO, *, indent: bool = False) -> None:
     """Write rows as Ion text.
 
-    * ``indent``: Whether each member has a line of its own.
+    * ``indent``: Whether each member has a separate line.
     """
     output.writelines(f"{text(row, indent=indent)}\n".encode() for row in rows)
 

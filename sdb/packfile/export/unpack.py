@@ -71,7 +71,7 @@ def unpack(
     * ``blocks``: Only these blocks of each file, as in ``"0,3-5"``.
     * ``threads``: How many threads decode; without it one for each processor.
     * ``strict``: Whether `fields` or a `time_field` that no row has is an error; else a warning.
-    * ``indent``: Whether each member has a line of its own in ``ion-text``.
+    * ``indent``: Whether each member has a separate line in ``ion-text``.
     * ``verify``: Whether a wrong checksum is an error. Turn it off only to rescue what is left of a
       damaged packfile: values may be wrong then.
     * ``progress``: Called with the compressed bytes that were read, and their total.

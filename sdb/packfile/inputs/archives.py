@@ -1,4 +1,4 @@
-"""Archives as inputs: each file in a zip or tar is an input of its own, ``x.zip!a.json``.
+"""Archives as inputs: each file in a zip or tar is a separate input, ``x.zip!a.json``.
 
 A tar is read from its start to its end, twice: once to see what is in it, and once for the rows.
 Memory stays bounded, whatever an archive says: its files are read piece by piece.

@@ -178,7 +178,7 @@ def recognise_each(
     verify: bool = True,
     version: str = "",
 ) -> Generator[Input]:
-    """Yield an input, or the files of an archive as inputs of their own.
+    """Yield an input, or the files of an archive as separate inputs.
 
     The parameters and exceptions are those of :func:`recognise`.
     """

@@ -39,7 +39,7 @@ class LineBatch:
 
 
 class LineSource:
-    """A context manager that reads a pipe in a thread of its own.
+    """A context manager that reads a pipe in a separate thread.
 
     * ``descriptor``: The pipe.
     * ``head``: What was read of it before.

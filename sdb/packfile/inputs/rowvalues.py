@@ -1,4 +1,4 @@
-"""Python objects as values that rows can have; others are errors.
+"""Python objects as values that rows can have; other objects are errors.
 
 ==========================  =====================================================
 Python                      row

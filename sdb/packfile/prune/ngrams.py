@@ -59,7 +59,7 @@ def wanted(
     from sdb import _core
 
     needed = _core.needed_texts(list(patterns), fixed=fixed, ignore_case=ignore_case)
-    # With several texts, each is a condition of its own.
+    # With several texts, each is a separate condition.
     shown = words if isinstance(needed, str) else ""
     return _predicate(needed, TextWords(path, (), shown, is_deep))
 

@@ -1,6 +1,6 @@
 """Folders that jobs with many writers fill: which of their packfiles count.
 
-Each attempt of a task writes a packfile with a name of its own, unseen by readers. In the end
+Each attempt of a task writes a packfile with a unique name, unseen by readers. In the end
 the job lists those that count in the folder's manifest, in one step, and removes the others. So
 readers see all rows of a job or none, and none twice (section "Folders of jobs" of docs/format.md).
 """

@@ -272,7 +272,7 @@ def packed_like(
     * ``time_fields``: Paths that get a time index as soon as they hold any timestamp.
     * ``block_bytes``: Decompressed size of a block in bytes, that of the packer.
 
-    Returns: What is known of the blocks, as of a packfile of their own, and the statistics of each.
+    Returns: What is known of the blocks, as of a separate packfile, and the statistics of each.
     """
     with packer:
         Feeder(packer, write, None).feed_all([source], silent)

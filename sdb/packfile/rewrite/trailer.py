@@ -38,7 +38,7 @@ class CopiedBlock:
 class PackedBlocks:
     """Blocks that were written again, and where their bytes wait."""
 
-    trailer: Trailer  # what is known of them, as of a packfile of their own
+    trailer: Trailer  # what is known of them, as of a separate packfile
     file: BinaryIO  # their bytes
     facts: list[BlockFacts]  # the statistics of each
 

@@ -275,7 +275,7 @@ def with_originals(statement: ast.Statement) -> ast.Statement:
 
 
 def _inside(root: _T, dialect: str) -> _T:
-    """Mark what stands in a node; selects below it may have a dialect of their own."""
+    """Mark what stands in a node; selects below it may have their own dialect."""
 
     def stop(node: ast.Node) -> ast.Node | None:
         is_other = isinstance(node, ast.Select) and node is not root
@@ -430,7 +430,7 @@ def _check_function(node: ast.Aggregate) -> None:
         refuse(f"{title} aggregate needs an OVER clause", node)
     # ROW_NUMBER numbers rows as they come, where no order is asked for.
     if not node.over.order and node.name != "ROW_NUMBER":
-        hint = "rows have no order of their own: as in OVER (ORDER BY x)"
+        hint = "without ORDER BY rows have no order: OVER (ORDER BY x)"
         refuse(f"{title} window function is meaningless without ORDER BY", node, hint)
     if node.name == "NTILE":
         _check_count(node, node.args[0], 1)

@@ -105,7 +105,7 @@ def _value(name: str, value: object, span: ast.Span) -> ast.Literal | ast.MakeLi
     if value is not None and not isinstance(value, _KNOWN):
         from sdb.packfile.inputs.rowvalues import converted
 
-        with suppress(TypeError, ValueError):  # what stays as it is has an error of its own
+        with suppress(TypeError, ValueError):  # what stays as it is has its own error
             value = converted(value, f"${name}")
     if isinstance(value, (list, tuple)):
         return ast.MakeList(tuple([_value(name, item, span) for item in value]), span=span)

@@ -216,7 +216,7 @@ class QueryRequest:
     at: str = ""  # the version of tables of which the query names none; the newest when empty
     # Tables as they were read, by names with that of the database
     tables: Mapping[str, TableHandle] = field(default_factory=dict)
-    # Tables that have a meaning of their own here, by the parts of their names, and ``@`` with the
+    # Tables that have their own meaning here, by the parts of their names, and ``@`` with the
     # name of a branch behind them
     known: Mapping[tuple[str, ...], TableSource] = field(default_factory=dict)
     visible: Visible | None = None  # the tables that it may name; it may name no file then

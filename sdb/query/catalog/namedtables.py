@@ -44,7 +44,7 @@ class NamedTables:
     * ``at``: The version of tables of which a query does not name one; the newest when empty.
     * ``pinned``: Tables as they were read, by names with that of the database: what the query sees
       of them.
-    * ``known``: Tables that have a meaning of their own here, by the parts of their names, and
+    * ``known``: Tables that have their own meaning here, by the parts of their names, and
       ``@`` with the name of a branch behind them.
     * ``visible``: Whether a query may name a table; all if not given.
     * ``opened``: Tables as a plan has opened them, by names and version.

@@ -150,7 +150,7 @@ def _open_lake(name: LakeName, threads: int | None, progress: Progress) -> tuple
     if folder is None:
         return packed_apart(sources, threads, progress, obstacle), 0
     size = sum(file.size_bytes for file in version.files.values())
-    # A version stays what it is; what is deleted of a file has a name of its own.
+    # A version stays what it is; what is deleted of a file has a unique name.
     identities = sorted((path, file.identity) for path, file in version.files.items())
     facts = (str(pinned), version.table_id, digest_of((identities, version.columns)))
     state = RawState(facts, size, is_settled=True)

@@ -1,4 +1,4 @@
-"""Times that the rows of views must have: in columns of their own, and not in what they leave out.
+"""Times that the rows of views must have: in their own columns, and not in what they leave out.
 
 Who may read a view would find out by halving periods what is in a column that it does not show.
 """

@@ -80,7 +80,7 @@ class ScanRows:
 
 @changing_record
 class Names:
-    """Values with names of their own: unnested elements, keys and values of UNPIVOT."""
+    """Values with their own names: unnested elements, keys and values of UNPIVOT."""
 
     values: dict[str, Value]
     alias: str | None = None

@@ -290,7 +290,7 @@ class Result:
             The format. In CSV, TSV, Markdown and HTML, NULL and MISSING are empty, and lists and
             structures are JSON.
         indent : bool
-            Whether each member has a line of its own in ``ion-text``.
+            Whether each member has a separate line in ``ion-text``.
 
         Raises
         ------

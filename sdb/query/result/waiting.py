@@ -24,7 +24,7 @@ _END = object()
 
 
 class Waiter:
-    """Runs calls in a thread of its own, while the main thread waits and runs signal handlers.
+    """Runs calls in a separate thread, while the main thread waits and runs signal handlers.
 
     Engines do not return to Python while they compute, so that no handler would run there. When a
     handler raises an exception, as that of Ctrl-C does, the call is made to stop first. In other

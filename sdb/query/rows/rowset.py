@@ -85,7 +85,7 @@ class RowSet:
         """Iterate over the rows that may be wanted.
 
         * ``columns``: Their names; all if not given.
-        * ``test``: What rows must have; others may come too.
+        * ``test``: What rows must have; other rows may come too.
 
         Raises
         ------

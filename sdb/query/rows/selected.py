@@ -180,7 +180,7 @@ def is_table(name: str, root: str = "") -> bool:
 
 
 def _query(names: Iterable[str], where: str | None, items: str | None, limit: int | None) -> str:
-    """Write a query; the condition has lines of its own, so that a comment in it ends there."""
+    """Write a query; the condition has separate lines, so that a comment in it ends there."""
     tables = " ++ ".join(f"read_file({quoted_text(name)})" for name in names)
     query = f"SELECT {items or '*'} FROM {tables}"  # noqa: S608
     query = query if where is None else f"{query} WHERE (\n{where}\n)"

@@ -65,7 +65,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     strict : bool
         Whether a field that no row has is an error, as far as packfiles prove it; else a warning.
     indent : bool
-        Whether each member has a line of its own in ``ion-text``.
+        Whether each member has a separate line in ``ion-text``.
     verify : bool
         Whether a wrong checksum is an error; not with a condition.
     progress : Progress, optional

@@ -16,7 +16,7 @@ module         holds
 `calls`        the parser of calls
 `aggregatecalls`  the parser of aggregates and window functions
 `jsonpaths`    paths into JSON, and what `->` means
-`clauses`      clauses that are grammars of their own: joins, windows, GROUP BY
+`clauses`      clauses that are separate grammars: joins, windows, GROUP BY
 `expressions`  the parser of expressions
 `tableparser`  the parser of FROM
 `parser`       the parser of queries

@@ -1,4 +1,4 @@
-"""The parser of calls: functions with a grammar of their own."""
+"""The parser of calls: functions with their own grammar."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ UNITS_US = {
 MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
 
 OPERATORS = frozenset({"+", "-", "*", "/"})
-"""Operators that intervals have a meaning of their own for."""
+"""Operators that intervals have their own meaning for."""
 
 _PIECE = r"(?i)([+-]?[0-9]{1,18})\s+([a-z]+)\s*"  # compiled where a query first needs it
 _MOST = 1 << 62

@@ -271,7 +271,7 @@ class RefResources:
         handle = opened(self._root, keys.name, request.state.rights, verb)
         if at:
             raise NotFoundError(
-                f"{name[:200]} is a version, and has no tags and branches of its own",
+                f"{name[:200]} is a version, and only tables have tags and branches",
                 hint=f"/v1/tables/{handle.name} has them",
             )
         return handle, keys

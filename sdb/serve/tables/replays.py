@@ -69,7 +69,7 @@ def _of_key(fingerprint: str) -> str:
 
 
 def key_of(request: Request, owner: str, *asked: str | bytes) -> RequestKey:
-    """Return the key of a request: each token has keys of its own.
+    """Return the key of a request: each token has its own keys.
 
     * ``owner``: Name of the token.
     * ``asked``: What the request asks for: the same key is for the same only.

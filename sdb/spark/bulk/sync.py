@@ -204,7 +204,7 @@ class _How:
     location: str  # of the root
     keys: TableKeys
     stats: str  # paths that have statistics
-    units: AgeUnits | None  # units of time by which inputs come into packfiles of their own
+    units: AgeUnits | None  # units of time by which inputs come into separate packfiles
     rules: RowRules | None = None  # what the rows must be
 
 

@@ -57,5 +57,5 @@ def weight(worker: str, block: str) -> int:
 
 
 def slots(count: int) -> Sequence[str]:
-    """Name workers that have no names of their own, such as the executors that Spark may start."""
+    """Name workers that have no names, such as the executors that Spark may start."""
     return [f"slot-{number}" for number in range(count)]

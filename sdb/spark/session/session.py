@@ -159,7 +159,7 @@ def start_context(
     """
     remote = os.environ.get("SPARK_REMOTE")
     if remote:
-        message = f"packing needs a driver of its own, and SPARK_REMOTE names another: {remote}"
+        message = f"packing needs a local driver, and SPARK_REMOTE names a remote one: {remote}"
         raise UnsupportedError(message, hint="unset SPARK_REMOTE, and give --master")
     settings = _prepare(master, name, conf, _BRIEF)
     with _unwarned():

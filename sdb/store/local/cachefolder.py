@@ -64,7 +64,7 @@ def place() -> str:
     if named:
         return os.path.abspath(named)  # noqa: PTH100
     above = os.environ.get("XDG_CACHE_HOME", "")
-    if not above.startswith("/"):  # the specification says that others are to be ignored
+    if not above.startswith("/"):  # the specification says that relative ones are to be ignored
         above = os.path.join(os.path.expanduser("~"), ".cache")  # noqa: PTH111, PTH118
     return f"{above}/sdb"
 
@@ -86,7 +86,7 @@ def make() -> str:
     except OSError as error:
         raise from_os(error, "making the folder", path) from error
     if status.st_uid != os.geteuid() or status.st_mode & _OTHERS_WRITE:
-        raise AccessError(f"{path}: others may write to this folder", path=path)
+        raise AccessError(f"{path}: other users may write to this folder", path=path)
     return path
 
 

@@ -1,6 +1,6 @@
 """A folder as a queue: each file in it is a message.
 
-A program takes a message by moving it to a folder of its own, which it keeps locked: when the
+A program takes a message by moving it to a separate folder, which it keeps locked: when the
 program dies, the lock goes with it, and the next one brings the messages back. The time of writing
 of a message that was given back is when it may be received again.
 """

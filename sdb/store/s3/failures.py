@@ -304,7 +304,7 @@ def _answer(error: Any, where: str, path: str) -> SdbError:  # noqa: ANN401 - ma
 
 
 def _by_status(status: int, code: str, said: str, where: str, path: str) -> SdbError:
-    """Translate an answer that has no meaning of its own."""
+    """Translate an answer that has no known meaning."""
     if status in {401, 403}:
         return AccessError(f"{where}: access denied ({code})", path=path)
     if status == _BAD_REQUEST and code == "BadRequest":  # of an answer without a body

@@ -2,7 +2,7 @@
 
 Each object carries the numbers of the last writes that made it, the newest first, as metadata
 ``sdb-writes``. A writer that gets no answer to the request that publishes an object looks for its
-own number there, and finds it even when others have appended meanwhile.
+own number there, and finds it even when other writers have appended meanwhile.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class _Task:
 class Upload:
     """An upload in parts.
 
-    Nothing is sent before the first part. Parts are sent by threads of its own, which do not keep
+    Nothing is sent before the first part. Parts are sent by separate threads, which do not keep
     the program from ending.
 
     * ``settings``: Its metadata and how it shall be stored, see :mod:`sdb.store.s3.history`.

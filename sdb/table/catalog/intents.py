@@ -1,6 +1,6 @@
 """Intents: what transactions over several tables are about to do, and whether they have.
 
-An intent is an object of its own. It begins as pending, and its next and last step is that it is
+An intent is a separate object. It begins as pending, and its next and last step is that it is
 committed or aborted; a version of a table that is part of the transaction has its key. So one swap
 decides what all of these tables are.
 """

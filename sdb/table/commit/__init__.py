@@ -16,7 +16,7 @@
 ``views``        changes of views
 ``commit``       one commit: read, plan, write the version, swap, retry
 ``twophase``     two-phase commit over several tables
-``schemas``      a schema that is set, in a version of its own
+``schemas``      a schema that is set, in a separate version
 ``refswap``      swaps of an index that change only its tags and branches
 ===============  =========================================================================
 """

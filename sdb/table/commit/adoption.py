@@ -1,6 +1,6 @@
 """Adoption: packfiles that the original has named become ours before a version refers to them.
 
-The original deletes what it has named and does not need any more, even if others do. So a version
+The original deletes what it has named and does not need any more, even if `sdb` does. So a version
 refers to copies below ``data/``, which it neither extends nor collects. The name of a copy tells
 whose copy it is (:func:`sdb.table.format.keys.own_key`): both are the same wherever packfiles of
 versions are compared, so that no rows are there twice when the original puts its index back.

@@ -69,7 +69,7 @@ class GcBarrier:
         return copy
 
     def _copied(self, packfile: Descriptor) -> Descriptor:
-        """Copy a packfile to a name of its own."""
+        """Copy a packfile to a unique name."""
         root = self._writer.root
         folder, _, name = packfile.key.rpartition("/")
         folder = f"{folder}/{keys.new_uid(self._writer.env.random_bytes)}"

@@ -4,7 +4,7 @@ The head is the index as it is now. Before a commit appends a version, the head 
 version of a history:
 
 * `sdb` wrote it: it is a version already.
-* Another program did: the head becomes a version of its own, `foreign`. The original overwrites the
+* Another program did: the head becomes a separate version, `foreign`. The original overwrites the
   index without a condition, so that versions may be lost that were committed after it had read.
   These are still listed below ``versions/``, and are replayed.
 * An older index was put in its place: see :mod:`sdb.table.commit.putback`.

@@ -1,4 +1,4 @@
-"""A schema that is set: a commit of its own, made once more when another writer was faster."""
+"""A schema that is set: a separate commit, made once more when another writer was faster."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def change_schema(
     commit_id: str = "",
     env: Environment = REAL,
 ) -> ChangedSchema:
-    """Change the schema of a table, in a version of its own.
+    """Change the schema of a table, in a separate version.
 
     * ``evolve``: Returns the schema that follows from that of the index that is there when it is
       tried: after a lost race the change is made once more, of the schema of the winner.

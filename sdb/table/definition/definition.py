@@ -1,7 +1,7 @@
 """The definition of a table: which inputs it takes, in which partitions, and for how long.
 
-`sdb` checks a definition when it is made. Definitions that others have stored are read as they are:
-problems are reported when they matter.
+`sdb` checks a definition when it is made. Definitions that other programs stored are read as they
+are: problems are reported when they matter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Histories: where the versions of a table are, newest in the index, older in objects of their own.
+"""Histories: where the versions of a table are, newest in the index, older in separate objects.
 
 Versions and the objects that list them are known by the digest of their content, which is the same
 wherever a table is copied to.
@@ -108,7 +108,7 @@ def write_history(versions: tuple[PastVersion, ...]) -> bytes:
 def listing_of(versions: tuple[PastVersion, ...], put: Callable[[bytes], str]) -> HistoryRef:
     """Write the object that lists old versions, and give the reference to it.
 
-    * ``put``: Writes an object under a name of its own, and returns its key.
+    * ``put``: Writes an object under a unique name, and returns its key.
     """
     data = write_history(versions)
     first, last = versions[0], versions[-1]
@@ -215,13 +215,13 @@ class ShortenedHistory:
 
 
 class _Piece:
-    """A part of a history: a list of its own, or the newest versions."""
+    """A part of a history: a separate list, or the newest versions."""
 
     def __init__(self, ref: HistoryRef | None, versions: list[PastVersion] | None = None) -> None:
         self.ref, self.versions, self.is_changed = ref, versions, False
 
     def may_have(self, numbers: Iterable[int]) -> bool:
-        """Return whether it may have one of some versions, or is not a list of its own."""
+        """Return whether it may have one of some versions, or is not a separate list."""
         ref = self.ref
         return ref is None or any(ref.first <= number <= ref.last for number in numbers)
 

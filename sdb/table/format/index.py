@@ -124,7 +124,7 @@ _PACKFILES = EncodedPackfiles()
 
 @stored("an entry of to-delete")
 class Quarantined(Stored):
-    """An object that the index does not need any more, and that others may still be reading."""
+    """An object that the index does not need any more, and that readers may still need."""
 
     key: str = member("path", KEY)  # the object
     expiry_us: int = member("expiry", INSTANT, absent=ZERO_US)  # when it may be deleted

@@ -151,7 +151,7 @@ class InputsTree:
     ) -> InputsWritten:
         """Make the tree ready for the index: as a journal, or by writing nodes that have changed.
 
-        * ``put``: Writes an object under a name of its own; returns key and ETag.
+        * ``put``: Writes an object under a unique name; returns key and ETag.
         """
         if not self._journal:
             return InputsWritten(self._stored, ())
@@ -310,7 +310,7 @@ def _ref(node: _Node) -> InputNodeRef:
     return node.ref
 
 
-# Nodes of the inputs tree, as they are stored: in objects of their own, and in the index.
+# Nodes of the inputs tree, as they are stored: in separate objects, and in the index.
 
 FAILED = -1
 """In place of the number of a packfile: the input failed, and has no rows in the table."""

@@ -169,7 +169,7 @@ def commit_on(branch: str, commit_id: str) -> str:
 
 
 def original_key(key: str) -> str:
-    """Return the key that a packfile had before commits copied it, each into a folder of its own.
+    """Return the key that a packfile had before commits copied it, each into a separate folder.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Versions of Delta and Iceberg tables that were taken, as the inputs tree has them.
 
-An entry of the tree has a key of its own for each table that a rule names, and what was taken in
+An entry of the tree has its own key for each table that a rule names, and what was taken in
 place of an ETag; compare :mod:`sdb.table.format.positions`.
 """
 

@@ -1,4 +1,4 @@
-"""The indirect tree: lists of older descriptors, in objects of their own.
+"""The indirect tree: lists of older descriptors, in separate objects.
 
 The index has a reference to each list, and the times that its packfiles span. A list whose object
 is still small is written again, with more descriptors, under another name.
@@ -172,7 +172,7 @@ class Writer:
     """Reads and writes the objects of an indirect tree."""
 
     fetch: Callable[[str, str], bytes]  # returns the content of an object by key and ETag
-    # Writes an object under a name of its own; returns key, ETag and when it was written
+    # Writes an object under a unique name; returns key, ETag and when it was written
     put: Callable[[bytes], tuple[str, str, int | None]]
 
     def read(self, ref: IndirectRef) -> tuple[Descriptor, ...]:

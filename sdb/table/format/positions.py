@@ -1,6 +1,6 @@
 """Positions in log files, as the inputs tree has them: how far each file was taken.
 
-An entry of the tree has a key of its own for each file, however often that is renamed, and the
+An entry of the tree has its own key for each file, however often that is renamed, and the
 position in place of an ETag. The number of its packfile is that of a failed input, since such an
 entry can be replaced by one with another ETag in every tool: the original keeps it as it is.
 """

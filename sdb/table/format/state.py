@@ -1,6 +1,6 @@
 """The state of a table that only `sdb` knows: the field `sdb` of an index's user data.
 
-Every index that `sdb` writes is a version with a number, and is kept under a name of its own before
+Every index that `sdb` writes is a version with a number, and is kept under a unique name before
 it becomes the newest. The state says which one it is, where those before it are, and what it did.
 """
 
@@ -338,9 +338,9 @@ class VersionState(Stored):
         fetch: Callable[[HistoryRef], bytes],
         limits: Limits = USUAL,
     ) -> Self:
-        """Move the older half of a long history to an object of its own.
+        """Move the older half of a long history to a separate object.
 
-        * ``put``: Writes an object under a name of its own, and returns its key.
+        * ``put``: Writes an object under a unique name, and returns its key.
         * ``fetch``: Returns the content of an object that lists versions.
         """
         most = limits.inline_versions

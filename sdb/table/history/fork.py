@@ -84,7 +84,7 @@ def fork(
     env: Environment = REAL,
     progress: Progress = silent,
 ) -> SentTable:
-    """Make a table of its own of a version, below the same root.
+    """Make a separate table of a version, below the same root.
 
     Packfiles are copied by the file system or the store where these can, or not at all.
 

@@ -1,4 +1,4 @@
-"""Tags and branches: names of versions, and heads of their own.
+"""Tags and branches: names of versions, and their own heads.
 
 Both are set in the index without a version: one index takes the place of another that has the same
 packfiles, the same number and other names.

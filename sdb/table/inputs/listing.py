@@ -37,7 +37,7 @@ class ListedInput:
     is_remote: bool  # whether its store is; see :class:`sdb.store.base.Store`
     size_bytes: int = 0  # its size when it was listed
     modified_us: int = 0  # when it was written, see :class:`sdb.store.base.Entry`
-    # The rows that a Delta or Iceberg table has of it; None: it is an input of its own
+    # The rows that a Delta or Iceberg table has of it; None: it is a separate input
     rows: LakeRows | None = None
 
     @property

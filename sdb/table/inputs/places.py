@@ -1,7 +1,8 @@
 """Places of inputs: below the root of the tables, and where the user of a command allows.
 
-A definition is an object of the root, which others may have written. What its patterns find is read
-with the rights of the user who runs a sync, so that a pattern alone must not reach any further.
+A definition is an object of the root, which other programs may have written. What its patterns
+find is read with the rights of the user who runs a sync, so that a pattern alone must not reach
+any further.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def append(  # noqa: PLR0913 - as insert, by name
 
 @changing_record
 class _Append:
-    """Rows of one thread that wait for a commit: in memory, or in a packfile of their own."""
+    """Rows of one thread that wait for a commit: in memory, or in a separate packfile."""
 
     txn_id: str
     author: str

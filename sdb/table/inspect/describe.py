@@ -95,7 +95,7 @@ class TableDescription:
     packfiles : Description
         The packfiles, the oldest first.
     indirect : int
-        How many of them are listed by objects of their own, and not by the index.
+        How many of them are listed by separate objects, and not by the index.
     """
 
     facts: TableFacts

@@ -111,7 +111,7 @@ def expire(
 
     * ``author, message``: Recorded in the version.
 
-    Returns: What it came to. The commit makes a version of its own, if anything expires.
+    Returns: What it came to. The commit makes a separate version, if anything expires.
 
     Raises
     ------

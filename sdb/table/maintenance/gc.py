@@ -68,7 +68,7 @@ def collect(
     * ``grace_seconds``: How long readers may go on reading what has expired or was replaced.
     * ``author, message``: Recorded in the version.
 
-    Returns: What was deleted. The commit makes a version of its own, if there is anything.
+    Returns: What was deleted. The commit makes a separate version, if there is anything.
 
     Raises
     ------
@@ -236,7 +236,7 @@ class _Collector:
     ) -> None:
         """Add what is needed by the versions that have the boundary.
 
-        And not by the index: others may have overwritten it since.
+        And not by the index: other writers may have overwritten it since.
         """
         for branch, version in made.items():
             reach.add_branch(branch, version or heads[branch])

@@ -228,7 +228,7 @@ def quarantine(
 ) -> None:
     """Put rows that depart into the table ``rejected`` of the database, each with its reasons.
 
-    This is a version of its own, before that of the other rows. The same rows of the same commit
+    This is a separate version, before that of the other rows. The same rows of the same commit
     come in once.
 
     * ``pack``: The packfile that has the rows.

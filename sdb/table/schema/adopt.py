@@ -1,7 +1,8 @@
 """A schema as a user has written it, in the place of another: what each column is, or becomes.
 
-Columns with ids are those of the ids; others are those of their names, or new. What is not
-mentioned is dropped. All that is against the rules of :mod:`sdb.table.schema.evolve` is one error.
+Columns with ids are those of the ids; columns without one are those of their names, or new. What
+is not mentioned is dropped. All that is against the rules of :mod:`sdb.table.schema.evolve` is one
+error.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def departures(
     """Return all ways in which a row departs from a schema, in the order of its columns.
 
     * ``era``: That of the packfile of the row.
-    * ``is_new``: Whether the row comes in now; others may have values of dropped columns.
+    * ``is_new``: Whether the row comes in now; stored ones may have values of dropped columns.
     """
     dropped = frozenset() if is_new else schema.dropped
     return list(_Judge(schema, era, dropped).of_struct(schema.columns, row, (), ()))

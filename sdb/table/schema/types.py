@@ -108,7 +108,7 @@ class TableColumn:
 
 @record
 class StructType:
-    """Structs with columns of their own."""
+    """Structs with their own columns."""
 
     columns: tuple[TableColumn, ...]
 

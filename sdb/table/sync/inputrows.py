@@ -1,7 +1,7 @@
 """Rows of inputs: where they are in a table, and packfiles without them.
 
 Packfiles record which rows came from which input. Blocks that have none of the rows that go are
-copied as they are, others are written again.
+copied as they are, all other rows are written again.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class LocalPacking:
     """Packing by this program, one packfile after the other.
 
     * ``options``: Others of :func:`sdb.pack`.
-    * ``units``: Units of time by which inputs come into packfiles of their own.
+    * ``units``: Units of time by which inputs come into separate packfiles.
     """
 
     def __init__(

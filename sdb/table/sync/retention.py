@@ -62,7 +62,7 @@ def retire(
     * ``author, message``: Recorded in the versions.
     * ``progress``: Called with the bytes of packfiles that were rewritten.
 
-    Returns: What went, in versions of its own.
+    Returns: What went, in separate versions.
     """
     handle = find_table(root, keys.database, keys.table, branch=branch)
     rule = None if handle is None else rule_of(handle, definition, env.now_us())

@@ -78,7 +78,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
 ) -> Synced:
     """Take the inputs that are new, in one version.
 
-    Each new version of a Delta or Iceberg table becomes a version of its own before.
+    Each new version of a Delta or Iceberg table becomes a separate version before.
     Rows that the retention policy of the table does not keep go out of it before, in a version of
     their own.
 

@@ -51,7 +51,7 @@ def _altered(world: World, actor: Actor, commit_id: str) -> bool | None:
 
 
 def check_altered(world: World, chain: Sequence[VersionState]) -> None:
-    """Schemas change in versions of their own, by one column, and no column is lost."""
+    """Schemas change in separate versions, by one column, and no column is lost."""
     columns = [_columns(state) for state in chain]
     for (before, after), state in zip(pairwise([{}, *columns]), chain, strict=True):
         if state.operation == OPERATION:

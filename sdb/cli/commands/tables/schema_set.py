@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Set the schema of a table, or only what becomes of rows that depart.
 
-    Columns with an id are those that have it; others are those of their names, or new. A column
+    Columns with an id are those that have it; without one, those of their names, or new. A column
     that the file does not have is dropped. Rows stay as they are.
     """
     from sdb.statements.schemasetting import set_mode, set_schema

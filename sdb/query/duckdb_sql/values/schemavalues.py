@@ -1,4 +1,4 @@
-"""Values under a schema: rows, structs, lists and maps whose columns have names of their own."""
+"""Values under a schema: rows, structs, lists and maps whose columns have their own names."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class _Losses:
     def _of_comparison(self, node: ast.Node) -> Iterator[str]:
         """Yield a line for a comparison of types that have no value in common.
 
-        Conditions have lines of their own about constants.
+        Conditions have separate lines about constants.
         """
         first, others = _compared(node)
         if first is None or not others:

@@ -1,4 +1,4 @@
-"""Parsers of the clauses of a query that are grammars of their own.
+"""Parsers of the clauses of a query that are separate grammars.
 
 ===============  ===================================================
 module           holds

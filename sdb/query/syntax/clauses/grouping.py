@@ -62,7 +62,7 @@ class _Grouping:
         self.has_sets = True
         self.parts.append(self._sets())
         if self.fill is not None or self.parser.at_word("FILL"):
-            hint = "fill each of the sets in a query of its own"
+            hint = "write a query for each of the sets"
             raise self.parser.fault("FILL does not go with GROUPING SETS", start, hint=hint)
 
     def all_in_sets(self) -> None:

@@ -1,4 +1,4 @@
-"""Calls and indexes of others with a grammar of their own."""
+"""Calls and indexes of others with their own grammar."""
 
 from __future__ import annotations
 
