@@ -174,12 +174,36 @@ def opened_table(context: Context, name: str) -> TableHandle:
 
 
 def database_and_pattern(root: TableRoot, name: str, pattern: str | None) -> tuple[str, str]:
-    """Return the database and the pattern for tables that ``DB [PATTERN]`` or ``DB.TABLE`` name."""
+    """Return the database and the pattern for tables that ``DB [PATTERN]`` or ``DB.TABLE`` name.
+
+    Raises
+    ------
+    UsageError
+        A version or branch of a table is named.
+    """
+    if "@" in (pattern or name):
+        raise UsageError(f"{pattern or name} is a version of a table", expected="DB.TABLE")
     if pattern is not None:
         return name, pattern
     database, dot, table = name.partition(".")
     # A database of the original may have a dot in its name.
     return (database, table) if dot and name not in root.databases() else (name, "*")
+
+
+def tables_on_branch(
+    root: TableRoot, name: str, pattern: str | None, branch: str
+) -> tuple[str, str, str]:
+    """Return the database, the pattern and the branch; of one table it may stand behind the name.
+
+    Raises
+    ------
+    UsageError
+        An option names another branch.
+    """
+    named = name if pattern is None else f"{name}.{pattern}"
+    if "@" in named:
+        return branch_of(named, branch)
+    return *database_and_pattern(root, name, pattern), branch
 
 
 def listed_place(context: Context, what: str | None) -> tuple[Context, str | None, str | None]:

@@ -229,6 +229,12 @@ def test_a_conflict_is_listed(run: Run, lake: Path) -> None:
     (lake / "in/1.json").write_text('{"n": 1}')
     assert not run("branch", "d.t", "audit").returncode
     assert not run("sync", "--branch", "audit", "d").returncode
+    for words in (["d.t@audit"], ["d", "t@audit"], ["--branch", "audit", "d.t@audit"]):
+        assert not run("sync", "--dry-run", *words).returncode
+    assert run("sync", "--branch", "other", "d.t@audit").returncode == 2
+    for command in ("status", "maintain", "compact", "expire", "gc"):
+        done = run(command, "d.t@audit")
+        assert (done.returncode, b"d.t@audit is a version of a table" in done.stderr) == (2, True)
     (lake / "in/2.json").write_text('{"n": 2}')
     assert not run("sync", "d").returncode
     result = run("merge", "d.t", "audit")

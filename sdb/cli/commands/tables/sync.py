@@ -16,7 +16,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, InputContext, Option, Quiet
-from sdb.cli.tablenames import author, database_and_pattern
+from sdb.cli.tablenames import author, tables_on_branch
 from sdb.cli.values import table_root
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -30,7 +30,7 @@ EXAMPLES = (
 
 def command(
     context: InputContext,
-    database: Annotated[str, Argument(metavar="DB", help="The database, or DB.TABLE.")],
+    database: Annotated[str, Argument(metavar="DB", help="The database, or DB.TABLE[@BRANCH].")],
     patterns: Annotated[
         list[str] | None,
         Argument(metavar="PATTERN", help="Names of tables, as 'gh*'; default: all."),
@@ -86,7 +86,7 @@ def command(
         return 0
     pattern = _only(patterns or [])
     is_pattern = pattern is not None and not set(pattern).isdisjoint("*?[")
-    database, pattern = database_and_pattern(location, database, pattern)
+    database, pattern, branch = tables_on_branch(location, database, pattern, branch)
     tables = fitting_tables(location, database, pattern, is_pattern=is_pattern)
     with syncs_of(choice if spark else None, threads=threads, quiet=quiet) as sync:
         synced, failures = sync_tables(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import REPORT, Report
-from sdb.cli.options import DryRun, NextWord, TableName, Verbose
+from sdb.cli.optionrecords import CHANGE, REPORT, Change, Report
+from sdb.cli.options import NextWord, TableName, Verbose
 from sdb.cli.parameters import Option, TableContext
 from sdb.cli.tablenames import author, table_of
 from sdb.cli.values import table_root
@@ -22,7 +22,6 @@ def command(
     context: TableContext,
     name: TableName,
     table: NextWord = None,
-    dry_run: DryRun = False,
     grace: Annotated[
         str,
         Option(
@@ -34,6 +33,7 @@ def command(
     explain: Annotated[
         bool, Option("--explain", help="Name each object that stays, and what keeps it.")
     ] = False,
+    change: Change = CHANGE,
     report: Report = REPORT,
     verbose: Verbose = False,
 ) -> None:
@@ -53,8 +53,9 @@ def command(
             table_root(context),
             names,
             grace_seconds=durations.seconds(grace),
-            dry_run=dry_run,
+            dry_run=change.dry_run,
             author=author(),
+            message=change.message,
             progress=meter,
         )
     if report.as_json:
@@ -64,9 +65,9 @@ def command(
     if verbose:
         for entry in outcome.garbage:
             what = f"the upload of {entry.key}" if entry.kind == "upload" else entry.key
-            output.say(output.plain(f"{'would remove' if dry_run else 'removed'} {what}"))
+            output.say(output.plain(f"{'would remove' if change.dry_run else 'removed'} {what}"))
     if explain:
         for line in explained(outcome, grace):
             output.say(output.plain(line))
-    for line in lines_of(outcome, grace, is_dry=dry_run):
+    for line in lines_of(outcome, grace, is_dry=change.dry_run):
         output.note(line)
