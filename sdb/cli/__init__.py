@@ -20,7 +20,6 @@
 ``render``         what commands print
 ``output``         standard output and standard error
 ``meter``          progress on standard error
-``following``      how far a query is, for `meter`
 ``indexkey``       the key of tables on S3: made once, and read
 ``interrupts``     Ctrl-C
 ``syncing``        what `sync` tells
@@ -29,6 +28,7 @@
 ``feeding``        `follow`: what its words mean, and what it tells
 ``submitted``      the program that `spark-submit` gets
 ``shell``          `shell`: its conversation, line editor and completion
+``optionrecords``  options that commands have together, as one parameter
 ``inputoptions``   how raw inputs are read, as one parameter of a command
 =================  ==================================================================
 """

@@ -12,13 +12,20 @@ from sdb.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self
 
     from rich.progress import Progress, TaskID
 
+    from sdb.cli.interrupts import Interruptible
+    from sdb.query.result.result import Result
+
 MODES = ("auto", "on", "off", "json")
 _PATIENCE_SECONDS = 0.5
+_LOOK_SECONDS = 0.1
 _PERIODS = {"bar": 0.1, "json": 0.5, "lines": 2.0, "off": 0.0}
 
 
@@ -156,3 +163,72 @@ def _start_bar(label: str) -> tuple[Progress, TaskID]:
     )
     progress.start()
     return progress, progress.add_task(label, total=None)
+
+
+def followed(
+    signals: Interruptible, meter: Meter, verb: str
+) -> Callable[[Result], AbstractContextManager[None]]:
+    """Return what goes around each query of a statement: it can be interrupted, and is shown.
+
+    * ``verb``: What the meter says behind each query.
+    """
+    from contextlib import contextmanager
+
+    @contextmanager
+    def follow(result: Result) -> Generator[None]:
+        signals.arm(result.interrupt)
+        with Following(result, meter):
+            yield
+        meter.turn(verb)
+
+    return follow
+
+
+class Following:
+    """A context manager that looks now and then how many blocks a query has read.
+
+    * ``meter``: Shows the bytes of these blocks, and of all that are to be read.
+    """
+
+    def __init__(self, result: Result, meter: Meter) -> None:
+        self._result = result
+        self._meter = meter
+        self._blocks = 0
+        self._bytes = 0
+        self._is_over: threading.Event | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        """Begin to look, if it is shown."""
+        if not self._meter.is_off:
+            reading = self._result.reading
+            self._blocks, self._bytes = reading.blocks, reading.stored_bytes
+            self._meter.turn("reading")
+            from threading import Event, Thread
+
+            self._is_over = Event()
+            self._thread = Thread(target=self._look, name="progress", daemon=True)
+            self._thread.start()
+        return self
+
+    def _look(self) -> None:
+        while self._is_over is not None and not self._is_over.wait(_LOOK_SECONDS):
+            self._tell()
+
+    def _tell(self) -> None:
+        read = min(self._result.blocks_read, self._blocks)
+        self._meter(self._bytes * read // max(self._blocks, 1), self._bytes)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Remove what is shown: the rows come."""
+        if self._thread is not None and self._is_over is not None:
+            self._is_over.set()
+            self._thread.join()
+            if kind is None:
+                self._tell()
+            self._meter.stop()

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 @record
-class Report(Together):
-    """What a command reports while it works, and in the end."""
+class ReportOptions(Together):
+    """Reports of a command while it works, and in the end."""
 
     progress: ProgressMode = "auto"
     as_json: AsJson = False
@@ -50,7 +50,7 @@ class FullReport(Together):
 
 @record
 class Change(Together):
-    """What is said of a change of a table, which may be tried first."""
+    """The reason of a change of a table, and whether it is only tried."""
 
     dry_run: DryRun = False
     message: Message = ""
@@ -67,7 +67,7 @@ class ConfirmedChange(Together):
 
 @record
 class Resources(Together):
-    """What a statement may use."""
+    """Limits of the memory and threads of a statement."""
 
     memory: Memory = None
     threads: Threads = None
@@ -78,7 +78,7 @@ class Resources(Together):
 
 
 @record
-class Running(Together):
+class StatementOptions(Together):
     """The way a statement runs: its parameters, what it means, and what it may use."""
 
     param: Params = None
@@ -87,7 +87,7 @@ class Running(Together):
 
 
 @record
-class Output(Together):
+class OutputOptions(Together):
     """The file that rows are written to."""
 
     target: Annotated[
@@ -105,7 +105,7 @@ class Output(Together):
 
 
 @record
-class Layout(Together):
+class BlockOptions(Together):
     """The blocks of packfiles, and how they are made."""
 
     level: Level = None
@@ -124,11 +124,11 @@ class Layout(Together):
         }
 
 
-REPORT = Report()
+REPORT = ReportOptions()
 FULL_REPORT = FullReport()
 CHANGE = Change()
 CONFIRMED_CHANGE = ConfirmedChange()
 RESOURCES = Resources()
-RUNNING = Running()
-OUTPUT = Output()
-LAYOUT = Layout()
+RUNNING = StatementOptions()
+OUTPUT = OutputOptions()
+LAYOUT = BlockOptions()

@@ -287,7 +287,7 @@ class Table(StoredRows, TableCalls):
         from sdb.exchange import exports
         from sdb.query.rows.mirrorcolumns import packfile_columns
 
-        chosen = exports.ExportOptions(**options)
+        chosen = exports.ExportChoice(**options)
         return exports.export_table(self._handle, fmt, os.fspath(to), chosen, packfile_columns)
 
     def maintain(self, **options: Unpack[MaintainOptions]) -> Maintained:

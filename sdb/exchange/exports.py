@@ -19,7 +19,7 @@ FORMATS = ("delta", "iceberg", "parquet")
 
 
 @record
-class ExportOptions:
+class ExportChoice:
     """The options of :meth:`sdb.Table.export`; each format has some of them."""
 
     squash: bool = False
@@ -46,7 +46,7 @@ def export_table(
     handle: TableHandle,
     fmt: str,
     to: str,
-    options: ExportOptions,
+    options: ExportChoice,
     read: ReadColumns | None = None,
 ) -> MirrorReport | WrittenDataset:
     """Mirror a table, or write a version of it as Parquet; see :meth:`sdb.Table.export`.

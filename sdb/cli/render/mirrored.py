@@ -32,7 +32,7 @@ Squash = Annotated[bool, Option("--squash", help="Make one commit of all version
 
 @record
 class Mirroring(Together):
-    """How a mirror follows its table."""
+    """The way a mirror follows its table."""
 
     follow: FollowMirror = False
     interval: MirrorInterval = None
@@ -47,7 +47,7 @@ _LEAST_SECONDS = 0.1
 
 @record
 class MirrorReporting(Together):
-    """What is reported of a mirror."""
+    """Reports of a mirror."""
 
     progress: ProgressMode = "auto"
     as_json: AsJson = False

@@ -25,15 +25,15 @@ METAVAR = formats.metavar("rows")
 
 
 @record
-class Chosen(Together):
-    """Which rows are shown, and of them which fields."""
+class ShownRows(Together):
+    """The rows that are shown, and their fields."""
 
     fields: Fields = None
     rows: RawRows = RAW_ROWS
     strict: Strict = False
 
 
-CHOSEN = Chosen()
+SHOWN_ROWS = ShownRows()
 
 
 def form(fmt: str | None) -> str:

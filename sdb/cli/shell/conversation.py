@@ -8,9 +8,8 @@ from functools import partial
 
 from sdb import notes, sizes
 from sdb.cli import output
-from sdb.cli.following import Following, followed
 from sdb.cli.interrupts import Interruptible
-from sdb.cli.meter import Meter
+from sdb.cli.meter import Following, Meter, followed
 from sdb.cli.render import query
 from sdb.cli.shell.suggestions import META, Suggestions, is_input
 from sdb.cli.tablenames import author

@@ -223,7 +223,7 @@ def typed(constants: Mapping[str, object]) -> dict[str, tuple[int, object]]:
 
 @record
 class PackedParts:
-    """What a packer tells of the rows that it has packed."""
+    """Facts that a packer has about the rows that it packed."""
 
     spans: Iterable[Span]  # its parts, in the order of the file
     # For each path the Ion types that occur there, as a bit mask; constants need not be listed

@@ -34,7 +34,7 @@ _SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 @record
 class ChosenRows:
-    """Which rows are written, and of them which fields."""
+    """The rows that are written, and their fields."""
 
     fields: Sequence[str] | None = None
     since: str | datetime | None = None

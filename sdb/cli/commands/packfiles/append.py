@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.cli.inputoptions import INPUT_READING, InputReading
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import FULL_REPORT, LAYOUT, FullReport, Layout
+from sdb.cli.optionrecords import FULL_REPORT, LAYOUT, BlockOptions, FullReport
 from sdb.cli.options import NoVerify, Packfile, Replace, Stats
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option, Together
@@ -19,10 +19,10 @@ EXAMPLES = (
 
 
 @record
-class Packing(Together):
+class _Packing(Together):
     """The blocks that come in."""
 
-    layout: Layout = LAYOUT
+    layout: BlockOptions = LAYOUT
     constant: Annotated[
         list[str] | None,
         Option(
@@ -33,7 +33,7 @@ class Packing(Together):
 
 
 @record
-class Growing(Together):
+class _Growing(Together):
     """The packfile that rows are appended to."""
 
     force: Replace = False
@@ -54,8 +54,8 @@ class Growing(Together):
     no_verify: NoVerify = False
 
 
-PACKING = Packing()
-GROWING = Growing()
+PACKING = _Packing()
+GROWING = _Growing()
 
 
 def command(
@@ -75,8 +75,8 @@ def command(
         ),
     ] = None,
     reading: InputReading = INPUT_READING,
-    packing: Packing = PACKING,
-    growing: Growing = GROWING,
+    packing: _Packing = PACKING,
+    growing: _Growing = GROWING,
     report: FullReport = FULL_REPORT,
 ) -> None:
     """Add rows to a packfile; its full blocks stay as they are.

@@ -39,8 +39,8 @@ EXAMPLES = (
 
 
 @record
-class Shown(Together):
-    """What is shown beside the usual facts, or in another form."""
+class _Shown(Together):
+    """Facts beside the usual ones, and other forms of them."""
 
     blocks: Annotated[bool, Option("--blocks", help="List every block.")] = False
     timeline: Annotated[
@@ -56,7 +56,7 @@ class Shown(Together):
     force: Replace = False
 
 
-SHOWN = Shown()
+SHOWN = _Shown()
 
 
 def command(
@@ -64,7 +64,7 @@ def command(
     packfiles: PackfilesOrTables,
     as_packfiles: AsPackfiles = False,
     at: At = "",
-    shown: Shown = SHOWN,
+    shown: _Shown = SHOWN,
     as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:

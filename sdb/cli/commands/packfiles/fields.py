@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.cli import output
 from sdb.cli.inputoptions import RAW, RawInput
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import REPORT, Report
+from sdb.cli.optionrecords import REPORT, ReportOptions
 from sdb.cli.options import (
     At,
     PackfilesOrTables,
@@ -50,7 +50,7 @@ def command(
     raw: RawInput = RAW,
     at: At = "",
     threads: Threads = None,
-    report: Report = REPORT,
+    report: ReportOptions = REPORT,
 ) -> None:
     """List the fields of packfiles and tables, with types and rows.
 
@@ -119,7 +119,7 @@ def _print_stats(
     references: list[PackfileReference],
     match: str | None,
     threads: int | None,
-    report: Report,
+    report: ReportOptions,
 ) -> None:
     from sdb.packfile.inspect.fieldreport import as_facts, field_stats
 

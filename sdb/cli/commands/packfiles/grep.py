@@ -34,8 +34,8 @@ EXAMPLES = (
 
 
 @record
-class Matching(Together):
-    """Which rows match."""
+class _Matching(Together):
+    """The rows that match."""
 
     patterns: Annotated[
         list[str] | None,
@@ -53,8 +53,8 @@ class Matching(Together):
 
 
 @record
-class Printing(Together):
-    """What is printed of rows that match."""
+class _Printing(Together):
+    """The parts of rows that match, or of their files, that are printed."""
 
     count: Annotated[
         bool, Option("--count", hidden=("-c",), help="Print only the number of rows.")
@@ -70,7 +70,7 @@ class Printing(Together):
 
 
 @record
-class Reading(Together):
+class _Reading(Together):
     """Where rows are looked for, and how many."""
 
     limit: Annotated[
@@ -96,8 +96,8 @@ class Reading(Together):
 
 
 @record
-class Report(Together):
-    """What is reported while the search goes on, and in the end."""
+class _Report(Together):
+    """Reports while the search goes on, and in the end."""
 
     quiet: Quiet = False
     verbose: Annotated[
@@ -107,10 +107,10 @@ class Report(Together):
     progress: ProgressMode = "auto"
 
 
-MATCHING = Matching()
-PRINTING = Printing()
-READING = Reading()
-REPORT = Report()
+MATCHING = _Matching()
+PRINTING = _Printing()
+READING = _Reading()
+REPORT = _Report()
 
 
 def command(
@@ -122,11 +122,11 @@ def command(
             "Pattern to look for, unless -e has it, and packfiles or tables (DB.TABLE[@REF]).",
         ),
     ],
-    matching: Matching = MATCHING,
-    printing: Printing = PRINTING,
-    reading: Reading = READING,
+    matching: _Matching = MATCHING,
+    printing: _Printing = PRINTING,
+    reading: _Reading = READING,
     threads: Threads = None,
-    report: Report = REPORT,
+    report: _Report = REPORT,
 ) -> int:
     """Print rows in which a text matches a regular expression.
 

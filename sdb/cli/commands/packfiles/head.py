@@ -33,7 +33,7 @@ def command(
     rows: FewRows = 10,
     fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format; default: json.")] = None,
     where: Where = None,
-    chosen: shown.Chosen = shown.CHOSEN,
+    chosen: shown.ShownRows = shown.SHOWN_ROWS,
     at: At = "",
     verbose: Verbose = False,
 ) -> None:

@@ -6,7 +6,7 @@ import sys
 
 from sdb.cli.inputoptions import INPUT_READING, InputReading
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import FULL_REPORT, LAYOUT, FullReport, Layout
+from sdb.cli.optionrecords import FULL_REPORT, LAYOUT, BlockOptions, FullReport
 from sdb.cli.options import Algorithm, Constants, NoVerify, Replace, Stats
 from sdb.cli.output import binary, plain, prepare, say
 from sdb.cli.parameters import Argument, Option, Together
@@ -22,16 +22,16 @@ EXAMPLES = (
 
 
 @record
-class Packing(Together):
+class _Packing(Together):
     """The packfile that is made."""
 
     algorithm: Algorithm = "zion+zstd"
-    layout: Layout = LAYOUT
+    layout: BlockOptions = LAYOUT
     constant: Constants = None
     stats: Stats = "auto"
 
 
-PACKING = Packing()
+PACKING = _Packing()
 
 
 def command(
@@ -49,7 +49,7 @@ def command(
         ),
     ] = None,
     reading: InputReading = INPUT_READING,
-    packing: Packing = PACKING,
+    packing: _Packing = PACKING,
     force: Replace = False,
     no_verify: NoVerify = False,
     report: FullReport = FULL_REPORT,

@@ -8,11 +8,10 @@ from functools import partial
 
 from sdb import formats
 from sdb.cli import output
-from sdb.cli.following import Following
 from sdb.cli.inputoptions import RAW_ROWS, RawRows
 from sdb.cli.interrupts import Interruptible
-from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import OUTPUT, RUNNING, Output, Running
+from sdb.cli.meter import Following, Meter
+from sdb.cli.optionrecords import OUTPUT, RUNNING, OutputOptions, StatementOptions
 from sdb.cli.options import (
     At,
     ProgressMode,
@@ -38,8 +37,8 @@ EXAMPLES = (
 
 
 @record
-class Reading(Together):
-    """What is read, and how it is planned."""
+class _Reading(Together):
+    """The rows that are read, and the plan of that."""
 
     rows: RawRows = RAW_ROWS
     at: At = ""
@@ -53,8 +52,8 @@ class Reading(Together):
 
 
 @record
-class Report(Together):
-    """What is reported while a query runs, and in the end."""
+class _Report(Together):
+    """Reports while a query runs, and in the end."""
 
     as_json: Annotated[bool, Option("--json", help="Same as --fmt json; also for --explain.")] = (
         False
@@ -63,8 +62,8 @@ class Report(Together):
     verbose: Verbose = False
 
 
-READING = Reading()
-REPORT = Report()
+READING = _Reading()
+REPORT = _Report()
 
 
 def command(
@@ -85,10 +84,10 @@ def command(
             help="Format; default: by the suffix of the output, a table on a terminal, else json.",
         ),
     ] = None,
-    target: Output = OUTPUT,
-    running: Running = RUNNING,
-    reading: Reading = READING,
-    report: Report = REPORT,
+    target: OutputOptions = OUTPUT,
+    running: StatementOptions = RUNNING,
+    reading: _Reading = READING,
+    report: _Report = REPORT,
 ) -> None:
     """Query packfiles and tables with SQL.
 

@@ -29,7 +29,7 @@ def command(
     packfile: PackfileOrTable,
     rows: FewRows = 10,
     fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format; default: json.")] = None,
-    chosen: shown.Chosen = shown.CHOSEN,
+    chosen: shown.ShownRows = shown.SHOWN_ROWS,
     at: At = "",
     verbose: Verbose = False,
 ) -> None:

@@ -7,7 +7,7 @@ import sys
 from sdb import formats
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import OUTPUT, Output
+from sdb.cli.optionrecords import OUTPUT, OutputOptions
 from sdb.cli.options import (
     At,
     Fields,
@@ -47,8 +47,8 @@ EXAMPLES = (
 
 
 @record
-class Chosen(Together):
-    """Which rows are written, and of them which fields."""
+class _Chosen(Together):
+    """The rows that are written, and their fields."""
 
     fields: Fields = None
     where: Where = None
@@ -76,15 +76,15 @@ class Chosen(Together):
 
 
 @record
-class Report(Together):
-    """What is reported while rows are written, and in the end."""
+class _Report(Together):
+    """Reports while rows are written, and in the end."""
 
     progress: ProgressMode = "auto"
     verbose: Verbose = False
 
 
-CHOSEN = Chosen()
-REPORT = Report()
+CHOSEN = _Chosen()
+REPORT = _Report()
 
 
 def command(
@@ -97,11 +97,11 @@ def command(
             help="Format; default: by the suffix of the output, or ion.",
         ),
     ] = None,
-    target: Output = OUTPUT,
-    chosen: Chosen = CHOSEN,
+    target: OutputOptions = OUTPUT,
+    chosen: _Chosen = CHOSEN,
     threads: Threads = None,
     no_verify: NoVerify = False,
-    report: Report = REPORT,
+    report: _Report = REPORT,
 ) -> None:
     """Write rows as JSON, CSV, TSV, Ion, Arrow or Parquet.
 
@@ -159,8 +159,8 @@ def command(
 def _write_selected(
     packfiles: list[str],
     form: tuple[str, str, str],
-    target: Output,
-    report: Report,
+    target: OutputOptions,
+    report: _Report,
     choice: dict[str, Any],
 ) -> None:
     """Write the rows for which a condition is true: the answer to a query.
@@ -171,8 +171,8 @@ def _write_selected(
     import time
     from functools import partial
 
-    from sdb.cli.following import Following
     from sdb.cli.interrupts import Interruptible
+    from sdb.cli.meter import Following
     from sdb.cli.render import query
     from sdb.query.result.reading import summary
     from sdb.query.rows.selected import selected

@@ -32,7 +32,7 @@ EXAMPLES = (
 
 
 @record
-class Edit(Together):
+class _Edit(Together):
     """The members of the definition that change."""
 
     settings: Annotated[
@@ -61,7 +61,7 @@ class Edit(Together):
     ] = None
 
 
-EDIT = Edit()
+EDIT = _Edit()
 
 
 def command(
@@ -71,7 +71,7 @@ def command(
         str | None, Argument(metavar="[DEFINITION.json]", help="File to take all of it from.")
     ] = None,
     last: NextWord = None,
-    edit: Edit = EDIT,
+    edit: _Edit = EDIT,
     reading: ChangedReading = CHANGED,
     dry_run: DryRun = False,
     as_json: AsJson = False,

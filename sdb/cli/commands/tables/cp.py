@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import REPORT, Report
+from sdb.cli.optionrecords import REPORT, ReportOptions
 from sdb.cli.options import At, Message, NextWord, TableVersion
 from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.tablenames import author, joined_table, named_table, opened_table
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 @record
-class Copy(Together):
-    """What the copy is, and what it has."""
+class _Copy(Together):
+    """The name, place and content of the copy."""
 
     new: Annotated[
         str, Option("--as", metavar="DB.NEW", help="Name below another root; default: the same.")
@@ -42,7 +42,7 @@ class Copy(Together):
     ] = False
 
 
-COPY = Copy()
+COPY = _Copy()
 
 
 def command(
@@ -52,10 +52,10 @@ def command(
         str, Argument(metavar="DB.NEW|ROOT", help="The new table; or another root, as ./backup.")
     ],
     last: NextWord = None,
-    copy: Copy = COPY,
+    copy: _Copy = COPY,
     at: At = "",
     message: Message = "",
-    report: Report = REPORT,
+    report: ReportOptions = REPORT,
 ) -> None:
     """Copy a table, or a version of it, to a new table or root.
 

@@ -8,16 +8,15 @@ from typing import Any
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.following import followed
 from sdb.cli.interrupts import Interruptible
-from sdb.cli.meter import Meter
+from sdb.cli.meter import Meter, followed
 from sdb.cli.optionrecords import (
     CONFIRMED_CHANGE,
     REPORT,
     RUNNING,
     ConfirmedChange,
-    Report,
-    Running,
+    ReportOptions,
+    StatementOptions,
 )
 from sdb.cli.options import (
     TxnId,
@@ -50,8 +49,8 @@ def command(
     ] = None,
     txn_id: TxnId = "",
     change: ConfirmedChange = CONFIRMED_CHANGE,
-    running: Running = RUNNING,
-    report: Report = REPORT,
+    running: StatementOptions = RUNNING,
+    report: ReportOptions = REPORT,
     verbose: Verbose = False,
 ) -> int:
     """Change tables with SQL: INSERT, UPDATE, DELETE and more.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import REPORT, Report
+from sdb.cli.optionrecords import REPORT, ReportOptions
 from sdb.cli.options import At, NextWord, Replace, TableVersion, Threads
 from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.tablenames import joined_table, opened_table
@@ -20,8 +20,8 @@ EXAMPLES = (
 
 
 @record
-class Writing(Together):
-    """How the folder is written."""
+class _Writing(Together):
+    """The way the folder is written."""
 
     partition_by: Annotated[
         str,
@@ -35,7 +35,7 @@ class Writing(Together):
     threads: Threads = None
 
 
-WRITING = Writing()
+WRITING = _Writing()
 
 
 def command(
@@ -43,9 +43,9 @@ def command(
     name: TableVersion,
     target: Annotated[str, Argument(metavar="FOLDER", help="The folder; it must not exist.")],
     last: NextWord = None,
-    writing: Writing = WRITING,
+    writing: _Writing = WRITING,
     at: At = "",
-    report: Report = REPORT,
+    report: ReportOptions = REPORT,
 ) -> None:
     """Write a table, or a version of it, as a folder of Parquet files.
 

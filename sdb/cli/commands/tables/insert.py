@@ -9,7 +9,7 @@ from sdb import bounds, sizes
 from sdb.cli import output
 from sdb.cli.inputoptions import INPUT_READING, InputReading
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import FULL_REPORT, LAYOUT, FullReport, Layout
+from sdb.cli.optionrecords import FULL_REPORT, LAYOUT, BlockOptions, FullReport
 from sdb.cli.options import Algorithm, Branch, Message, TableStats, TxnId
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Option, TableContext, Together
@@ -33,7 +33,7 @@ EXAMPLES = (
 
 
 @record
-class Commit(Together):
+class _Commit(Together):
     """The version that gets the rows."""
 
     txn_id: TxnId = ""
@@ -50,16 +50,16 @@ class Commit(Together):
 
 
 @record
-class Packing(Together):
+class _Packing(Together):
     """The packfile that is made."""
 
     algorithm: Algorithm = "zion+zstd"
-    layout: Layout = LAYOUT
+    layout: BlockOptions = LAYOUT
     stats: TableStats = None
 
 
 @record
-class Pipe(Together):
+class _Pipe(Together):
     """Commits of a pipe that goes on."""
 
     interval: Annotated[
@@ -72,9 +72,9 @@ class Pipe(Together):
     ] = None
 
 
-COMMIT = Commit()
-PACKING = Packing()
-PIPE = Pipe()
+COMMIT = _Commit()
+PACKING = _Packing()
+PIPE = _Pipe()
 
 
 def command(
@@ -87,10 +87,10 @@ def command(
         list[str] | None,
         Argument(metavar="INPUT...", help="Files, URLs, patterns, folders; default: a pipe."),
     ] = None,
-    commit: Commit = COMMIT,
+    commit: _Commit = COMMIT,
     reading: InputReading = INPUT_READING,
-    packing: Packing = PACKING,
-    batches: Pipe = PIPE,
+    packing: _Packing = PACKING,
+    batches: _Pipe = PIPE,
     report: FullReport = FULL_REPORT,
 ) -> int:
     """Insert rows into a table, all in one version or none.

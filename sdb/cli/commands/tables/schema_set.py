@@ -22,8 +22,8 @@ EXAMPLES = (
 
 
 @record
-class Setting(Together):
-    """What is set, if not by a file."""
+class _Setting(Together):
+    """Changes that need no file."""
 
     mode: Annotated[
         str,
@@ -36,7 +36,7 @@ class Setting(Together):
     remove: Annotated[bool, Option("--remove", help="Take the schema away.")] = False
 
 
-SETTING = Setting()
+SETTING = _Setting()
 
 
 def command(
@@ -46,7 +46,7 @@ def command(
         str | None, Argument(metavar="[FILE]", help="JSON of the schema; - is a pipe.")
     ] = None,
     last: NextWord = None,
-    setting: Setting = SETTING,
+    setting: _Setting = SETTING,
     message: Message = "",
     branch: Branch = "main",
     as_json: AsJson = False,

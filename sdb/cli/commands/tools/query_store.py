@@ -20,8 +20,8 @@ _ACTIONS = ("put", "list", "drop")
 
 
 @record
-class Stored(Together):
-    """What is stored beside the query."""
+class _Stored(Together):
+    """Facts that are stored with the query."""
 
     param: Annotated[
         list[str] | None,
@@ -35,7 +35,7 @@ class Stored(Together):
     dialect: Dialect = None
 
 
-STORED = Stored()
+STORED = _Stored()
 
 
 def command(
@@ -45,7 +45,7 @@ def command(
     ],
     name: Annotated[str | None, Argument(metavar="NAME", help="The name of the query.")] = None,
     sql: Annotated[str | None, Argument(metavar="QUERY", help="A SELECT.")] = None,
-    stored: Stored = STORED,
+    stored: _Stored = STORED,
     as_json: AsJson = False,
 ) -> None:
     """Store queries that sdb serve answers by their names.

@@ -25,8 +25,8 @@ _LISTEN = f"127.0.0.1:{_PORT}"
 
 
 @record
-class Access(Together):
-    """Who may ask what, and where."""
+class _Access(Together):
+    """The address, and the clients that may use it."""
 
     listen: Annotated[
         str, Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
@@ -60,8 +60,8 @@ class Access(Together):
 
 
 @record
-class Queries(Together):
-    """How many queries run, and what each may use."""
+class _Queries(Together):
+    """The number of queries that run, and the limits of each."""
 
     timeout: Annotated[str, Option(metavar="TIME", help="How long a query may run.")] = "60s"
     running: Annotated[
@@ -100,8 +100,8 @@ class Queries(Together):
 
 
 @record
-class Answers(Together):
-    """What answers may be like."""
+class _Answers(Together):
+    """Limits of answers."""
 
     max_bytes: Annotated[
         str | None,
@@ -128,8 +128,8 @@ class Answers(Together):
 
 
 @record
-class Room(Together):
-    """The room that requests may take."""
+class _Room(Together):
+    """Limits of memory and disk for requests."""
 
     max_pending: Annotated[
         str | None,
@@ -151,10 +151,10 @@ class Room(Together):
     ] = "256MiB"
 
 
-ACCESS = Access()
-QUERIES = Queries()
-ANSWERS = Answers()
-ROOM = Room()
+ACCESS = _Access()
+QUERIES = _Queries()
+ANSWERS = _Answers()
+ROOM = _Room()
 
 
 def command(
@@ -166,10 +166,10 @@ def command(
         bool,
         Option("--open", help="Show the page in a browser, at a free port of this machine."),
     ] = False,
-    access: Access = ACCESS,
-    queries: Queries = QUERIES,
-    answers: Answers = ANSWERS,
-    room: Room = ROOM,
+    access: _Access = ACCESS,
+    queries: _Queries = QUERIES,
+    answers: _Answers = ANSWERS,
+    room: _Room = ROOM,
     quiet: Annotated[
         bool, Option("--quiet", "-q", help="Write no line for each request to standard error.")
     ] = False,

@@ -20,7 +20,7 @@ EXAMPLES = (
 
 
 @record
-class Packing(Together):
+class _Packing(Together):
     """The packfiles that are made."""
 
     algorithm: Algorithm = "zion+zstd"
@@ -30,7 +30,7 @@ class Packing(Together):
     stats: Stats = "auto"
 
 
-PACKING = Packing()
+PACKING = _Packing()
 
 
 def command(
@@ -45,7 +45,7 @@ def command(
     ],
     choice: sparks.Choice = sparks.CHOICE,
     reading: InputReading = INPUT_READING,
-    packing: Packing = PACKING,
+    packing: _Packing = PACKING,
     force: Annotated[bool, Option("--force", help="Replace the packfiles of the folder.")] = False,
     no_verify: NoVerify = False,
     report: FullReport = FULL_REPORT,

@@ -22,8 +22,8 @@ _ACTIONS = ("create", "list", "revoke")
 
 
 @record
-class Limits(Together):
-    """What queries of the token may use."""
+class _Limits(Together):
+    """Limits of the queries of the token."""
 
     timeout: Annotated[
         str | None, Option(metavar="TIME", help="How long a query of the token may run.")
@@ -56,7 +56,7 @@ class Limits(Together):
     ] = None
 
 
-LIMITS = Limits()
+LIMITS = _Limits()
 
 
 def command(
@@ -72,7 +72,7 @@ def command(
             " stored query, or admin.",
         ),
     ] = None,
-    most: Limits = LIMITS,
+    most: _Limits = LIMITS,
     tokens: Annotated[
         str, Option(metavar="FILE", help="The file of tokens, for sdb serve --tokens.")
     ] = "tokens.json",

@@ -8,7 +8,7 @@ from sdb import sizes
 from sdb.cli import output
 from sdb.cli import spark as sparks
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import CHANGE, REPORT, Change, Report
+from sdb.cli.optionrecords import CHANGE, REPORT, Change, ReportOptions
 from sdb.cli.options import NextWord, TableName
 from sdb.cli.parameters import Option, TableContext, Together
 from sdb.cli.tablenames import author, table_of
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 @record
-class OnSpark(Together):
-    """Whether Spark does the work, and how."""
+class _OnSpark(Together):
+    """Options of the work on Spark."""
 
     spark: Annotated[
         bool, Option("--spark", help="Merge and sort on Spark and commit here; for terabytes.")
@@ -42,7 +42,7 @@ class OnSpark(Together):
     print_submit: sparks.PrintSubmit = False
 
 
-ON_SPARK = OnSpark()
+ON_SPARK = _OnSpark()
 
 
 def command(
@@ -56,9 +56,9 @@ def command(
             help="Also sort rows by these fields; default: cluster_by of the definition.",
         ),
     ] = None,
-    on_spark: OnSpark = ON_SPARK,
+    on_spark: _OnSpark = ON_SPARK,
     change: Change = CHANGE,
-    report: Report = REPORT,
+    report: ReportOptions = REPORT,
 ) -> None:
     """Merge small packfiles of a table into larger ones.
 

@@ -22,7 +22,7 @@ EXAMPLES = (
 
 
 @record
-class Kept(Together):
+class _Kept(Together):
     """The versions that stay; none: the policy of the definition says it."""
 
     keep_last: Annotated[
@@ -60,14 +60,14 @@ class Kept(Together):
     ] = False
 
 
-KEPT = Kept()
+KEPT = _Kept()
 
 
 def command(
     context: TableContext,
     name: TableName,
     table: NextWord = None,
-    keeping: Kept = KEPT,
+    keeping: _Kept = KEPT,
     change: Change = CHANGE,
     as_json: AsJson = False,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import CHANGE, REPORT, Change, Report
+from sdb.cli.optionrecords import CHANGE, REPORT, Change, ReportOptions
 from sdb.cli.options import NextWord, TableName, Verbose
 from sdb.cli.parameters import Option, TableContext
 from sdb.cli.tablenames import author, table_of
@@ -34,7 +34,7 @@ def command(
         bool, Option("--explain", help="Name each object that stays, and what keeps it.")
     ] = False,
     change: Change = CHANGE,
-    report: Report = REPORT,
+    report: ReportOptions = REPORT,
     verbose: Verbose = False,
 ) -> None:
     """Delete objects that no version of a table needs.

@@ -33,8 +33,8 @@ _TERMINATED = 128 + signal.SIGTERM
 
 
 @record
-class Rounds(Together):
-    """Whether rounds go on, and how far apart."""
+class _Rounds(Together):
+    """The number of rounds, and the time between them."""
 
     watch: Annotated[
         bool, Option("--watch", help="Keep running, one round over the tables after the other.")
@@ -47,8 +47,8 @@ class Rounds(Together):
 
 
 @record
-class Spending(Together):
-    """What maintenance may use, and what it leaves alone."""
+class _Spending(Together):
+    """Limits of maintenance, and the objects that it leaves alone."""
 
     cpu: Annotated[
         str, Option("--cpu", metavar="PERCENT", help="Share of one processor, on average.")
@@ -72,8 +72,8 @@ class Spending(Together):
     ] = None
 
 
-ROUNDS = Rounds()
-SPENDING = Spending()
+ROUNDS = _Rounds()
+SPENDING = _Spending()
 
 
 def command(
@@ -85,8 +85,8 @@ def command(
     pattern: Annotated[
         str | None, Argument(metavar="PATTERN", help="Names of tables, as 'gh*'; default: all.")
     ] = None,
-    rounds: Rounds = ROUNDS,
-    spending: Spending = SPENDING,
+    rounds: _Rounds = ROUNDS,
+    spending: _Spending = SPENDING,
     dry_run: DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 from sdb import notes, sizes
 from sdb.cli import output
-from sdb.cli.following import followed
 from sdb.cli.interrupts import Interruptible
-from sdb.cli.meter import Meter
+from sdb.cli.meter import Meter, followed
 from sdb.cli.optionrecords import (
     CONFIRMED_CHANGE,
     REPORT,
     RESOURCES,
     ConfirmedChange,
-    Report,
+    ReportOptions,
     Resources,
 )
 from sdb.cli.options import (
@@ -40,24 +39,24 @@ EXAMPLES = (
 
 
 @record
-class Erased(Together):
+class _Erased(Together):
     """The rows that are erased."""
 
     where: PurgeWhere = None
     param: Params = None
 
 
-ERASED = Erased()
+ERASED = _Erased()
 
 
 def command(
     context: TableContext,
     name: TableName,
     table: NextWord = None,
-    erased: Erased = ERASED,
+    erased: _Erased = ERASED,
     change: ConfirmedChange = CONFIRMED_CHANGE,
     resources: Resources = RESOURCES,
-    report: Report = REPORT,
+    report: ReportOptions = REPORT,
     verbose: Verbose = False,
 ) -> int:
     """Erase rows from all versions of a table, and from the disk.

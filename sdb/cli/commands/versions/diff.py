@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb import notes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.optionrecords import REPORT, Report
+from sdb.cli.optionrecords import REPORT, ReportOptions
 from sdb.cli.options import At, NextWord, TableVersion
 from sdb.cli.parameters import Argument, Option, TableContext, Together
 from sdb.cli.tablenames import joined_table, named_table, opened_table, referring
@@ -20,8 +20,8 @@ EXAMPLES = (
 
 
 @record
-class Rows(Together):
-    """Whether rows are compared, and by which fields."""
+class _Rows(Together):
+    """The comparison of rows."""
 
     rows: Annotated[
         bool, Option("--rows", help="Print rows that differ as JSON, with +, - and ~.")
@@ -36,7 +36,7 @@ class Rows(Together):
     ] = None
 
 
-ROWS = Rows()
+ROWS = _Rows()
 
 
 def command(
@@ -51,9 +51,9 @@ def command(
     ] = None,
     last: NextWord = None,
     end: NextWord = None,
-    compared: Rows = ROWS,
+    compared: _Rows = ROWS,
     at: At = "",
-    report: Report = REPORT,
+    report: ReportOptions = REPORT,
 ) -> None:
     """Compare two versions of a table.
 

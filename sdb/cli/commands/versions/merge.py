@@ -22,8 +22,8 @@ EXAMPLES = (
 
 
 @record
-class Merging(Together):
-    """What is merged, and how conflicts end."""
+class _Merging(Together):
+    """The packfiles that are merged, and the side that wins conflicts."""
 
     strategy: Annotated[
         str,
@@ -44,7 +44,7 @@ class Merging(Together):
     yes: Yes = False
 
 
-MERGING = Merging()
+MERGING = _Merging()
 
 
 def command(
@@ -58,7 +58,7 @@ def command(
     into: Annotated[
         str, Option("--into", metavar="BRANCH", help="Branch that gets the changes.")
     ] = "main",
-    merging: Merging = MERGING,
+    merging: _Merging = MERGING,
     message: Message = "",
     as_json: AsJson = False,
 ) -> None:
