@@ -113,8 +113,7 @@ class DefinitionResources:
                 schema = self._inferred(handle, running) if asked.infer else asked.schema
                 done = set_schema(
                     self._root,
-                    keys.database,
-                    keys.table,
+                    keys,
                     schema,
                     mode=asked.mode,
                     branch=at or MAIN,

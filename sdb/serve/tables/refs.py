@@ -134,8 +134,7 @@ class RefResources:
         def promoted(keys: TableKeys, branch: str, expects: int | None) -> dict[str, object]:
             done = restore(
                 self._root,
-                keys.database,
-                keys.table,
+                keys,
                 asked.source,
                 branch=branch,
                 author=asked.author or rights.name,
