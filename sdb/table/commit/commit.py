@@ -236,6 +236,7 @@ class _Attempts:
         self.count += 1
         root, keys, branch = self.writer.root, self.writer.keys, self.writer.branch
         with ExitStack() as stack:
+            # On S3 writers of one machine queue up here, instead of losing swaps to each other.
             if root.store.is_remote:
                 stack.enter_context(self.writer.env.queue(root.place(self.writer.head)))
             is_locked = True
@@ -247,6 +248,7 @@ class _Attempts:
             head = find_head(root, keys, branch)
             if head is None and branch != MAIN:
                 check_branch(root, keys, branch)
+            # It was not there when the lock was asked for, so that this writer holds none.
             if head is not None and not is_locked:
                 message = f"{self.writer.head} was created by another writer"
                 raise ConflictError(message, path=self.writer.head)
@@ -285,12 +287,15 @@ class _Attempts:
         if last.pending:  # packfiles of others may have been copied, which takes its time
             self.recovered_seconds += self.writer.env.elapsed() - began
         number = 0 if last.state is None else last.state.version
+        # A new id is in no version before the first attempt, so that only later ones are searched;
+        # recovered ones may have any number.
         if self._first_seen is None:
             self._first_seen = 0 if last.pending else number
         since = 0 if self._is_given else self._first_seen
         done = last.place_of(self.commit_id, since)
         if done is not None and not last.pending:
             return Committed(done.version, self.commit_id, is_new=False, attempts=self.count)
+        # A version that was stored may have counted, and have expired before its answer came.
         if done is None and self._has_stored:
             version = expired_version(last, self.commit_id, self._first_seen)
             if version is not None:
@@ -334,11 +339,15 @@ class _Attempts:
         if self.count > 1 and callable(self._plan) and self._is_overtaken(head):
             message = f"writing {index}: another writer changed it"
             raise ConflictError(message, path=index, hint="run it again")
+        # Versions are stored before the index that leads to them. A lost swap leaves them behind:
+        # the next attempt of this commit finds its own, and `gc` deletes the others.
         claim = self._claimed(last, head)
         for version in last.pending[:-1]:
             put_new(root, version.key, version.data, durable=False)
         data = self._store(last.pending[-1])
         replaced = None if head is None else head.reader
+        # On a disk they are flushed before the index appears: after a power cut it leads to nothing
+        # that is missing.
         keys = [key for version in last.pending for key in (version.key, *version.packfiles)]
         try:
             root.store.put_if_match(

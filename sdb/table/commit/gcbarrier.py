@@ -50,6 +50,7 @@ class GcBarrier:
             raise CollectedError(message, path=head, hint="run it again")
         if change.content is not None:
             return change
+        # A copy is younger than the boundary: the collection that set it does not delete it.
         own = f"{self._writer.keys.folder}/"  # what is another table's, that one keeps
         added = [
             self._kept(packfile, boundary_us) if packfile.key.startswith(own) else packfile

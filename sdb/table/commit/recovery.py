@@ -113,8 +113,11 @@ class _Recovery:
             table = lost[0].state.table if lost else b""
             names_of = tags, tuple(dict.fromkeys(branches))
             before = VersionChain(self._writer, index, table=table, names_of=names_of)
+        # Readers may have seen the numbers of lost versions: these are never given to other
+        # versions.
         highest = max([version.state.version for version in lost], default=0)
         number = max(highest, 0 if state is None else state.version) + 1
+        # The id comes from the bytes: writers that recover at the same time make the same version.
         commit = f"{FOREIGN}-{names.short_digest(self._head.data)}"
         # Overwriting a version of gc does not restore what it deleted: keep the last boundary.
         boundary_us = max([version.state.boundary_us for version in lost], default=0)
@@ -209,11 +212,14 @@ class _Recovery:
         lost = []
         for key in (f"{folder}/{name}" for name in names):
             version = keys.version_of(key)
+            # The other program has overwritten what was committed after the version that it had
+            # read.
             if version is None or version[0] <= above or key in known:
                 continue
             candidate = self._stored(key)
             if candidate is None or candidate.state.branch != branch:
                 continue
+            # A table that was made anew has another id: rows of the one before it stay gone.
             is_same = state is None or candidate.state.table == state.table
             if is_same and self._is_true(candidate):
                 lost.append(candidate)

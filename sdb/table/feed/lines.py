@@ -221,6 +221,7 @@ class LineFeed:
     def _commit(self, batch: Batch) -> None:
         target, so_far, commit_id = self.target, self.so_far, new_uid()
         inputs, attempts = batch.inputs(), count()
+        # The id is in the key of the packfile: packing again makes the same object.
         packed, rejected = self._patiently(lambda: target.pack(inputs, commit_id))
         if target.on_errors is not None:
             for some in rejected:
@@ -245,6 +246,7 @@ class LineFeed:
             )
 
         done = self._patiently(attempt)
+        # Not before: a batch that is acknowledged without a commit is lost if the program dies.
         batch.acknowledge()
         so_far.rows += packed.result.rows
         so_far.versions += 1

@@ -104,6 +104,7 @@ class LogSource:
         """Yield batches until the feed is stopped."""
         stop, is_once = self.feed.stop, self.files.is_once
         while True:
+            # Asked before the look: what was written until then is in the last batch.
             is_last = stop.is_set()
             batch = self.next(is_due=is_last or is_once)
             if batch is not None:
@@ -317,6 +318,8 @@ class LogBatch:
             return stored.get(entry.key, "") == entry.before
 
         known = self._lookout.positions.keys()
+        # The table may have an entry that this program has not heard of, of a file that it takes
+        # for a new one.
         is_new = any(entry.key not in known for entry in self._entries)
         if not all(map(has, self._entries)) or (is_new and not stored.keys() <= known):
             raise MovedError

@@ -69,6 +69,8 @@ class QueueBatch:
 
         * ``left``: Objects that are still to be taken.
         """
+        # A message that names several objects stays as long as one of them is missing: when it
+        # comes again, the inputs tree knows the others.
         done = [named.message for named in self.messages if left.isdisjoint(named.uris)]
         self.messages = [named for named in self.messages if not left.isdisjoint(named.uris)]
         self._batches.delete(done)

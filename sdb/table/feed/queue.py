@@ -64,6 +64,8 @@ def follow_queue(
             while batch.messages:
                 left, is_stuck = work.round(batch)
                 batch.acknowledge(left)
+                # Where some tables work, what is left waits in the queue, and does not hold up what
+                # comes behind it. Where none does, other messages would be stuck, too.
                 if not is_stuck:
                     batch.release()
                 elif stop.wait(interval_seconds):

@@ -152,6 +152,7 @@ class _Collector:
         only: Collection[str] | None = None,
     ) -> Collected:
         grace_us = int(grace_seconds * _SECOND_US)
+        # Listed before heads are read: what appears in between is in no list, and stays.
         listed = objects_of(self._root, self._keys)
         heads = self._heads(listed, dry_run=dry_run)
         now_us = self._env.now_us()
@@ -160,6 +161,8 @@ class _Collector:
         before_us = max(
             [head.state.boundary_us for head in heads.values() if head.state], default=0
         )
+        # Each boundary is later than the one before: by that writers see that a collection has
+        # begun.
         boundary_us, leased_us = max(now_us - grace_us, before_us + 1), now_us - grace_us
         objects = self._deletable(listed)
         current_us = {branch: self._current_us(branch, head) for branch, head in heads.items()}
@@ -171,6 +174,7 @@ class _Collector:
         self._boundary_us = boundary_us
         candidates = [item for item in objects if item.modified_us <= boundary_us]
         leases = self._leases(listed, leased_us)
+        # This look only finds out whether there is garbage: without any, no version is made.
         reach = self._reach(listed)
         for branch, head in heads.items():
             reach.add_branch(branch, head, current_us[branch])
@@ -190,6 +194,8 @@ class _Collector:
             main = versions[MAIN]
             if main is None:
                 raise self._root.absent(self._keys)
+            # Again from the versions that have the boundary: writers that committed since the first
+            # look may have added a candidate; those that commit from now on copy it.
             reach = self._reach(listed)
             self._add_marked(reach, heads, versions, leases)
             garbage = [item for item in candidates if item.key not in reach.found]
