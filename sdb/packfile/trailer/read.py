@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sdb import ion, notes
 from sdb.errors import CorruptError, UnsupportedError
+from sdb.lru import LruCache
 from sdb.packfile.trailer.lazybytes import LazyBytes
 from sdb.packfile.trailer.trailer import LENGTH_BYTES, MAX_TRAILER_BYTES, Trailer
 from sdb.records import record, replace
@@ -17,6 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.store.base import Reader
 
+# Decoding takes far more memory than what is decoded.
+_DECODED: LruCache[bytes, tuple[int, Trailer]] = LruCache(
+    most_bytes=2 << 20, size_of=lambda known: known[0]
+)
 _NOT_ONE = "not a packfile, or its end is missing"
 
 
@@ -62,15 +67,31 @@ def _decoded(reader: Reader, length: int, tail: bytes) -> Trailer:
     """
     stop = reader.size_bytes - LENGTH_BYTES
     if length <= len(tail):
-        return Trailer.decode(tail[len(tail) - length :])
+        return _trailer_of(tail[len(tail) - length :])
 
     encoded, body = read_apart(reader, stop - length, stop, tail)
     if body is None:
-        return Trailer.decode(encoded)
+        return _trailer_of(encoded)
     try:
-        return _with_body(Trailer.decode(encoded), body)
+        return _with_body(_trailer_of(encoded), body)
     except CorruptError:  # read whole below, where the error says what is wrong
         return Trailer.decode(reader.read(stop - length, stop))
+
+
+def _trailer_of(encoded: bytes) -> Trailer:
+    """Decode a trailer; of one that was decoded not long ago, the same bytes are the same trailer.
+
+    Raises
+    ------
+    CorruptError, UnsupportedError
+        See :meth:`Trailer.decode`.
+    """
+    known = _DECODED.get(encoded)
+    if known is None:
+        trailer = Trailer.decode(encoded)
+        known = len(encoded), trailer
+        _DECODED.put(encoded, known)
+    return known[1]
 
 
 def _with_body(trailer: Trailer, body: LazyBytes) -> Trailer:

@@ -26,16 +26,17 @@ _LEAVES = frozenset(
     }
 )
 _FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}
+_PLAIN = frozenset({type(None), bool, int, float, str})
 
 
-def children(node: ast.Node) -> Iterator[ast.Node]:
-    """Yield the nodes right below a node, in the order of the text."""
+def children(node: ast.Node) -> list[ast.Node]:
+    """Return the nodes right below a node, in the order of the text."""
+    found: list[ast.Node] = []
     for name in _names(type(node)):
         value = getattr(node, name)
-        if isinstance(value, ast.Node):
-            yield value
-        elif isinstance(value, tuple):
-            yield from _nodes(value)
+        if type(value) not in _PLAIN:
+            _add_nodes(value, found)
+    return found
 
 
 def _names(kind: type[ast.Node]) -> tuple[str, ...]:
@@ -45,12 +46,12 @@ def _names(kind: type[ast.Node]) -> tuple[str, ...]:
     return _FIELDS[kind]
 
 
-def _nodes(values: tuple[object, ...]) -> Iterator[ast.Node]:
-    for value in values:
-        if isinstance(value, ast.Node):
-            yield value
-        elif isinstance(value, tuple):
-            yield from _nodes(value)
+def _add_nodes(value: object, found: list[ast.Node]) -> None:
+    if isinstance(value, ast.Node):
+        found.append(value)
+    elif isinstance(value, tuple):
+        for part in value:
+            _add_nodes(part, found)
 
 
 def nodes(root: ast.Node, *, into_selects: bool = True) -> Iterator[ast.Node]:
@@ -61,10 +62,10 @@ def nodes(root: ast.Node, *, into_selects: bool = True) -> Iterator[ast.Node]:
         yield node
         if type(node) in _LEAVES:
             continue
-        below = [
-            child for child in children(node) if into_selects or not isinstance(child, ast.Select)
-        ]
-        waiting += reversed(below)
+        below = children(node)
+        if not into_selects:
+            below = [child for child in below if not isinstance(child, ast.Select)]
+        waiting += below[::-1]
 
 
 def call_in(root: ast.Node, name: str) -> ast.Call | None:
@@ -149,6 +150,8 @@ def _rewritten(
     change: Callable[[ast.Node], ast.Node] | None,
     stop: Callable[[ast.Node], ast.Node | None] | None,
 ) -> object:
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, ast.Node):
         return rewrite(value, change, stop=stop)
     if isinstance(value, tuple):
