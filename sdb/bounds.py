@@ -116,6 +116,7 @@ STATEMENT = Bounds("bytes of a statement", 1024, 1 << 20, is_size=True)
 SCAN = Bounds("bytes that a query may read", 1, 1 << 60, is_size=True)
 CACHE = Bounds("cacheBytes", 1, 1 << 60, is_size=True)
 KEPT = Bounds("SDB_CACHE_SIZE", 0, 1 << 60, is_size=True)
+COLUMNS = Bounds("SDB_COLUMN_CACHE", 0, 1 << 60, is_size=True)
 WORKERS = Bounds("workers", 0, 1_000_000)
 TRIGGER_ROWS = Bounds("maxRowsPerTrigger", 1, 2**63 - 1)
 

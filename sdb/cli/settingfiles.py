@@ -61,6 +61,7 @@ SETTINGS = (
     Setting("dialect", "SDB_DIALECT", "standard or sneller", "standard", in_projects=True),
     Setting("cache.folder", "SDB_CACHE", "a path from / or ~ on", "", in_projects=False),
     Setting("cache.size", "SDB_CACHE_SIZE", "a size like 10GiB", "10GiB", in_projects=False),
+    Setting("cache.columns", "SDB_COLUMN_CACHE", "a size like 256MiB", "256MiB", in_projects=False),
     Setting("allow-inputs", "SDB_ALLOW_INPUTS", "a list of folders or URLs", "", in_projects=False),
 )
 
@@ -291,7 +292,7 @@ def _text(setting: Setting, value: object, path: str) -> str:
     }
     if not is_fine.get(setting.name, True):
         raise wrong
-    if setting.name == "cache.size":
+    if setting.name in {"cache.size", "cache.columns"}:
         from sdb import bounds
 
         bounds.KEPT.read(value)

@@ -553,6 +553,9 @@ def connect(
 ) -> Connection:
     """Connect to the tables below a root, or to those of a server.
 
+    Below a root, columns that queries have decoded stay in memory for later ones of the process;
+    the environment variable ``SDB_COLUMN_CACHE`` says how much, 256 MiB if not given.
+
     Parameters
     ----------
     root : path or str
@@ -597,5 +600,8 @@ def connect(
 
         check(dialect)
     check_scheme(root)
+    from sdb.query.exec.columncache import keep_columns
+
+    keep_columns()
     # Programs and notebooks change their folder; threads renew leases long after that.
     return Connection(table_root(absolute(root or "."), allow_inputs=allow_inputs), dialect=dialect)

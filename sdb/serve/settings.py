@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
+from sdb.query.exec.columncache import wanted_bytes
 from sdb.query.exec.freememory import limit_bytes
 from sdb.records import record
 from sdb.serve.access import TokenLimits
@@ -90,12 +91,12 @@ class ServerSettings:
         """Memory of a query.
 
         If nothing is said, all together take four fifths of what there is, without what bodies,
-        answers that are kept and the server itself take.
+        answers that are kept, decoded columns and the server itself take.
         """
         if self.memory_bytes is not None:
             return self.memory_bytes
         limit = _memory_bytes()
-        rest = limit * 4 // 5 - self.body_bytes - self.kept_bytes - _OWN_BYTES
+        rest = limit * 4 // 5 - self.body_bytes - self.kept_bytes - wanted_bytes() - _OWN_BYTES
         return max(min(_LEAST_MEMORY, limit // 8), rest // max(1, self.running))
 
     @property

@@ -125,7 +125,16 @@ fn ranked(block: &Block, form: Form, lanes: &[Lane], predicate: Option<&Predicat
 
 fn request(plan: Plan) -> Request {
     let (plan, looked) = (Arc::new(plan), Arc::default());
-    Request { plan, picks: None, limit: None, threads: 1, batch_rows: 7, looked, origins: None }
+    Request {
+        plan,
+        picks: None,
+        limit: None,
+        threads: 1,
+        batch_rows: 7,
+        looked,
+        filled: Arc::default(),
+        origins: None,
+    }
 }
 
 /// The number of rows that come out, if the block is good.

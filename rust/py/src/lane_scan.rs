@@ -77,11 +77,11 @@ impl LaneScan {
         let unnests = explode.into_iter().map(unnest).collect::<Result<Vec<_>>>().map_err(to_py)?;
         let predicate = predicate.map(|tree| self::predicate(tree, 0)).transpose()?;
         let plan = Arc::new(Plan::new(&unnests, &lanes, predicate.as_ref()).map_err(to_py)?);
-        let looked = Arc::default();
+        let (looked, filled) = (Arc::default(), Arc::default());
         let origins = origins.map(|origins| Arc::new(self::origins(origins)));
         Ok(Self {
             sources: Arc::new(sources),
-            request: Request { plan, picks: None, limit, threads, batch_rows, looked, origins },
+            request: Request { plan, picks: None, limit, threads, batch_rows, looked, filled, origins },
             meter: Arc::default(),
             failure: Arc::default(),
             stopped: Arc::default(),

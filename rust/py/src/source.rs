@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use zion::block::runs::Block;
-use zion::input::Bytes;
+use zion::input::{Bytes, Identified};
+use zion::scan::CACHE;
 use zion::{Error, Result};
 
 use crate::convert::backed;
@@ -58,8 +60,11 @@ pub fn whole(fd: RawFd, size: usize) -> PyResult<Arc<dyn Bytes>> {
 }
 
 /// A block as Python has it: its bytes, or the descriptor of a file, where the block starts in it and where
-/// it ends.
+/// it ends; or either of them and its identity.
 pub fn block(given: &Bound<'_, PyAny>, meter: &Arc<Meter>) -> PyResult<Block> {
+    if let Ok((inner, identity)) = given.extract::<(Bound<'_, PyAny>, PyBackedBytes)>() {
+        return Ok(Arc::new(Identified::new(block(&inner, meter)?, Arc::from(&*identity))));
+    }
     meter.blocks.fetch_add(1, Ordering::Relaxed);
     if let Ok((fd, start, stop)) = given.extract::<(RawFd, u64, u64)>() {
         let size = usize::try_from(stop.saturating_sub(start))?;
@@ -68,4 +73,16 @@ pub fn block(given: &Bound<'_, PyAny>, meter: &Arc<Meter>) -> PyResult<Block> {
     let bytes = backed(given)?;
     meter.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
     Ok(Arc::new(bytes))
+}
+
+/// Sets how many bytes the columns may take that stay decoded for later scans; 0: none stay.
+#[pyfunction]
+pub fn set_column_cache(py: Python<'_>, most_bytes: usize) {
+    py.detach(|| CACHE.set_most_bytes(most_bytes));
+}
+
+/// How many bytes these columns may take, and how many they take.
+#[pyfunction]
+pub fn column_cache() -> (usize, usize) {
+    (CACHE.most_bytes(), CACHE.bytes())
 }

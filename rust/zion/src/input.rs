@@ -1,6 +1,7 @@
 //! Where the bytes of a block come from: memory, or a place of which only what is needed is read.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
@@ -17,6 +18,42 @@ pub trait Bytes: Send + Sync {
 
     /// Fills `out` with the bytes from `at` on, which lie inside.
     fn read(&self, at: usize, out: &mut [u8]) -> Result<()>;
+
+    /// What no other bytes have, where that is known: columns that were decoded from them stay under it.
+    fn identity(&self) -> Option<&Arc<[u8]>> {
+        None
+    }
+}
+
+/// Bytes and their identity.
+pub struct Identified {
+    bytes: Arc<dyn Bytes>,
+    identity: Arc<[u8]>,
+}
+
+impl Identified {
+    /// Gives bytes the identity that they have.
+    pub fn new(bytes: Arc<dyn Bytes>, identity: Arc<[u8]>) -> Self {
+        Self { bytes, identity }
+    }
+}
+
+impl Bytes for Identified {
+    fn size(&self) -> usize {
+        self.bytes.size()
+    }
+
+    fn held(&self) -> Option<&[u8]> {
+        self.bytes.held()
+    }
+
+    fn read(&self, at: usize, out: &mut [u8]) -> Result<()> {
+        self.bytes.read(at, out)
+    }
+
+    fn identity(&self) -> Option<&Arc<[u8]>> {
+        Some(&self.identity)
+    }
 }
 
 impl<T: AsRef<[u8]> + Send + Sync> Bytes for T {

@@ -156,6 +156,23 @@ class BlockReader:
             return self.read_block(number)
         return (descriptor, *self.trailer.block_range(number))
 
+    def identity(self, number: int) -> bytes:
+        """Return what no other block has, under which columns that were decoded from it may stay.
+
+        * ``number``: The block, counted from 0.
+
+        Returns: The file, its version, and place and digest of the block; empty if it cannot be
+        told from other blocks, or nobody compares it with its checksums.
+        """
+        version, digest = self.reader.version, self.trailer.sparse.digest(number)
+        # Sizes and times of files alone can stay as they are when their bytes do not.
+        if not self._verify or not version or not (digest or self.reader.etag):
+            return b""
+        start, stop = self.trailer.block_range(number)
+        form = f"{self.trailer.algorithm}-{self.trailer.align_bytes}"
+        text = "\0".join((self.path, version, f"{start}-{stop}", form))
+        return text.encode(errors="surrogateescape") + b"\0" + digest
+
     def pruned(self, test: Predicate) -> Intervals:
         """Return the blocks that can hold a row for which a condition is TRUE.
 

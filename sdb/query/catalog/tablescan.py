@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import accumulate, chain
 
-from sdb import ion
+from sdb import _core, ion
 from sdb.errors import CorruptError, from_os
 from sdb.packfile.prune.predicate import Anywhere
 from sdb.packfile.prune.prune import Intervals, common, union
@@ -49,6 +49,16 @@ _MANY_FILES = 1000
 """Most packfiles of which trailers are read for the names in them, where all are read whole."""
 _FEW_FILES = 64
 """Most packfiles of which statistics are read only to know what values a path has."""
+
+
+def _identified(pack: Packfile, place: Callable[[int], object]) -> Callable[[int], object]:
+    """Return what gives blocks with their identities, where they have one."""
+
+    def identified(number: int) -> object:
+        block, identity = place(number), pack.identity(number)
+        return (block, identity) if identity else block
+
+    return identified
 
 
 def _type(constant: object) -> int:
@@ -134,8 +144,11 @@ class PackfileScan:
                 return from_os(error, "reading", pack.path)
             return pack.blame(error, numbers[number]) if isinstance(error, CorruptError) else error
 
+        place = read or pack.place_block
+        if _core.column_cache()[0]:
+            place = _identified(pack, place)
         return (
-            lambda number: (read or pack.place_block)(numbers[number]),
+            lambda number: place(numbers[number]),
             [pack.blocks[number].chunks for number in numbers],
             pack.trailer.algorithm,
             pack.trailer.align_bytes,
@@ -155,8 +168,6 @@ class PackfileScan:
 
     def _counted(self, stop: int) -> list[int]:
         """Count the rows of each of the first blocks."""
-        from sdb import _core
-
         blocks = [PackfileScan(self.pack, ((number, number + 1),)) for number in range(stop)]
         return [_core.LaneScan([block.source()], []).count() for block in blocks]
 

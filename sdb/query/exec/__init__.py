@@ -6,6 +6,7 @@ module             holds
 `engine`           runs a statement
 `engines`          engines of DuckDB that wait for the next query
 `execution`        a statement that runs: its lanes, and what ends it
+`columncache`      memory for columns that stay decoded between queries
 `freememory`       the memory that a query may take when nothing is said
 `native`           runs what a scan answers alone
 `metadata_totals`  totals of all rows that metadata has

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 import uvicorn
 
 from sdb.errors import UsageError, from_os
+from sdb.query.exec.columncache import keep_columns
 from sdb.serve.access import EVERYTHING, READING
 from sdb.serve.process.loading import LoadedLater
 from sdb.serve.process.protocol import BoundedProtocol
@@ -66,6 +67,7 @@ def serve(settings: ServerSettings, *, ready: Callable[[str], None]) -> None:
         )
     _allow_files()
     _bound_heaps()
+    keep_columns()
     rights = TokenRights(settings.tokens, EVERYTHING if settings.may_write else READING)
     repeats = Repeats(rights.of)
 

@@ -244,6 +244,12 @@ impl Groups {
 }
 
 impl Accumulator for Groups {
+    fn each_filtered(&self, visit: &mut impl FnMut(usize)) {
+        for filter in self.places.calls.iter().filter_map(|call| call.filter.as_ref()) {
+            filter.each(&mut |&node| visit(node));
+        }
+    }
+
     fn add(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>], _: i64) -> Result<()> {
         if self.is_full() {
             return Ok(());

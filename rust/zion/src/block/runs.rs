@@ -97,6 +97,13 @@ impl Job {
         Self { number: 0, block, form, position, chunks, limit: u64::MAX, neighbours }
     }
 
+    /// Tells the next run the symbols behind this one, for those who have them from elsewhere than a reader.
+    pub(crate) fn tell(&self, table: &Arc<SymbolTable>) {
+        if let Some(behind) = &self.neighbours.behind {
+            behind.get_or_init(|| Some(Arc::clone(table)));
+        }
+    }
+
     /// A reader of the run. The symbols before it are waited for; those behind it are told before
     /// anything else is done.
     pub fn reader(&self, codecs: Codecs) -> Result<BlockReader<'_>> {

@@ -12,6 +12,9 @@ pub trait Accumulator: Clone + Send + Sync + 'static {
     /// Adds a row: the values of the nodes of its plan, and its number.
     fn add(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>], number: i64) -> Result<()>;
 
+    /// Calls `visit` for the nodes that it looks at and no column does.
+    fn each_filtered(&self, _visit: &mut impl FnMut(usize)) {}
+
     /// Takes what the rows since the last time have come to.
     #[must_use]
     fn take(&mut self) -> Self;

@@ -7,6 +7,8 @@
 //! equal values, the JSON text. Where the value is of another type, or is not there, the lane is null.
 
 mod accumulator;
+mod cache;
+mod cached;
 mod column;
 mod first;
 mod ion;
@@ -25,6 +27,7 @@ mod worker;
 use arrow_array::RecordBatch;
 
 pub use accumulator::Accumulator;
+pub use cache::{CACHE, ColumnCache};
 pub use first::{First, Front, Ranking};
 pub use ion::IonRows;
 pub use order::Sort;

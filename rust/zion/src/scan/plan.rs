@@ -14,7 +14,7 @@ use crate::value::number::WHOLE_DIGITS;
 const MAX_LANES: usize = 100_000;
 
 /// One step of a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Step {
     /// The field of a struct.
     Field(Box<str>),
@@ -241,6 +241,31 @@ impl Plan {
                 Step::Index(index) => items.iter().find(|(known, _)| known == index).map(|(_, child)| *child),
             }
         })
+    }
+
+    /// The nodes of the row that columns and unnestings look at.
+    pub(crate) fn shown(&self) -> Vec<usize> {
+        let is_asked = |column: &&Column| column.level == 0 && column.node > 0;
+        let columns = self.columns.iter().filter(is_asked).map(|column| column.node);
+        let of_row = self.levels.first().map_or(0..0, |level| level.nodes.clone());
+        let opened = self.levels.iter().filter_map(|level| level.from).map(|(node, _)| node);
+        columns.chain(opened.filter(|node| of_row.contains(node))).collect()
+    }
+
+    /// For each node of the row its path.
+    pub(crate) fn paths(&self) -> Vec<Path> {
+        let mut paths = vec![Path::new(); self.levels.first().map_or(0, |level| level.nodes.len())];
+        // Nodes stand behind those that they lie in.
+        for (at, node) in self.nodes.iter().enumerate().take(paths.len()) {
+            let fields = node.fields.iter().map(|(name, child)| (Step::Field(name.clone()), *child));
+            let items = node.items.iter().map(|&(index, child)| (Step::Index(index), child));
+            for (step, child) in fields.chain(items) {
+                let mut path = paths[at].clone();
+                path.push(step);
+                paths[child] = path;
+            }
+        }
+        paths
     }
 
     /// Whether a column tells where rows come from.

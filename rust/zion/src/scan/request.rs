@@ -1,7 +1,7 @@
 //! What a scan is asked for.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use super::origin::Origins;
 use super::picks::Picks;
@@ -22,6 +22,8 @@ pub struct Request {
     pub batch_rows: usize,
     /// Counts the rows that were looked at.
     pub looked: Arc<AtomicU64>,
+    /// Counts the bytes of the columns that it leaves to later scans.
+    pub filled: Arc<AtomicUsize>,
     /// Where the rows of each block come from, for lanes that tell it.
     pub origins: Option<Arc<Origins>>,
 }

@@ -35,15 +35,15 @@ pub(super) struct Walker<A> {
     /// For each symbol the node of a top-level field.
     tops: Vec<usize>,
     /// For each node what the row at hand has there.
-    slots: Vec<Option<Value>>,
+    pub(super) slots: Vec<Option<Value>>,
     /// For each level the name of the field that it stands at.
     labels: Vec<u64>,
     columns: Vec<Column>,
-    accumulator: Option<A>,
+    pub(super) accumulator: Option<A>,
     /// Where the chunk at hand comes from, if a lane tells it.
     pub(super) origin: Option<Origin>,
     /// Whether [`Walker::tally`] does it all.
-    is_tally: bool,
+    pub(super) is_tally: bool,
     tools: Tools,
     /// Rows of the batch at hand.
     rows: usize,

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::accumulator::Accumulator;
+use super::cache::CACHE;
+use super::cached::{Drafts, Part, Wanted};
 use super::picks::ROW_BITS;
 use super::plan::Plan;
 use super::request::Request;
@@ -24,33 +26,37 @@ use crate::value::Value;
 
 /// One thread's decompressors, and the columns that it makes.
 pub(super) struct Worker<A> {
-    request: Request,
+    pub(super) request: Request,
+    /// The columns that may stay.
+    pub(super) wanted: Option<Arc<Wanted>>,
     codecs: Option<Codecs>,
     pub(super) walker: Walker<A>,
     /// For each row of the chunk at hand whether it is known to pass the predicate.
-    passes: Vec<bool>,
+    pub(super) passes: Vec<bool>,
     /// The symbols that the walker knows.
-    synced: Option<Arc<SymbolTable>>,
+    pub(super) synced: Option<Arc<SymbolTable>>,
 }
 
 /// Rows of a chunk: how they are numbered, and how many may still come out.
 #[derive(Clone, Copy)]
-struct Ask {
-    first: i64,
-    limit: u64,
+pub(super) struct Ask {
+    pub(super) first: i64,
+    pub(super) limit: u64,
 }
 
 /// How many rows were looked at, and how many came out.
 #[derive(Clone, Copy, Default)]
-struct Seen {
-    rows: u64,
-    out: u64,
+pub(super) struct Seen {
+    pub(super) rows: u64,
+    pub(super) out: u64,
 }
 
 impl<A: Accumulator> Worker<A> {
     pub(super) fn new(request: Request, accumulator: Option<A>) -> Self {
+        let is_on = CACHE.most_bytes() > 0;
+        let wanted = is_on.then(|| Wanted::new(&request.plan, accumulator.as_ref())).flatten().map(Arc::new);
         let walker = Walker::new(&request, accumulator);
-        Self { request, codecs: None, walker, passes: Vec::new(), synced: None }
+        Self { request, wanted, codecs: None, walker, passes: Vec::new(), synced: None }
     }
 
     /// Adds the rows of a run; gives how many came out.
@@ -59,11 +65,14 @@ impl<A: Accumulator> Worker<A> {
         if self.lacks_picks(job, start..usize::MAX) {
             return Ok(0);
         }
+        let plan = Arc::clone(&self.request.plan);
+        if !shapes_only && let Some(out) = self.again(&plan, job)? {
+            return Ok(out);
+        }
         let codecs = match self.codecs.take() {
             Some(codecs) => codecs,
             None => Codecs::new()?,
         };
-        let plan = Arc::clone(&self.request.plan);
         let mut reader = job.reader(codecs)?.project(plan.fields.as_deref());
         let mut all = Seen::default();
         // Without a row that is asked for, the reader has told the next one its symbols: that is enough.
@@ -93,7 +102,7 @@ impl<A: Accumulator> Worker<A> {
     }
 
     /// Marks the rows of a chunk that are asked for, and gives their number; none if all are.
-    fn mark(&mut self, job: &Job, chunk: usize) -> Option<u64> {
+    pub(super) fn mark(&mut self, job: &Job, chunk: usize) -> Option<u64> {
         self.passes.clear();
         let range = places(job, chunk..chunk + 1);
         let picks = self.request.picks.as_ref()?.within(job.number, &range);
@@ -105,7 +114,7 @@ impl<A: Accumulator> Worker<A> {
     }
 
     /// The number of the first row of a chunk, after the walker knows where the chunk comes from.
-    fn locate(&mut self, job: &Job, chunk: usize) -> Result<i64> {
+    pub(super) fn locate(&mut self, job: &Job, chunk: usize) -> Result<i64> {
         let first = row_number(job, chunk)?;
         if let Some(origins) = self.request.origins.as_ref().filter(|_| self.request.plan.tells_origins()) {
             self.walker.origin = Some(origins.chunk(job, chunk, first)?);
@@ -124,6 +133,7 @@ impl<A: Accumulator> Worker<A> {
     ) -> Result<Option<Seen>> {
         let Some(chunk) = reader.next_chunk()? else { return Ok(None) };
         self.walker.sync(chunk.table, is_first || chunk.resets);
+        self.synced = None;
         let marked = self.mark(job, chunk.number);
         let first = self.locate(job, chunk.number)?;
         let ask = Ask { first, limit: limit.min(marked.unwrap_or(limit)) };
@@ -154,20 +164,25 @@ impl<A: Accumulator> Worker<A> {
         let first = self.locate(job, chunk.number)?;
         let ask = Ask { first, limit: limit.min(marked.unwrap_or(limit)) };
         let is_open = marked.is_none() && plan.predicate.is_some();
+        let mut drafts =
+            marked.is_none().then(|| Drafts::new(self.wanted.as_ref(), &self.request.filled, job)).flatten();
         let tested = plan.tested.as_deref().filter(|_| is_open && plan.fields != plan.tested);
         if let Some(tested) = tested {
             let Self { walker, passes, .. } = &mut *self;
             walker.begin(plan);
-            let mut probe = Probe { walker, plan, table: &chunk.table, passes };
+            let mut probe = Probe { walker, plan, table: &chunk.table, passes, drafts: drafts.as_mut() };
             reader.visit(&chunk, Some(tested), &mut probe)?;
             if !self.passes.contains(&true) {
+                self.keep(drafts, &chunk, self.passes.len());
                 reader.close(chunk);
                 return Ok(Some(Seen { rows: self.passes.len() as u64, out: 0 }));
             }
         }
         let is_tested = tested.is_some() || marked.is_some();
         if let Some(fields) = &plan.fields {
-            let seen = self.direct(plan, reader, &chunk, fields, ask, is_tested)?;
+            let seen = self.direct(plan, reader, (&chunk, fields), ask, is_tested, drafts.as_mut())?;
+            // Where the limit was reached, there may be more rows.
+            self.keep(drafts.filter(|_| seen.out < ask.limit), &chunk, seen.rows as usize);
             reader.close(chunk);
             return Ok(Some(seen));
         }
@@ -203,21 +218,30 @@ impl<A: Accumulator> Worker<A> {
         &mut self,
         plan: &Plan,
         reader: &mut BlockReader<'_>,
-        chunk: &OpenChunk,
-        fields: &[Box<[u8]>],
+        (chunk, fields): (&OpenChunk, &[Box<[u8]>]),
         ask: Ask,
         is_tested: bool,
+        drafts: Option<&mut Drafts>,
     ) -> Result<Seen> {
         let table = &*chunk.table;
-        if let Some(mut tally) = self.walker.tally(table, ask.limit) {
+        if drafts.is_none()
+            && let Some(mut tally) = self.walker.tally(table, ask.limit)
+        {
             reader.visit(chunk, Some(fields), &mut tally)?;
             return Ok(Seen { rows: tally.rows, out: tally.rows });
         }
         self.walker.begin(plan);
         let passes = is_tested.then_some(&self.passes[..]);
-        let mut direct = Direct { walker: &mut self.walker, plan, table, passes, ask, seen: Seen::default() };
+        let (walker, seen) = (&mut self.walker, Seen::default());
+        let mut direct = Direct { walker, plan, table, passes, drafts, ask, seen };
         reader.visit(chunk, Some(fields), &mut direct)?;
         Ok(direct.seen)
+    }
+
+    fn keep(&self, drafts: Option<Drafts>, chunk: &OpenChunk, rows: usize) {
+        if let Some(drafts) = drafts {
+            drafts.keep(chunk, rows, &self.request.filled);
+        }
     }
 }
 
@@ -248,6 +272,7 @@ struct Probe<'a, A> {
     plan: &'a Plan,
     table: &'a SymbolTable,
     passes: &'a mut Vec<bool>,
+    drafts: Option<&'a mut Drafts>,
 }
 
 impl<A: Accumulator> Visit for Probe<'_, A> {
@@ -258,6 +283,9 @@ impl<A: Accumulator> Visit for Probe<'_, A> {
 
     #[inline(always)]
     fn row(&mut self, data: &[u8]) -> Result<bool> {
+        if let Some(drafts) = &mut self.drafts {
+            drafts.add(data, &self.walker.slots, Part::Tested);
+        }
         self.passes.push(self.walker.admits(self.plan, data, self.table)?);
         self.walker.begin(self.plan);
         Ok(true)
@@ -271,6 +299,7 @@ struct Direct<'a, A> {
     table: &'a SymbolTable,
     /// Which rows passed the predicate, if that was tried.
     passes: Option<&'a [bool]>,
+    drafts: Option<&'a mut Drafts>,
     ask: Ask,
     seen: Seen,
 }
@@ -290,7 +319,7 @@ impl<A: Accumulator> Direct<'_, A> {
 impl<A: Accumulator> Visit for Direct<'_, A> {
     #[inline(always)]
     fn field(&mut self, data: &[u8], id: u32, at: usize, header: Header) -> Result<()> {
-        if header.is_pad() || self.is_known_to_fail() {
+        if header.is_pad() || (self.drafts.is_none() && self.is_known_to_fail()) {
             return Ok(());
         }
         self.walker.field(self.plan, data, id, Value { at, header })
@@ -299,6 +328,10 @@ impl<A: Accumulator> Visit for Direct<'_, A> {
     #[inline(always)]
     fn row(&mut self, data: &[u8]) -> Result<bool> {
         let number = self.seen.rows;
+        if let Some(drafts) = &mut self.drafts {
+            let part = if self.passes.is_some() { Part::Others } else { Part::All };
+            drafts.add(data, &self.walker.slots, part);
+        }
         if !self.is_known_to_fail() && (self.passes.is_some() || self.admits(data)?) {
             let (number, left) = (self.ask.first + number as i64, self.ask.limit - self.seen.out);
             self.seen.out += self.walker.emit(self.plan, data, self.table, number, left)?;

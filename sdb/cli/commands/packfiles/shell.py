@@ -45,6 +45,7 @@ def command(
     """
     from sdb.cli.shell.conversation import Session, Settings
     from sdb.query.analyze.dialects import check
+    from sdb.query.exec.columncache import keep_columns
 
     output.prepare()
     query.allow_many_files()
@@ -53,6 +54,7 @@ def command(
         raise UsageError(f"the shell shows text, not {form}", hint="sdb query -o FILE")
     check(dialect)
     limit = None if memory is None else bounds.MEMORY.read(memory)
+    keep_columns()
     session = Session(Settings(context.root, threads, limit, dialect), form)
     if sys.stdin is not None and sys.stdin.isatty():
         _converse(session)

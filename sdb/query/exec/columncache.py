@@ -1,0 +1,44 @@
+"""Memory for columns that stay decoded between the queries of a process."""
+
+from __future__ import annotations
+
+import os
+
+from sdb import _core, bounds
+from sdb.errors import UsageError
+from sdb.query.exec.freememory import limit_bytes
+
+VARIABLE = "SDB_COLUMN_CACHE"
+_MOST_BYTES = 256 << 20
+_PART = 8  # of the memory of the machine
+
+
+def wanted_bytes() -> int:
+    """Return how much memory columns may take in a process that runs many queries.
+
+    Returns: What the environment says; else 256 MiB, or an eighth of the memory if that is less.
+
+    Raises
+    ------
+    UsageError
+        The environment says something that is no size.
+    """
+    text = os.environ.get(VARIABLE, "")
+    if text:
+        try:
+            return bounds.COLUMNS.read(text)
+        except UsageError as error:
+            raise error.within(VARIABLE) from None
+    limit = limit_bytes()
+    return _MOST_BYTES if limit is None else min(_MOST_BYTES, limit // _PART)
+
+
+def keep_columns() -> None:
+    """Let columns stay decoded from now on, for all queries of this process.
+
+    Raises
+    ------
+    UsageError
+        See :func:`wanted_bytes`.
+    """
+    _core.set_column_cache(wanted_bytes())
