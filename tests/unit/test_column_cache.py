@@ -136,7 +136,7 @@ def test_threads_share_the_columns(tmp_path: Path) -> None:
     wanted = [answer(query, table, number) for query, number in asked]
     _core.set_column_cache(200_000)
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda one: answer(one[0], table, one[1], 2), asked)) == wanted
+        assert list(pool.map(lambda pair: answer(pair[0], table, pair[1], 2), asked)) == wanted
 
 
 def test_a_file_of_both_kinds_of_blocks_has_its_symbols(tmp_path: Path) -> None:

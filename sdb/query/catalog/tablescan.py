@@ -51,11 +51,11 @@ _FEW_FILES = 64
 """Most packfiles of which statistics are read only to know what values a path has."""
 
 
-def _identified(pack: Packfile, place: Callable[[int], object]) -> Callable[[int], object]:
+def _identified(pack: Packfile, read: Callable[[int], object]) -> Callable[[int], object]:
     """Return what gives blocks with their identities, where they have one."""
 
     def identified(number: int) -> object:
-        block, identity = place(number), pack.identity(number)
+        block, identity = read(number), pack.identity(number)
         return (block, identity) if identity else block
 
     return identified
@@ -144,11 +144,11 @@ class PackfileScan:
                 return from_os(error, "reading", pack.path)
             return pack.blame(error, numbers[number]) if isinstance(error, CorruptError) else error
 
-        place = read or pack.place_block
+        read_block = read or pack.place_block
         if _core.column_cache()[0]:
-            place = _identified(pack, place)
+            read_block = _identified(pack, read_block)
         return (
-            lambda number: place(numbers[number]),
+            lambda number: read_block(numbers[number]),
             [pack.blocks[number].chunks for number in numbers],
             pack.trailer.algorithm,
             pack.trailer.align_bytes,

@@ -34,7 +34,7 @@ def wanted_bytes() -> int:
 
 
 def keep_columns() -> None:
-    """Let columns stay decoded from now on, for all queries of this process.
+    """Keep decoded columns from now on, for all queries of this process.
 
     Raises
     ------

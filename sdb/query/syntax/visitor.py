@@ -31,12 +31,12 @@ _PLAIN = frozenset({type(None), bool, int, float, str})
 
 def children(node: ast.Node) -> list[ast.Node]:
     """Return the nodes right below a node, in the order of the text."""
-    found: list[ast.Node] = []
+    below: list[ast.Node] = []
     for name in _names(type(node)):
         value = getattr(node, name)
         if type(value) not in _PLAIN:
-            _add_nodes(value, found)
-    return found
+            _add_nodes(value, below)
+    return below
 
 
 def _names(kind: type[ast.Node]) -> tuple[str, ...]:
@@ -46,12 +46,12 @@ def _names(kind: type[ast.Node]) -> tuple[str, ...]:
     return _FIELDS[kind]
 
 
-def _add_nodes(value: object, found: list[ast.Node]) -> None:
+def _add_nodes(value: object, below: list[ast.Node]) -> None:
     if isinstance(value, ast.Node):
-        found.append(value)
+        below.append(value)
     elif isinstance(value, tuple):
         for part in value:
-            _add_nodes(part, found)
+            _add_nodes(part, below)
 
 
 def nodes(root: ast.Node, *, into_selects: bool = True) -> Iterator[ast.Node]:
