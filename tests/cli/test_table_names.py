@@ -137,7 +137,7 @@ def test_what_reads_or_writes_versions_has_an_option_for_them() -> None:
     named = {name for name in leaves() if takes_versions(name)}
     assert named <= {*READERS, *WRITERS}
     assert {name for name in leaves() if takes(name, "--at")} == {*READERS, "query"}
-    assert {name for name in leaves() if takes(name, "--branch")} == set(WRITERS)
+    assert {name for name in leaves() if takes(name, "--branch")} == {*WRITERS, "follow"}
 
 
 @pytest.mark.parametrize("name", READERS)
