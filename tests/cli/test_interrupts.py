@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from contextlib import suppress
 from random import Random
@@ -39,6 +40,7 @@ _CALLS = {
     "scan": "while True: list(sdb.sql(\"SELECT * FROM 't.zion' ORDER BY s LIMIT 5\"))",
     "group": "while True: list(sdb.sql(\"SELECT s, COUNT(*) FROM 't.zion' GROUP BY s LIMIT 5\"))",
     "pack": "while True: sdb.pack(['t.json'], 'o.zion', overwrite=True)",
+    "archive": "while True: sdb.pack(['t.tar.gz'], 'o.zion', overwrite=True)",
 }
 _PROGRAM = """
 import os, sys, pyarrow, sdb
@@ -60,6 +62,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             row = {"i": i, "n": 0, "k": rng.choice("abcd"), "s": rng.randbytes(16).hex()}
             file.write(json.dumps(row) + "\n")
     sdb.pack([folder / "t.json"], folder / "t.zion")
+    with tarfile.open(folder / "t.tar.gz", "w:gz") as archive:
+        for name in ("a.json", "b.json"):
+            archive.add(folder / "t.json", name)
     sdb.execute("CREATE TABLE d.t", root=folder / "lake")
     insert = f"INSERT INTO d.t SELECT * FROM '{folder}/t.zion'"
     sdb.execute(insert, root=folder / "lake")
@@ -137,6 +142,7 @@ def test_ctrl_c_in_python(folder: Path, tmp_path: Path, name: str) -> None:
     assert time.monotonic() - started < soon(_SOON_SECONDS)
     assert (process.returncode, output, complaints) == (0, b"interrupted\n", b"")
     assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
 
 
 def test_ctrl_c_ends_a_join_of_long_series(tmp_path: Path) -> None:

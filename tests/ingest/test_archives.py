@@ -18,7 +18,15 @@ import pytest
 import zstandard
 
 import sdb
-from sdb.errors import CorruptError, InputError, SdbError, SdbWarning, UsageError
+from sdb.errors import (
+    CorruptError,
+    InputError,
+    SdbError,
+    SdbWarning,
+    UnsupportedError,
+    UsageError,
+)
+from sdb.packfile.inputs import archives
 from sdb.spark.bulk.attempt import Options, Work, attempt
 from sdb.spark.bulk.plan import measure, plan
 from sdb.table.definition.create import definition_of
@@ -223,6 +231,134 @@ def test_headers_of_tars_are_bounded(tmp_path: Path) -> None:
     path.write_bytes(info.tobuf() + bytes(1 << 20))
     with pytest.raises(CorruptError, match="header"):
         ids(path)
+
+
+def member(name: str, data: bytes, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """Return a file of a tar, or a header for others."""
+    info = tarfile.TarInfo(name)
+    info.size, info.type = len(data), kind
+    return info.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % 512)
+
+
+def pax(name: str, value: str, kind: bytes = tarfile.XHDTYPE) -> bytes:
+    """Return a header that says something of the next file, or of all."""
+    record = f" {name}={value}\n"
+    length = len(record)
+    while len(f"{length}{record}") > length:
+        length += 1
+    return member("pax", f"{length}{record}".encode(), kind)
+
+
+A, B = member("a.json", LINES), member("b.json", b'{"id":-1}\n')
+END = bytes(1024)
+DAMAGED = {
+    "cut in a header": A + B[:100],
+    "bad header": A + b"\xff" * 512 + B + END,
+    "cut in a file": A + B[:515],
+    "file beyond the end": A + pax("size", str(10**14)) + B + END,
+    "negative size": A + pax("size", "-5") + B + END,
+    "names behind names": A + member("././@LongLink", b"x\0", tarfile.GNUTYPE_LONGNAME) * 5000 + B,
+    "headers behind headers": A + pax("comment", "x") * 5000 + B,
+    "headers for all files": A
+    + b"".join(pax(f"k{n}", "v" * 500_000, tarfile.XGLTYPE) + B for n in range(4)),
+}
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_tar_gives_the_files_before_where_it_may(
+    tmp_path: Path, data: bytes, suffix: str
+) -> None:
+    path = tmp_path / f"x.tar{suffix}"
+    path.write_bytes(OUTER[suffix](data))
+    with pytest.raises(CorruptError, match=r"x\.tar.*: the tar is damaged or cut off") as caught:
+        ids(path)
+    assert "\n" not in str(caught.value)
+    with pytest.warns(SdbWarning, match="the rows before that are packed"):
+        got = ids(path, on_error=lambda _: None)
+    assert got[:1000] == IDS
+
+
+def test_a_tar_without_an_end_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.tar"
+    path.write_bytes(A + B)
+    with pytest.warns(SdbWarning, match=r"x\.tar: the tar has no end") as warned:
+        assert ids(path) == [*IDS, -1]
+    assert len(warned) == 1
+    path.write_bytes(A + END + b"garbage" * 100)
+    with pytest.warns(SdbWarning, match=r"x\.tar: there is text behind the end"):
+        assert ids(path) == IDS
+
+
+@pytest.mark.parametrize("suffix", OUTER)
+def test_tars_that_were_joined_are_read_whole(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"x.tar{suffix}"
+    path.write_bytes(OUTER[suffix](A + END + bytes(8192)) + OUTER[suffix](B + END))
+    assert ids(path) == [*IDS, -1]
+
+
+def test_names_in_archives_lead_nowhere(tmp_path: Path) -> None:
+    """They name inputs in messages, and nothing is written to them."""
+    folder = tmp_path / "a/b"
+    folder.mkdir(parents=True)
+    path = folder / "x.tar"
+    link = tarfile.TarInfo("l.json")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    latin = member("caf?.json", b'{"id":3}').replace(b"?", b"\xe9")
+    header = bytearray(latin[:512])
+    header[148:156] = b"%06o\0 " % (sum(header[:148] + header[156:]) + 8 * 32)
+    out = b"".join(
+        [
+            member("../../etc/x.json", b'{"id":1}'),
+            member("/etc/y.json", b'{"id":2}'),
+            link.tobuf(),
+            bytes(header) + latin[512:],
+            END,
+        ]
+    )
+    path.write_bytes(out)
+    assert ids(path) == [1, 2, 3]
+    path = folder / "x.zip"
+    path.write_bytes(zipped({"../../x.json": b'{"id":1}', "/etc/y.json": b'{"id":2}'}))
+    assert ids(path) == [1, 2]
+    assert sorted(each.name for each in tmp_path.rglob("*.*")) == ["packed.zion", "x.tar", "x.zip"]
+
+
+def test_archives_of_too_many_files_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "_MOST_FILES", 50)
+    path = tmp_path / "x"
+    for make in (tar, zipped):
+        path.write_bytes(make({f"{number}.json": b'{"id":1}' for number in range(50)}))
+        assert len(ids(path)) == 50
+        path.write_bytes(make({f"{number}.json": b'{"id":1}' for number in range(51)}))
+        with pytest.raises(UnsupportedError, match="more than 50 files") as caught:
+            ids(path)
+        assert "pack the folder" in str(caught.value.hint)
+
+
+def test_what_is_compressed_again_and_again_is_refused(tmp_path: Path) -> None:
+    data = LINES
+    for count in range(1, 500):
+        data = lzma.compress(data, preset=0)
+        path = tmp_path / "x.json.xz"
+        path.write_bytes(data)
+        if count <= 3:
+            assert ids(path) == IDS
+    with pytest.raises(UsageError, match="compressed more than 3 times"):
+        ids(path)
+    path = tmp_path / "x.json.gz"
+    path.write_bytes(gzip.compress(gzip.compress(LINES)))
+    with pytest.raises(InputError, match="gzip inside of gzip") as caught:
+        ids(path)
+    assert str(caught.value.hint).startswith("zcat ")
+
+
+def test_a_zip_without_its_list_names_what_mends_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    path.write_bytes(zipped(FILES)[:-30])
+    with pytest.raises(CorruptError, match="the list at the end of the zip") as caught:
+        ids(path)
+    assert "zip -FF" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(("name", "make"), [("x.zip", zipped), ("x.tar.gz", tar)])

@@ -6,6 +6,7 @@ Memory stays bounded, whatever an archive says: its files are read piece by piec
 
 from __future__ import annotations
 
+from sdb import notes
 from sdb.errors import CorruptError, InputError, SdbError, UnsupportedError
 from sdb.packfile.inputs.unpacking import CutShortError, Forwards, compression_of, unpack
 from sdb.records import record
@@ -14,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import tarfile
     import zipfile
-    from collections.abc import Callable, Generator
-    from typing import Any, Self, TypeAlias
+    from collections.abc import Callable, Generator, Iterable
+    from typing import Any, NoReturn, Self, TypeAlias
 
     from sdb.packfile.inputs.unpacking import Unpacking
     from sdb.store.base import Reader
@@ -38,7 +39,10 @@ ENDINGS = (
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _TAR_AT, _TAR = 257, b"ustar"
-_MOST_NAME_BYTES = 1 << 20  # of a header in a tar
+_BLOCK_BYTES = 512  # of a tar
+_MOST_NAME_BYTES = 1 << 20  # of a header in a tar, and of all that count for its files together
+_MOST_HEADERS = 8  # of a file in a tar: tarfile calls itself for each of them
+_MOST_FILES = 100_000  # each is an input, which takes memory
 _PIECE_BYTES = 1 << 20
 _MOST_DIRECTORY_BYTES = 8 << 20  # of a zip: some hundred thousand files
 _END_BYTES = (64 << 10) + 22  # the end of a zip, with its comment
@@ -79,16 +83,33 @@ def members(reader: Reader, name: str, head: bytes, head_bytes: int) -> Generato
     Raises
     ------
     CorruptError, InputError
-        It is damaged, or encrypted.
+        It is damaged before its first file, or encrypted. Damage behind files is an input, too,
+        which fails when it is read, as compressed data that is cut off.
+    UnsupportedError
+        It has too many files.
     """
     reader.close()
     files = _zipped if head.startswith(_ZIP) else _tarred
-    is_empty = True
-    for inner, pieces in files(reader, name, head):
-        is_empty = False
-        yield ArchiveFile(f"{name}!{inner}", start(pieces(), head_bytes), pieces)
-    if is_empty:
+    count = 0
+    try:
+        for inner, pieces in files(reader, name, head):
+            count += 1
+            if count > _MOST_FILES:
+                message = f"{name}: there are more than {_MOST_FILES:,} files in this archive"
+                raise UnsupportedError(message, hint="unpack it, and pack the folder", path=name)
+            yield ArchiveFile(f"{name}!{inner}", start(pieces(), head_bytes), pieces)
+    except CutShortError as error:
+        if not count:
+            raise
+        damage = error
+        yield ArchiveFile(f"{name}!the rest", b"", lambda: _raised(damage))
+    if not count:
         raise InputError(f"{name}: there are no files in this archive", path=name)
+
+
+def _raised(error: CutShortError) -> Generator[bytes]:
+    yield from ()
+    raise error
 
 
 def start(pieces: Generator[bytes], most_bytes: int) -> bytes:
@@ -124,7 +145,9 @@ def _zipped(reader: Reader, name: str, _: bytes) -> Generator[_File]:
         with zipfile.ZipFile(ReaderFile(opened)) as archive:
             infos = [info for info in archive.infolist() if _counts(info.filename)]
     except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError) as error:
-        raise _damaged(name, "zip", error) from error
+        message = f"{name}: the list at the end of the zip is damaged or cut off: {error}"
+        hint = f"zip -FF {name} --out whole.zip mends what is there"
+        raise CorruptError(message, path=name, hint=hint) from error
     finally:
         opened.close()
     for info in infos:
@@ -187,6 +210,7 @@ class _Tar:
         self._files = self._read()
         self._number = -1
         self._is_begun = False  # whether bytes of the file at hand were read
+        self._is_warned = False
         self._file: tuple[tarfile.TarFile, tarfile.TarInfo] | None = None
 
     def name_at(self, number: int) -> str | None:
@@ -215,9 +239,7 @@ class _Tar:
         archive, info = self._file
         self._is_begun = True
         try:
-            file = archive.extractfile(info)
-            while file is not None and (piece := file.read(_PIECE_BYTES)):
-                yield piece
+            yield from _of_sparse(archive, info) if info.issparse() else _of_tar(archive, info)
         except (tarfile.TarError, EOFError) as error:
             raise _damaged(f"{self._name}!{info.name}", "tar", error) from error
 
@@ -230,22 +252,16 @@ class _Tar:
             reader.close()
 
     def _read(self) -> Generator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
+        """Yield the files of this tar, and of those that were joined to it."""
         import tarfile
 
-        class Bounded(tarfile.TarInfo):
-            @classmethod
-            def frombuf(cls, *arguments: Any) -> Self:  # noqa: ANN401 - those of the library
-                info = super().frombuf(*arguments)
-                if not info.isfile() and info.size > _MOST_NAME_BYTES:
-                    raise tarfile.ReadError("a header is too long")
-                return info
-
-        text = self._text()
-        file: Any = Forwards(text)
+        pieces = self._text()
+        text: Any = _Text(pieces)
         try:
-            with tarfile.open(
-                fileobj=file, mode="r|", bufsize=_PIECE_BYTES, tarinfo=Bounded
-            ) as archive:
+            while self._has_more(text):
+                archive = tarfile.TarFile(
+                    fileobj=text, tarinfo=self._headers(), encoding="utf-8", errors="replace"
+                )
                 while (info := archive.next()) is not None:
                     archive.members = []  # type: ignore[attr-defined]  # it would keep them all
                     if info.isfile() and _counts(info.name):
@@ -253,7 +269,124 @@ class _Tar:
         except (tarfile.TarError, EOFError, ValueError) as error:
             raise _damaged(self._name, "tar", error) from error
         finally:
-            text.close()
+            pieces.close()
+
+    def _has_more(self, text: _Text) -> bool:
+        """Return whether there is a header behind zeros, as at the start."""
+        block = text.behind_zeros()
+        if block and not _is_tar(block):
+            self._warn("there is text behind the end of the tar, which is left out")
+        return _is_tar(block)
+
+    def _warn(self, text: str) -> None:
+        if not self._is_warned:  # in the first of two readings
+            self._is_warned = True
+            notes.warn(f"{self._name}: {text}")
+
+    def _headers(self) -> type[tarfile.TarInfo]:
+        """Return a class that reads headers, which are bounded, and refuses those it cannot read.
+
+        Without it `tarfile` takes a damaged header for the end.
+        """
+        import tarfile
+
+        depth = 0
+
+        class Bounded(tarfile.TarInfo):
+            @classmethod
+            def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+                if depth == 1 and not buf.strip(b"\0"):
+                    if len(buf) < _BLOCK_BYTES:
+                        warn("the tar has no end, so that files may be missing")
+                    return super().frombuf(buf, encoding, errors)  # which says that it is the end
+                try:
+                    info = super().frombuf(buf, encoding, errors)
+                except tarfile.HeaderError as error:
+                    raise tarfile.ReadError(str(error)) from error
+                if info.size < 0 or (not info.isfile() and info.size > _MOST_NAME_BYTES):
+                    raise tarfile.ReadError("a header is too long")
+                return info
+
+            @classmethod
+            def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+                nonlocal depth
+                depth += 1
+                if depth > _MOST_HEADERS:
+                    raise tarfile.ReadError("too many headers follow each other")
+                info = super().fromtarfile(archive)
+                depth -= 1
+                if info.size < 0:
+                    raise tarfile.ReadError("a file has a negative size")
+                if sum(map(len, archive.pax_headers.values())) > _MOST_NAME_BYTES:
+                    raise tarfile.ReadError("the headers for all files are too long")
+                return info
+
+        warn = self._warn
+        return Bounded
+
+
+def _of_tar(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Generator[bytes]:
+    """Yield the bytes of a file, also those of a piece that is cut off."""
+    text: Any = archive.fileobj
+    text.seek(info.offset_data)
+    left = info.size
+    while left:
+        piece = text.read(min(_PIECE_BYTES, left))
+        if not piece:
+            raise EOFError("unexpected end of data")
+        left -= len(piece)
+        yield piece
+
+
+def _of_sparse(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Generator[bytes]:
+    file = archive.extractfile(info)
+    while file is not None and (piece := file.read(_PIECE_BYTES)):
+        yield piece
+
+
+class _Text:
+    """The text of a tar as a file that is read forwards."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._file = Forwards(pieces)
+        self._block = b""  # which was read ahead
+        self._at = 0
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._at
+
+    def seek(self, position: int) -> None:
+        """Skip text up to a position, or to the end."""
+        if position < self._at:
+            _refuse("it is read forwards alone")
+        while self._at < position and self.read(min(_PIECE_BYTES, position - self._at)):
+            pass
+
+    def read(self, most_bytes: int) -> bytes:
+        """Read text; less than was asked for only at the end."""
+        parts = [self._block[:most_bytes]]
+        self._block = self._block[most_bytes:]
+        left = most_bytes - len(parts[0])
+        while left and (piece := self._file.read(left)):
+            parts.append(piece)
+            left -= len(piece)
+        self._at += most_bytes - left
+        return b"".join(parts)
+
+    def behind_zeros(self) -> bytes:
+        """Return the next block that is not of zeros, which stays to be read; nothing: the end."""
+        while (block := self.read(_BLOCK_BYTES)) and not block.strip(b"\0"):
+            pass
+        self._at -= len(block)
+        self._block = block
+        return block
+
+
+def _refuse(what: str) -> NoReturn:
+    import tarfile
+
+    raise tarfile.StreamError(what)
 
 
 def _damaged(where: str, kind: str, error: Exception) -> Exception:

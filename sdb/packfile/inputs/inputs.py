@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     InputSource: TypeAlias = "Location | BinaryIO | Input"
 
 
+_MOST_LAYERS = 3  # of compressions that are read here: each takes memory
+
+
 @record
 class Input:
     """One input, ready to be read."""
@@ -236,7 +239,12 @@ class _NamedInput:
     def text(self, head: bytes, pieces: Callable[[], Generator[bytes]]) -> Input:
         """Recognise what is in an archive, or compressed by what the core does not read."""
         name = self.name
+        layers = 0
         while (kind := compression_of(head)) is not None:
+            layers += 1
+            if layers > _MOST_LAYERS:
+                message = f"{self.name}: is compressed more than {_MOST_LAYERS} times"
+                raise UsageError(message, hint="unpack it first")
             name = name[: -len(kind.suffix)] if name.lower().endswith(kind.suffix) else name
             pieces = _unpacked(kind, pieces, self.name)
             head = start(pieces(), HEAD_BYTES)

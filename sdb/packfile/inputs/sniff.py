@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb import _core, formats
 from sdb.errors import InputError, UsageError
-from sdb.packfile.inputs.unpacking import foreign
+from sdb.packfile.inputs.unpacking import compression_of, foreign
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -65,6 +65,10 @@ def sniff(head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str |
     compression = _compression(head)
     if compression != "none":
         head = _inflated(head, compression)
+        if (inner := compression_of(head, all_of_them=True)) is not None:
+            command = "zcat" if compression == "gzip" else "zstdcat"
+            message = f"{name}: is {inner.name} inside of {compression}"
+            raise InputError(message, hint=f"{command} {name} | sdb pack -o OUTPUT -", path=name)
     elif seen is None and named != "none" and not _is_plain(head):
         compression = named
     encoding = _encoding(head)

@@ -281,7 +281,9 @@ def _pack(
         )
     except InputError as error:
         if lake_name(name) is None:
-            how = f"read_file({str(error.path or name)!r}, on_error => 'skip')"
+            path = str(error.path or name)
+            path = name if path.startswith(f"{name}!") else path  # which is a file of an archive
+            how = f"read_file({path!r}, on_error => 'skip')"
             error.hint = error.hint or f"{how} leaves malformed records out, 'keep' makes them rows"
         raise
     seconds = time.monotonic() - began

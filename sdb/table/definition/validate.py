@@ -10,6 +10,7 @@ from sdb.lake.names import is_lake_input, lake_input
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.inputs.archives import ENDINGS
 from sdb.packfile.inputs.rawreading import ACTIONS
+from sdb.packfile.inputs.unpacking import UNPACKED
 from sdb.packfile.rewrite.cuts import cluster_paths
 from sdb.table.definition.definition import BETA_FEATURES, INPUT_MEMBERS, MEMBERS, Definition
 from sdb.table.definition.partition import TYPES
@@ -38,6 +39,8 @@ _MEMBERS = {
     "upkeep.": UPKEEP_MEMBERS,
     "exports.": EXPORT_MEMBERS,
 }
+# Names of inputs whose content tells the format
+_UNPACKED_ENDINGS = (*ENDINGS, *[entry.suffix for entry in UNPACKED])
 
 
 def format_of(name: str) -> str | None:
@@ -167,7 +170,7 @@ def _location(pattern: str, *, is_remote: bool) -> Iterator[str]:
 def _format(rule: InputRule, last: PatternPart) -> Iterator[str]:
     """Report what is wrong with a format, given or by the ending of names."""
     name = rule.format or format_of(rule.pattern) or ""
-    is_open = _is_open(rule.pattern) or rule.pattern.endswith(ENDINGS)
+    is_open = _is_open(rule.pattern) or rule.pattern.endswith(_UNPACKED_ENDINGS)
     word, has_options, _ = rule.format.partition(":")
     if has_options and word in {formats.FOUND, formats.PATTERN, *FORMATS}:
         yield from _parser(rule.format)
