@@ -16,6 +16,5 @@
 ``fitting``     inputs that the patterns of a new table find
 ``compressed``  files that are compressed while they are written
 ``csvsafety``   CSV made safe for spreadsheets: where it was asked for, or is usual
-``safecells``   how many cells of CSV were quoted for spreadsheets
 ==============  =======================================================
 """

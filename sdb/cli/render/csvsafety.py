@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 
 from sdb.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from contextlib import AbstractContextManager
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
 ASKED, USUAL = "asked", "usual"
 
@@ -40,9 +42,25 @@ def csv_safety(fmt: str, target: str, *, wanted: bool, refused: bool) -> str:
 def made_safe(file: BinaryIO, safety: str) -> AbstractContextManager[BinaryIO]:
     """Return what to write rows to; see :func:`csv_safety`."""
     if safety:
-        from sdb.cli.render.safecells import safe_cells
-
-        return safe_cells(file, is_told=safety == USUAL)
+        return _safe_cells(file, is_told=safety == USUAL)
     from sdb.store.base import LeftOpen
 
     return LeftOpen(file)
+
+
+@contextmanager
+def _safe_cells(file: BinaryIO, *, is_told: bool) -> Generator[Any]:
+    """Yield a file that makes the CSV that is written to it safe for spreadsheets.
+
+    * ``is_told``: Whether a line says how many cells were quoted.
+    """
+    from sdb.cli import output
+    from sdb.query.result.safecells import SafeCells
+
+    safe = SafeCells(file)
+    yield safe
+    safe.finish()
+    if safe.count and is_told:
+        cells = "1 cell begins" if safe.count == 1 else f"{safe.count:,} cells begin"
+        text = f"{cells} with ', so that no spreadsheet executes them"
+        output.say(f"sdb: {text} (--no-safe-csv writes them as they are)", to=sys.stderr)
