@@ -177,6 +177,21 @@ def test_a_first_row_with_values_is_no_header(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["192.0.2.1", "2001:db8::1", "::1", "550e8400-e29b-41d4-a716-446655440000", "-1.5", '"7"'],
+)
+def test_a_first_row_with_an_address_or_id_is_no_header(tmp_path: Path, value: str) -> None:
+    data = f"GET,{value}\nPUT,{value}\n".encode()
+    with pytest.warns(SdbWarning, match="the first row has values and no names"):
+        assert [row["c0"] for row in rows_of(data, "csv", tmp_path)] == ["GET", "PUT"]
+
+
+@pytest.mark.parametrize("name", ["ip", "1.2.3.4.5", "a-b-c-d-e", "v1", "true", "host:port"])
+def test_a_first_row_of_names_is_a_header(tmp_path: Path, name: str) -> None:
+    assert rows_of(f"x,{name}\ny,z\n".encode(), "csv", tmp_path) == [{"x": "y", name: "z"}]
+
+
 def test_comments_and_lines_before_the_header_do_not_count(tmp_path: Path) -> None:
     rows = [{"id": 1, "name": "a"}]
     assert rows_of(b"# comment\n# another\nid,name\n1,a\n", "csv", tmp_path) == rows

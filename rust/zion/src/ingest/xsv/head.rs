@@ -261,7 +261,8 @@ impl Head {
     }
 }
 
-/// Whether a field of the first record is a value, and no name: a number, a time or a date.
+/// Whether a field of the first record is a value, and no name: a number, a time, a date, an
+/// address of a machine, or a UUID.
 fn is_value(field: &[u8], times: &Times) -> bool {
     let is_date = || {
         let digits = |range: std::ops::Range<usize>| field[range].iter().all(u8::is_ascii_digit);
@@ -272,7 +273,19 @@ fn is_value(field: &[u8], times: &Times) -> bool {
             && field[7] == b'-'
             && digits(8..10)
     };
-    matches!(infer(field, times), Value::Number(_) | Value::Time(_)) || is_date()
+    let is_address = || std::str::from_utf8(field).is_ok_and(|text| text.parse::<std::net::IpAddr>().is_ok());
+    matches!(infer(field, times), Value::Number(_) | Value::Time(_))
+        || is_date()
+        || is_address()
+        || is_uuid(field)
+}
+
+fn is_uuid(field: &[u8]) -> bool {
+    let lengths = [8, 4, 4, 4, 12];
+    let mut parts = field.split(|&byte| byte == b'-');
+    lengths.iter().all(|&length| {
+        parts.next().is_some_and(|part| part.len() == length && part.iter().all(u8::is_ascii_hexdigit))
+    }) && parts.next().is_none()
 }
 
 /// What is between the fields of an input.
