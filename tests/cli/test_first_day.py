@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ SAMPLES = Path(__file__).parents[2] / "testdata/field/logs"
 
 
 def fill(target: Path) -> None:
-    """Fill a folder with thirty files of many forms; two of them are broken."""
+    """Fill a folder with some thirty files of many forms; three of them are broken."""
     target.mkdir()
     for path in SAMPLES.glob("*.log"):
         shutil.copy(path, target)
@@ -26,13 +28,17 @@ def fill(target: Path) -> None:
         ]
         (target / f"app-{day}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
         (target / f"items-{day}.csv").write_text("id,n\n007,1\n008,2\n")
+    lines = [f'{{"ms": 100, "id": "{sha256(b"%d" % n).hexdigest()}"}}\n' for n in range(3000)]
+    zipped = gzip.compress("".join(lines).encode())
+    (target / "whole.json.gz").write_bytes(zipped)
+    (target / "torn.json.gz").write_bytes(zipped[: len(zipped) // 2])
     (target / "blob.bin").write_bytes(b"\x00\x01\x02 no format at all\n")
     (target / "cut.json").write_text('{"level":"INFO","ms":1}\n{"level":"INF')
 
 
 def test_thirty_files_are_packed_in_two_commands_and_answer(run: Run, tmp_path: Path) -> None:
     fill(tmp_path / "day")
-    assert len(list((tmp_path / "day").iterdir())) == 30
+    assert len(list((tmp_path / "day").iterdir())) == 32
     refused = run("pack", "-o", "day.zion", "day")
     assert refused.returncode == 6
     said = refused.stderr.decode()
@@ -43,7 +49,9 @@ def test_thirty_files_are_packed_in_two_commands_and_answer(run: Run, tmp_path: 
     said = packed.stderr.decode()
     assert "day/blob.bin: unknown format" in said
     assert "it is left out" in said
-    assert "skipped 1 record" in said
+    assert "skipped 2 records" in said
+    assert "day/torn.json.gz: gzip: the data is cut off" in said
+    assert "the rows before that are packed" in said
     assert (
         "day/cut.json"
         in run("pack", "--on-error", "fail", "-o", "x.zion", "day/cut.json").stderr.decode()
@@ -66,7 +74,12 @@ def test_thirty_files_are_packed_in_two_commands_and_answer(run: Run, tmp_path: 
     )
     assert [row["n"] for row in top] == sorted((row["n"] for row in top), reverse=True)
     assert {row["host"] for row in top} >= {"gw1", "host1"}
-    (p95,) = rows("SELECT APPROX_PERCENTILE(ms, 0.95) AS p95 FROM 'day.zion'")
+    (counts,) = rows(
+        "SELECT COUNT(*) AS n, COUNT(DISTINCT id) AS ids FROM 'day.zion' WHERE ms = 100"
+    )
+    assert counts["ids"] == 3000
+    assert 4000 < int(str(counts["n"])) < 6000
+    (p95,) = rows("SELECT APPROX_PERCENTILE(ms, 0.95) AS p95 FROM 'day.zion' WHERE ms <> 100")
     assert 170 <= float(str(p95["p95"])) <= 190
     counted = run("grep", "-c", "-F", "192.0.2.7", "day.zion")
     assert int(counted.stdout) >= 10

@@ -49,8 +49,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
 
 
-def ids(found: list[dict[str, int]]) -> list[int]:
-    return sorted(row["id"] for row in found)
+def ids(listed: list[dict[str, int]]) -> list[int]:
+    return sorted(row["id"] for row in listed)
 
 
 @IN_STORES
