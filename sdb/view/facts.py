@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _GAP = "  "
 _MARGIN = " " * 12
 _KIB = 1024
+_MOST_COLUMNS = 20
+"""Columns of a schema that are named; `--json` has all."""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int) -> str:
@@ -107,6 +109,11 @@ def _overview_of(file: FileDescription, columns: int, ellipsis: str) -> str:
         lines.append(("fields", [f"{count:,}{more};", f"sdb fields {file.path}"]))
     else:
         lines.append(("fields", ["not told by this packfile"]))
+    if trailer.sparse.columns:
+        names = [_escaped(name) for name, _ in trailer.sparse.columns[:_MOST_COLUMNS]]
+        rest = ["..."] if len(trailer.sparse.columns) > _MOST_COLUMNS else []
+        total = f"{len(trailer.sparse.columns):,} of a schema:"
+        lines.append(("columns", [total, *names, *rest]))
     constants = [f"{name}={plain(value)}" for name, value in trailer.sparse.constants.items()]
     if constants:
         lines.append(("constants", constants))

@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import Row, StructType
 
 import sdb
+from sdb.packfile.inspect.describe import file_dict
 from sdb.spark import register
 
 if TYPE_CHECKING:
@@ -128,6 +129,12 @@ def test_a_declared_type_counts_where_all_packfiles_have_it(
     folder = tmp_path / "out"
     frame = spark.sql("SELECT CAST(1 AS INT) AS n, DATE'2026-01-31' AS day, 'x' AS z")
     frame.write.format("zion").mode("append").save(str(folder))
+    (described,) = sdb.describe([str(path) for path in folder.glob("*.zion")]).files
+    assert file_dict(described)["columns"] == [
+        {"name": "n", "type": "integer"},
+        {"name": "day", "type": "date"},
+        {"name": "z", "type": "string"},
+    ]
     frame.select("day", f.lit(2.5).alias("n")).write.format("zion").mode("append").save(str(folder))
     loaded = spark.read.format("zion").load(str(folder))
     assert types(loaded) == [("n", "double"), ("day", "date"), ("z", "string")]

@@ -16,6 +16,7 @@ from sdb.packfile.inspect.records import (
 from sdb.packfile.read.ahead import of_each
 from sdb.packfile.read.fields import inventory
 from sdb.packfile.read.resolve import PackfileReference, resolve
+from sdb.packfile.trailer import declared
 from sdb.packfile.trailer.fieldcounts import field_name, type_names
 from sdb.packfile.trailer.read import read_trailer
 from sdb.store import url
@@ -275,6 +276,9 @@ def file_dict(file: FileDescription, *, blocks: bool = False) -> dict[str, objec
         "constants": {name: plain(value) for name, value in trailer.sparse.constants.items()},
         "statistics": statistics_dict(trailer),
         "clustered_by": [field_name(path) for path in trailer.sparse.clustered],
+        "columns": [
+            {"name": name, "type": declared.text(kind)} for name, kind in trailer.sparse.columns
+        ],
         "indexes": [
             {
                 "path": list(index.path),

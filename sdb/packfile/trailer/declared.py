@@ -79,6 +79,15 @@ class _Reader:
         return (str(word), *(self._type(part, depth + 1) for part in parts))
 
 
+def text(kind: ColumnType) -> str:
+    """Return a type as one word, as ``map<string,array<integer>>``."""
+    if isinstance(kind, str):
+        return kind
+    word, *parts = kind
+    inner = [f"{name}:{text(of)}" for name, of in parts] if word == "struct" else map(text, parts)
+    return f"{word}<{','.join(inner)}>"
+
+
 def common(declared: set[Columns]) -> Columns:
     """Return the columns of rows that come together: none where they differ."""
     return next(iter(declared)) if len(declared) == 1 else ()
