@@ -14,7 +14,7 @@ from sdb import instants
 from sdb.cli import output
 from sdb.cli.streaming import Telling, bounds_of, feed_lines, trouble_text
 from sdb.cli.syncing import tell
-from sdb.cli.tablenames import database_and_pattern, named_table
+from sdb.cli.tablenames import named_table, tables_on_branch
 from sdb.cli.values import malformed, seconds_of
 from sdb.errors import NotFoundError, UsageError
 from sdb.records import record
@@ -64,12 +64,15 @@ class Meant:
     queue: str = ""
     database: str = ""  # the tables that take inputs of definitions, or what a queue names
     pattern: str = "*"
+    branch: str = "main"
     keys: TableKeys | None = None  # the table that takes the lines of files
     files: tuple[str, ...] = ()
 
 
-def meant(root: TableRoot, words: list[str], *, is_queue: bool) -> Meant:
+def meant(root: TableRoot, words: list[str], branch: str, *, is_queue: bool) -> Meant:
     """Find out what words mean: a queue or log files and tables, or only tables.
+
+    * ``branch``: What ``--branch`` says; of one table it may stand behind the name.
 
     Raises
     ------
@@ -86,8 +89,7 @@ def meant(root: TableRoot, words: list[str], *, is_queue: bool) -> Meant:
         keys, files = _table_and_files(root, words)
         return Meant(keys=keys, files=tuple(files))
     second = words[1] if words[1:] else None
-    database, pattern = database_and_pattern(root, words[0], second)
-    return Meant(queue, database, pattern)
+    return Meant(queue, *tables_on_branch(root, words[0], second, branch))
 
 
 def _are_tables(root: TableRoot, words: list[str]) -> bool:

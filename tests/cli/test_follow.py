@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from tests.cli.conftest import environment
+from tests.cli.conftest import COMMAND, environment
 from tests.cli.service import SECONDS, Service
 
 if TYPE_CHECKING:
@@ -89,6 +89,25 @@ def test_what_appears_is_taken_until_it_is_told_to_stop(
     code, err = serve().end(signal.SIGINT)  # it has hardly begun: Python itself may not have
     is_before = code == 1 and "KeyboardInterrupt" in err and "sdb/cli" not in err
     assert code in {-signal.SIGINT, 130} or is_before, (code, err)
+
+
+def test_follow_takes_inputs_into_the_branch_behind_the_name(lake: Path) -> None:
+    put(lake, 0)
+    db = sdb.connect(lake)
+    db.sync("d.t")
+    db.table("d.t").branch("b")
+    put(lake, 1)
+    words = ["follow", "--root", "lake", "--settle", "0s", "--json", "d.t@b"]
+    with subprocess.Popen(
+        [*COMMAND, *words], cwd=lake.parent, env=environment(), stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        event = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS) == 0
+    assert event["taken"] == ["file://in/0001.json"]
+    assert numbers(lake) == [0]
+    assert sorted(row["n"] for row in db.table("d.t@b").to_arrow().to_pylist()) == [0, 1]
 
 
 def test_trouble_is_told_once_and_survived(lake: Path, serve: Callable[..., Service]) -> None:

@@ -33,7 +33,9 @@ class LogNames:
         self._patterns: list[str] = []
         for argument in arguments:
             if argument == "-" or store_of(argument).path_of(argument) is None:
-                hint = "objects do not grow: a sync takes them" if argument != "-" else None
+                hint = "objects do not grow: sdb sync takes them"
+                if argument == "-":
+                    hint = "sdb insert DB.TABLE - takes the lines of a pipe"
                 raise UsageError(f"{argument}: no log file of this machine", hint=hint)
             path = os.path.abspath(store_of(argument).path_of(argument) or "")  # noqa: PTH100
             is_wild = not _WILD.isdisjoint(path) and not os.path.lexists(path)

@@ -96,7 +96,7 @@ def command(
     location = table_root(context)
     packing = {"threads": threads} | ({} if stats is None else {"stats": stats})
     telling = feeding.Telling(quiet, verbose, as_json)
-    meant = feeding.meant(location, words, is_queue=queue)
+    meant = feeding.meant(location, words, branch, is_queue=queue)
     of_logs = {"--once": once, "--batch": batch is not None, "--timezone": timezone != ""}
     of_logs |= {"--hints": hints is not None, "--on-error": on_error != "fail"}
     of_logs |= {"--time-field": bool(time_field), "--times": mode != "all"} | form.given()
@@ -106,7 +106,7 @@ def command(
             feeding.check_fits("a queue", of_logs | of_tables | {"--settle": settle is not None})
         feeding.check_fits("inputs of definitions", of_logs)
         names = (meant.database, meant.pattern)
-        tables = FeedTables(location, *names, changed, branch, author(), packing)
+        tables = FeedTables(location, *names, changed, meant.branch, author(), packing)
         return feeding.follow_tables(tables, telling, interval, settle, meant.queue)
     feeding.check_fits("log files", of_tables | {"--branch": branch != "main"})
     target = LineTarget(

@@ -70,6 +70,7 @@ def command(
     """Take new inputs into tables, each input once.
 
     Inputs that cannot be read are reported, recorded as failed and left out (exit code 1).
+    `sdb follow` keeps running, and takes inputs as they appear.
     """
     from sdb.cli.syncing import fitting_tables, sync_tables, syncs_of
 
