@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from sdb.packfile.read.ahead import MOST, MOST_BYTES, ReadAhead
 
 TYPE_CHECKING = False
@@ -24,16 +22,18 @@ def pieces_of_each(
     ahead = ReadAhead(_whole, far, _size)
     positions = iter(range(len(far)))
     for source in sources:
-        is_ahead = _is_read_ahead(source)
-        yield source, partial(_piece, ahead, next(positions)) if is_ahead else source.pieces
+        yield source, _piece(ahead, next(positions)) if _is_read_ahead(source) else source.pieces
 
 
 def _is_read_ahead(source: Input) -> bool:
     return source.is_far and _size(source) <= _EACH_BYTES
 
 
-def _piece(ahead: ReadAhead, position: int) -> Generator[bytes]:
-    yield ahead(position)
+def _piece(ahead: ReadAhead, position: int) -> Callable[[], Generator[bytes]]:
+    def pieces() -> Generator[bytes]:
+        yield ahead(position)
+
+    return pieces
 
 
 def _whole(source: Input) -> bytes:
