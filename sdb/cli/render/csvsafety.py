@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 
 from sdb.errors import UsageError
 
@@ -42,13 +41,14 @@ def csv_safety(fmt: str, target: str, *, wanted: bool, refused: bool) -> str:
 def made_safe(file: BinaryIO, safety: str) -> AbstractContextManager[BinaryIO]:
     """Return what to write rows to; see :func:`csv_safety`."""
     if safety:
-        return _safe_cells(file, is_told=safety == USUAL)
+        from contextlib import contextmanager  # files of JSON need none
+
+        return contextmanager(_safe_cells)(file, is_told=safety == USUAL)
     from sdb.store.base import LeftOpen
 
     return LeftOpen(file)
 
 
-@contextmanager
 def _safe_cells(file: BinaryIO, *, is_told: bool) -> Generator[Any]:
     """Yield a file that makes the CSV that is written to it safe for spreadsheets.
 
