@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from sdb.table.definition.alter import ReadingChange
     from sdb.times import Times
 
+AUTO = "auto"
+"""The format of inputs that tell theirs by their content, as without the option."""
+
 InputFormat = Annotated[
     str | None,
     Option(
@@ -33,7 +36,7 @@ InputFormat = Annotated[
         "-f",
         metavar="SUFFIX",
         help="Format of the inputs: json, csv.gz, combined, regex:PATTERN, ...; "
-        "default: by their content.",
+        "default: auto, by their content.",
     ),
 ]
 RawFormat = Annotated[
@@ -241,7 +244,7 @@ def _named(fmt: str | None, said: InputForm | RawInput) -> str | None:
 
     return suffix(
         formats.said(
-            fmt,
+            None if fmt == AUTO else fmt,
             records=said.records,
             nested=said.nested or (),
             duplicates=said.duplicates,

@@ -12,10 +12,11 @@ from sdb.cli.options import (
     NextWord,
     TableName,
 )
-from sdb.cli.parameters import Argument, InputContext, Option
+from sdb.cli.parameters import Argument, InputContext, Option, Together
 from sdb.cli.tablenames import table_of
 from sdb.cli.values import content, table_root
 from sdb.errors import InputError, UsageError
+from sdb.records import record, replace
 from sdb.times import ALL
 from sdb.typed import Annotated
 
@@ -23,11 +24,39 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
     from sdb.table.definition.definition import Definition
+    from sdb.table.definition.timespan import Retention
 
 EXAMPLES = (
     "sdb create --root lake web.visits --input 'in/*.json.gz'",
+    "sdb create --root lake web.logs --input 'logs/*' --retention 30d --on-error skip",
     "sdb def --root lake web.gha | sdb create --root lake web copy /dev/stdin",
 )
+
+
+@record
+class TakenInputs(Together):
+    """Inputs that a new table takes, and how long it keeps their rows."""
+
+    patterns: Annotated[
+        list[str] | None,
+        Option(
+            "--input",
+            metavar="PATTERN",
+            help="Take the inputs that match, without a definition file. Repeatable.",
+        ),
+    ] = None
+    retention: Annotated[
+        str | None,
+        Option(
+            "--retention",
+            metavar="[FIELD:]TIME",
+            help="With --input: keep rows for this long, as 30d, by the time in FIELD, default"
+            " `time`; sdb maintain takes the inputs, too.",
+        ),
+    ] = None
+
+
+TAKEN = TakenInputs()
 
 
 def command(
@@ -37,14 +66,7 @@ def command(
         str | None, Argument(metavar="DEFINITION.json", help="File that says what it takes.")
     ] = None,
     last: NextWord = None,
-    patterns: Annotated[
-        list[str] | None,
-        Option(
-            "--input",
-            metavar="PATTERN",
-            help="Take the inputs that match, without a definition file. Repeatable.",
-        ),
-    ] = None,
+    taken: TakenInputs = TAKEN,
     reading: PatternReading = PATTERN_READING,
     force: Annotated[
         bool, Option("--force", help="Replace the definition of an existing table.")
@@ -57,9 +79,11 @@ def command(
     a definition is reported at once.
     """
     from sdb.table.definition.create import create_table
+    from sdb.table.definition.upkeep import UpkeepPolicy
     from sdb.table.format.keys import TableKeys
     from sdb.table.sync.retained import warn_of_flaw
 
+    patterns, retention = taken.patterns, taken.retention
     location = table_root(context)
     words = [word for word in (definition, last) if word is not None]
     # With a dot in it the first of two words is the table, and the second its definition.
@@ -77,6 +101,11 @@ def command(
             hint += f"; for rows of insert alone, sdb exec {named}{statement}"
         raise UsageError(f"{database}.{table}: {what}", hint=hint)
     chosen = chosen_definition(location, definition, patterns, reading)
+    if retention is not None:
+        if definition is not None:
+            what = "a definition says by itself how long rows are kept"
+            raise UsageError(what, hint="retention_policy in it; --retention goes with --input")
+        chosen = replace(chosen, retention=_retention(retention), upkeep=UpkeepPolicy(sync=True))
     stored = create_table(location, database, table, chosen, overwrite=force)
     warn_of_flaw(location, TableKeys(database, table), stored)
     from sdb.cli.render.fitting import fitting, say_fitting
@@ -91,8 +120,24 @@ def command(
         if stored.hive and definition is None:
             text = "folders like NAME=VALUE are fields of its rows (hive in its definition)"
             output.say(output.plain(f"{database}.{table}: {text}"), to=sys.stderr)
+        if retention is not None and stored.retention is not None:
+            span, field = stored.retention.valid_for, stored.retention.field
+            text = f"sdb maintain takes its inputs, and rows whose {field} is older than {span} go"
+            guess = "" if ":" in retention else f"; --retention FIELD:{span} names another field"
+            output.say(output.plain(f"{database}.{table}: {text}{guess}"), to=sys.stderr)
         named = f"--root {shlex.quote(context.own)} " if context.own else ""
         say_fitting(location, f"{database}.{table}", fitting(location, patterns), named)
+
+
+def _retention(text: str) -> Retention:
+    """Read how long rows are kept, by which time: as in ``30d`` or ``created_at:1y``."""
+    from sdb.table.definition.timespan import CalendarSpan, Retention
+
+    field, _, span = text.rpartition(":")
+    try:
+        return Retention(field or "time", CalendarSpan.parse(span))
+    except InputError as error:
+        raise UsageError(f"--retention {text[:80]!r}: {error.message}", expected="30d") from None
 
 
 def chosen_definition(
