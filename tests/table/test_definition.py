@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sdb
 from sdb import formats, instants, ion
-from sdb.errors import InputError, SdbError, UsageError
+from sdb.errors import InputError, SdbError, SdbWarning, UsageError
 from sdb.formats import of_name
 from sdb.table.catalog.root import table_root
 from sdb.table.definition import rawjson
@@ -22,6 +23,9 @@ from sdb.table.definition.validate import FORMATS, check, format_of, problems
 from sdb.table.inputs.pattern import InputPattern
 from tests.amounts import usual
 from tests.table.roots import objects, recorded, vectors
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TOLD = vectors("definitions.json")
 
@@ -340,3 +344,12 @@ def test_patterns_without_a_scheme_start_at_the_root(text: str, local: str, remo
     for location, expected in (("lake", local), ("s3://b/lake", remote), ("s3://b/lake/", remote)):
         made = definition_of([text], table_root(location))
         assert [rule.pattern for rule in made.inputs] == [expected]
+
+
+def test_a_pattern_that_seems_to_take_a_tree_is_warned_of(tmp_path: Path) -> None:
+    db = sdb.connect(tmp_path)
+    with pytest.warns(SdbWarning, match=r"takes no folders below; file://logs/\*/\* takes"):
+        db.create("web.t", "logs/**")
+    (tmp_path / "logs" / "a").mkdir(parents=True)
+    (tmp_path / "logs" / "a" / "x.json").write_text('{"n": 1}')
+    assert db.sync("web.t").rows == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb import notes
 from sdb.errors import UsageError
 from sdb.lake.names import is_lake_input, lake_input
 from sdb.records import record
@@ -150,6 +151,8 @@ def start_of(root: TableRoot, pattern: InputPattern) -> tuple[str, str, list[str
 def check_patterns(root: TableRoot, patterns: Iterable[str]) -> None:
     """Check that patterns stay below the root as they are written; links are seen by a sync.
 
+    Those that look as if they took whole trees are warned of.
+
     Raises
     ------
     OutsideError
@@ -162,6 +165,10 @@ def check_patterns(root: TableRoot, patterns: Iterable[str]) -> None:
             InputBounds(root).check(f"{text}", place_of_input(root, lake_input(text)[1]))
             continue
         pattern = InputPattern.parse(text)
+        if "**" in text:
+            below = text.replace("**", "*/*", 1)
+            what = "** in the pattern of a table is the same as *, and takes no folders below"
+            notes.warn(f"{text}: {what}; {below} takes those one level down")
         _, folder, segments = start_of(root, pattern)
         walk = _Walk(InputBounds(root), text, store_of(folder))
         for number, name in enumerate(segments):

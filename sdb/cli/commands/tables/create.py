@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "sdb create --root lake web.visits --input 'in/*.json.gz'",
-    "sdb create --root lake web.logs --input 'logs/*' --retention 30d --on-error skip",
+    "sdb create --root lake web.logs --input 'logs/*' --retention 30d",
     "sdb def --root lake web.gha | sdb create --root lake web copy /dev/stdin",
 )
 
