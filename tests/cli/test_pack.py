@@ -295,3 +295,11 @@ def test_records_of_objects_are_said_and_named(run: Any, tmp_path: Path) -> None
     result = run("pack", "--force", "--records", "items", "-o", "a.zion", "a.json")
     assert (result.returncode, result.stdout) == (6, b"")
     assert b"a member items" in result.stderr
+
+
+def test_a_list_of_objects_in_the_only_object_is_offered(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"data": [{"n": 1}, {"n": 2}], "total": 2}')
+    (tmp_path / "b.json").write_text('{"data": [{"n": 1}, {"n": 2}]}\n{"data": []}')
+    for name, is_offered in (("a.json", True), ("b.json", False)):
+        said = run("pack", "--force", "-o", "x.zion", name).stderr.decode()
+        assert ("one row, with a list of objects in data (--records data" in said) is is_offered

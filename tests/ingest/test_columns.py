@@ -179,15 +179,20 @@ def test_a_first_row_with_values_is_no_header(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["192.0.2.1", "2001:db8::1", "::1", "550e8400-e29b-41d4-a716-446655440000", "-1.5", '"7"'],
+    [
+        *("192.0.2.1", "2001:db8::1", "::1", "550e8400-e29b-41d4-a716-446655440000", "-1.5", '"7"'),
+        *("true", "FALSE", "$10.50", "€5", "a.b@example.org", "https://example.org/x"),
+    ],
 )
-def test_a_first_row_with_an_address_or_id_is_no_header(tmp_path: Path, value: str) -> None:
+def test_a_first_row_with_a_value_is_no_header(tmp_path: Path, value: str) -> None:
     data = f"GET,{value}\nPUT,{value}\n".encode()
     with pytest.warns(SdbWarning, match="the first row has values and no names"):
         assert [row["c0"] for row in rows_of(data, "csv", tmp_path)] == ["GET", "PUT"]
 
 
-@pytest.mark.parametrize("name", ["ip", "1.2.3.4.5", "a-b-c-d-e", "v1", "true", "host:port"])
+@pytest.mark.parametrize(
+    "name", ["ip", "1.2.3.4.5", "a-b-c-d-e", "v1", "truth", "host:port", "$", "a@b", "@timestamp"]
+)
 def test_a_first_row_of_names_is_a_header(tmp_path: Path, name: str) -> None:
     assert rows_of(f"x,{name}\ny,z\n".encode(), "csv", tmp_path) == [{"x": "y", name: "z"}]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Column = tuple[str, str, int, tuple[int, int] | None]
 
 _TIMES = 1 << 6  # timestamps of Ion, as a bit of types
+_OBJECTS = 1 << 13  # structs
 _MOST_NOTES = 5  # on columns; the others are counted
 _MOST_KEPT = 1000  # inputs and columns: more are no news
 
@@ -69,6 +70,8 @@ class Findings:
         Texts of fields that are taken apart as JSON, which are no objects or lists of it.
     not_unfolded : int
         Objects that were to be unfolded, see `rust/zion/src/pack/unfold.rs`, and have another form.
+    wrapped : tuple of pair of str
+        Inputs that are one object with a list of objects, and the name of the list.
     largest_chunk : int
         Decompressed size of the largest chunk in bytes; of a row above 1 MiB that of its own.
     renamed : tuple
@@ -92,6 +95,7 @@ class Findings:
     largest_chunk: int = 0
     kept_whole: int = 0
     not_unfolded: int = 0
+    wrapped: tuple[tuple[str, str], ...] = ()
 
     def tell(self) -> None:
         """Warn of it."""
@@ -165,6 +169,11 @@ class Findings:
 
     def _opened_lines(self) -> list[str]:
         lines = []
+        if self.wrapped:
+            name, field = self.wrapped[0]
+            others = f" and {len(self.wrapped) - 1:,} more" if self.wrapped[1:] else ""
+            text = f"{name}{others}: one row, with a list of objects in {field}"
+            lines.append(f"{text} (--records {field}: a row for each)")
         for path in dict.fromkeys(entry.path for entry in self.opened):
             entries = [entry for entry in self.opened if entry.path == path]
             rows = sum(entry.rows for entry in entries)
@@ -263,7 +272,20 @@ def findings_of(
         packer.largest_chunk,
         packer.kept_whole,
         packer.not_unfolded,
+        _wrapped(packer, sources),
     )
+
+
+def _wrapped(packer: Packer, sources: Sequence[Input]) -> tuple[tuple[str, str], ...]:
+    """Return the inputs that are one object each, if all are, with their only list of objects."""
+    if packer.rows != len(sources) or not all(source.format == "json" for source in sources):
+        return ()
+    lists = [
+        field.path[0]
+        for field in packer.fields[0]
+        if len(field.path) == 2 and field.path[1] is None and field.types & _OBJECTS  # noqa: PLR2004
+    ]
+    return tuple([(source.name, lists[0] or "") for source in sources]) if len(lists) == 1 else ()
 
 
 def _opened(packer: Packer, sources: Sequence[Input]) -> tuple[Opened, ...]:
@@ -306,4 +328,5 @@ def together(parts: Iterable[Findings]) -> Findings:
         max((part.largest_chunk for part in every), default=0),
         sum(part.kept_whole for part in every),
         sum(part.not_unfolded for part in every),
+        tuple(entry for part in every for entry in part.wrapped)[:_MOST_KEPT],
     )

@@ -261,8 +261,8 @@ impl Head {
     }
 }
 
-/// Whether a field of the first record is a value, and no name: a number, a time, a date, an
-/// address of a machine, or a UUID.
+/// Whether a field of the first record is a value, and no name: a number, an amount, a truth value, a time, a
+/// date, an address of a machine, of a page or of mail, or a UUID.
 fn is_value(field: &[u8], times: &Times) -> bool {
     let is_date = || {
         let digits = |range: std::ops::Range<usize>| field[range].iter().all(u8::is_ascii_digit);
@@ -278,6 +278,25 @@ fn is_value(field: &[u8], times: &Times) -> bool {
         || is_date()
         || is_address()
         || is_uuid(field)
+        || is_amount(field)
+        || [&b"true"[..], b"false"].iter().any(|word| field.eq_ignore_ascii_case(word))
+        || is_link(field)
+}
+
+/// Whether a field is a sign of money and digits.
+fn is_amount(field: &[u8]) -> bool {
+    let behind = ["$", "€", "£", "¥"].iter().find_map(|sign| field.strip_prefix(sign.as_bytes()));
+    behind.is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
+}
+
+/// Whether a field is the address of a page, or of mail.
+fn is_link(field: &[u8]) -> bool {
+    let is_page = field.windows(3).any(|part| part == b"://");
+    let mut parts = field.split(|&byte| byte == b'@');
+    let (mailbox, host) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let is_mail = !mailbox.is_empty() && host.contains(&b'.') && parts.next().is_none();
+    let has_blank = field.iter().any(u8::is_ascii_whitespace);
+    (is_page || is_mail) && !has_blank
 }
 
 fn is_uuid(field: &[u8]) -> bool {
