@@ -92,6 +92,22 @@ fn is_bare_power(text: &[u8]) -> bool {
     })
 }
 
+/// Whether a text has an `e`: sixteen bytes are looked at in two words.
+#[inline]
+fn has_power(text: &[u8]) -> bool {
+    const LOWER: u64 = 0x2020_2020_2020_2020;
+    const EACH_E: u64 = 0x6565_6565_6565_6565;
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let is_in = |bytes: &[u8; 8]| {
+        let others = (u64::from_le_bytes(*bytes) | LOWER) ^ EACH_E;
+        others.wrapping_sub(ONES) & !others & (ONES << 7) != 0
+    };
+    match (text.first_chunk(), text.last_chunk()) {
+        (Some(first), Some(last)) if text.len() <= 16 => is_in(first) || is_in(last),
+        _ => text.iter().any(|byte| byte | 0x20 == b'e'),
+    }
+}
+
 #[inline]
 fn json_number(text: &[u8]) -> Option<Number> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -102,8 +118,7 @@ fn json_number(text: &[u8]) -> Option<Number> {
         return None;
     }
     // With an exponent the digits before it are to be looked at: most numbers have none.
-    let has_power = digits.iter().any(|byte| byte | 0x20 == b'e');
-    if has_power
+    if has_power(digits)
         && (is_bare_power(text) || digits.windows(2).any(|pair| pair[0] == b'.' && !pair[1].is_ascii_digit()))
     {
         return None;
@@ -276,6 +291,19 @@ mod tests {
             Value::Bool(value) => value.to_string(),
             Value::Number(number) => format!("{number:?}"),
             Value::Time(us) => format!("Time({us})"),
+        }
+    }
+
+    #[test]
+    fn an_e_is_found_wherever_it_stands() {
+        for length in 0..40 {
+            for at in 0..=length {
+                for letter in [b'e', b'E', b'd', b'f', 0xE5] {
+                    let mut text = vec![b'7'; length];
+                    text.insert(at, letter);
+                    assert_eq!(has_power(&text), matches!(letter, b'e' | b'E'), "{text:?}");
+                }
+            }
         }
     }
 
