@@ -127,7 +127,7 @@ def test_what_a_query_leaves_out_is_told_each_time(tmp_path: Path) -> None:
 
 
 READERS = ["fields", "grep", "head", "query", "tail"]
-PACKERS = ["append", "create", "insert", "pack", "spark pack", "sync"]
+PACKERS = ["append", "create", "follow", "insert", "pack", "spark pack"]
 
 
 @pytest.mark.parametrize("name", READERS + PACKERS)

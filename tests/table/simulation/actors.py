@@ -399,8 +399,7 @@ def keeper(world: World, count: int) -> Callable[[Actor], None]:
 def collect(
     world: World, actor: Actor, keys: names.TableKeys = KEYS, *, dry_run: bool = False
 ) -> Collected:
-    path = keys.database, keys.table
-    return gc.collect(world.root, *path, env=actor.env(), dry_run=dry_run)
+    return gc.collect(world.root, keys, env=actor.env(), dry_run=dry_run)
 
 
 def reader(world: World, count: int) -> Callable[[Actor], None]:

@@ -78,7 +78,7 @@ def lose(world: World, actor: Actor, name: str) -> None:
         commit.commit(world.root, TableKeys("f", name), plan, env=env)
         for _ in range(2):
             expire.expire(world.root, "f", name, expire.ExpiryPolicy(1), env=env)
-            gc.collect(world.root, "f", name, env=env)
+            gc.collect(world.root, TableKeys("f", name), env=env)
             if world.schedule.long_days:
                 world.schedule.pass_time(1.25 * 86_400)
     except UncertainError:
