@@ -69,7 +69,9 @@ def test_no_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.spark
 def test_spark_connect_cannot_pack(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_REMOTE", "sc://there")
-    with pytest.raises(errors.UnsupportedError, match="SPARK_REMOTE names a remote one: sc://there"):
+    with pytest.raises(
+        errors.UnsupportedError, match="SPARK_REMOTE names a remote one: sc://there"
+    ):
         session.start_context()
 
 

@@ -7,6 +7,7 @@
 //! equal values, the JSON text. Where the value is of another type, or is not there, the lane is null.
 
 mod accumulator;
+mod again;
 mod cache;
 mod cached;
 mod column;
