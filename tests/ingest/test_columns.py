@@ -181,7 +181,7 @@ def test_a_first_row_with_values_is_no_header(tmp_path: Path) -> None:
     "value",
     [
         *("192.0.2.1", "2001:db8::1", "::1", "550e8400-e29b-41d4-a716-446655440000", "-1.5", '"7"'),
-        *("true", "FALSE", "$10.50", "€5", "a.b@example.org", "https://example.org/x"),
+        *("true", "FALSE", "a.b@example.org", "https://example.org/x"),
     ],
 )
 def test_a_first_row_with_a_value_is_no_header(tmp_path: Path, value: str) -> None:
@@ -191,7 +191,7 @@ def test_a_first_row_with_a_value_is_no_header(tmp_path: Path, value: str) -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["ip", "1.2.3.4.5", "a-b-c-d-e", "v1", "truth", "host:port", "$", "a@b", "@timestamp"]
+    "name", ["ip", "1.2.3.4.5", "a-b-c-d-e", "v1", "truth", "host:port", "$1", "a@b", "@timestamp"]
 )
 def test_a_first_row_of_names_is_a_header(tmp_path: Path, name: str) -> None:
     assert rows_of(f"x,{name}\ny,z\n".encode(), "csv", tmp_path) == [{"x": "y", name: "z"}]

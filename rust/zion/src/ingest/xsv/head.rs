@@ -261,7 +261,7 @@ impl Head {
     }
 }
 
-/// Whether a field of the first record is a value, and no name: a number, an amount, a truth value, a time, a
+/// Whether a field of the first record is a value, and no name: a number, a truth value, a time, a
 /// date, an address of a machine, of a page or of mail, or a UUID.
 fn is_value(field: &[u8], times: &Times) -> bool {
     let is_date = || {
@@ -278,15 +278,8 @@ fn is_value(field: &[u8], times: &Times) -> bool {
         || is_date()
         || is_address()
         || is_uuid(field)
-        || is_amount(field)
         || [&b"true"[..], b"false"].iter().any(|word| field.eq_ignore_ascii_case(word))
         || is_link(field)
-}
-
-/// Whether a field is a sign of money and digits.
-fn is_amount(field: &[u8]) -> bool {
-    let behind = ["$", "€", "£", "¥"].iter().find_map(|sign| field.strip_prefix(sign.as_bytes()));
-    behind.is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
 }
 
 /// Whether a field is the address of a page, or of mail.
