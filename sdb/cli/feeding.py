@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LogFiles", "LogNames", "Telling", "bounds_of"]
 
-_TERMINATED = 128 + signal.SIGTERM
 _WORDS_OF_TABLES = 2
 
 
@@ -197,7 +196,7 @@ def follow_tables(
     """
     import threading
 
-    from sdb.cli.interrupts import Interruptible
+    from sdb.cli.interrupts import until_stopped
     from sdb.table.feed.folders import INTERVAL_SECONDS, follow
     from sdb.table.feed.queue import follow_queue
 
@@ -208,20 +207,11 @@ def follow_tables(
         with _stopped_by_sigterm(stop):
             follow_queue(tables, queue, stop, hear, interval_seconds=seconds)
         return 0
-    # Code that swallows the interrupt is not to go on for ever.
-    watch = Interruptible()
-    try:
-        with watch:
-            watch.arm(stop.set)
-            follow(
-                tables, stop, hear, interval_seconds=seconds, settle_seconds=settle_seconds(settle)
-            )
-    except SystemExit as ended:
-        if ended.code != _TERMINATED:
-            raise
-    if watch.is_interrupted:
-        raise KeyboardInterrupt
-    return 0
+    settled = settle_seconds(settle)
+    return until_stopped(
+        stop,
+        lambda: follow(tables, stop, hear, interval_seconds=seconds, settle_seconds=settled),
+    )
 
 
 def _hear(telling: Telling, event: FeedEvent) -> None:

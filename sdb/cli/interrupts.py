@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 _OURS = {signal.SIGINT, signal.SIGTERM}
+_TERMINATED = 128 + signal.SIGTERM
 
 
 class Interruptible:
@@ -64,6 +65,31 @@ class Interruptible:
         if kind is None or not self._seen:
             return
         if signal.SIGTERM in self._seen:
-            sys.exit(128 + signal.SIGTERM)
+            sys.exit(_TERMINATED)
         if kind is not KeyboardInterrupt:
             raise KeyboardInterrupt
+
+
+def until_stopped(stop: threading.Event, run: Callable[[], object]) -> int:
+    """Run what goes on until a signal ends it: SIGTERM is how a service is stopped, and no error.
+
+    * ``stop``: Set by the signal, also where code swallows the interrupt.
+
+    Returns: The exit code.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        It was Ctrl-C.
+    """
+    watch = Interruptible()
+    try:
+        with watch:
+            watch.arm(stop.set)
+            run()
+    except SystemExit as ended:
+        if ended.code != _TERMINATED:
+            raise
+    if watch.is_interrupted:
+        raise KeyboardInterrupt
+    return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from sdb.table.sync.result import Synced
 
 _MOST_COUNTED = 1000
-_TERMINATED = 128 + signal.SIGTERM
 
 
 def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:  # noqa: C901

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import threading
 
@@ -41,7 +40,6 @@ class Mirroring(Together):
 
 
 MIRRORING = Mirroring()
-_TERMINATED = 128 + signal.SIGTERM
 _LEAST_SECONDS = 0.1
 
 
@@ -138,22 +136,13 @@ def run_mirror(mirror: TableMirror, how: Mirroring, wanted: MirrorReporting) -> 
 
 
 def follow_mirror(mirror: TableMirror, interval: str | None, reporting: Reporting) -> int:
-    """Follow a table until a signal ends it: SIGTERM is how a service is stopped, and no error."""
-    from sdb.cli.interrupts import Interruptible
+    """Follow a table until a signal ends it; return the exit code."""
+    from sdb.cli.interrupts import until_stopped
     from sdb.cli.values import seconds_of
     from sdb.exchange.follow import INTERVAL_SECONDS, follow_versions
 
     seconds = INTERVAL_SECONDS if interval is None else seconds_of(interval)
     stop = threading.Event()
     mirror.stop = stop
-    watch = Interruptible()
-    try:
-        with watch:
-            watch.arm(stop.set)
-            follow_versions(mirror, stop, reporting.event, max(seconds, _LEAST_SECONDS))
-    except SystemExit as ended:
-        if ended.code != _TERMINATED:
-            raise
-    if watch.is_interrupted:
-        raise KeyboardInterrupt
-    return 0
+    seconds = max(seconds, _LEAST_SECONDS)
+    return until_stopped(stop, lambda: follow_versions(mirror, stop, reporting.event, seconds))

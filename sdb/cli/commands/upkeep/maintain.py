@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import threading
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from sdb.table.feed.events import Trouble
     from sdb.table.upkeep.actions import Action
     from sdb.table.upkeep.maintain import Maintainer, TableChoice
-
-_TERMINATED = 128 + signal.SIGTERM
 
 
 @record
@@ -98,6 +95,7 @@ def command(
     and on several machines at once. SIGTERM and Ctrl-C end it within a second.
     """
     from sdb import durations
+    from sdb.cli.interrupts import until_stopped
     from sdb.cli.values import seconds_of
     from sdb.errors import UsageError
     from sdb.exchange.policies import Exporter
@@ -129,7 +127,7 @@ def command(
     upkeep = maintainer(location, chosen, request, telling.trouble)
     if is_once:
         return _one_round(upkeep, telling)
-    return _rounds(upkeep, stop)
+    return until_stopped(stop, upkeep.run)
 
 
 def _one_round(upkeep: Maintainer, telling: _Telling) -> int:
@@ -140,23 +138,6 @@ def _one_round(upkeep: Maintainer, telling: _Telling) -> int:
         output.complain(failure.message, failure.hint)
     if done.failures:
         raise done.failures[0]
-    return 0
-
-
-def _rounds(upkeep: Maintainer, stop: threading.Event) -> int:
-    """Maintain until a signal ends it: SIGTERM is how a service is stopped, and no error."""
-    from sdb.cli.interrupts import Interruptible
-
-    watch = Interruptible()
-    try:
-        with watch:
-            watch.arm(stop.set)
-            upkeep.run()
-    except SystemExit as ended:
-        if ended.code != _TERMINATED:
-            raise
-    if watch.is_interrupted:
-        raise KeyboardInterrupt
     return 0
 
 
