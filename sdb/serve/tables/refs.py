@@ -111,41 +111,42 @@ class RefResources:
     async def restore(self, request: Request, _: NoMembers) -> Response:
         """Make the content of an old version new."""
         asked = await body_of(request, RestoreBody, _MOST_BYTES)
-        rights: Rights = request.state.rights
-
-        def restored(keys: TableKeys, branch: str, expects: int | None) -> dict[str, object]:
-            return restore(
-                self._root,
-                keys,
-                asked.at,
-                branch=branch,
-                author=asked.author or rights.name,
-                message=asked.message,
-                expects=expects,
-            ).as_dict()
-
-        return await self._changed(request, restored)
+        return await self._changed(request, self._restoring(request, asked, asked.at))
 
     async def promote(self, request: Request, _: NoMembers) -> Response:
         """Make the content of a branch, tag or version that of the branch that is named."""
         asked = await body_of(request, PromoteBody, _MOST_BYTES)
-        rights: Rights = request.state.rights
+        restored = self._restoring(request, asked, asked.source, f"promote {asked.source}")
 
         def promoted(keys: TableKeys, branch: str, expects: int | None) -> dict[str, object]:
-            done = restore(
-                self._root,
-                keys,
-                asked.source,
-                branch=branch,
-                author=asked.author or rights.name,
-                message=asked.message or f"promote {asked.source}",
-                expects=expects,
-            ).as_dict()
+            done = restored(keys, branch, expects)
             # Versions of a branch are numbered one by one.
             before = int(str(done["version"])) - 1 if done["new"] else done["version"]
             return {**done, "promoted": asked.source, "before": before}
 
         return await self._changed(request, promoted)
+
+    def _restoring(
+        self, request: Request, asked: RestoreBody | PromoteBody, at: str, message: str = ""
+    ) -> Callable[[TableKeys, str, int | None], dict[str, object]]:
+        """Return what makes the content of a version that of a branch.
+
+        * ``message``: That of the version, where the request has none.
+        """
+        author = asked.author or request.state.rights.name
+
+        def restored(keys: TableKeys, branch: str, expects: int | None) -> dict[str, object]:
+            return restore(
+                self._root,
+                keys,
+                at,
+                branch=branch,
+                author=author,
+                message=asked.message or message,
+                expects=expects,
+            ).as_dict()
+
+        return restored
 
     async def undo(self, request: Request, _: NoMembers) -> Response:
         """Take the last change of a branch back, by a new version."""
