@@ -62,6 +62,16 @@ class Running:
         self.cancellation.cancel(error.message)
         self._stop.set()
 
+    def check(self, *_: object) -> None:
+        """Raise if it has to stop; a progress of work in its thread.
+
+        Raises
+        ------
+        CancelledError
+            It has to.
+        """
+        self.cancellation.check()
+
     def pause(self) -> None:
         """Stop its clock: it waits for its client."""
         self.paused_at = time.monotonic()

@@ -149,11 +149,8 @@ class TableResources:
             if running is not None:
                 from sdb.table.history.rowdiff import changed_rows
 
-                def check(*_: object) -> None:
-                    running.cancellation.check()
-
                 key = [part for part in asked.by.split(",") if part]
-                rows = changed_rows(difference, key=key, progress=check)
+                rows = changed_rows(difference, key=key, progress=running.check)
                 lines = [msgspec.Raw(valid(row.encode())) for row in islice(rows, asked.limit + 1)]
                 members["differing"] = lines[: asked.limit]
                 members["truncated"] = len(lines) > asked.limit

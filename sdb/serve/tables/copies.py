@@ -60,7 +60,7 @@ class CopyResources:
                 share=asked.share,
                 author=asked.author or rights.name,
                 message=asked.message,
-                progress=_checked(running),
+                progress=running.check,
             )
 
         return await self._sent(request, forked, status=201)
@@ -85,7 +85,7 @@ class CopyResources:
                 name="" if keys is None else f"{keys.database}.{keys.table}",
                 author=asked.author or rights.name,
                 message=asked.message,
-                progress=_checked(running),
+                progress=running.check,
             )
 
         return await self._sent(request, pushed, to=asked.to)
@@ -128,12 +128,3 @@ def _new_table(name: str) -> TableKeys:
     if flaw := flaw_of_new_name(keys.database) or flaw_of_new_name(keys.table):
         raise UsageError(f"as: {flaw}", expected="db.new")
     return keys
-
-
-def _checked(running: Running) -> Callable[..., None]:
-    """Return what stops a copy where its request has to stop."""
-
-    def check(*_: object) -> None:
-        running.cancellation.check()
-
-    return check

@@ -133,5 +133,5 @@ class DefinitionResources:
 
         if handle.schema is not None:
             raise ExistsError(f"{handle.name} has a schema already", hint="PUT takes its place")
-        running.cancellation.check()
+        running.check()
         return inferred(handle)

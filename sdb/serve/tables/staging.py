@@ -102,11 +102,8 @@ class StagingResources:
         target = await self._in_thread(self._target, request, asked.table)
 
         def staged(running: Running) -> dict[str, object]:
-            def check(*_: object) -> None:
-                running.cancellation.check()
-
             files = [self._place(file) for file in asked.files]
-            return self._staged(request, target, files, "", check)
+            return self._staged(request, target, files, "", running.check)
 
         return await self._in_slot(request, staged)
 

@@ -46,9 +46,6 @@ class UpkeepResources:
         keys = self._keys(request)
 
         def compacted(running: Running) -> tuple[dict[str, object], list[str]]:
-            def check(*_: object) -> None:
-                running.cancellation.check()
-
             self._check(request, keys)
             with notes.collected() as warnings:
                 done = compact_table(
@@ -59,7 +56,7 @@ class UpkeepResources:
                     author=asked.author or rights.name,
                     message=asked.message,
                     most_bytes=asked.most_bytes or None,
-                    progress=check,
+                    progress=running.check,
                 )
             return {"table": keys.name, **done.as_dict()}, warnings
 
@@ -87,7 +84,7 @@ class UpkeepResources:
                     author=asked.author or rights.name,
                     export=Exporter(stop, packfile_columns),
                 )
-            running.cancellation.check()
+            running.check()
             return {"table": keys.name, **done.as_dict()}, warnings
 
         return changed(request, *await self._engine.work(request, maintained, rights))

@@ -17,7 +17,7 @@ from sdb.query.catalog.dataset import table_name
 from sdb.query.syntax import ast, visitor, writes
 from sdb.records import replace
 from sdb.serve.bodies import bounded
-from sdb.serve.conditional import check_match, matched, with_warnings
+from sdb.serve.conditional import changed, check_match, matched, with_warnings
 from sdb.serve.described import body_of
 from sdb.serve.problems import HttpError
 from sdb.serve.queries import check_sql
@@ -172,9 +172,6 @@ class Writes:
                     key.earlier(self._root, keys, branch) is not None for keys, branch in targets
                 )
 
-                def check(*_: object) -> None:
-                    running.cancellation.check()
-
                 @contextmanager
                 def follow(result: Result) -> Generator[None]:
                     with running.cancellation.interrupting(result.interrupt):
@@ -193,7 +190,7 @@ class Writes:
                     threads=self._settings.query_threads,
                     memory_bytes=self._settings.query_memory_bytes,
                     dialect=asked.dialect or None,
-                    progress=check,
+                    progress=running.check,
                     follow=follow,
                 )
                 if not is_replayed and key.txn_id and not all(each.effects for each in executed):
@@ -205,12 +202,10 @@ class Writes:
 
         results, is_replayed, warnings = await self._engine.work(request, done, rights)
         self._metrics.commits.inc(sum(bool(each["new"]) for each in results))
-        headers = {"cache-control": "no-store", **(REPLAYED if is_replayed else {})}
         if is_replayed:
             results = [each | {"new": True} for each in results]
-        body = msgspec.json.encode({"transactions": results})
-        response = Response(body, 200, headers, "application/json")
-        return with_warnings(request, response, warnings, self._root.location)
+        headers = REPLAYED if is_replayed else None
+        return changed(request, {"transactions": results}, warnings, headers=headers)
 
     async def executed(
         self, request: Request, sql: str, read: Callable[[str], writes.WriteStatement]
@@ -222,9 +217,6 @@ class Writes:
         rights: Rights = request.state.rights
 
         def done(running: Running) -> int:
-            def check(*_: object) -> None:
-                running.cancellation.check()
-
             statements = bound_statements(sql, {}, read)
             for statement in statements:
                 self._check_statement(statement, rights)
@@ -236,7 +228,7 @@ class Writes:
                     author=rights.name,
                     threads=self._settings.query_threads,
                     memory_bytes=self._settings.query_memory_bytes,
-                    progress=check,
+                    progress=running.check,
                 )
                 for group in groups(statements)
             ]
