@@ -1,4 +1,4 @@
-"""Writing objects of tables: each once, under a name that no other object ever has."""
+"""Writing objects of tables: most of them once, under a name that no other object ever has."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sdb.store.base import Reader
     from sdb.table.catalog.root import TableRoot
 
 _ATTEMPTS = 5
@@ -53,6 +54,26 @@ def put_new(root: TableRoot, key: str, data: bytes, *, durable: bool = True) -> 
             return etags.of_content([data])
     message = f"writing {location}: other writers create and delete it"
     raise ConflictError(message, path=location, hint="run it again")
+
+
+def put_in_place(root: TableRoot, key: str, data: bytes, replaced: Reader | None) -> None:
+    """Store an object in the place of the one that was read; None: there was none.
+
+    Raises
+    ------
+    ConflictError
+        Another program was faster.
+    NotFoundError
+        The object is gone since.
+    UncertainError
+        It is not known whether it was written.
+    """
+    if replaced is None:
+        put_new(root, key, data)
+        return
+    location = root.place(key)
+    with root.store.lock(location):
+        root.store.put_if_match(location, data, replaced)
 
 
 def make_missing_folder(root: TableRoot, location: str, error: NotFoundError) -> None:

@@ -9,7 +9,7 @@ from sdb import formats
 from sdb.errors import ConflictError, InputError, NotFoundError, UnsupportedError, UsageError
 from sdb.records import record, replace
 from sdb.table.catalog.handle import dropped, find_table
-from sdb.table.commit.objects import put_new
+from sdb.table.commit.objects import put_in_place
 from sdb.table.commit.schemas import OF_DEFINITION, change_schema
 from sdb.table.definition import validate
 from sdb.table.definition.cache import forget_definition, open_definition
@@ -285,10 +285,5 @@ def _altered(
 
 def _put_definition(root: TableRoot, keys: TableKeys, data: bytes, reader: Reader | None) -> None:
     """Store a definition in the place of the one that was read; None: there was none."""
-    if reader is None:
-        put_new(root, keys.definition, data)
-        return
-    location = root.place(keys.definition)
-    with root.store.lock(location):
-        root.store.put_if_match(location, data, reader)
+    put_in_place(root, keys.definition, data, reader)
     forget_definition(root, keys)

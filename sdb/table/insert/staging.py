@@ -8,7 +8,7 @@ packfiles are collected with all others that nothing needs.
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 
 from sdb import ion
 from sdb.errors import ConflictError, NotFoundError, SdbError, UsageError
@@ -18,6 +18,7 @@ from sdb.table.commit.change import TableChange, TransactionDoneError
 from sdb.table.commit.commit import check_branch, check_writable, commit, find_commit
 from sdb.table.commit.coordinator import TransactionAbortedError
 from sdb.table.commit.environment import REAL
+from sdb.table.commit.objects import put_in_place
 from sdb.table.commit.twophase import TablePart, commit_together
 from sdb.table.format import ionstruct
 from sdb.table.format.descriptor import Descriptor
@@ -142,8 +143,6 @@ def begin(
         raise ConflictError(f"{_MOST_OPEN:,} transactions are open", hint="commit or abort some")
     expires_us = env.now_us() + int(seconds * 1_000_000)
     begun = StagedTransaction(new_uid(env.random_bytes), owner, message, OPEN, expires_us)
-    if not root.store.is_remote:
-        root.store.make_folder(root.place(FOLDER))
     _put(root, begun, None)
     return begun
 
@@ -397,9 +396,7 @@ def _put(root: TableRoot, staged: StagedTransaction, replaced: Reader | None) ->
     data = root.keyring.sign(staged.encode())
     if len(data) > _MOST_BYTES:
         raise UsageError(f"a transaction has at most {_MOST_BYTES:,} bytes of metadata")
-    location = root.place(f"{FOLDER}/{staged.uid}")
-    with nullcontext() if replaced is None else root.store.lock(location):
-        root.store.put_if_match(location, data, replaced)
+    put_in_place(root, f"{FOLDER}/{staged.uid}", data, replaced)
 
 
 def _swept(root: TableRoot, env: Environment) -> int:
