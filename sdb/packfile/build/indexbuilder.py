@@ -237,7 +237,8 @@ class PackedParts:
         """Take them from a packer whose first byte lies at an offset."""
         spans = [Span(*run) for run in packer.runs]
         moved = [replace(span, offset=span.offset + offset) for span in spans] if offset else spans
-        presence = FieldCounts.of(packer.fields[0], complete=packer.fields[1])
+        fields, complete = packer.fields  # each look at them makes a list of all
+        presence = FieldCounts.of(fields, complete=complete)
         types, types_complete = packer.types
         return cls(moved, types, types_complete, packer.hidden, presence)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import tarfile
     import zipfile
     from collections.abc import Callable, Generator, Iterable
-    from typing import Any, NoReturn, Self, TypeAlias
+    from typing import Any, Self, TypeAlias
 
     from sdb.packfile.inputs.unpacking import Unpacking
     from sdb.store.base import Reader
@@ -359,7 +359,9 @@ class _Text:
     def seek(self, position: int) -> None:
         """Skip text up to a position, or to the end."""
         if position < self._at:
-            _refuse("it is read forwards alone")
+            import tarfile
+
+            raise tarfile.StreamError("it is read forwards alone")
         while self._at < position and self.read(min(_PIECE_BYTES, position - self._at)):
             pass
 
@@ -381,12 +383,6 @@ class _Text:
         self._at -= len(block)
         self._block = block
         return block
-
-
-def _refuse(what: str) -> NoReturn:
-    import tarfile
-
-    raise tarfile.StreamError(what)
 
 
 def _damaged(where: str, kind: str, error: Exception) -> Exception:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from sdb.packfile.read.ahead import MOST, MOST_BYTES, ReadAhead
+from sdb.packfile.read.ahead import WHOLE_BYTES, ReadAhead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from sdb.packfile.inputs.inputs import Input
-
-_EACH_BYTES = MOST_BYTES // MOST
-"""Larger inputs come piece by piece: of their time little is waiting for the first one."""
 
 
 def pieces_of_each(
@@ -26,7 +23,8 @@ def pieces_of_each(
 
 
 def _is_read_ahead(source: Input) -> bool:
-    return source.is_far and _size(source) <= _EACH_BYTES
+    # Larger ones come piece by piece: of their time little is waiting for the first piece.
+    return source.is_far and _size(source) <= WHOLE_BYTES
 
 
 def _piece(ahead: ReadAhead, position: int) -> Callable[[], Generator[bytes]]:

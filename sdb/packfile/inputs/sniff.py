@@ -21,6 +21,7 @@ HEAD_BYTES = 64 << 10
 
 _ION = formats.get("ion").magic
 _MARKED = tuple(form for form in formats.FORMATS if form.magic)
+_MARKS = tuple(form.magic for form in _MARKED)
 _FRAME = b"\xae"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -175,10 +176,7 @@ def _compression(head: bytes) -> str:
 
 def _is_plain(head: bytes) -> bool:
     """Return whether a text that claims to be compressed shows that it is not."""
-    return head.startswith(tuple(form.magic for form in _MARKED)) or head.lstrip(_SPACE)[:1] in {
-        b"{",
-        b"[",
-    }
+    return head.startswith(_MARKS) or head.lstrip(_SPACE)[:1] in {b"{", b"["}
 
 
 def _inflated(head: bytes, compression: str) -> bytes:
@@ -292,6 +290,7 @@ def _unfolded_form(head: bytes) -> str | None:
     >>> _unfolded_form(b'{"resourceLogs": [{"scopeLogs": []}]}'), _unfolded_form(b'{"$a": {}}')
     ('otlp', None)
     """
+    # A byte that is not there is looked for some fifty times as fast as a text that begins with ".
     if (b"$" not in head or b'"$' not in head) and b'"resource' not in head:
         return None
     members = _members(head.lstrip(_SPACE + b"["))

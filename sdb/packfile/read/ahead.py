@@ -25,6 +25,8 @@ MOST_SMALL = 32
 SMALL_BYTES = 8 << 20
 MOST_BYTES = 64 << 20
 """Bytes of blocks that were read before they are wanted."""
+WHOLE_BYTES = MOST_BYTES // MOST
+"""Inputs and packfiles up to this size come whole, in one request each."""
 
 
 class ReadAhead:

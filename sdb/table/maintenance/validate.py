@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import CorruptError, NotFoundError, SdbError, UnsupportedError
 from sdb.packfile.inspect import validate
-from sdb.packfile.read.ahead import MOST, MOST_BYTES, in_order
+from sdb.packfile.read.ahead import WHOLE_BYTES, in_order
 from sdb.packfile.read.reader import open_packfile
 from sdb.progress import silent
 from sdb.records import record
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _CONTENT_ID_LETTERS = 32
 _MOST_LOOKS = 3
-_WHOLE_BYTES = MOST_BYTES // MOST
 
 
 @record
@@ -169,7 +168,7 @@ class _TableCheck:
             return open_packfile(
                 self._root.place(descriptor.key),
                 verify=False,
-                whole_bytes=size_bytes if size_bytes <= _WHOLE_BYTES else 0,
+                whole_bytes=size_bytes if size_bytes <= WHOLE_BYTES else 0,
             )
         except (NotFoundError, CorruptError, UnsupportedError) as error:
             return error
