@@ -12,28 +12,28 @@ from functools import partial
 
 from sdb import instants
 from sdb.cli import output
-from sdb.cli.streaming import Telling, bounds_of, feed_lines, trouble_text
+from sdb.cli.streaming import feed_lines, trouble_text
 from sdb.cli.syncing import tell
 from sdb.cli.tablenames import named_table, tables_on_branch
 from sdb.cli.values import malformed, seconds_of
 from sdb.errors import NotFoundError, UsageError
 from sdb.records import record
-from sdb.table.feed.logs import SETTLE_SECONDS, LogFiles
+from sdb.table.feed.logs import SETTLE_SECONDS
 from sdb.table.format.keys import TableKeys
 from sdb.table.sync.result import Synced
-from sdb.table.tail.names import LogNames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from threading import Event
 
+    from sdb.cli.streaming import Telling
     from sdb.table.catalog.root import TableRoot
     from sdb.table.feed.events import FeedEvent
     from sdb.table.feed.lines import LineFeed, LineTarget
+    from sdb.table.feed.logs import LogFiles
     from sdb.table.feed.tables import FeedTables
-
-__all__ = ["LogFiles", "LogNames", "Telling", "bounds_of"]
+    from sdb.table.tail.names import LogNames
 
 _WORDS_OF_TABLES = 2
 

@@ -22,7 +22,12 @@ PackfilesOrTables = Annotated[
         help="Paths, URLs, patterns in quotes and folders, and tables, DB.TABLE[@REF].",
     ),
 ]
-Database = Annotated[str, Argument(metavar="DB", help="The database.")]
+AnyDatabase = Annotated[
+    str | None, Argument(metavar="[DB]", help="The database, or DB.TABLE; default: all tables.")
+]
+TablePattern = Annotated[
+    str | None, Argument(metavar="PATTERN", help="Names of tables, as 'gh*'; default: all.")
+]
 TableVersion = Annotated[
     str,
     Argument(

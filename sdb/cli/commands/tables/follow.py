@@ -89,13 +89,16 @@ def command(
     taken as they are written, through rotations, and objects as messages of a queue name them.
     """
     from sdb.cli import feeding
+    from sdb.cli.streaming import Telling, bounds_of
     from sdb.table.feed.lines import LineTarget
+    from sdb.table.feed.logs import LogFiles
     from sdb.table.feed.tables import FeedTables
+    from sdb.table.tail.names import LogNames
 
     prepare(verbose=verbose, quiet=quiet)
     location = table_root(context)
     packing = {"threads": threads} | ({} if stats is None else {"stats": stats})
-    telling = feeding.Telling(quiet, verbose, as_json)
+    telling = Telling(quiet, verbose, as_json)
     meant = feeding.meant(location, words, branch, is_queue=queue)
     of_logs = {"--once": once, "--batch": batch is not None, "--timezone": timezone != ""}
     of_logs |= {"--hints": hints is not None, "--on-error": on_error != "fail"}
@@ -117,9 +120,9 @@ def command(
         hints=content(hints),
         options=packing | times(mode, timezone, time_field),
     )
-    logs = feeding.LogFiles(
-        feeding.LogNames(meant.files),
-        feeding.bounds_of(interval, batch),
+    logs = LogFiles(
+        LogNames(meant.files),
+        bounds_of(interval, batch),
         once,
         feeding.settle_seconds(settle),
         form.named(),

@@ -8,8 +8,8 @@ import threading
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AsJson, DryRun
-from sdb.cli.parameters import Argument, InputContext, Option, Quiet, Together
+from sdb.cli.options import AnyDatabase, AsJson, DryRun, TablePattern
+from sdb.cli.parameters import InputContext, Option, Quiet, Together
 from sdb.cli.tablenames import author, database_and_pattern
 from sdb.cli.values import table_root
 from sdb.records import record
@@ -75,13 +75,8 @@ SPENDING = _Spending()
 
 def command(
     context: InputContext,
-    database: Annotated[
-        str | None,
-        Argument(metavar="[DB]", help="The database, or DB.TABLE; default: all tables."),
-    ] = None,
-    pattern: Annotated[
-        str | None, Argument(metavar="PATTERN", help="Names of tables, as 'gh*'; default: all.")
-    ] = None,
+    database: AnyDatabase = None,
+    pattern: TablePattern = None,
     rounds: _Rounds = ROUNDS,
     spending: _Spending = SPENDING,
     dry_run: DryRun = False,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.cli.options import AsJson
-from sdb.cli.parameters import Argument, Option, TableContext
+from sdb.cli.options import AnyDatabase, AsJson, TablePattern
+from sdb.cli.parameters import Option, TableContext
 from sdb.cli.tablenames import database_and_pattern
 from sdb.cli.values import table_root
 from sdb.typed import Annotated
@@ -21,13 +21,8 @@ if TYPE_CHECKING:
 
 def command(
     context: TableContext,
-    database: Annotated[
-        str | None,
-        Argument(metavar="[DB]", help="The database, or DB.TABLE; default: all tables."),
-    ] = None,
-    pattern: Annotated[
-        str | None, Argument(metavar="PATTERN", help="Names of tables, as 'gh*'; default: all.")
-    ] = None,
+    database: AnyDatabase = None,
+    pattern: TablePattern = None,
     exact: Annotated[
         bool, Option("--exact", help="Count unneeded objects exactly, however many versions.")
     ] = False,
