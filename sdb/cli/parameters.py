@@ -227,6 +227,8 @@ def _join(usual: Together, values: dict[str, Any]) -> Together:
             changes[name] = _join(value, values)
         elif name in values:
             changes[name] = values.pop(name)
+    if all(getattr(usual, name) is value for name, value in changes.items()):
+        return usual  # as most are
     return replace(usual, **changes)
 
 

@@ -122,3 +122,38 @@ def test_first_records_of_many_threads() -> None:
         with ThreadPoolExecutor(4) as pool:
             made = list(pool.map(make, [Barrier(4)] * 4))
         assert made == [Fresh(1)] * 4
+
+
+def test_the_first_record_of_defaults_is_as_the_others() -> None:
+    made: list[object] = []
+
+    @record
+    class Base:
+        name: str = "n"
+
+    @record
+    class Usual(Base):
+        parts: list[int] = field(default_factory=list)
+        fresh: list[int] = field(default_factory=list, init=False)
+        unset: int = field(init=False)
+        note: str = field(default="x", kw_only=True)
+
+        def __post_init__(self) -> None:
+            made.append(self.parts)
+
+    first, second, third = Usual(), Usual(), Usual("n", [], note="x")
+    for each in (first, second, third):
+        assert (each.name, each.parts, each.fresh, each.note) == ("n", [], [], "x")
+        assert not hasattr(each, "unset")
+    assert len(made) == len({id(parts) for parts in made}) == 3
+    assert Base() == Base() == Base("n")
+
+    @record
+    class Needs:
+        name: str
+        size: int = 1
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
+            Needs()  # type: ignore[call-arg]
+    assert Needs("a").size == 1

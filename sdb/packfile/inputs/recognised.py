@@ -9,7 +9,6 @@ from sdb import notes
 from sdb.errors import InputError
 from sdb.lake.names import LAKES
 from sdb.packfile.inputs.inputs import recognise_each
-from sdb.packfile.read.ahead import in_order
 from sdb.packfile.read.resolve import resolve
 from sdb.records import replace
 from sdb.store.aliasing import warn_repeated
@@ -18,11 +17,13 @@ from sdb.times import ALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
-    from typing import Any
+    from collections.abc import Callable, Generator, Iterable, Sequence
+    from typing import Any, TypeAlias
 
     from sdb.packfile.inputs.inputs import Input, InputSource
     from sdb.times import Times
+
+    Recognised: TypeAlias = "list[Input] | InputError"
 
 
 def recognise_all(
@@ -62,7 +63,7 @@ def recognise_all(
     refused: list[InputError] = []
     named: set[int] = set()  # numbers of those that have names
 
-    def recognise(source: InputSource) -> list[Input] | InputError:
+    def recognise(source: InputSource) -> Recognised:
         try:
             return list(recognise_each(source, format, hints=hints, verify=verify))
         except InputError as error:
@@ -70,9 +71,7 @@ def recognise_all(
                 raise
             return error
 
-    are_far = len(names) == len(resolved) and all(store_of(name).is_remote for name in names)
-    each = in_order(recognise, resolved, is_remote=are_far)
-    for source, inside in zip(resolved, each, strict=True):
+    for source, inside in zip(resolved, _in_order(recognise, resolved, names), strict=True):
         before = len(recognised)
         if isinstance(inside, InputError):
             refused.append(inside)
@@ -93,6 +92,19 @@ def recognise_all(
         if hive is None and recognised[number].defaults:
             say_folder_fields([recognised[number].name])
     return recognised
+
+
+def _in_order(
+    recognise: Callable[[InputSource], Recognised],
+    sources: Sequence[InputSource],
+    names: Sequence[str | os.PathLike[str]],
+) -> Iterable[Recognised]:
+    """Recognise inputs in their order; several at a time if all are names of remote ones."""
+    if len(names) < len(sources) or not all(store_of(name).is_remote for name in names):
+        return map(recognise, sources)
+    from sdb.packfile.read.ahead import in_order
+
+    return in_order(recognise, sources, is_remote=True)
 
 
 def _resolved(sources: Iterable[InputSource]) -> list[InputSource]:

@@ -17,7 +17,6 @@ from sdb.packfile.build.choose import with_statistics
 from sdb.packfile.build.indexbuilder import PackedParts, build_index
 from sdb.packfile.build.options import AUTO, StatisticsChoice, followed
 from sdb.packfile.inputs.arguments import locations, normalize_inputs
-from sdb.packfile.inputs.far import pieces_of_each
 from sdb.packfile.inputs.recognised import recognise_all
 from sdb.packfile.inputs.unpacking import CUT_SHORT_HINT, CutShortError
 from sdb.packfile.prune.unknownfields import warn_unknown
@@ -408,6 +407,17 @@ def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextM
     return LeftOpen(output)
 
 
+def _pieces_of_each(
+    sources: Sequence[Input],
+) -> Iterable[tuple[Input, Callable[[], Generator[bytes]]]]:
+    """Return inputs in their order, with what reads their pieces."""
+    if not any(source.is_far for source in sources):
+        return [(source, source.pieces) for source in sources]
+    from sdb.packfile.inputs.far import pieces_of_each
+
+    return pieces_of_each(sources)
+
+
 class Feeder:
     """Moves bytes from the inputs to a packer, and frames from there to a file."""
 
@@ -432,7 +442,7 @@ class Feeder:
         sizes = [source.size_bytes for source in sources]
         total = None if None in sizes else sum(size for size in sizes if size is not None)
         before = 0
-        for source, pieces in pieces_of_each(sources):
+        for source, pieces in _pieces_of_each(sources):
             self._packer.begin(source.name, *source.for_core)
             self._is_patient = source.on_error != "fail"
             try:
