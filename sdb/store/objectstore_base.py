@@ -60,3 +60,6 @@ class ObjectReaderBase:
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
+
+    def forget(self) -> None:
+        """Release bytes that were read when it was opened; it can still be read."""

@@ -18,6 +18,7 @@ import pytest
 import sdb
 from sdb.errors import InputError
 from sdb.packfile.export.tail import last_lines
+from sdb.packfile.inputs import heads
 from sdb.packfile.read.ahead import MOST, MOST_BYTES, MOST_SMALL, ReadAhead
 from sdb.store.url import atomic_write
 from sdb.table.catalog.root import table_root
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.store.conftest import S3Backend
+    from tests.store.conftest import Requests, S3Backend
     from tests.store.proxy import Proxy, Request
 
 COUNT = 12
@@ -160,6 +161,23 @@ def test_inputs_are_read_several_at_a_time_and_packed_in_their_order(
     assert flights.total == (COUNT if lines == 1 else 2 * COUNT)
     with sdb.open(packfile) as opened:
         assert [row["n"] for row in opened] == [at for at in range(COUNT) for _ in range(lines)]
+
+
+def test_beginnings_of_inputs_take_bounded_memory(
+    bucket: S3Backend, requests: Requests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those for which there is no room come in one request more, in their order."""
+    line = b'{"at": "2026-01-01T00:00:00Z"}\n'
+    monkeypatch.setattr(heads, "MOST_BYTES", 5 * len(line))
+    for at in range(COUNT):
+        with atomic_write(bucket.at(f"inputs/{at:02}.json")) as file:
+            file.write(line.replace(b"00:00Z", b"00:%02dZ" % at))
+    requests.clear()
+    packfile = tmp_path / "packed.zion"
+    assert sdb.pack(bucket.at("inputs/*.json"), packfile).rows == COUNT
+    assert requests.count("GetObject") == 2 * COUNT - 5
+    with sdb.open(packfile) as opened:
+        assert [row["at"].second for row in opened] == list(range(COUNT))
 
 
 def test_the_first_bad_input_is_the_one_that_is_told(bucket: S3Backend, tmp_path: Path) -> None:

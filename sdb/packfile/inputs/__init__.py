@@ -5,6 +5,7 @@
 ``archives``    files in zip and tar
 ``sniff``       format and compression, by first bytes and name
 ``streams``     bytes of inputs, piece by piece
+``heads``       beginnings of remote inputs, in bounded memory
 ``far``         inputs over a network, read while others are packed
 ``lines``       lines of a pipe that goes on, in batches
 ``spool``       inputs that can be read only once, kept

@@ -14,6 +14,7 @@ import time
 from sdb import formats
 from sdb.errors import ConflictError, CorruptError, UsageError
 from sdb.packfile.inputs.archives import is_archive, members, start
+from sdb.packfile.inputs.heads import Heads
 from sdb.packfile.inputs.sniff import BYTES, HEAD_BYTES, Sniffed, sniff, trailer_offset
 from sdb.packfile.inputs.streams import (
     Unclosed,
@@ -180,16 +181,19 @@ def recognise_each(
     hints: bytes | None = None,
     verify: bool = True,
     version: str = "",
+    heads: Heads | None = None,
 ) -> Generator[Input]:
     """Yield an input, or the files of an archive as separate inputs.
 
-    The parameters and exceptions are those of :func:`recognise`.
+    * ``heads``: Those of all inputs that are recognised before the first of them is read.
+
+    The other parameters and exceptions are those of :func:`recognise`.
     """
     if isinstance(source, Input):
         yield source
         return
     forced, asked = (None, "") if format is None else formats.found_or_named(format)
-    base = _NamedInput("", forced, hints, verify, version, asked)
+    base = _NamedInput("", forced, hints, verify, version, asked, heads or Heads())
     if not isinstance(source, str | os.PathLike):
         name = getattr(source, "name", None)
         called = name if isinstance(name, str) else "the open file"
@@ -212,9 +216,10 @@ class _NamedInput:
     name: str
     forced: tuple[str, str] | None
     hints: bytes | None
-    verify: bool = True
-    version: str = ""
-    asked: str = ""  # options of a format that is found
+    verify: bool
+    version: str
+    asked: str  # options of a format that is found
+    heads: Heads
 
     def file(self, location: Location) -> Generator[Input]:
         """Recognise an object that can be read at any position, or all that is in it."""
@@ -226,6 +231,7 @@ class _NamedInput:
             size = reader.size_bytes
             head = reader.read(0, min(size, HEAD_BYTES))
             trailer = self._trailer(reader, head)
+            known_bytes = self.heads.keep(reader, head)
         finally:
             reader.close()
         if trailer is None and is_archive(head):
@@ -234,7 +240,7 @@ class _NamedInput:
         elif trailer is None and compression_of(head) is not None:
             yield self.text(head, lambda: whole(reader.reopen()))
         else:
-            yield self._stored(reader, head, trailer)
+            yield self._stored(reader, head, trailer, known_bytes)
 
     def text(self, head: bytes, pieces: Callable[[], Generator[bytes]]) -> Input:
         """Recognise what is in an archive, or compressed by what the core does not read."""
@@ -254,7 +260,9 @@ class _NamedInput:
         self._check_forwards(sniffed)
         return replace(self._input(sniffed, pieces, None), is_direct=False)
 
-    def _stored(self, reader: Reader, head: bytes, trailer: Trailer | None) -> Input:
+    def _stored(
+        self, reader: Reader, head: bytes, trailer: Trailer | None, known_bytes: int
+    ) -> Input:
         """Recognise an object that the core reads, or its rows."""
         size, is_file = reader.size_bytes, reader.descriptor is not None
         sniffed = sniff(head, self.name, forced=self.forced, seen="packfile" if trailer else None)
@@ -273,7 +281,7 @@ class _NamedInput:
             )
             return replace(packed, is_packfile=True)
         file = reader.reopen if is_file else None
-        is_far = not is_file and size > len(head)
+        is_far = not is_file and size > known_bytes
         return self._input(sniffed, lambda: whole(reader.reopen()), size, file, is_far=is_far)
 
     def stream(self, file: Readable) -> Input:

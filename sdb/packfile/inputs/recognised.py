@@ -8,6 +8,7 @@ from itertools import groupby
 from sdb import notes
 from sdb.errors import InputError
 from sdb.lake.names import LAKES
+from sdb.packfile.inputs.heads import Heads
 from sdb.packfile.inputs.inputs import recognise_each
 from sdb.packfile.read.resolve import resolve
 from sdb.records import replace
@@ -62,10 +63,12 @@ def recognise_all(
     recognised: list[Input] = []
     refused: list[InputError] = []
     named: set[int] = set()  # numbers of those that have names
+    heads = Heads()
 
     def recognise(source: InputSource) -> Recognised:
         try:
-            return list(recognise_each(source, format, hints=hints, verify=verify))
+            each = recognise_each(source, format, hints=hints, verify=verify, heads=heads)
+            return list(each)
         except InputError as error:
             if source != error.path:  # a file of an archive, whose others would go, too
                 raise

@@ -10,6 +10,7 @@ from functools import partial
 from sdb import notes
 from sdb.errors import ConflictError, InputError, SdbError
 from sdb.packfile.inputs.folders import defaults_of, with_folder_fields
+from sdb.packfile.inputs.heads import Heads
 from sdb.packfile.inputs.inputs import Input, recognise_each
 from sdb.packfile.read.manifest import attempt_name
 from sdb.packfile.write.malformed import Rejected
@@ -120,7 +121,8 @@ def attempt(work: Work, task: Task, threads: int = 1) -> Outcome:
     name = attempt_name(task.number, work.job)
     options = work.options
     rejects = _Rejects(keep=options.on_error == "quarantine")
-    sources = [source for piece in task.pieces for source in _inputs(piece, options)]
+    heads = Heads()
+    sources = [source for piece in task.pieces for source in _inputs(piece, options, heads)]
     result = packed(sources, child(work.prefix, name), options, threads, rejects)
     return Outcome(
         task.number,
@@ -173,10 +175,12 @@ def located(error: SdbError, task: Task) -> SdbError:
     return error
 
 
-def _inputs(piece: Piece, options: Options) -> Iterator[Input]:
+def _inputs(piece: Piece, options: Options, heads: Heads) -> Iterator[Input]:
     path = piece.file.path
     if piece.is_whole:
-        wholes = recognise_each(path, options.format, hints=options.hints, verify=options.verify)
+        wholes = recognise_each(
+            path, options.format, hints=options.hints, verify=options.verify, heads=heads
+        )
         for whole in wholes:
             timed = replace(whole, times=options.times)
             yield with_folder_fields(timed) if options.hive else timed

@@ -58,6 +58,10 @@ class S3Reader(ObjectReaderBase):
         """The writes that made it, see :mod:`sdb.store.s3.history`."""
         return ids_of(self.settings)
 
+    def forget(self) -> None:
+        """Release bytes that were read when it was opened; it can still be read."""
+        self._known = b""
+
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range.
 

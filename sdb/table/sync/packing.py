@@ -23,6 +23,7 @@ from sdb.errors import (
     UsageError,
 )
 from sdb.packfile.build.options import StatisticsChoice
+from sdb.packfile.inputs.heads import Heads
 from sdb.packfile.inputs.inputs import recognise_each
 from sdb.packfile.read.ahead import in_order
 from sdb.packfile.write.pack import pack
@@ -280,11 +281,12 @@ class MissingFileError(NotFoundError):
 
 def _all_recognised(group: Sequence[NewInput]) -> list[Input]:
     is_remote = all(item.listed.is_remote and item.listed.rows is None for item in group)
-    each = in_order(lambda item: list(_recognised(item)), group, is_remote=is_remote)
+    heads = Heads()
+    each = in_order(lambda item: list(_recognised(item, heads)), group, is_remote=is_remote)
     return list(chain.from_iterable(each))
 
 
-def _recognised(new_input: NewInput) -> Iterator[Input]:
+def _recognised(new_input: NewInput, heads: Heads | None = None) -> Iterator[Input]:
     """Yield an input, or the files of an archive, whose rows are recorded as those of it."""
     if new_input.listed.rows is not None:
         from sdb.packfile.inputs.lake import input_of
@@ -297,7 +299,10 @@ def _recognised(new_input: NewInput) -> Iterator[Input]:
         # The rows must be those of the ETag that is recorded.
         version = new_input.listed.version
         location = new_input.listed.location
-        sources = list(recognise_each(location, rule.format or None, hints=hints, version=version))
+        each = recognise_each(
+            location, rule.format or None, hints=hints, version=version, heads=heads
+        )
+        sources = list(each)
     except UsageError as error:  # hints that do not fit the content
         raise InputError(error.message) from None
     for source in sources:
