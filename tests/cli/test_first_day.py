@@ -48,7 +48,7 @@ def test_thirty_files_are_packed_in_two_commands_and_answer(run: Run, tmp_path: 
     assert packed.returncode == 0, packed.stderr
     said = packed.stderr.decode()
     assert "day/blob.bin: unknown format" in said
-    assert "it is left out" in said
+    assert "; left out\n" in said
     assert "skipped 2 records" in said
     assert "day/torn.json.gz: gzip: the data is cut off" in said
     assert "the rows before that are packed" in said

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -82,13 +84,76 @@ def test_inputs_in_no_known_format_are_named_together(run: Run, tmp_path: Path) 
         (tmp_path / "day" / name).write_bytes(b"no format at all\n")
     refused = run("pack", "-o", "a.zion", "day")
     assert refused.returncode == 6
-    for name in ("b.bin", "c.bin"):
-        assert f"day/{name}: unknown format" in refused.stderr.decode()
+    said = refused.stderr.decode()
+    assert said.startswith("sdb: day/b.bin, day/c.bin: unknown format")
+    assert "--on-error skip reads the other 1 file: 1 json" in said
     packed = run("pack", "--on-error", "skip", "-o", "a.zion", "day")
     assert packed.returncode == 0
-    assert packed.stderr.decode().count("; it is left out (") == 2
+    assert "day/b.bin, day/c.bin: unknown format" in packed.stderr.decode()
+    assert "; left out\n" in packed.stderr.decode()
     assert json.loads(run("unpack", "--fmt", "json", "a.zion").stdout) == {"n": 1}
     assert run("pack", "--on-error", "skip", "-o", "b.zion", "day/b.bin").returncode == 6
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A folder of what people have: eight rows in four files, and what has no rows."""
+    folder = tmp_path / "mixed"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.json.gz").write_bytes(gzip.compress(b'{"n":1}\n{"n":2}\n'))
+    (folder / "sub/b.csv").write_text("n,m\n3,x\n4,y\n")
+    (folder / "sub/c.log").write_text("level=info n=5\nlevel=warn n=6\n")
+    (folder / "empty.json").write_bytes(b"")
+    (folder / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    (folder / "d.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(100))
+    with zipfile.ZipFile(folder / "e.zip", "w") as archive:
+        archive.writestr("e.json", '{"n":7}\n{"n":8}\n')
+        archive.writestr("photo.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(range(256)))
+    return folder
+
+
+def test_a_mixed_folder_is_packed_but_for_what_has_no_rows(run: Run, mixed: Path) -> None:
+    refused = run("pack", "-o", "a.zion", mixed.name)
+    assert refused.returncode == 8
+    said = refused.stderr.decode()
+    assert "mixed/d.7z: 7-Zip is not read" in said
+    assert "mixed/e.zip!photo.jpg, mixed/logo.png: unknown format" in said
+    assert "--on-error skip reads the other 5 files: 2 json, 1 empty, 1 csv, 1 logfmt; " in said
+    packed = run("pack", "-o", "a.zion", mixed.name, "--on-error", "skip")
+    assert packed.returncode == 0
+    assert packed.stderr.decode().count("; left out\n") == 2
+    rows = run("query", "--fmt", "json", "SELECT COUNT(*) AS n, SUM(n) AS s FROM 'a.zion'")
+    assert json.loads(rows.stdout) == {"n": 8, "s": 36}
+
+
+def test_a_query_reads_a_mixed_folder_but_for_what_has_no_rows(run: Run, mixed: Path) -> None:
+    sql = f"SELECT COUNT(*) AS n, SUM(n) AS s FROM read_file('{mixed.name}'{{}})"
+    refused = run("query", "--fmt", "json", sql.format(""))
+    assert refused.returncode == 8
+    assert "on_error => 'skip' in read_file() leaves it out" in refused.stderr.decode()
+    for _ in range(2):  # from the files, and from the cache
+        answer = run("query", "--fmt", "json", sql.format(", on_error => 'skip'"))
+        assert json.loads(answer.stdout) == {"n": 8, "s": 36}
+        said = answer.stderr.decode()
+        for name in ("d.7z", "e.zip!photo.jpg", "logo.png"):
+            assert f"warning: mixed/{name}: " in said
+        assert said.count("; left out\n") == 3
+    assert run("query", sql.format(", on_error => 'skip'").replace("d'", "d/d.7z'")).returncode == 8
+
+
+@pytest.mark.parametrize(
+    ("log", "hint"),
+    [("_delta_log/0.json", "delta:mixed/t"), ("metadata/v1.metadata.json", "iceberg:mixed/t")],
+)
+def test_a_table_of_another_system_is_no_folder_of_files(
+    run: Run, mixed: Path, log: str, hint: str
+) -> None:
+    (mixed / "t" / log).parent.mkdir(parents=True)
+    (mixed / "t" / log).write_text("{}")
+    for words in (["pack", "-o", "a.zion", "mixed"], ["query", "SELECT 1 FROM read_file('mixed')"]):
+        refused = run(*words)
+        assert refused.returncode == 2
+        assert f"{hint} reads its newest version" in refused.stderr.decode()
 
 
 @pytest.mark.filterwarnings("ignore:skipped|kept")

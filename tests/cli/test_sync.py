@@ -303,7 +303,7 @@ def test_inputs_that_may_not_be_read_are_left_for_later(
     for number in range(3):
         put(lake, f"in/{number}.json", json.dumps({"a": number}))
     root = table_root(lake)
-    good_etag, good_recognise = ListedInput.etag, packing.recognise_each
+    good_etag, good_recognise = ListedInput.etag, packing.understood
 
     def etag(listed: ListedInput, cache: EtagCache) -> str:
         if listed.uri.endswith("/1.json"):
@@ -317,7 +317,7 @@ def test_inputs_that_may_not_be_read_are_left_for_later(
 
     with monkeypatch.context() as patch:
         patch.setattr(ListedInput, "etag", etag)
-        patch.setattr(packing, "recognise_each", recognise)
+        patch.setattr(packing, "understood", recognise)
         with pytest.warns(SdbWarning, match=r"left out: opening in/[12]\.json"):
             synced = sync_table(root, "d", "t")
     assert (synced.taken, synced.rejected) == (("file://in/0.json",), ())

@@ -24,7 +24,6 @@ from sdb.errors import (
     SdbError,
     SdbWarning,
     UnsupportedError,
-    UsageError,
 )
 from sdb.packfile.inputs import archives
 from sdb.spark.bulk.attempt import Options, Work, attempt
@@ -174,7 +173,7 @@ def test_errors_name_the_file_of_an_archive(
     with pytest.raises(SdbError):
         ids(path)
     path.write_bytes(make({"a.zip": zipped({"b": b""})}))
-    with pytest.raises(UsageError, match=r"a\.zip: is an archive in another"):
+    with pytest.raises(UnsupportedError, match=r"a\.zip: is an archive in another"):
         ids(path)
 
 
@@ -344,7 +343,7 @@ def test_what_is_compressed_again_and_again_is_refused(tmp_path: Path) -> None:
         path.write_bytes(data)
         if count <= 3:
             assert ids(path) == IDS
-    with pytest.raises(UsageError, match="compressed more than 3 times"):
+    with pytest.raises(UnsupportedError, match="compressed more than 3 times"):
         ids(path)
     path = tmp_path / "x.json.gz"
     path.write_bytes(gzip.compress(gzip.compress(LINES)))

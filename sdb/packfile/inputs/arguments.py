@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
+from itertools import chain, product
 
 from sdb import notes
 from sdb.errors import NotFoundError, UsageError, text_of
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     Rows: TypeAlias = Iterable[Mapping[str, Any]] | Iterable[object]
     Inputs: TypeAlias = InputSource | ArrowStream | Iterable[InputSource | ArrowStream] | Rows
     Nulls: TypeAlias = Literal["null", "missing"]
+
+# What tells that a folder has a table of another system
+_TABLES = (
+    ("delta", "/_delta_log/", ".json"),
+    ("iceberg", "/metadata/", ".metadata.json"),
+)
 
 
 def normalize_inputs(inputs: Inputs, nulls: Nulls = "null") -> list[InputSource]:
@@ -110,26 +116,39 @@ def _without_folders(inputs: Iterable[InputSource]) -> list[InputSource]:
             and source != "-"
             and store_of(source).is_folder(source)
         ):
-            files += _files(source)
+            files += folder_files(source)
         else:
             files.append(source)
     return files
 
 
-def _files(folder: Location) -> list[InputSource]:
-    """List the files of a folder, sorted; names with . or _ in front hide theirs."""
+def folder_files(folder: Location) -> list[str]:
+    """List the files of a folder, at any depth, sorted; names with . or _ in front hide theirs.
+
+    Raises
+    ------
+    NotFoundError
+        The folder has no files.
+    UsageError
+        It has tables, whose files are not all rows that count.
+    """
     from glob import escape
 
     path = text_of(folder)
     above = os.fspath(folder).rstrip("/") + "/"
     entries = store_of(folder).find(f"{escape(above)}**/*")
+    for entry, (kind, log, ending) in product(entries, _TABLES):
+        table, is_inside, name = entry.location.rpartition(log)
+        if is_inside and name.endswith(ending):
+            message = f"{path}: {table} is a table of {kind.title()}, not a folder of files"
+            raise UsageError(message, hint=f"{kind}:{table} reads its newest version", path=path)
     names = [entry.location for entry in entries if not _is_hidden(entry.location[len(above) :])]
     if hidden := len(entries) - len(names):
         files = "1 file" if hidden == 1 else f"{hidden:,} files"
         notes.warn(f"{path}: left out {files} with . or _ in front of a name")
     if not names:
         raise NotFoundError(f"{path}: the folder has no files", path=path)
-    return list(names)
+    return names
 
 
 def _is_hidden(name: str) -> bool:

@@ -12,7 +12,7 @@ import os
 import time
 
 from sdb import formats
-from sdb.errors import ConflictError, CorruptError, UsageError
+from sdb.errors import ConflictError, CorruptError, InputError, UnsupportedError, UsageError
 from sdb.packfile.inputs.archives import is_archive, members, start
 from sdb.packfile.inputs.heads import Heads
 from sdb.packfile.inputs.sniff import BYTES, HEAD_BYTES, Sniffed, sniff, trailer_offset
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from typing import Any, BinaryIO, TypeAlias
 
+    from sdb.errors import SdbError
     from sdb.packfile.inputs.streams import Readable
     from sdb.packfile.inputs.unpacking import Unpacking
     from sdb.packfile.trailer.declared import Columns
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 
     InputSource: TypeAlias = "Location | BinaryIO | Input"
 
+
+NOT_READ = (InputError, CorruptError, UnsupportedError)
+"""Errors of an input by itself; the other inputs can be read."""
 
 _MOST_LAYERS = 3  # of compressions that are read here: each takes memory
 
@@ -182,10 +186,12 @@ def recognise_each(
     verify: bool = True,
     version: str = "",
     heads: Heads | None = None,
+    refused: list[SdbError] | None = None,
 ) -> Generator[Input]:
     """Yield an input, or the files of an archive as separate inputs.
 
     * ``heads``: Those of all inputs that are recognised before the first of them is read.
+    * ``refused``: Gets the errors of files of an archive, whose other files are yielded.
 
     The other parameters and exceptions are those of :func:`recognise`.
     """
@@ -193,7 +199,7 @@ def recognise_each(
         yield source
         return
     forced, asked = (None, "") if format is None else formats.found_or_named(format)
-    base = _NamedInput("", forced, hints, verify, version, asked, heads or Heads())
+    base = _NamedInput("", forced, hints, verify, version, asked, heads or Heads(), refused)
     if not isinstance(source, str | os.PathLike):
         name = getattr(source, "name", None)
         called = name if isinstance(name, str) else "the open file"
@@ -220,6 +226,7 @@ class _NamedInput:
     version: str
     asked: str  # options of a format that is found
     heads: Heads
+    refused: list[SdbError] | None
 
     def file(self, location: Location) -> Generator[Input]:
         """Recognise an object that can be read at any position, or all that is in it."""
@@ -236,7 +243,12 @@ class _NamedInput:
             reader.close()
         if trailer is None and is_archive(head):
             for member in members(reader, self.name, head, HEAD_BYTES):
-                yield replace(self, name=member.name).text(member.head, member.pieces)
+                try:
+                    yield replace(self, name=member.name).text(member.head, member.pieces)
+                except NOT_READ as error:
+                    if self.refused is None:
+                        raise
+                    self.refused.append(error)
         elif trailer is None and compression_of(head) is not None:
             yield self.text(head, lambda: whole(reader.reopen()))
         else:
@@ -250,14 +262,17 @@ class _NamedInput:
             layers += 1
             if layers > _MOST_LAYERS:
                 message = f"{self.name}: is compressed more than {_MOST_LAYERS} times"
-                raise UsageError(message, hint="unpack it first")
+                raise UnsupportedError(message, hint="unpack it first", path=self.name)
             name = name[: -len(kind.suffix)] if name.lower().endswith(kind.suffix) else name
             pieces = _unpacked(kind, pieces, self.name)
             head = start(pieces(), HEAD_BYTES)
         if is_archive(head):
-            raise UsageError(f"{self.name}: is an archive in another input; unpack it first")
+            message = f"{self.name}: is an archive in another input"
+            raise UnsupportedError(message, hint="unpack it first", path=self.name)
         sniffed = sniff(head, name, forced=self.forced, seen=None)
-        self._check_forwards(sniffed)
+        if (form := formats.get(sniffed.format)).at_any_position:
+            message = f"{self.name}: {form.title} is not read inside another file"
+            raise UnsupportedError(message, hint="unpack it first", path=self.name)
         return replace(self._input(sniffed, pieces, None), is_direct=False)
 
     def _stored(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 from sdb import formats
-from sdb.errors import InputError, UsageError
+from sdb.errors import UsageError
 from sdb.records import record, replace
 from sdb.times import ALL, Times, of_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
 
     from sdb.packfile.inputs.inputs import Input
     from sdb.store.base import Location
@@ -22,6 +24,7 @@ class RawReading:
     format: str | None = None  # as ``-f`` names it; found out if not given
     times: Times = ALL
     on_error: str = "fail"  # what becomes of malformed records: fail, skip or keep
+    is_of_many: bool = False  # whether inputs that are not read may be left out
 
     def recognised(self, location: Location) -> list[Input]:
         """Find out what an input is, or the files of an archive are.
@@ -29,16 +32,21 @@ class RawReading:
         See :func:`sdb.packfile.inputs.inputs.recognise_each`.
         """
         # Loaded for inputs alone: commands that read packfiles make this record, too.
-        from sdb.packfile.inputs.inputs import recognise_each
+        from sdb.packfile.inputs.inputs import NOT_READ, Input
+        from sdb.packfile.inputs.recognised import check_refused, understood
 
+        sources, refused = understood(location, self.format)
         try:
-            sources = list(recognise_each(location, self.format))
-        except InputError as error:
+            check_refused(refused, sources, self.on_error, may_be_none=self.is_of_many)
+        except NOT_READ as error:
             import re
 
             # Commands that take packfiles, too, have another name for the option.
-            error.hint = re.sub(r"(?<!\S)-f (?=['\w])", "--input-format ", error.hint or "")
+            hint = re.sub(r"(?<!\S)-f (?=['\w])", "--input-format ", error.hint or "")
+            leaves_out = "on_error => 'skip' in read_file() leaves it out; "
+            error.hint = f"{leaves_out if self.is_of_many else ''}{hint}"
             raise
+        sources = sources or [Input(os.fspath(location), "json", source=_nothing)]
         return [
             source
             if source.is_packfile
@@ -49,8 +57,12 @@ class RawReading:
     def texts(self) -> list[str]:
         """Return what differs from the usual, as texts."""
         named = [] if self.format is None else [self.format]
-        action = [] if self.on_error == "fail" else [self.on_error]
+        action = [] if self.on_error == "fail" else [self.on_error, str(self.is_of_many)]
         return [*named, *self.times.texts(), *action]
+
+
+def _nothing() -> Generator[bytes]:
+    yield from ()
 
 
 USUAL = RawReading()

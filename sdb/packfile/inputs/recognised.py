@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from itertools import groupby
 
 from sdb import notes
-from sdb.errors import InputError
 from sdb.lake.names import LAKES
 from sdb.packfile.inputs.heads import Heads
-from sdb.packfile.inputs.inputs import recognise_each
+from sdb.packfile.inputs.inputs import NOT_READ, recognise_each
 from sdb.packfile.read.resolve import resolve
 from sdb.records import replace
 from sdb.store.aliasing import warn_repeated
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
     from typing import Any, TypeAlias
 
+    from sdb.errors import SdbError
     from sdb.packfile.inputs.inputs import Input, InputSource
     from sdb.times import Times
 
-    Recognised: TypeAlias = "list[Input] | InputError"
+    Understood: TypeAlias = tuple[list[Input], list[SdbError]]
+
+_MOST_NAMES = 8  # of inputs in one message
+_KINDS = {"rows": "parquet"}  # what parsers of other names read
 
 
 def recognise_all(
@@ -45,7 +49,7 @@ def recognise_all(
     * ``hive``: Whether folders like ``day=2026-11-01`` in their names are fields of their rows;
       None: they are, and a note says so.
     * ``times``: How their times are read.
-    * ``on_error``: What becomes of malformed records. Unless they fail, inputs in no known format
+    * ``on_error``: What becomes of malformed records. Unless they fail, inputs that are not read
       are left out, with a warning.
 
     Returns: In the order of `sources`; what a pattern matches is sorted by name.
@@ -54,35 +58,29 @@ def recognise_all(
     ------
     NotFoundError
         Nothing matches a pattern; others as :func:`recognise`.
-    InputError
-        Inputs are in no known format: the first; warnings name the others.
+    InputError, CorruptError, UnsupportedError
+        Inputs are not read: the first reason; warnings name those with other reasons.
     """
     resolved = _resolved(_with_lakes(sources, format, hints))
     names = [source for source in resolved if isinstance(source, str | os.PathLike)]
     warn_repeated(source for source in names if source != "-")
     recognised: list[Input] = []
-    refused: list[InputError] = []
+    refused: list[SdbError] = []
     named: set[int] = set()  # numbers of those that have names
     heads = Heads()
 
-    def recognise(source: InputSource) -> Recognised:
-        try:
-            each = recognise_each(source, format, hints=hints, verify=verify, heads=heads)
-            return list(each)
-        except InputError as error:
-            if source != error.path:  # a file of an archive, whose others would go, too
-                raise
-            return error
+    def recognise(source: InputSource) -> Understood:
+        return understood(source, format, hints=hints, verify=verify, heads=heads)
 
     for source, inside in zip(resolved, _in_order(recognise, resolved, names), strict=True):
         before = len(recognised)
-        if isinstance(inside, InputError):
-            refused.append(inside)
-        else:
-            recognised += inside
+        recognised += inside[0]
+        refused += inside[1]
         if isinstance(source, str | os.PathLike):
             named.update(range(before, len(recognised)))
-    _tell_refused(refused, are_left_out=on_error != "fail" and bool(recognised))
+    check_refused(refused, recognised, on_error)
+    if refused:
+        notes.tell(f"reading the other {_kinds(recognised)}", is_detail=False)
     said: dict[str, Any] = {} if times == ALL else {"times": times}
     said |= {} if on_error == "fail" else {"on_error": on_error}
     recognised = [replace(source, **said) for source in recognised] if said else recognised
@@ -98,10 +96,10 @@ def recognise_all(
 
 
 def _in_order(
-    recognise: Callable[[InputSource], Recognised],
+    recognise: Callable[[InputSource], Understood],
     sources: Sequence[InputSource],
     names: Sequence[str | os.PathLike[str]],
-) -> Iterable[Recognised]:
+) -> Iterable[Understood]:
     """Recognise inputs in their order; several at a time if all are names of remote ones."""
     if len(names) < len(sources) or not all(store_of(name).is_remote for name in names):
         return map(recognise, sources)
@@ -123,13 +121,78 @@ def _resolved(sources: Iterable[InputSource]) -> list[InputSource]:
     return resolved
 
 
-def _tell_refused(refused: list[InputError], *, are_left_out: bool) -> None:
-    """Name inputs in no known format, and raise the first of them unless they are left out."""
-    for error in refused if are_left_out else refused[1:]:
-        left_out = "; it is left out" if are_left_out else ""
-        notes.warn(f"{error.message}{left_out} ({error.hint})")
-    if refused and not are_left_out:
-        raise refused[0]
+def understood(
+    source: InputSource,
+    format: str | None,  # noqa: A002 - the word users know
+    **how: Any,  # noqa: ANN401 - as the function has it
+) -> Understood:
+    """Find out what an input is, or the files of an archive; see :func:`recognise_each`.
+
+    Returns: What is read, and the errors of what is not.
+    """
+    refused: list[SdbError] = []
+    inside: list[Input] = []
+    try:
+        inside += recognise_each(source, format, refused=refused, **how)
+    except NOT_READ as error:
+        refused.append(error)
+    return inside, refused
+
+
+def check_refused(
+    refused: Sequence[SdbError], read: Sequence[Input], on_error: str, *, may_be_none: bool = False
+) -> None:
+    """Warn of inputs that are not read, or raise the error of the first one.
+
+    * ``read``: The inputs that are read.
+    * ``on_error``: ``fail`` raises; otherwise they are left out.
+    * ``may_be_none``: Whether all may be left out.
+
+    Raises
+    ------
+    SdbError
+        With the names of all inputs that are not read for the same reason.
+    """
+    if not refused:
+        return
+    reasons: dict[str, list[SdbError]] = {}
+    for error in refused:
+        reasons.setdefault(error.message.removeprefix(f"{error.path}: "), []).append(error)
+    texts = [f"{_names(errors)}: {reason}" for reason, errors in reasons.items()]
+    are_left_out = on_error != "fail" and (bool(read) or may_be_none)
+    for text in texts if are_left_out else texts[1:]:
+        notes.warn(f"{text}; left out" if are_left_out else text)
+    if not are_left_out:
+        error = refused[0]
+        error.message = texts[0]
+        if read:
+            hint = (error.hint or "").partition("; ")[0]
+            error.hint = f"--on-error skip reads the other {_kinds(read)}; {hint}"
+        raise error
+
+
+def _names(errors: Sequence[SdbError]) -> str:
+    names = [error.path or error.message.partition(": ")[0] for error in errors]
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _kinds(read: Sequence[Input]) -> str:
+    """Return how many inputs there are, and of which formats.
+
+    Examples
+    --------
+    >>> from sdb.packfile.inputs.inputs import Input
+    >>> _kinds([Input("a", "json"), Input("b", "csv"), Input("c", "json", size_bytes=0)])
+    '3 files: 1 json, 1 csv, 1 empty'
+    """
+    counts = Counter(
+        "empty" if source.size_bytes == 0 else source.log or _KINDS.get(kind, kind)
+        for source in read
+        for kind in ["packfile" if source.is_packfile else source.format.partition(":")[0]]
+    )
+    files = "1 file" if len(read) == 1 else f"{len(read):,} files"
+    return f"{files}: {', '.join(f'{count:,} {kind}' for kind, count in counts.items())}"
 
 
 def _with_lakes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb import _core, formats
-from sdb.errors import InputError, UsageError
+from sdb.errors import InputError, UnsupportedError
 from sdb.packfile.inputs.unpacking import compression_of, foreign
 from sdb.records import record
 
@@ -59,7 +59,7 @@ def sniff(head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str |
     ------
     InputError
         It is in no known format, or in an encoding other than UTF-8.
-    UsageError
+    UnsupportedError
         It is compressed, and of a format that is read at any position.
     """
     suffix, named = _of_name(name) if forced is None else forced
@@ -81,7 +81,8 @@ def sniff(head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str |
         message = f"{name}: is UTF-32 text, where UTF-8 or UTF-16 was expected"
         raise InputError(message, hint="iconv -f UTF-32 -t UTF-8", path=name, offset=0, line=1)
     if form.at_any_position and compression != "none":
-        raise UsageError(f"{name}: a {kind} inside {compression} cannot be read; unpack it first")
+        message = f"{name}: {form.title} is not read inside {compression}"
+        raise UnsupportedError(message, hint="unpack it first", path=name)
     is_utf8 = not (form.encoding and encoding)
     return Sniffed(kind, compression, is_utf8, journal_forms(head) if form.name == "json" else ())
 

@@ -111,13 +111,14 @@ class CachedInput:
         packfile = self._find()
         if packfile is not None:
             return packfile
-        sources = self.sources()
+        with notes.collected() as warnings:
+            sources = self.sources()
         if sources[0].is_packfile:
             return open_packfile(self._location)
         with cachefolder.locked(self.folder, self._settled):
             packfile = self._find()  # another process may have been faster
             if packfile is None:
-                packfile = self._make(sources, threads, progress)
+                packfile = self._make(sources, warnings, threads, progress)
         return packfile
 
     def sources(self) -> list[Input]:
@@ -179,13 +180,16 @@ class CachedInput:
             notes.warn(warning)
         return packfile
 
-    def _make(self, sources: list[Input], threads: int | None, progress: Progress) -> Packfile:
+    def _make(
+        self, sources: list[Input], said: list[str], threads: int | None, progress: Progress
+    ) -> Packfile:
         # The content first: should it change meanwhile, this name is never looked for again.
         name = self._settled if self._state.is_settled else self._by_content()
         making = cachefolder.unfinished(self.folder)
         try:
             with notes.collected() as warnings:
                 text = _pack(sources, making, threads, progress, self._name)
+            warnings[:0] = said
             for warning in warnings:
                 notes.warn(warning)
             packfile = open_packfile(making, name=self._name)

@@ -17,6 +17,7 @@ from sdb.query.catalog.namedtables import NamedTables
 from sdb.query.catalog.pseudo import is_pseudo, names_origins
 from sdb.query.catalog.reduction import reduce
 from sdb.query.catalog.tablescan import PackfileScan, TableScan
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -278,8 +279,9 @@ class Catalog:
         from sdb.query.catalog.ondemand import open_runs
         from sdb.query.catalog.smallinputs import runs_of
 
-        named = runs_of(candidates(name, self._root), apart=self._names_origins)
-        reading = name.reading or self._reading
+        files = candidates(name, self._root)
+        named = runs_of(files, apart=self._names_origins)
+        reading = replace(name.reading or self._reading, is_of_many=len(files) > 1)
         # One file may be read in several ways.
         keys = {run: (*run, *reading.texts()) for run in named}
         # What is packed for the query is so by all threads, one after the other, and in the thread

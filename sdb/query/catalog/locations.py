@@ -37,7 +37,7 @@ def candidates(table: TableName, root: str) -> list[str]:
         return [str(replace(lake, location=os.fspath(under(root, lake.location))))]
     match table.kind:
         case "file":
-            return _files(table.parts[0], root)
+            return _files_or_folder(table.parts[0], root)
         case "path":
             return _table(table.parts, root)
         case "glob":
@@ -101,6 +101,17 @@ def packfiles_in(root: str) -> list[str]:
 
 def _files(path: str, root: str, *, folders: bool = True) -> list[str]:
     return [file.location for file in resolve([path], root=root, folders=folders)]
+
+
+def _files_or_folder(path: str, root: str) -> list[str]:
+    """Find packfiles and other files; of a folder without packfiles all files, as `pack` does."""
+    located = os.fspath(under(root, path))
+    files = _files(path, root)
+    if files == [located] and store_of(located).is_folder(located):
+        from sdb.packfile.inputs.arguments import folder_files
+
+        return folder_files(located)
+    return files
 
 
 def _table(parts: tuple[str, ...], root: str) -> list[str]:

@@ -15,16 +15,15 @@ from sdb import notes
 from sdb.errors import (
     AccessError,
     ConflictError,
-    CorruptError,
     InputError,
     NotFoundError,
     SdbError,
-    UnsupportedError,
     UsageError,
 )
 from sdb.packfile.build.options import StatisticsChoice
 from sdb.packfile.inputs.heads import Heads
-from sdb.packfile.inputs.inputs import recognise_each
+from sdb.packfile.inputs.inputs import NOT_READ
+from sdb.packfile.inputs.recognised import check_refused, understood
 from sdb.packfile.read.ahead import in_order
 from sdb.packfile.write.pack import pack
 from sdb.progress import silent
@@ -56,7 +55,6 @@ _FEW = 3
 """Bad inputs that are looked for one by one; where there are more, all inputs are looked at."""
 
 _CHANGES = "{}: changes while it is read; the next sync takes it"
-_FLAWS = (InputError, CorruptError, UnsupportedError)
 
 
 @record
@@ -235,7 +233,7 @@ def pack_inputs(
             bad += departing
             left = [new_input for new_input in left if new_input.uri not in error.reasons]
             continue
-        except (*_FLAWS, NotFoundError, AccessError, ConflictError) as error:
+        except (*NOT_READ, NotFoundError, AccessError, ConflictError) as error:
             if left[0].listed.rows is not None:  # all files of a version come, or none of them
                 if isinstance(error, NotFoundError):
                     raise MissingFileError(error) from None
@@ -299,10 +297,10 @@ def _recognised(new_input: NewInput, heads: Heads | None = None) -> Iterator[Inp
         # The rows must be those of the ETag that is recorded.
         version = new_input.listed.version
         location = new_input.listed.location
-        each = recognise_each(
+        sources, refused = understood(
             location, rule.format or None, hints=hints, version=version, heads=heads
         )
-        sources = list(each)
+        check_refused(refused, sources, rule.on_error or "fail")
     except UsageError as error:  # hints that do not fit the content
         raise InputError(error.message) from None
     for source in sources:
@@ -345,7 +343,7 @@ def _looked(new_input: NewInput, options: dict[str, Any]) -> NewInput | None:
     except AccessError as error:
         notes.warn(f"left out: {error.message}")
         return None
-    except _FLAWS as error:
+    except NOT_READ as error:
         return replace(new_input, flaw=error.message)
     return new_input
 
