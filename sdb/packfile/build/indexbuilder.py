@@ -109,8 +109,6 @@ def coalesce(blocks: Sequence[Span], min_chunks: int) -> list[Span]:
     * ``min_chunks``: Blocks with fewer chunks are merged with those that follow; when all that
       follow have fewer together, they are merged too.
 
-    Examples
-    --------
     >>> [block.chunks for block in coalesce([Span(0, n, 0) for n in (10, 3, 10, 3)], 5)]
     [10, 16]
     """

@@ -37,13 +37,8 @@ class StatisticsChoice:
           names, in which None stands for the elements of a list. ``words`` alone is of the whole
           row.
 
-        Raises
-        ------
-        UsageError
-            A path without a name.
+        Raises `UsageError` for a path without a name.
 
-        Examples
-        --------
         >>> StatisticsChoice.of("actor.id,items[].id").paths
         (('actor', 'id'), ('items', None, 'id'))
         >>> StatisticsChoice.of("auto,words:message").words

@@ -74,11 +74,7 @@ class RetainedPrefix:
         """Return the chunks of the block that is continued as a part of the file that grows.
 
         Their range is that of the whole block: which times were in the last chunk is not known.
-
-        Raises
-        ------
-        CorruptError
-            The block has more rows than the trailer says.
+        Raises `CorruptError` if the block has more rows than the trailer says.
         """
         if not self.chunks:
             return None

@@ -47,14 +47,9 @@ def write(
     * ``threads``: How many threads decode; without it one for each processor.
     * ``meter``: Called with numbers of bytes whose sum is, at the end, that of the selected blocks.
 
-    Raises
-    ------
-    UsageError
-        Another format, or a Parquet file without a column.
-    CorruptError
-        A block that cannot be decoded.
-    UnsupportedError
-        Rows with too many different fields to make columns of them.
+    Raises `UsageError` for another format, or a Parquet file without a column; `CorruptError` for a
+    block that cannot be decoded; `UnsupportedError` for rows with too many different fields to make
+    columns of them.
     """
     writers = {"arrow": write_arrow, "parquet": write_parquet}
     if fmt not in writers:
@@ -80,10 +75,7 @@ def write_parquet(scan: Batches, output: BinaryIO) -> None:
 
     * ``output``: Where the bytes go; it is not closed.
 
-    Raises
-    ------
-    UsageError
-        There is no column: Parquet can't count rows then.
+    Raises `UsageError` if there is no column, since Parquet cannot count rows then.
     """
     import pyarrow as pa
     from pyarrow import parquet

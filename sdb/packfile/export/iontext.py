@@ -36,14 +36,8 @@ def text(row: object, *, indent: bool = False) -> str:
 
     Returns: The text, without a line end. Times in the year 0 and beyond 9999, which Ion text does
     not have, are strings.
+    Raises `UnsupportedError` for a row of too many levels.
 
-    Raises
-    ------
-    UnsupportedError
-        A row of too many levels.
-
-    Examples
-    --------
     >>> text({"a b": [1, 0.5], "c": "x"})
     '{\'a b\': [1, 0.5e0], c: "x"}'
     """

@@ -44,11 +44,8 @@ def last_lines(
       :func:`sdb.packfile.export.unpack.unpack`.
 
     Returns: The lines with their ends, in the order of the file.
-
-    Raises
-    ------
-    CorruptError
-        A block that cannot be decoded; others as :func:`sdb.packfile.export.unpack.unpack`.
+    Raises `CorruptError` for a block that cannot be decoded, and other errors as
+    :func:`sdb.packfile.export.unpack.unpack` does.
     """
 
     def of_block(pack: Packfile, selection: Selection) -> deque[bytes]:

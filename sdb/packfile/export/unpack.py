@@ -76,17 +76,9 @@ def unpack(
       damaged packfile: values may be wrong then.
     * ``progress``: Called with the compressed bytes that were read, and their total.
 
-    Raises
-    ------
-    NotFoundError, AccessError, UsageError, UnsupportedError
-        A file cannot be opened, or a choice makes no sense.
-    CorruptError
-        A packfile is damaged; the rows before the damage were written.
-
-    Examples
-    --------
-    >>> with open("rows.ndjson", "wb") as output:       # doctest: +SKIP
-    ...     sdb.unpack(["events.zion"], output, since="2021-01-02", limit=100)
+    Raises `NotFoundError`, `AccessError`, `UsageError` or `UnsupportedError` if a file cannot be
+    opened, or a choice makes no sense; `CorruptError` if a packfile is damaged; the rows before the
+    damage were written.
     """
     formats.check("unpack", fmt)
     chosen = ChosenRows(**choice)

@@ -80,13 +80,9 @@ def members(reader: Reader, name: str, head: bytes, head_bytes: int) -> Generato
     * ``head``: Its first bytes.
     * ``head_bytes``: How much of each file is its head.
 
-    Raises
-    ------
-    CorruptError, InputError
-        It is damaged before its first file, or encrypted. Damage behind files is an input, too,
-        which fails when it is read, as compressed data that is cut off.
-    UnsupportedError
-        It has too many files.
+    Raises `CorruptError` or `InputError` if it is damaged before its first file, or encrypted.
+    Damage behind files is an input, too, which fails when it is read, as compressed data that is
+    cut off. Raises `UnsupportedError` if it has too many files.
     """
     reader.close()
     files = _zipped if head.startswith(_ZIP) else _tarred

@@ -42,10 +42,7 @@ def normalize_inputs(inputs: Inputs, nulls: Nulls = "null") -> list[InputSource]
     * ``inputs``: Dicts and dataclasses are rows, and all of them one input; so is a table.
     * ``nulls``: Whether fields of rows and tables that are null are NULL, or MISSING.
 
-    Raises
-    ------
-    UsageError
-        Something else.
+    Raises `UsageError` for anything else.
     """
     keep_nulls = keeps_nulls(nulls)
     if (source := _source(inputs, keep_nulls=keep_nulls)) is not None:
@@ -78,10 +75,7 @@ def normalize_inputs(inputs: Inputs, nulls: Nulls = "null") -> list[InputSource]
 def keeps_nulls(nulls: Nulls) -> bool:
     """Return whether nulls are to be written.
 
-    Raises
-    ------
-    UsageError
-        Neither ``null`` nor ``missing``.
+    Raises `UsageError` for other words than ``null`` and ``missing``.
     """
     if nulls not in {"null", "missing"}:
         raise UsageError(f"invalid nulls: {nulls!r}", hint="'null' or 'missing'")

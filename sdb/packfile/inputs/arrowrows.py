@@ -29,14 +29,8 @@ def encoded(batches: Iterable[pa.RecordBatch], *, keep_nulls: bool) -> Generator
       Entries of maps stay.
 
     Yields: An Ion stream of some rows, made of about a mebibyte of columns.
+    Raises `InputError` if a value has no place in a row, or two fields have the same name.
 
-    Raises
-    ------
-    InputError
-        A value has no place in a row, or two fields have the same name.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> from sdb import ion
     >>> batch = pa.record_batch({"a": [1, None]})

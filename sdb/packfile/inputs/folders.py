@@ -28,8 +28,6 @@ _TRUTH = {"true": True, "false": False}
 def folder_fields(name: str) -> dict[str, object]:
     """Return the fields that the folders in a path or URL name, with their values.
 
-    Examples
-    --------
     >>> folder_fields("s3://logs/level=warn/hour=03/x.json")
     {'level': 'warn', 'hour': 3}
     """

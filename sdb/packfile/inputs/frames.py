@@ -26,10 +26,7 @@ def rows_of(frame: object, *, keep_nulls: bool) -> Generator[bytes]:
     * ``frame``: A table, see :func:`sdb.packfile.inputs.rowvalues.is_frame`.
     * ``keep_nulls``: Whether fields that are null are written as such, or left out.
 
-    Raises
-    ------
-    InputError
-        A value has no place in a row, or two columns have one name.
+    Raises `InputError` if a value has no place in a row, or two columns have one name.
     """
     import pyarrow as pa
 

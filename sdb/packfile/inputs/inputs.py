@@ -91,11 +91,7 @@ class Input:
         """Return what the core takes of it.
 
         Returns: Format, compression, hints, defaults, times and the fate of malformed records.
-
-        Raises
-        ------
-        UsageError
-            Hints have a form of times that cannot be read.
+        Raises `UsageError` if hints have a form of times that cannot be read.
         """
         hints, times = self.hints, self.times
         parser, nested = formats.taken_apart(self.format)
@@ -123,12 +119,8 @@ class Input:
     def pieces(self) -> Generator[bytes]:
         """Return the bytes of the input, piece by piece; a pipe can be read only once.
 
-        Raises
-        ------
-        NotFoundError, AccessError
-            The input went away.
-        InputError, CorruptError
-            A Parquet file or packfile is malformed.
+        Raises `NotFoundError` or `AccessError` if the input went away and `InputError` or
+        `CorruptError` if a Parquet file or packfile is malformed.
         """
         return self.source()
 
@@ -152,19 +144,11 @@ def recognise(
     * ``version``: The version that is meant, as :meth:`sdb.store.base.Store.version` gave it; any
       if empty.
 
-    Raises
-    ------
-    NotFoundError, AccessError
-        There is no such file, or it may not be read.
-    ConflictError
-        It has another version by now.
-    InputError
-        It is in no known format, or in an encoding other than UTF-8.
-    UsageError
-        The format is unknown, does not take hints, or cannot be read from a pipe.
+    Raises `NotFoundError` or `AccessError` if there is no such file, or it may not be read;
+    `ConflictError` if it has another version by now; `InputError` if it is in no known format, or
+    in an encoding other than UTF-8; `UsageError` if the format is unknown, does not take hints, or
+    cannot be read from a pipe.
 
-    Examples
-    --------
     >>> import pathlib
     >>> _ = pathlib.Path("/tmp/sdb-example.csv").write_text("a,b")
     >>> recognise("/tmp/sdb-example.csv").format

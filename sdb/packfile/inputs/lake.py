@@ -44,10 +44,7 @@ def named_lake(
 ) -> LakeName | None:
     """Return the table of another system that a name stands for; None: it is that of a file.
 
-    Raises
-    ------
-    UsageError
-        It is one, and has a format or hints.
+    Raises `UsageError` if it is one, and has a format or hints.
     """
     name = lake_name(text_of(location))
     if name is not None and (format is not None or hints is not None):
@@ -59,12 +56,8 @@ def named_lake(
 def version_of(name: LakeName) -> tuple[LakeTable, LakeVersion]:
     """Open a table, and return the version that a name stands for.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table or version.
-    CorruptError, UnsupportedError
-        Its metadata are damaged, or need what this program cannot do.
+    Raises `NotFoundError` if there is no such table or version; `CorruptError` or
+    `UnsupportedError` if its metadata are damaged, or need what this program cannot do.
     """
     table = open_named(name)
     return table, table.at(name.version)

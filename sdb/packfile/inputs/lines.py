@@ -105,11 +105,7 @@ class LineSource:
         * ``most_bytes, most_lines``: What is enough not to wait longer. A longer line counts.
 
         Returns: None at the end.
-
-        Raises
-        ------
-        InputError
-            The pipe cannot be read.
+        Raises `InputError` if the pipe cannot be read.
         """
         with self._news:
             while not self._is_enough(seconds, most_bytes, most_lines):

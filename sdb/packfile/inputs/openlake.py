@@ -17,12 +17,8 @@ def open_lake(kind: str, folder: LakeFolder, *, since: int | None = None) -> Lak
     * ``kind``: ``delta`` or ``iceberg``.
     * ``since``: A version from which on it is enough to know the table.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    CorruptError, UnsupportedError
-        Its metadata are damaged, or need what this program cannot do.
+    Raises `NotFoundError` if there is no such table; `CorruptError` or `UnsupportedError` if its
+    metadata are damaged, or need what this program cannot do.
     """
     if kind == DELTA:
         from sdb.delta.versions import DeltaVersions

@@ -18,15 +18,7 @@ def rows(reader: Reader, name: str) -> Generator[bytes]:
 
     * ``reader``: The file; it is closed in the end.
 
-    Raises
-    ------
-    InputError
-        The file is malformed, or holds a value that has no place in a row.
-
-    Examples
-    --------
-    >>> from sdb.store.url import open_read
-    >>> pieces = rows(open_read("events.parquet"), "events.parquet")    # doctest: +SKIP
+    Raises `InputError` if the file is malformed, or holds a value that has no place in a row.
     """
     import pyarrow as pa
 

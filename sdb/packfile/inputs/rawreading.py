@@ -83,13 +83,7 @@ OPTIONS = (
 
 
 def check_action(action: str) -> str:
-    """Return an action, which must be known.
-
-    Raises
-    ------
-    UsageError
-        It is not.
-    """
+    """Return an action, which must be known. Raises `UsageError` if it is not."""
     if action not in ACTIONS:
         raise UsageError(f"unknown choice {action!r} for on_error", expected=", ".join(ACTIONS))
     return action
@@ -98,13 +92,8 @@ def check_action(action: str) -> str:
 def of_options(options: Iterable[tuple[str, str]]) -> RawReading:
     """Return what the options of ``read_file`` say.
 
-    Raises
-    ------
-    UsageError
-        One is unknown, given twice, or has a value that it cannot have.
+    Raises `UsageError` if one is unknown, given twice, or has a value that it cannot have.
 
-    Examples
-    --------
     >>> of_options([("format", "combined"), ("on_error", "skip")])
     RawReading(format='combined', times=Times(mode='all', timezone='', forms=()), on_error='skip')
     >>> of_options([("records", "hits.hits")]).format

@@ -53,13 +53,9 @@ def recognise_all(
       are left out, with a warning.
 
     Returns: In the order of `sources`; what a pattern matches is sorted by name.
-
-    Raises
-    ------
-    NotFoundError
-        Nothing matches a pattern; others as :func:`recognise`.
-    InputError, CorruptError, UnsupportedError
-        Inputs are not read: the first reason; warnings name those with other reasons.
+    Raises `NotFoundError` if nothing matches a pattern, and other errors as :func:`recognise` does;
+    `InputError`, `CorruptError` or `UnsupportedError` if inputs are not read: the first reason;
+    warnings name those with other reasons.
     """
     resolved = _resolved(_with_lakes(sources, format, hints))
     names = [source for source in resolved if isinstance(source, str | os.PathLike)]
@@ -148,10 +144,7 @@ def check_refused(
     * ``on_error``: ``fail`` raises; otherwise they are left out.
     * ``may_be_none``: Whether all may be left out.
 
-    Raises
-    ------
-    SdbError
-        With the names of all inputs that are not read for the same reason.
+    Raises `SdbError` if with the names of all inputs that are not read for the same reason.
     """
     if not refused:
         return
@@ -180,8 +173,6 @@ def _names(errors: Sequence[SdbError]) -> str:
 def _kinds(read: Sequence[Input]) -> str:
     """Return how many inputs there are, and of which formats.
 
-    Examples
-    --------
     >>> from sdb.packfile.inputs.inputs import Input
     >>> _kinds([Input("a", "json"), Input("b", "csv"), Input("c", "json", size_bytes=0)])
     '3 files: 1 json, 1 csv, 1 empty'

@@ -55,10 +55,7 @@ def encoded_rows(rows: Iterable[object], *, keep_nulls: bool = True) -> Generato
 
     * ``keep_nulls``: Whether members that are null are written as such, or left out.
 
-    Raises
-    ------
-    InputError
-        A row that is no dict, or has a value that no row can have.
+    Raises `InputError` for a row that is no dict, or has a value that no row can have.
     """
     piece = bytearray()
     is_plain = keep_nulls
@@ -130,12 +127,8 @@ def plain(row: Mapping[str, Any], *, keep_nulls: bool = True) -> dict[str, Any]:
 
     * ``keep_nulls``: Whether members that are null stay, or are left out, at any depth.
 
-    Raises
-    ------
-    TypeError
-        A value that no row can have; the message names its field.
-    ValueError
-        Values that are nested too deeply.
+    Raises `TypeError` for a value that no row can have; the message names its field; `ValueError`
+    for values that are nested too deeply.
     """
     return _struct(row, (), keep_nulls=keep_nulls)
 
@@ -143,10 +136,7 @@ def plain(row: Mapping[str, Any], *, keep_nulls: bool = True) -> dict[str, Any]:
 def converted(value: object, name: str) -> object:
     """Return a value in a form that rows have; see :func:`plain`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        See :func:`plain`; the message has the name.
+    Raises `TypeError` or `ValueError` as :func:`plain` does, where the message has the name.
     """
     return _value(value, (name,), keep_nulls=True)
 

@@ -55,12 +55,8 @@ def sniff(head: bytes, name: str, *, forced: tuple[str, str] | None, seen: str |
     * ``head``: Its first bytes, `HEAD_BYTES` of them if it has as many.
     * ``seen``: The format that other places of the input showed.
 
-    Raises
-    ------
-    InputError
-        It is in no known format, or in an encoding other than UTF-8.
-    UnsupportedError
-        It is compressed, and of a format that is read at any position.
+    Raises `InputError` if it is in no known format, or in an encoding other than UTF-8;
+    `UnsupportedError` if it is compressed, and of a format that is read at any position.
     """
     suffix, named = _of_name(name) if forced is None else forced
     compression = _compression(head)
@@ -246,8 +242,6 @@ def records_path(head: bytes) -> str:
 
     Returns: Names with dots between them; empty: it is an object as any other.
 
-    Examples
-    --------
     >>> records_path(b'{"a": 1, "Records": [{"eventName": "x"}]}')
     'Records'
     >>> records_path(b'{"records": 7}'), records_path(b'{"items": [{}]}')
@@ -268,8 +262,6 @@ def records_path(head: bytes) -> str:
 def journal_forms(head: bytes) -> tuple[tuple[Path, str], ...]:
     """Return the forms of what ``journalctl -o json`` writes: times are texts of digits.
 
-    Examples
-    --------
     >>> journal_forms(b'{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1709528767123456"}')
     ((('__REALTIME_TIMESTAMP',), 'unix_us'), ((), 'bytes'))
     """
@@ -284,8 +276,6 @@ def journal_forms(head: bytes) -> tuple[tuple[Path, str], ...]:
 def _unfolded_form(head: bytes) -> str | None:
     """Return the form of records that are written around what they mean, by the first one.
 
-    Examples
-    --------
     >>> _unfolded_form(b'[{"_id": {"$oid": "65e5"}}]')
     'mongodb'
     >>> _unfolded_form(b'{"resourceLogs": [{"scopeLogs": []}]}'), _unfolded_form(b'{"$a": {}}')

@@ -45,13 +45,7 @@ def _has_bytes(path: str) -> bool:
 
 
 def standard_input() -> BinaryIO:
-    """Return standard input as bytes.
-
-    Raises
-    ------
-    InputError
-        It is closed.
-    """
+    """Return standard input as bytes. Raises `InputError` if it is closed."""
     if sys.stdin is None:
         raise InputError("standard input is closed")
     return sys.stdin.buffer
@@ -60,10 +54,7 @@ def standard_input() -> BinaryIO:
 def open_stream(path: str) -> BinaryIO:
     """Open a pipe or device.
 
-    Raises
-    ------
-    NotFoundError, AccessError
-        It is not there, or may not be read.
+    Raises `NotFoundError` or `AccessError` if it is not there, or may not be read.
     """
     try:
         return open(path, "rb", buffering=0)  # noqa: PTH123 - closed by its pieces
@@ -136,10 +127,7 @@ def unpacked(
 ) -> Generator[bytes]:
     """Yield the rows of a packfile as an Ion stream, and close it.
 
-    Raises
-    ------
-    CorruptError
-        A block is damaged.
+    Raises `CorruptError` if a block is damaged.
     """
     from sdb._core import Unpacker
     from sdb.packfile.read.ahead import ReadAhead

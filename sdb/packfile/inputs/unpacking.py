@@ -122,12 +122,8 @@ def foreign(head: bytes, name: str) -> UnsupportedError | None:
 def unpack(kind: Unpacking, pieces: Iterable[bytes], name: str) -> Generator[bytes]:
     """Yield the text of a compressed input.
 
-    Raises
-    ------
-    CutShortError
-        The data is damaged or cut off.
-    UnsupportedError
-        The program or package that unpacks it is missing, or it asks for too much memory.
+    Raises `CutShortError` if the data is damaged or cut off; `UnsupportedError` if the program or
+    package that unpacks it is missing, or it asks for too much memory.
     """
     source = iter(pieces)
     try:

@@ -43,31 +43,17 @@ class IndexDescription:
 
 @record
 class BlockDescription:
-    """One block.
+    """One block."""
 
-    Attributes
-    ----------
-    number : int
-        The block, counted from 0.
-    offset : int
-        Where it starts in the file, in bytes.
-    compressed_bytes, decompressed_bytes : int
-        Its size in the file, and decoded with padding.
-    chunks : int
-        Number of chunks.
-    rows : int or None
-        Number of rows, when the writer counted them.
-    times : dict
-        For each trusted index the bounds of the block's times in µs, both included; None when the
-        block has no time at that path.
-    """
-
-    number: int
-    offset: int
+    number: int  # the block, counted from 0
+    offset: int  # where it starts in the file, in bytes
+    # Its size in the file, and decoded with padding.
     compressed_bytes: int
     decompressed_bytes: int
     chunks: int
-    rows: int | None
+    rows: int | None  # number of rows, when the writer counted them
+    # For each trusted index the bounds of the block's times in µs, both included; None when the
+    # block has no time at that path.
     times: dict[Path, tuple[int, int] | None]
 
 

@@ -108,10 +108,7 @@ def sharpness(packs: Sequence[Packfile]) -> Sharpness:
 
     * ``packs``: The packfiles, open. The first rows of at most `MOST_BLOCKS` blocks are read.
 
-    Raises
-    ------
-    CorruptError
-        A block is damaged.
+    Raises `CorruptError` if a block is damaged.
     """
     blocks = sum(len(pack.blocks) for pack in packs)
     values, rows = _sampled(packs, blocks)

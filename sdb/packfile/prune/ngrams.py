@@ -49,10 +49,8 @@ def wanted(
 
     Returns: TRUE for each row with a match, and possibly for others.
 
-    Examples
-    --------
     >>> str(wanted(("message",), [r"time\s?out|refused"]))
-    Anywhere(span=None)
+    'Anywhere(span=None)'
     >>> str(wanted(("message",), [r"timeout \d+ms"]))
     "message has 'timeout '"
     """

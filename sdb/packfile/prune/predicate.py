@@ -50,14 +50,9 @@ Constant: TypeAlias = bool | int | float | str | Instant | None
 
 @record
 class Anywhere:
-    """A part of a condition that may be TRUE in any row.
+    """A part of a condition that may be TRUE in any row."""
 
-    Attributes
-    ----------
-    span : tuple of int, or None
-        Where that part stands in the text of the condition, for messages.
-    """
-
+    # Where that part stands in the text of the condition, for messages.
     span: tuple[int, int] | None = None
 
 

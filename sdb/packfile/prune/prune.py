@@ -64,22 +64,14 @@ _OPERATORS = {
 
 @record
 class Reason:
-    """The answer of a file to one test.
+    """The answer of a file to one test."""
 
-    Attributes
-    ----------
-    condition : Predicate
-        The test, or the part of the condition of which nothing is known.
-    source : str
-        Where the answer is from: ``time index``, ``constant``, ``types``, ``zone map``, ``filter``,
-        ``nothing``.
-    intervals : Intervals
-        The blocks that can hold rows for which it is TRUE.
-    """
-
+    # The test, or the part of the condition of which nothing is known.
     condition: PathTest | Anywhere
+    # Where the answer is from: ``time index``, ``constant``, ``types``, ``zone map``, ``filter``,
+    # ``nothing``.
     source: str
-    intervals: Intervals
+    intervals: Intervals  # the blocks that can hold rows for which it is TRUE
 
 
 def blocks(

@@ -285,8 +285,6 @@ def covers(low: int, high: int) -> Iterator[list[int]]:
 
     Lengths with too many prefixes are left out, and those that add nothing.
 
-    Examples
-    --------
     >>> [[hex(prefix) for prefix in cover] for cover in covers(0x0A010000, 0x0A01FFFF)]
     [['0x10a'], ['0x10a01']]
     """

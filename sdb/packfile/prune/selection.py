@@ -26,26 +26,15 @@ _MOST_DIGITS = 50
 
 @record
 class Selection:
-    """Blocks to read, and the times that their rows must have.
+    """Blocks to read, and the times that their rows must have."""
 
-    Attributes
-    ----------
-    blocks : tuple of int
-        Numbers of the blocks, ascending.
-    path : tuple of str, or None
-        Where the time of a row is; None: rows are not chosen by time.
-    start_us, stop_us : int or None
-        Rows stay if ``start_us <= t < stop_us``, in microseconds since 1970; None leaves that
-        side open. Rows without a timestamp at the path do not stay.
-    matcher : Matcher or None
-        What else rows must have; None: nothing.
-    """
-
-    blocks: tuple[int, ...]
-    path: Path | None = None
+    blocks: tuple[int, ...]  # numbers of the blocks, ascending
+    path: Path | None = None  # where the time of a row is; None: rows are not chosen by time
+    # Rows stay if ``start_us <= t < stop_us``, in microseconds since 1970; None leaves that side
+    # open. Rows without a timestamp at the path do not stay.
     start_us: int | None = None
     stop_us: int | None = None
-    matcher: Matcher | None = None
+    matcher: Matcher | None = None  # what else rows must have; None: nothing
 
     @property
     def time_filter(self) -> tuple[list[str], int | None, int | None] | None:
@@ -74,12 +63,8 @@ def select(
     * ``pruned``: Gives the blocks that can hold rows for which a predicate is TRUE; without it the
       trailer alone decides.
 
-    Raises
-    ------
-    UsageError
-        No time field can be guessed, or a value cannot be read.
-    NotFoundError
-        A block that the file does not have.
+    Raises `UsageError` if no time field can be guessed, or a value cannot be read; `NotFoundError`
+    for a block that the file does not have.
     """
     count = len(trailer.blocks)
     chosen = range(count) if blocks is None else block_numbers(blocks, count)
@@ -119,12 +104,8 @@ def block_numbers(blocks: str | Iterable[int], count: int) -> list[int]:
     * ``blocks``: Block numbers: single ones, ranges with both ends (``3-5``) or without an end
       (``9-``).
 
-    Raises
-    ------
-    UsageError
-        Text that is no such list.
-    NotFoundError
-        A block that is not there.
+    Raises `UsageError` for text that is no such list and `NotFoundError` for a block that is not
+    there.
     """
     numbers: set[int] = set()
     if isinstance(blocks, str):
@@ -171,10 +152,7 @@ def find_path(indexed: Collection[Path], field: str | Sequence[str]) -> Path:
 def time_path(trailer: Trailer, field: str | Sequence[str] | None = None) -> Path:
     """Return the path whose times count.
 
-    Raises
-    ------
-    UsageError
-        The user says nothing, and there is not one obvious path.
+    Raises `UsageError` if the user says nothing, and there is not one obvious path.
     """
     indexed = trailer.sparse.indices
     if field is not None:

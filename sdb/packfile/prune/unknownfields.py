@@ -42,10 +42,7 @@ def warn_unknown(
     * ``of``: What they are together, for the message; their own names if not given.
     * ``top_only``: Whether only fields at the top of rows can have been meant.
 
-    Raises
-    ------
-    AbsentFieldError
-        There is such a path, and `strict` is set.
+    Raises `AbsentFieldError` if there is such a path, and `strict` is set.
     """
     for text, hint in unknown(paths, files, of=of, top_only=top_only):
         if strict:

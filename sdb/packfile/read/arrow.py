@@ -106,12 +106,8 @@ class Scan:
     * ``threads``: How many threads decode; without it one for each processor.
     * ``meter``: Called with numbers of bytes whose sum is, at the end, that of the selected blocks.
 
-    Raises
-    ------
-    CorruptError
-        A block that cannot be decoded.
-    UnsupportedError
-        Rows with too many different fields to make columns of them.
+    Raises `CorruptError` for a block that cannot be decoded and `UnsupportedError` for rows with
+    too many different fields to make columns of them.
     """
 
     def __init__(
@@ -222,10 +218,7 @@ class Scan:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Iterate over the rows of all packfiles.
 
-        Raises
-        ------
-        CorruptError
-            A block that cannot be decoded.
+        Raises `CorruptError` for a block that cannot be decoded.
         """
         import pyarrow as pa
 
@@ -250,12 +243,8 @@ class FittedScan:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Iterate over the rows.
 
-        Raises
-        ------
-        CorruptError
-            A block that cannot be decoded.
-        UnsupportedError
-            A value that does not fit its column.
+        Raises `CorruptError` for a block that cannot be decoded and `UnsupportedError` for a value
+        that does not fit its column.
         """
         import pyarrow as pa
 
@@ -281,17 +270,8 @@ def table(
     * ``selection``: Which blocks and times, see :meth:`sdb.packfile.read.reader.Packfile.select`.
     * ``fields``: Names of the top-level fields; the others are left out.
 
-    Raises
-    ------
-    CorruptError
-        A block that cannot be decoded.
-    UnsupportedError
-        Rows with too many different fields to make columns of them.
-
-    Examples
-    --------
-    >>> with sdb.open("events.zion") as pack:          # doctest: +SKIP
-    ...     pack.to_arrow(fields=["type"], since="2021-01-02").num_rows
+    Raises `CorruptError` for a block that cannot be decoded and `UnsupportedError` for rows with
+    too many different fields to make columns of them.
     """
     import pyarrow as pa
 
@@ -314,16 +294,7 @@ def stream(
     * ``fields``: Names of the top-level fields; the others are left out.
 
     Returns: An object with the method ``__arrow_c_stream__``, which can be called once.
-
-    Raises
-    ------
-    CorruptError
-        A block that cannot be decoded. When the consumer finds it, the error is of a kind of its
-        own, with the text of this one.
-
-    Examples
-    --------
-    >>> with sdb.open("events.zion") as pack:          # doctest: +SKIP
-    ...     polars.DataFrame(stream(pack, pack.select()))
+    Raises `CorruptError` for a block that cannot be decoded. The consumer of the stream sees an
+    error of another class with the same text.
     """
     return next(Scan([(pack, selection)], fields=fields, limit=limit).streams())

@@ -14,25 +14,13 @@ if TYPE_CHECKING:
 
 
 def as_polars(table: pa.Table) -> pl.DataFrame:
-    """Return a table as a polars data frame.
-
-    Raises
-    ------
-    NotFoundError
-        Polars is not installed.
-    """
+    """Return a table as a polars data frame. Raises `NotFoundError` if Polars is not installed."""
     frame: pl.DataFrame = polars_module().from_arrow(table)
     return frame
 
 
 def polars_module() -> Any:  # noqa: ANN401 - a module
-    """Return the module of polars.
-
-    Raises
-    ------
-    NotFoundError
-        It is not installed.
-    """
+    """Return the module of polars. Raises `NotFoundError` if it is not installed."""
     try:
         import polars as pl
     except ImportError as error:
@@ -41,13 +29,7 @@ def polars_module() -> Any:  # noqa: ANN401 - a module
 
 
 def as_pandas(table: pa.Table) -> pd.DataFrame:
-    """Return a table as a pandas data frame.
-
-    Raises
-    ------
-    NotFoundError
-        Pandas is not installed.
-    """
+    """Return a table as a pandas data frame. Raises `NotFoundError` if Pandas is not installed."""
     try:
         import pandas as pd  # noqa: F401 - pyarrow says less when it is missing
     except ImportError as error:

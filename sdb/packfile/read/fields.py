@@ -65,11 +65,8 @@ class Inventory:
     def matching(self, pattern: str) -> Inventory:
         """Keep the fields whose name matches a pattern.
 
-        Parameters
-        ----------
-        pattern : str
-            ``*`` stands for any text, dots included, and ``?`` for one character. Brackets mean
-            themselves, as in ``items[].*``.
+        * ``pattern``: ``*`` stands for any text, dots included, and ``?`` for one character.
+          Brackets mean themselves, as in ``items[].*``.
         """
         regex = pattern_of(pattern)
         matches = [field for field in self.fields if regex.fullmatch(field.name)]

@@ -54,8 +54,6 @@ class LikelyTime:
 def likely_times(rows: Iterable[Mapping[str, Any]]) -> list[LikelyTime]:
     """Return the fields of some rows that look as if they held times, and hold none.
 
-    Examples
-    --------
     >>> [str(field) for field in likely_times([{"ts": 1709528767.5}, {"at": "25/12/2024 10:00"}])]
     ['ts looks like epoch seconds: --time-field ts:unix', \
 "at looks like times: --time-field 'at:%d/%m/%Y %H:%M'"]

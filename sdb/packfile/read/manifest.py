@@ -108,8 +108,6 @@ def attempt_name(task: int, job: str) -> str:
 
     * ``job``: The job: 32 hexadecimal digits.
 
-    Examples
-    --------
     >>> attempt_name(7, "0" * 32)[:44]
     'part-00007-00000000000000000000000000000000-'
     """
@@ -129,14 +127,8 @@ def read(prefix: Location) -> Manifest | None:
 
     * ``prefix``: The folder, or the beginning of a URL of S3.
 
-    Raises
-    ------
-    CorruptError
-        It is damaged.
-    UnsupportedError
-        A later version wrote it.
-    AccessError
-        It may not be read.
+    Raises `CorruptError` if it is damaged, `UnsupportedError` if a later version wrote it and
+    `AccessError` if it may not be read.
     """
     try:
         reader = open_read(child(prefix, NAME))
@@ -179,12 +171,8 @@ def prepare(prefix: Location, mode: str = "append") -> None:
 
     * ``mode``: See :func:`publish`.
 
-    Raises
-    ------
-    ExistsError
-        There are packfiles, and the mode is ``fail``.
-    UsageError
-        An unknown mode, or one to overwrite where there are packfiles of no job.
+    Raises `ExistsError` if there are packfiles, and the mode is ``fail``; `UsageError` for an
+    unknown mode, or one to overwrite where there are packfiles of no job.
     """
     store_of(prefix).make_folder(prefix)
     _check(prefix, read(prefix) or Manifest(), mode)
@@ -227,17 +215,11 @@ def publish(
     * ``mode``: Whether they are added to those that count, take their place, or must be the first.
     * ``job``: The job: 32 hexadecimal digits. A job that was published is not published again.
 
-    Raises
-    ------
-    ExistsError
-        There are packfiles, and the mode is ``fail``.
-    ConflictError
-        Others published at each attempt. Nothing was changed.
-    UncertainError
-        It is not known whether the packfiles count; publishing again is safe.
-    UsageError
-        A name that is not one of this job, an unknown mode, or one to overwrite where there are
-        packfiles of no job.
+    Raises `ExistsError` if there are packfiles, and the mode is ``fail``. Raises `ConflictError` if
+    other jobs published at each attempt. Nothing was changed. Raises `UncertainError` if it is not
+    known whether the packfiles count; publishing again is safe. Raises `UsageError` for a name that
+    is not one of this job, an unknown mode, or one to overwrite where there are packfiles of no
+    job.
     """
     for file in files:
         if job_of(file.name) != job:

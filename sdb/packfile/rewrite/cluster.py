@@ -84,13 +84,8 @@ def clustered(
 
     Returns: What is to be written; None where there is nothing to sort, as in a single block, or if
     all rows have the same values.
-
-    Raises
-    ------
-    CorruptError
-        A block is damaged, or has other rows than counted, or the new ones are not the same.
-    UsageError
-        One has no row counts.
+    Raises `CorruptError` if a block is damaged, or has other rows than counted, or the new ones are
+    not the same; `UsageError` if one has no row counts.
     """
     for pack in packs:
         check_version(pack.trailer, pack.path)

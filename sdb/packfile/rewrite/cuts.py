@@ -32,13 +32,9 @@ def cluster_paths(names: Iterable[str | Sequence[str]]) -> tuple[Path, ...]:
 
     * ``names``: Texts like ``actor.id``, with commas between several, or sequences of names.
 
-    Raises
-    ------
-    UsageError
-        No path, too many, an invalid one, or one that leads through a list.
+    Raises `UsageError` without a path, for too many, for an invalid one, and for one that leads
+    through a list.
 
-    Examples
-    --------
     >>> cluster_paths(["actor.id,type"])
     (('actor', 'id'), ('type',))
     """
@@ -84,8 +80,6 @@ def choose_cuts(paths: tuple[Path, ...], rows: Sequence[tuple[bytes, ...]], part
     * ``parts``: How many parts there shall be; where many rows have the same values there are
       fewer.
 
-    Examples
-    --------
     >>> choose_cuts((("a",),), [(b"x",), (b"y",)], 2).cuts
     ((0, b'y', -1, -2),)
     """
@@ -142,10 +136,7 @@ def sampled_cuts(packs: Sequence[Packfile], paths: tuple[Path, ...], part_bytes:
       are read.
     * ``part_bytes``: Size that the rows of a part shall have, decompressed.
 
-    Raises
-    ------
-    CorruptError
-        A block is damaged.
+    Raises `CorruptError` if a block is damaged.
     """
     places = [(pack, number) for pack in packs for number in range(len(pack.blocks))]
     count = min(len(places), _BLOCKS)

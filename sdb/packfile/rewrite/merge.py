@@ -154,12 +154,8 @@ def joined(
     * ``stack``: Closes the temporary file when the packfile is written.
     * ``threads``: Threads that compress; one for each processor if not given.
 
-    Raises
-    ------
-    CorruptError
-        A block that was read is damaged, or what was packed again has not the same rows.
-    UsageError
-        One has no row counts.
+    Raises `CorruptError` if a block that was read is damaged, or what was packed again has not the
+    same rows; `UsageError` if one has no row counts.
     """
     for pack in packs:
         check_version(pack.trailer, pack.path)

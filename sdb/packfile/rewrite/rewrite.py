@@ -153,12 +153,8 @@ def rewritten(
     * ``threads``: Threads that compress; one for each processor if not given.
     * ``progress``: Told the size of each block that is done.
 
-    Raises
-    ------
-    CorruptError
-        A block with rows that change is damaged, or has other rows than the trailer says.
-    UsageError
-        A value cannot be set where a row has no struct.
+    Raises `CorruptError` if a block with rows that change is damaged, or has other rows than the
+    trailer says; `UsageError` if a value cannot be set where a row has no struct.
     """
     rows = rows_of_blocks(pack)
     firsts = [0, *accumulate(rows)]
@@ -203,8 +199,6 @@ def rewritten(
 def blocks_with(rows: Sequence[int], changed: NDArray[np.int64]) -> int:
     """Count the blocks that have rows that change, by the numbers of rows in each block.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> blocks_with([10, 10, 10], np.array([3, 29]))
     2

@@ -102,21 +102,16 @@ class BlockStatistics:
     def load(self) -> None:
         """Read all of them at once, where most of them are needed.
 
-        Raises
-        ------
-        CorruptError, ConflictError, NotFoundError
-            The packfile is not what was opened.
+        Raises `CorruptError`, `ConflictError` or `NotFoundError` if the packfile is not what was
+        opened.
         """
         self._body = bytes(self._body)
 
     def zone(self, path: FieldPath) -> tuple[Zone | None, ...] | None:
         """Return the zone of each block at a path.
 
-        Returns
-        -------
-        tuple of Zone or None, or None
-            One for each block; None in it for a block of which nothing is known. None: nothing is
-            known of the path.
+        Returns: One for each block; None in it for a block of which nothing is known. None: nothing
+        is known of the path.
         """
         if path not in self._zones:
             self._zones[path] = _unless_damaged(lambda: self._read_zone(path))
@@ -151,10 +146,7 @@ class BlockStatistics:
     def filter(self, path: FieldPath, kind: int) -> SlicedFilter | None:
         """Read the head of a filter; None if there is no filter.
 
-        Raises
-        ------
-        CorruptError
-            It is damaged.
+        Raises `CorruptError` if it is damaged.
         """
         head = self.section(path, kind)
         if head is None:
@@ -186,12 +178,8 @@ class BlockStatistics:
     def section(self, path: FieldPath, kind: int) -> bytes | None:
         """Return what is stored of a path; None when there is nothing.
 
-        Raises
-        ------
-        CorruptError
-            It is damaged.
-        ConflictError, NotFoundError
-            The packfile was replaced or removed before it was read.
+        Raises `CorruptError` if it is damaged and `ConflictError` or `NotFoundError` if the
+        packfile was replaced or removed before it was read.
         """
         range_ = self._sections.get((path, kind))
         if range_ is None:
@@ -208,22 +196,11 @@ class BlockStatistics:
     def decode(cls, stored: StoredStatistics, blocks: int) -> Self | None:
         """Read what is stored.
 
-        Parameters
-        ----------
-        stored : StoredStatistics
-            What the trailer has.
-        blocks : int
-            Number of blocks of the packfile.
+        * ``stored``: What the trailer has.
+        * ``blocks``: Number of blocks of the packfile.
 
-        Returns
-        -------
-        BlockStatistics or None
-            None when they are of a later version.
-
-        Raises
-        ------
-        CorruptError
-            They are malformed.
+        Returns: None when they are of a later version.
+        Raises `CorruptError` if they are malformed.
         """
         listed = _listed(stored)
         if listed is None:

@@ -46,39 +46,21 @@ _MANY = 16
 
 @record
 class Summary:
-    """Counts of rows and types of values, for queries that need no more.
+    """Counts of rows and types of values, for queries that need no more."""
 
-    Attributes
-    ----------
-    rows : tuple of int
-        Number of rows of each block.
-    types : dict
-        For each path the Ion types that occur there, as a bit mask.
-    complete : bool
-        Whether a path that is missing in `types` occurs nowhere.
-    """
-
-    rows: tuple[int, ...]
-    types: dict[Path, int]
-    complete: bool
+    rows: tuple[int, ...]  # number of rows of each block
+    types: dict[Path, int]  # for each path the Ion types that occur there, as a bit mask
+    complete: bool  # whether a path that is missing in `types` occurs nowhere
 
     @classmethod
     def bounded(cls, rows: Sequence[int], types: Mapping[Path, int], *, complete: bool) -> Self:
         """Make a summary that keeps to the limits of the format.
 
-        Parameters
-        ----------
-        rows : sequence of int
-            Number of rows of each block.
-        types : mapping
-            For each path the Ion types that occur there, as a bit mask.
-        complete : bool
-            Whether `types` has every path that occurs.
+        * ``rows``: Number of rows of each block.
+        * ``types``: For each path the Ion types that occur there, as a bit mask.
+        * ``complete``: Whether `types` has every path that occurs.
 
-        Returns
-        -------
-        Summary
-            With the shallowest paths when not all of them fit.
+        Returns: With the shallowest paths when not all of them fit.
         """
         ordered = sorted(types)
         if (
@@ -138,20 +120,10 @@ class Summary:
     def decode(cls, value: object) -> Summary | None:
         """Read the struct that is stored.
 
-        Parameters
-        ----------
-        value : object
-            The value of the field `sdb`.
+        * ``value``: The value of the field `sdb`.
 
-        Returns
-        -------
-        Summary or None
-            None when it is of another version, not ours, or has neither.
-
-        Raises
-        ------
-        CorruptError
-            It is of our version but malformed.
+        Returns: None when it is of another version, not ours, or has neither.
+        Raises `CorruptError` if it is of our version but malformed.
         """
         if not isinstance(value, dict) or value.get("version") != VERSION:
             return None
@@ -359,13 +331,7 @@ def _digests(value: object, blocks: int) -> tuple[bytes, ...]:
 
 
 def structs(values: object, what: str) -> list[dict[str, Any]]:
-    """Require a list of structs.
-
-    Raises
-    ------
-    CorruptError
-        It is something else.
-    """
+    """Require a list of structs. Raises `CorruptError` if it is something else."""
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise CorruptError(f"{what} is not a list of structs")
     return values
@@ -374,10 +340,7 @@ def structs(values: object, what: str) -> list[dict[str, Any]]:
 def path_of(value: object) -> Path:
     """Require a path, which is a list of 1 to 64 names.
 
-    Raises
-    ------
-    CorruptError
-        It is something else.
+    Raises `CorruptError` if it is something else.
     """
     if not isinstance(value, list) or not _TEXTS.issuperset(map(type, value)):
         raise CorruptError("a path is not a list of names")

@@ -45,35 +45,20 @@ _ION_TYPES = {
 
 @record
 class FieldCount:
-    """Types and number of rows of a path.
+    """Types and number of rows of a path."""
 
-    Attributes
-    ----------
-    types : int
-        The Ion types that occur there, as a bit mask.
-    rows : int
-        Number of rows that have a value there, null included.
-    """
-
-    types: int
-    rows: int
+    types: int  # the Ion types that occur there, as a bit mask
+    rows: int  # number of rows that have a value there, null included
 
 
 @record
 class FieldCounts:
-    """The fields of a packfile.
+    """The fields of a packfile."""
 
-    Attributes
-    ----------
-    fields : dict
-        Types and rows of each path, in the order in which they came up, each path behind the one
-        that it is in.
-    complete : bool
-        Whether a path that is missing in `fields` occurs nowhere.
-    """
-
+    # Types and rows of each path, in the order in which they came up, each path behind the one that
+    # it is in.
     fields: dict[FieldPath, FieldCount]
-    complete: bool
+    complete: bool  # whether a path that is missing in `fields` occurs nowhere
 
     @classmethod
     def of(cls, fields: Iterable[_core.FieldCount], *, complete: bool) -> Self:
@@ -83,17 +68,9 @@ class FieldCounts:
     def with_constants(self, constants: Mapping[str, int], rows: int) -> FieldCounts:
         """Add the fields that every row has.
 
-        Parameters
-        ----------
-        constants : mapping
-            The Ion type of each constant.
-        rows : int
-            Number of rows.
+        * ``constants``: The Ion type of each constant.
 
-        Returns
-        -------
-        FieldCounts
-            With the constants first, as they are in the rows.
+        Returns: With the constants first, as they are in the rows.
         """
         fields: dict[FieldPath, FieldCount] = {
             (name,): FieldCount(1 << kind, rows) for name, kind in constants.items() if rows
@@ -105,10 +82,7 @@ class FieldCounts:
     def encode(self, summary: Summary) -> bytes:
         """Return the bytes that are stored.
 
-        Parameters
-        ----------
-        summary : Summary
-            Row counts and types that are stored with it.
+        * ``summary``: Row counts and types that are stored with it.
         """
         numbers = _names(summary)
         counts = _bounded({path: count for path, count in self.fields.items() if count.rows})
@@ -131,22 +105,11 @@ class FieldCounts:
     def decode(cls, data: bytes, summary: Summary) -> Self:
         """Read the bytes that are stored.
 
-        Parameters
-        ----------
-        data : bytes
-            The member of the extension.
-        summary : Summary
-            Row counts and types that are stored with it.
+        * ``data``: The member of the extension.
+        * ``summary``: Row counts and types that are stored with it.
 
-        Returns
-        -------
-        FieldCounts
-            What they say.
-
-        Raises
-        ------
-        CorruptError
-            They are malformed.
+        Returns: What they say.
+        Raises `CorruptError` if they are malformed.
         """
         from sdb import _core
 
@@ -197,8 +160,6 @@ def join(parts: Iterable[FieldCounts]) -> FieldCounts:
 def type_names(mask: int) -> list[str]:
     """Name the types of a bit mask.
 
-    Examples
-    --------
     >>> type_names(0b1_0000_1100)
     ['int', 'string']
     """
@@ -211,8 +172,6 @@ def field_name(path: FieldPath) -> str:
 
     Names that the dots would part, or that are empty, stand in quotation marks, as in SQL.
 
-    Examples
-    --------
     >>> field_name(("items", None, "price")), field_name(("id.orig_h",))
     ('items[].price', '"id.orig_h"')
     """

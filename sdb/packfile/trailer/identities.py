@@ -36,19 +36,13 @@ _MAX_CONTENT_BYTES = 16 << 20
 
 @record
 class RowIdentities:
-    """Identities of the rows of a packfile, in their order, as runs.
+    """Identities of the rows of a packfile, in their order, as runs."""
 
-    Attributes
-    ----------
-    sources : tuple of (bytes, bytes)
-        Packfiles that rows came in with, and the changes that rows got last, as digests of their
-        names; that of the change is empty for rows that are as they came.
-    source, first, count : array of int
-        For each run the number of its source, the number of its first row in that packfile, and how
-        many rows follow each other there.
-    """
-
+    # Packfiles that rows came in with, and the changes that rows got last, as digests of their
+    # names; that of the change is empty for rows that are as they came.
     sources: tuple[tuple[bytes, bytes], ...]
+    # For each run the number of its source, the number of its first row in that packfile, and how
+    # many rows follow each other there.
     source: Numbers
     first: Numbers
     count: Numbers
@@ -57,17 +51,10 @@ class RowIdentities:
     def whole(cls, name: str, rows: int) -> Self:
         """Return the identities of rows that came in with a packfile.
 
-        Parameters
-        ----------
-        name : str
-            The name of the packfile.
-        rows : int
-            How many rows it has.
+        * ``name``: The name of the packfile.
+        * ``rows``: How many rows it has.
 
-        Returns
-        -------
-        RowIdentities
-            One run.
+        Returns: One run.
         """
         import numpy as np
 
@@ -97,17 +84,10 @@ class RowIdentities:
     def edited(self, dropped: Numbers, changed: Numbers, change: str) -> RowIdentities:
         """Return the identities after rows were dropped, and others were changed.
 
-        Parameters
-        ----------
-        dropped, changed : array of int
-            Numbers of rows in this packfile, ascending.
-        change : str
-            The name of the change, which no other one has.
+        * ``dropped, changed``: Numbers of rows in this packfile, ascending.
+        * ``change``: The name of the change, which no other one has.
 
-        Returns
-        -------
-        RowIdentities
-            Those of the rows that are left.
+        Returns: Those of the rows that are left.
         """
         import numpy as np
 
@@ -143,22 +123,11 @@ class RowIdentities:
     def decode(cls, data: bytes, total: int) -> Self:
         """Read the bytes that are stored.
 
-        Parameters
-        ----------
-        data : bytes
-            The member of the extension.
-        total : int
-            Number of rows of the packfile.
+        * ``data``: The member of the extension.
+        * ``total``: Number of rows of the packfile.
 
-        Returns
-        -------
-        RowIdentities
-            What they say.
-
-        Raises
-        ------
-        CorruptError
-            They are malformed.
+        Returns: What they say.
+        Raises `CorruptError` if they are malformed.
         """
         import numpy as np
 
@@ -209,8 +178,6 @@ def digest_of(name: str) -> bytes:
 def ranges_of(rows: Numbers) -> tuple[Numbers, Numbers]:
     """Return where runs of numbers that follow each other begin, and where they stop.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> [part.tolist() for part in ranges_of(np.array([2, 3, 4, 9]))]
     [[2, 9], [5, 10]]

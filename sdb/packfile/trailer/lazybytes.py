@@ -15,20 +15,9 @@ class LazyBytes:
 
     Copies of it are bytes.
 
-    Parameters
-    ----------
-    reader : Reader
-        The object. If it was closed it is opened again, and has to be the same.
-    start, stop : int
-        The range in the object, in bytes.
-    near : bytes
-        The first bytes of the range, which are known already.
-
-    Examples
-    --------
-    >>> late = LazyBytes(reader, 100, 200)             # doctest: +SKIP
-    >>> len(late), late[5:15]                          # doctest: +SKIP
-    (100, b'0123456789')
+    * ``reader``: The object. If it was closed it is opened again, and has to be the same.
+    * ``start, stop``: The range in the object, in bytes.
+    * ``near``: The first bytes of the range, which are known already.
     """
 
     __slots__ = ("_near", "_reader", "_start", "_stop")
@@ -51,14 +40,8 @@ class LazyBytes:
     def __getitem__(self, part: slice) -> bytes:
         """Read a part of the range.
 
-        Raises
-        ------
-        ConflictError
-            Someone replaced the object since it was opened.
-        NotFoundError
-            Someone removed it.
-        CorruptError
-            It became shorter.
+        Raises `ConflictError` if someone replaced the object since it was opened, `NotFoundError`
+        if someone removed it and `CorruptError` if it became shorter.
         """
         start, stop, _ = part.indices(len(self))
         near = self._near[start:stop]

@@ -28,46 +28,22 @@ _MEMBERS = [bool, list, list, bytes, list, list, list]
 
 @record
 class Origin:
-    """An input that rows came from.
+    """An input that rows came from."""
 
-    Attributes
-    ----------
-    name : str
-        Its name as it was given.
-    size_bytes : int
-        Its size as it was stored, in bytes.
-    digest : bytes
-        The digest of these bytes; empty where it is not known.
-    first : int
-        Number of its first row in the packfile, counted from 0.
-    rows : int
-        Number of its rows, which follow each other.
-    text_bytes : int
-        Size of its text, decompressed; 0 where it is not known.
-    """
-
-    name: str
-    size_bytes: int
-    digest: bytes
-    first: int
-    rows: int
-    text_bytes: int = 0
+    name: str  # its name as it was given
+    size_bytes: int  # its size as it was stored, in bytes
+    digest: bytes  # the digest of these bytes; empty where it is not known
+    first: int  # number of its first row in the packfile, counted from 0
+    rows: int  # number of its rows, which follow each other
+    text_bytes: int = 0  # size of its text, decompressed; 0 where it is not known
 
 
 @record
 class Provenance:
-    """The inputs of a packfile.
+    """The inputs of a packfile."""
 
-    Attributes
-    ----------
-    origins : tuple of Origin
-        The inputs, in the order of their rows.
-    complete : bool
-        Whether every row came from one of them.
-    """
-
-    origins: tuple[Origin, ...]
-    complete: bool
+    origins: tuple[Origin, ...]  # the inputs, in the order of their rows
+    complete: bool  # whether every row came from one of them
 
     def encode(self) -> bytes:
         """Return the bytes that are stored: those of the last inputs when not all of them fit."""
@@ -92,22 +68,11 @@ class Provenance:
     def decode(cls, data: bytes, total: int) -> Self:
         """Read the bytes that are stored.
 
-        Parameters
-        ----------
-        data : bytes
-            The member of the extension.
-        total : int
-            Number of rows of the packfile.
+        * ``data``: The member of the extension.
+        * ``total``: Number of rows of the packfile.
 
-        Returns
-        -------
-        Provenance
-            What they say.
-
-        Raises
-        ------
-        CorruptError
-            They are malformed.
+        Returns: What they say.
+        Raises `CorruptError` if they are malformed.
         """
         from sdb import _core
 

@@ -28,12 +28,8 @@ _NOT_ONE = "not a packfile, or its end is missing"
 def read_trailer(reader: Reader, path: str) -> Trailer:
     """Find, read and check the trailer of an open file.
 
-    Raises
-    ------
-    CorruptError
-        The file does not end in a trailer that fits it.
-    UnsupportedError
-        It is of a later version.
+    Raises `CorruptError` if the file does not end in a trailer that fits it and `UnsupportedError`
+    if it is of a later version.
     """
     size = reader.size_bytes
     try:
@@ -81,10 +77,7 @@ def _decoded(reader: Reader, length: int, tail: bytes) -> Trailer:
 def _trailer_of(encoded: bytes) -> Trailer:
     """Decode a trailer; of one that was decoded not long ago, the same bytes are the same trailer.
 
-    Raises
-    ------
-    CorruptError, UnsupportedError
-        See :meth:`Trailer.decode`.
+    Raises `CorruptError` or `UnsupportedError` as :meth:`Trailer.decode` does.
     """
     known = _DECODED.get(encoded)
     if known is None:
@@ -221,10 +214,7 @@ class _Walk:
     def path(self, size_bytes: int) -> list[_Value]:
         """Find the values from the whole struct down to the blob; none where it is not there.
 
-        Raises
-        ------
-        CorruptError
-            This is not how writers make it.
+        Raises `CorruptError` if this is not how writers make it.
         """
         value = self._value()
         while value.kind == _ANNOTATED:

@@ -31,21 +31,11 @@ _AT_ONCE = 256
 
 @record
 class ValueSet:
-    """The values of some rows of a block.
+    """The values of some rows of a block."""
 
-    Attributes
-    ----------
-    rows : int
-        Number of rows: those that follow the rows of the set before.
-    bits : bytes
-        The planes, see docs/format.md; empty when there is no value.
-    planes : int
-        How many there are, 1 to `MAX_PLANES`.
-    """
-
-    rows: int
-    bits: bytes
-    planes: int
+    rows: int  # number of rows: those that follow the rows of the set before
+    bits: bytes  # the planes, see docs/format.md; empty when there is no value
+    planes: int  # how many there are, 1 to `MAX_PLANES`
 
     @property
     def plane_bytes(self) -> int:
@@ -99,33 +89,21 @@ class RibbonFilter:
     there, stored as integer or as float, that is equal to an integer from -2^63 to 2^64-1: 2.0 is
     2, and minus zero is 0. Of other values, as of 1.5, NaN or a truth value, neither knows
     anything.
-
-    Attributes
-    ----------
-    is_text : bool
-        Whether it is of texts; else it is of integers.
-    sets : tuple
-        The sets of each block, which together are of all its rows; None: nothing is known of it.
     """
 
-    is_text: bool
+    is_text: bool  # whether it is of texts; else it is of integers
+    # The sets of each block, which together are of all its rows; None: nothing is known of it.
     sets: tuple[tuple[ValueSet, ...] | None, ...]
 
     @classmethod
     def of(cls, blocks: Iterable[Sequence[object] | None], *, is_text: bool) -> Self:
         """Make the filter of values.
 
-        Parameters
-        ----------
-        blocks : iterable of sequence
-            The values of each row of each block; None for a block of which nothing shall be known.
-        is_text : bool
-            Whether it is of texts.
+        * ``blocks``: The values of each row of each block; None for a block of which nothing shall
+          be known.
+        * ``is_text``: Whether it is of texts.
 
-        Returns
-        -------
-        RibbonFilter
-            The filter, in which values that it cannot have are left out.
+        Returns: The filter, in which values that it cannot have are left out.
         """
         from sdb import _core
 
@@ -143,18 +121,11 @@ class RibbonFilter:
     def may_hold(self, block: int, value: object) -> bool:
         """Return whether a block may have a value.
 
-        Parameters
-        ----------
-        block : int
-            The block, counted from 0.
-        value : object
-            The value: a `str` for texts, an `int` or `float` for integers.
+        * ``block``: The block, counted from 0.
+        * ``value``: The value: a `str` for texts, an `int` or `float` for integers.
 
-        Returns
-        -------
-        bool
-            False: no value at the path in this block is equal to it. True: there may be one, or
-            nothing is known.
+        Returns: False: no value at the path in this block is equal to it. True: there may be one,
+        or nothing is known.
         """
         return RibbonFilter(self.is_text, self.sets[block : block + 1]).blocks(value)[0]
 
@@ -211,8 +182,6 @@ def hash_of_text(value: object) -> int | None:
 def hash_of_integer(value: object) -> int | None:
     """Return the hash that filters of integers have for a value; None: they do not know it.
 
-    Examples
-    --------
     >>> hash_of_integer(2.0) == hash_of_integer(2), hash_of_integer(1.5)
     (True, None)
     """

@@ -81,15 +81,9 @@ class SlicedFilter:
     def blocks_of_each(self, values: Iterable[object]) -> Iterator[tuple[bool, ...]]:
         """Report for each of some values which blocks may have it.
 
-        Parameters
-        ----------
-        values : iterable
-            The values: `str` for texts, `int` or `float` for integers.
+        * ``values``: The values: `str` for texts, `int` or `float` for integers.
 
-        Yields
-        ------
-        tuple of bool
-            For each block, False: no value at the path is equal to it.
+        Yields: For each block, False: no value at the path is equal to it.
         """
         hashed = hash_of_text if self._is_text else hash_of_integer
         values = [*values]
@@ -112,13 +106,7 @@ class SlicedFilter:
             yield tuple([count is None or any([*islice(held, count)]) for count in self._counts])
 
     def whole(self) -> RibbonFilter:
-        """Read all of it.
-
-        Raises
-        ------
-        CorruptError
-            It is damaged.
-        """
+        """Read all of it. Raises `CorruptError` if it is damaged."""
         if self._whole is None:
             slices = b"".join(self._checked(0, 1 << self._slices.bits))
             bits = self._slices.whole(slices, self._short)
@@ -151,13 +139,7 @@ class SlicedFilter:
         return read
 
     def _checked(self, start: int, stop: int) -> Iterator[bytes]:
-        """Read some slices that follow each other.
-
-        Raises
-        ------
-        CorruptError
-            One is damaged.
-        """
+        """Read some slices that follow each other. Raises `CorruptError` if one is damaged."""
         from sdb import _core
 
         starts = [self._slices.start(at) for at in range(start, stop + 1)]
@@ -181,28 +163,13 @@ class SlicedFilter:
     ) -> Self:
         """Read the head of what is stored.
 
-        Parameters
-        ----------
-        head : bytes
-            The first that :func:`encode_filter` returned.
-        blocks : int
-            Number of blocks of the file.
-        is_text : bool
-            Whether it is of texts.
-        size_bytes : int
-            Size of the slices.
-        read : callable
-            Reads a range of them.
+        * ``head``: The first that :func:`encode_filter` returned.
+        * ``blocks``: Number of blocks of the file.
+        * ``is_text``: Whether it is of texts.
+        * ``size_bytes``: Size of the slices.
+        * ``read``: Reads a range of them.
 
-        Returns
-        -------
-        SlicedFilter
-            The filter.
-
-        Raises
-        ------
-        CorruptError
-            The head is malformed.
+        Raises `CorruptError` if the head is malformed.
         """
         from sdb import _core
 
@@ -274,8 +241,6 @@ def encode_filter(values: RibbonFilter) -> tuple[bytes, bytes]:
 def _runs(numbers: Collection[int]) -> list[tuple[int, int]]:
     """Join different numbers that follow each other to half-open ranges.
 
-    Examples
-    --------
     >>> _runs({5, 3, 4, 9})
     [(3, 6), (9, 10)]
     """

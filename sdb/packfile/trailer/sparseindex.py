@@ -49,68 +49,40 @@ _TIMESTAMP = 1 << 6
 
 @record
 class SparseIndex:
-    """The sparse index: time indexes, constants and summary of a packfile.
+    """The sparse index: time indexes, constants and summary of a packfile."""
 
-    Attributes
-    ----------
-    blocks : int
-        Number of blocks covered.
-    constants : dict
-        Fields that have the same value in every row.
-    indices : dict
-        Time index of each indexed path, in the order of the file.
-    summary : Summary or None
-        Row counts and types, when the writer was `sdb`.
-    distrusted : dict
-        Time indexes that an old writer damaged: they are shown, but not used.
-    digests : tuple of bytes
-        Digest of each block, empty where it is not known; no digests when none is known.
-    flaw : str
-        What is wrong with the extension, which is ignored then; empty when nothing is.
-    stored_presence : bytes
-        In how many rows each field is, see :meth:`presence`.
-    stored_provenance : bytes
-        Which inputs the rows came from, see :meth:`provenance`.
-    level : int or None
-        Level of zstd that new rows are compressed with; None when it is the default, or not known.
-    stored_statistics : StoredStatistics or None
-        What is known of the values in each block, see :meth:`statistics`.
-    clustered : tuple of path
-        The paths whose values the rows are sorted by, see :mod:`sdb.packfile.rewrite.cluster`.
-    stored_identities : bytes
-        Which rows of other packfiles its rows were, see :meth:`identities`.
-    columns : tuple of column
-        The columns that its writer had, see :mod:`sdb.packfile.trailer.declared`; none when it had
-        no schema, or it is not known.
-    """
-
-    blocks: int
+    blocks: int  # number of blocks covered
+    # Fields that have the same value in every row.
     constants: dict[str, object] = field(default_factory=dict)
+    # Time index of each indexed path, in the order of the file.
     indices: dict[Path, TimeIndex] = field(default_factory=dict)
-    summary: Summary | None = None
+    summary: Summary | None = None  # row counts and types, when the writer was `sdb`
+    # Time indexes that an old writer damaged: they are shown, but not used.
     distrusted: dict[Path, TimeIndex] = field(default_factory=dict)
+    # Digest of each block, empty where it is not known; no digests when none is known.
     digests: tuple[bytes, ...] = ()
-    flaw: str = ""
+    flaw: str = ""  # what is wrong with the extension, which is ignored then; empty when nothing is
+    # In how many rows each field is, see :meth:`presence`.
     stored_presence: bytes = field(default=b"", repr=False)
+    # Which inputs the rows came from, see :meth:`provenance`.
     stored_provenance: bytes = field(default=b"", repr=False)
+    # Level of zstd that new rows are compressed with; None when it is the default, or not known.
     level: int | None = None
+    # What is known of the values in each block, see :meth:`statistics`.
     stored_statistics: StoredStatistics | None = field(default=None, repr=False)
+    # The paths whose values the rows are sorted by, see :mod:`sdb.packfile.rewrite.cluster`.
     clustered: tuple[Path, ...] = ()
+    # Which rows of other packfiles its rows were, see :meth:`identities`.
     stored_identities: bytes = field(default=b"", repr=False)
+    # The columns that its writer had, see :mod:`sdb.packfile.trailer.declared`; none when it had no
+    # schema, or it is not known.
     columns: Columns = field(default=(), repr=False)
 
     def presence(self) -> FieldCounts | None:
         """Read in how many rows each field is.
 
-        Returns
-        -------
-        FieldCounts or None
-            None when the file does not have it.
-
-        Raises
-        ------
-        CorruptError
-            It is malformed.
+        Returns: None when the file does not have it.
+        Raises `CorruptError` if it is malformed.
         """
         if self.summary is None or not self.stored_presence:
             return None
@@ -121,15 +93,8 @@ class SparseIndex:
     def provenance(self) -> Provenance | None:
         """Read which inputs the rows came from.
 
-        Returns
-        -------
-        Provenance or None
-            None when the file does not have it.
-
-        Raises
-        ------
-        CorruptError
-            It is malformed.
+        Returns: None when the file does not have it.
+        Raises `CorruptError` if it is malformed.
         """
         if self.summary is None or not self.stored_provenance:
             return None
@@ -140,15 +105,8 @@ class SparseIndex:
     def identities(self) -> RowIdentities | None:
         """Read which rows of other packfiles its rows were.
 
-        Returns
-        -------
-        RowIdentities or None
-            None when the file does not have it: its rows came in with it, or it is not known.
-
-        Raises
-        ------
-        CorruptError
-            It is malformed.
+        Returns: None when the file does not have it: its rows came in with it, or it is not known.
+        Raises `CorruptError` if it is malformed.
         """
         if self.summary is None or not self.stored_identities:
             return None
@@ -159,15 +117,8 @@ class SparseIndex:
     def statistics(self) -> BlockStatistics | None:
         """Read what is known of the values in each block.
 
-        Returns
-        -------
-        BlockStatistics or None
-            None when the file does not have it, or in a later version.
-
-        Raises
-        ------
-        CorruptError
-            It is malformed.
+        Returns: None when the file does not have it, or in a later version.
+        Raises `CorruptError` if it is malformed.
         """
         if self.summary is None or self.stored_statistics is None:
             return None
@@ -225,20 +176,10 @@ class SparseIndex:
     def decode(cls, value: object) -> Self:
         """Read the struct that is stored; what needs the rest of the trailer is not checked.
 
-        Parameters
-        ----------
-        value : object
-            The value of the field `sparse`.
+        * ``value``: The value of the field `sparse`.
 
-        Returns
-        -------
-        SparseIndex
-            The index.
-
-        Raises
-        ------
-        CorruptError
-            A field of a wrong type, an index without a path, or two for the same path.
+        Raises `CorruptError` for a field of a wrong type, an index without a path, or two for the
+        same path.
         """
         if not isinstance(value, dict):
             raise CorruptError("the field sparse is not a struct")
@@ -280,20 +221,10 @@ class SparseIndex:
     def check(self, blocks: int) -> SparseIndex:
         """Check the index against the number of blocks of the file.
 
-        Parameters
-        ----------
-        blocks : int
-            Number of entries of the block list.
+        * ``blocks``: Number of entries of the block list.
 
-        Returns
-        -------
-        SparseIndex
-            Without indexes that know nothing; damaged ones are set aside in `distrusted`.
-
-        Raises
-        ------
-        CorruptError
-            A wrong number of blocks, or a time index out of order.
+        Returns: Without indexes that know nothing; damaged ones are set aside in `distrusted`.
+        Raises `CorruptError` for a wrong number of blocks, or a time index out of order.
         """
         if self.blocks != blocks:
             raise CorruptError(f"sparse has {self.blocks} blocks, the block list has {blocks}")

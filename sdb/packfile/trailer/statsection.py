@@ -15,17 +15,10 @@ if TYPE_CHECKING:
 
 @record
 class StoredStatistics:
-    """Statistics of blocks as they are stored, see :mod:`sdb.packfile.trailer.blockstats`.
+    """Statistics of blocks as they are stored, see :mod:`sdb.packfile.trailer.blockstats`."""
 
-    Attributes
-    ----------
-    head : bytes
-        What there is of which path, compressed.
-    body : bytes or LazyBytes
-        The sections, one behind the other; of a large trailer they are read when they are needed.
-    """
-
-    head: bytes
+    head: bytes  # what there is of which path, compressed
+    # The sections, one behind the other; of a large trailer they are read when they are needed.
     body: bytes | LazyBytes = field(repr=False)
 
     @property
@@ -46,20 +39,10 @@ class StoredStatistics:
     def read(cls, value: object) -> Self | None:
         """Read the member of the extension.
 
-        Parameters
-        ----------
-        value : object
-            The member of the extension; None if it is missing.
+        * ``value``: The member of the extension; None if it is missing.
 
-        Returns
-        -------
-        StoredStatistics or None
-            None when the trailer has no statistics.
-
-        Raises
-        ------
-        CorruptError
-            It is malformed.
+        Returns: None when the trailer has no statistics.
+        Raises `CorruptError` if it is malformed.
         """
         if value is None:
             return None

@@ -57,8 +57,6 @@ class _Entries:
 class TimeIndex:
     """The time index of one path, growing at its end.
 
-    Examples
-    --------
     >>> index = TimeIndex()
     >>> index.push(0, 10)
     >>> index.push(11, 20)
@@ -140,10 +138,7 @@ class TimeIndex:
     def extend_last(self, lo_us: int, hi_us: int) -> None:
         """Widen the range of the block that was pushed last.
 
-        Raises
-        ------
-        ValueError
-            Nothing was pushed.
+        Raises `ValueError` if nothing was pushed.
         """
         if not self._max.times:
             raise ValueError("there is no last block")
@@ -215,15 +210,9 @@ class TimeIndex:
     def known_range(self, block: int) -> Pair | None:
         """Return the bounds that the index knows for one block.
 
-        Parameters
-        ----------
-        block : int
-            The block's number.
+        * ``block``: The block's number.
 
-        Returns
-        -------
-        tuple of int, or None
-            All times of the block are between these two, both included; None: it has none.
+        Returns: All times of the block are between these two, both included; None: it has none.
         """
         before = bisect_right(self._min.offsets, block)
         after = bisect_right(self._max.offsets, block)
@@ -240,20 +229,10 @@ class TimeIndex:
     def decode(cls, max: Sequence[object], min: Sequence[object]) -> Self:  # noqa: A002
         """Read what :meth:`encode` returns. The order of the entries is not checked.
 
-        Parameters
-        ----------
-        max, min : sequence of int
-            The two lists.
+        * ``max, min``: The two lists.
 
-        Returns
-        -------
-        TimeIndex
-            The index.
-
-        Raises
-        ------
-        CorruptError
-            Not integers, an odd number of them, or a sum beyond 64 bits.
+        Raises `CorruptError` for anything but integers, for an odd number of them, or for a sum
+        beyond 64 bits.
         """
         index = cls()
         index._max = _decode(max)
@@ -263,23 +242,13 @@ class TimeIndex:
     def check(self, blocks: int) -> bool:
         """Check the order of the entries.
 
-        Parameters
-        ----------
-        blocks : int
-            Number of blocks of the file.
+        * ``blocks``: Number of blocks of the file.
 
-        Returns
-        -------
-        bool
-            False when the lists are damaged in a way that only an old appending writer leaves
-            behind: `min` offsets that repeat or descend, and then maybe too few blocks; or when
-            there are more of them than blocks. The index must not be trusted then, but the file is
-            as good as without it.
-
-        Raises
-        ------
-        CorruptError
-            Any other disorder.
+        Returns: False when the lists are damaged in a way that only an old appending writer leaves
+        behind: `min` offsets that repeat or descend, and then maybe too few blocks; or when there
+        are more of them than blocks. The index must not be trusted then, but the file is as good as
+        without it.
+        Raises `CorruptError` for any other disorder.
         """
         if self.is_empty:
             return True
@@ -310,8 +279,6 @@ def _ascending(values: list[int]) -> bool:
 def encode_steps(values: Iterable[int]) -> list[int]:
     """Encode numbers as differences to the line through the two before.
 
-    Examples
-    --------
     >>> encode_steps([0, 1000, 2010])
     [0, 1000, 10]
     """
@@ -340,26 +307,14 @@ def malformed(thing: str, expected: str, value: object) -> CorruptError:
 
 
 def integers(values: object, what: str) -> list[int]:
-    """Require a list of 64-bit integers.
-
-    Raises
-    ------
-    CorruptError
-        It is something else.
-    """
+    """Require a list of 64-bit integers. Raises `CorruptError` if it is something else."""
     if not isinstance(values, list) or not all(type(value) is int for value in values):
         raise CorruptError(f"{what} is not a list of integers")
     return in_int64(values, what)
 
 
 def in_int64(values: list[int], what: str) -> list[int]:
-    """Require numbers that fit 64 bits with a sign.
-
-    Raises
-    ------
-    CorruptError
-        One does not.
-    """
+    """Require numbers that fit 64 bits with a sign. Raises `CorruptError` if one does not."""
     if values and (min(values) not in _INT64 or max(values) not in _INT64):
         raise CorruptError(f"{what} has a number beyond 64 bits")
     return values

@@ -44,17 +44,9 @@ _FIELDS = {"version", "offset", "algo", "blockshift", "sparse", "blocks-delta", 
 
 @record
 class Block:
-    """A run of chunks that can be decoded on its own.
+    """A run of chunks that can be decoded on its own."""
 
-    Attributes
-    ----------
-    offset : int
-        Where it starts in the file, in bytes.
-    chunks : int
-        Number of its chunks.
-    """
-
-    offset: int
+    offset: int  # where it starts in the file, in bytes
     chunks: int
 
 
@@ -141,13 +133,8 @@ class Trailer:
         """Read the Ion stream of a trailer, without its length.
 
         Only its own form is checked; see :meth:`check` for what it says about the file.
-
-        Raises
-        ------
-        CorruptError
-            A value of a wrong type, or an unknown field in version 1.
-        UnsupportedError
-            It is of a later version.
+        Raises `CorruptError` for a value of a wrong type, or an unknown field in version 1;
+        `UnsupportedError` if it is of a later version.
         """
         return cls.from_struct(ion.loads(data))
 
@@ -186,11 +173,7 @@ class Trailer:
         * ``start``: Where the trailer starts in the file, in bytes.
 
         Returns: The same, with indexes that must not be trusted set aside.
-
-        Raises
-        ------
-        CorruptError
-            The first thing that cannot be.
+        Raises `CorruptError` for the first contradiction.
         """
         if self.offset != start:
             raise CorruptError(f"it says that it starts at {self.offset:,}, not {start:,}")

@@ -40,39 +40,24 @@ class Zone:
 
     What it proves holds for every value at the path in every row of the block; for a path through
     a list, for every element. A row without a value there is MISSING, and is in no count.
-
-    Attributes
-    ----------
-    types : int
-        Bit k is set if a value of Ion type k occurs, and only then. Text is bit 8, also where it
-        is stored as a symbol. 0: there is no value in this block, every row is MISSING there.
-    values : int
-        Number of values, nulls included.
-    nulls : int
-        How many of them are null.
-    numbers : tuple or None
-        Least and greatest number, exact, each an `int` or a `float`, infinities included; NaN is
-        not among them. None: no number occurs but perhaps NaN.
-    texts : tuple of bytes or None
-        Bounds of the texts as UTF-8 bytes: the first is at most as great as any of them, the second
-        at least as great; None as the second: there is no bound. A bound that is shorter than
-        `TEXT_BYTES` is a text that occurs. None: no text occurs.
-    times : tuple of int or None
-        First and last time, in microseconds since 1970. None: no time occurs.
-    booleans : int
-        1 if false occurs, 2 if true does, 3 for both.
-    has_nan : bool
-        Whether NaN occurs.
     """
 
+    # Bit k is set if a value of Ion type k occurs, and only then. Text is bit 8, also where it is
+    # stored as a symbol. 0: there is no value in this block, every row is MISSING there.
     types: int
-    values: int
-    nulls: int = 0
+    values: int  # number of values, nulls included
+    nulls: int = 0  # how many of them are null
+    # Least and greatest number, exact, each an `int` or a `float`, infinities included; NaN is not
+    # among them. None: no number occurs but perhaps NaN.
     numbers: tuple[int | float, int | float] | None = None
+    # Bounds of the texts as UTF-8 bytes: the first is at most as great as any of them, the second
+    # at least as great; None as the second: there is no bound. A bound that is shorter than
+    # `TEXT_BYTES` is a text that occurs. None: no text occurs.
     texts: tuple[bytes, bytes | None] | None = None
+    # First and last time, in microseconds since 1970. None: no time occurs.
     times: tuple[int, int] | None = None
-    booleans: int = 0
-    has_nan: bool = False
+    booleans: int = 0  # 1 if false occurs, 2 if true does, 3 for both
+    has_nan: bool = False  # whether NaN occurs
 
 
 def join_zones(zone: Zone | None, other: Zone | None) -> Zone | None:
@@ -129,10 +114,7 @@ def decode_zones(data: bytes, blocks: int) -> tuple[Zone | None, ...]:
 
     * ``data``: What :func:`encode_zones` returned.
 
-    Raises
-    ------
-    CorruptError
-        They are malformed.
+    Raises `CorruptError` if they are malformed.
     """
     from sdb import _core
 
@@ -213,8 +195,6 @@ def share_read(zones: Sequence[Zone | None]) -> float:
     The least value would not do: of ids, which are alike in all blocks, it is below the bounds of
     half of them.
 
-    Examples
-    --------
     >>> from sdb.packfile.trailer.zonemap import Zone
     >>> share_read([Zone(4, 9, numbers=(0, 9)), Zone(4, 9, numbers=(9, 19))])
     0.5

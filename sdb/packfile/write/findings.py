@@ -218,8 +218,6 @@ class Findings:
 def _counted(count: int, what: str) -> str:
     """Return the subject of a sentence with its verb.
 
-    Examples
-    --------
     >>> _counted(1, "value"), _counted(2000, "value")
     ('1 value is', '2,000 values are')
     """
@@ -303,8 +301,6 @@ def _opened(packer: Packer, sources: Sequence[Input]) -> tuple[Opened, ...]:
 def together(parts: Iterable[Findings]) -> Findings:
     """Return what several packers found: a form is unfitted if no value of any of them has it.
 
-    Examples
-    --------
     >>> one, other = Findings(cut_times=2, unfitted=frozenset([("at",)])), Findings(cut_times=1)
     >>> together([one, other]).cut_times, together([one, other]).unfitted
     (3, frozenset())

@@ -52,8 +52,6 @@ class Malformed:
 def outcome(count: int, *, is_kept: bool) -> str:
     """Say what became of records that cannot be packed.
 
-    Examples
-    --------
     >>> outcome(1, is_kept=False), outcome(2000, is_kept=True)
     ('skipped 1 record', 'kept 2,000 records as rows of `message`')
     """
@@ -66,10 +64,7 @@ def actions_of(
 ) -> tuple[str, TakeMany | None]:
     """Return the action that a caller wants, and what takes the records many at a time.
 
-    Raises
-    ------
-    UsageError
-        Two functions, or an action that is not known.
+    Raises `UsageError` for two functions together, or an unknown action.
     """
     if on_error is None or isinstance(on_error, str):
         usual = "fail" if on_errors is None else "skip"

@@ -157,10 +157,7 @@ def _constants(request: AppendRequest, old: Trailer) -> dict[str, object]:
 def check_version(trailer: Trailer, path: str) -> None:
     """Require a trailer that can be written again without losing what is not known of it.
 
-    Raises
-    ------
-    UnsupportedError
-        It is of a later version of the format.
+    Raises `UnsupportedError` if it is of a later version of the format.
     """
     if trailer.version > VERSION:
         raise UnsupportedError(
