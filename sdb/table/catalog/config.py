@@ -85,10 +85,7 @@ class RootConfig:
 def root_config(root: TableRoot) -> RootConfig:
     """Collect the settings of a root.
 
-    Raises
-    ------
-    AccessError, UsageError
-        The settings of S3 are wrong.
+    Raises `AccessError` or `UsageError` if the settings of S3 are wrong.
     """
     from base64 import b64encode
 

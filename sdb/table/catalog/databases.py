@@ -38,10 +38,7 @@ class DatabaseFacts:
 def read_facts(root: TableRoot, database: str) -> tuple[DatabaseFacts, Reader | None]:
     """Return the facts of a database, and the object that was read; None: it is not there.
 
-    Raises
-    ------
-    CorruptError
-        The object is damaged, or of a later format.
+    Raises `CorruptError` if the object is damaged, or of a later format.
     """
     location = _location(root, database)
     try:
@@ -70,12 +67,8 @@ def put_facts(
 
     * ``replaced``: The object that was read; None: there was none.
 
-    Raises
-    ------
-    UsageError
-        No new database can have the name, or the texts are too long.
-    ConflictError
-        Another program was faster.
+    Raises `UsageError` if no new database can have the name, or the texts are too long;
+    `ConflictError` if another program was faster.
     """
     if replaced is None and (flaw := flaw_of_new_name(database)):
         raise UsageError(f"the name of a database: {flaw}")

@@ -114,10 +114,7 @@ class TableHandle:
 
         * ``etag``: The digest of its content, where it is known.
 
-        Raises
-        ------
-        CorruptError
-            It is missing, or not what was written.
+        Raises `CorruptError` if it is missing, or not what was written.
         """
         OwnObjects(self.root, self.keys, {}).check(key)
         try:
@@ -153,10 +150,7 @@ class TableHandle:
 
         * ``refs``: Those lists of the indirect tree that are of interest; all if not given.
 
-        Raises
-        ------
-        CorruptError
-            A list is missing or damaged.
+        Raises `CorruptError` if a list is missing or damaged.
         """
         chosen = self.index.indirect.refs if refs is None else refs
         listed = chain.from_iterable(map(self.listed, chosen))
@@ -189,16 +183,10 @@ def open_table(
 
     * ``at``: The version, see :mod:`sdb.table.format.versionref`; the newest if not given.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table; the hint names one that may be meant.
-    BeforeFirstError, ExpiredError, UnknownReferenceError
-        There is no such version; see :func:`sdb.table.catalog.lookup.resolve`.
-    CorruptError
-        The index is too large, not signed with one of the keys, or malformed.
-    UsageError
-        A name that cannot be one.
+    Raises `NotFoundError` if there is no such table; the hint names one that may be meant;
+    `BeforeFirstError`, `ExpiredError` or `UnknownReferenceError` if there is no such version; see
+    :func:`sdb.table.catalog.lookup.resolve`; `CorruptError` if the index is too large, not signed
+    with one of the keys, or malformed; `UsageError` for a name that cannot be one.
     """
     opened_root = root if isinstance(root, TableRoot) else table_root(root)
     head = find_table(opened_root, database, table, branch=branch)
@@ -417,10 +405,7 @@ class OwnObjects:
     def check(self, key: str) -> None:
         """Check that an object is one of them.
 
-        Raises
-        ------
-        CorruptError
-            It is of another table, which does not keep it for this one.
+        Raises `CorruptError` if it is of another table, which does not keep it for this one.
         """
         if key.startswith(self._above) or self._is_shared(key):
             return

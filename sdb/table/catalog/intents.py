@@ -61,12 +61,8 @@ class TransactionIntent:
     def decode(cls, data: bytes, keyring: Keyring) -> Self:
         """Read the object.
 
-        Raises
-        ------
-        CorruptError
-            It is not signed with one of the keys, or malformed.
-        UnsupportedError
-            It is of a later format.
+        Raises `CorruptError` if it is not signed with one of the keys, or malformed;
+        `UnsupportedError` if it is of a later format.
         """
         value = ionstruct.signed(data, keyring, FORMAT, "a transaction")
         step = ionstruct.text(value, "step")
@@ -102,10 +98,7 @@ class FoundIntent:
 def find_intent(root: TableRoot, key: str) -> FoundIntent | None:
     """Read an intent; None: it does not exist.
 
-    Raises
-    ------
-    CorruptError, UnsupportedError
-        It is damaged, or of a later format.
+    Raises `CorruptError` or `UnsupportedError` if it is damaged, or of a later format.
     """
     try:
         reader = root.open(key)

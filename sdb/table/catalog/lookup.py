@@ -35,17 +35,10 @@ def resolve(head: TableHandle, reference: Given) -> TableHandle:
     * ``reference``: The reference, see :func:`parse_reference`.
 
     Returns: The table as it was. Two objects are read at most, and the index of a branch.
-
-    Raises
-    ------
-    BeforeFirstError
-        The table was not there then.
-    ExpiredError
-        The version is not kept any more; the hint tells the oldest that is.
-    UnknownReferenceError
-        There never was such a version, tag or branch; the hint tells what may be meant.
-    CorruptError
-        What leads to the version is missing or damaged.
+    Raises `BeforeFirstError` if the table was not there then; `ExpiredError` if the version is not
+    kept any more; the hint tells the oldest that is; `UnknownReferenceError` if there never was
+    such a version, tag or branch; the hint tells what may be meant; `CorruptError` if what leads to
+    the version is missing or damaged.
     """
     wanted = parse_reference(reference)
     if wanted.kind in {"name", "tag", "branch"}:

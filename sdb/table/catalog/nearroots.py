@@ -33,10 +33,7 @@ def hint_for_root(root: TableRoot) -> str:
 def check_root(root: TableRoot) -> None:
     """Require a root that has tables, to read from.
 
-    Raises
-    ------
-    NotFoundError
-        It has none; the hint names one nearby, or tells how to name it.
+    Raises `NotFoundError` if it has none; the hint names one nearby, or tells how to name it.
     """
     if flaw := flaw_of_root(root):
         raise NotFoundError(flaw, path=root.location, hint=hint_for_root(root))

@@ -56,10 +56,7 @@ class NamedVersion:
 def refs(handle: TableHandle) -> list[NamedVersion]:
     """Return the tags and branches of a table, sorted by name; the index of each is read.
 
-    Raises
-    ------
-    CorruptError
-        An index is missing or damaged.
+    Raises `CorruptError` if an index is missing or damaged.
     """
     state = handle.state
     named = [named_version("branch", MAIN, handle)]

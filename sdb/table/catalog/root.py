@@ -55,11 +55,8 @@ class TableRoot:
     def place(self, key: str) -> str:
         """Return the path or URL of an object by its key.
 
-        Raises
-        ------
-        AccessError
-            It is one of a table, view or stored query, and behind a symbolic link to a place that
-            is not allowed: nobody knows whose objects are there.
+        Raises `AccessError` if it is one of a table, view or stored query, and behind a symbolic
+        link to a place that is not allowed: nobody knows whose objects are there.
         """
         url = child(self.location, key)
         if f"{key}/".startswith(_OWN) and self.store.path_of(url) is not None:
@@ -89,10 +86,7 @@ class TableRoot:
     def fetch(self, key: str, etag: str) -> bytes:
         """Read a small object, which must be the one that is meant.
 
-        Raises
-        ------
-        CorruptError
-            It is missing, too large, or has another ETag.
+        Raises `CorruptError` if it is missing, too large, or has another ETag.
         """
         try:
             reader = self.open(key)
@@ -209,12 +203,8 @@ def table_root(
     * ``allow_inputs``: Places outside of the root where patterns of definitions may find inputs,
       besides those of the environment; see :func:`sdb.table.catalog.root.allowed_places`.
 
-    Raises
-    ------
-    UsageError
-        A key or an allowed location of inputs in the environment is malformed.
-    UnsupportedError
-        It is the address of a server.
+    Raises `UsageError` if a key or an allowed location of inputs in the environment is malformed
+    and `UnsupportedError` if it is the address of a server.
     """
     path = plain(os.fspath(location)) or "."
     if is_server(path):
@@ -234,14 +224,8 @@ def fetch_file(root: TableRoot, key: str, *, folder: Location = "", overwrite: b
 
     * ``folder``: Where to; the current folder when empty.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such object.
-    ExistsError
-        There is such a file, and `overwrite` is off.
-    UsageError
-        The key leads out of the root.
+    Raises `NotFoundError` if there is no such object; `ExistsError` if there is such a file, and
+    `overwrite` is off; `UsageError` if the key leads out of the root.
     """
     if flaw := names.flaw_of_key(key):
         raise UsageError(f"the key of an object: {flaw}")
@@ -271,10 +255,7 @@ def allowed_places(locations: Location | Iterable[Location] = ()) -> tuple[str, 
 
     * ``locations``: Folders, files or URLs; relative paths start at the current folder.
 
-    Raises
-    ------
-    UsageError
-        One is empty, or a URL of no store.
+    Raises `UsageError` if one is empty, or a URL of no store.
     """
     if isinstance(locations, str | os.PathLike):
         locations = (locations,)

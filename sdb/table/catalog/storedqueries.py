@@ -77,13 +77,8 @@ class StoredQuery:
 def param(text: str) -> QueryParam:
     """Read a parameter as ``--param`` takes it.
 
-    Raises
-    ------
-    UsageError
-        It cannot be read as such.
+    Raises `UsageError` if it cannot be read as such.
 
-    Examples
-    --------
     >>> param("user:text=eve")
     QueryParam(name='user', type='text', default='eve')
     """
@@ -100,12 +95,8 @@ def param(text: str) -> QueryParam:
 def put(root: TableRoot, query: StoredQuery, *, replace: bool = False) -> None:
     """Store a query.
 
-    Raises
-    ------
-    UsageError
-        Its name cannot be one.
-    ExistsError
-        There is one of that name, and it is not to be replaced.
+    Raises `UsageError` if its name cannot be one; `ExistsError` if there is one of that name, and
+    it is not to be replaced.
     """
     members = {"format": _FORMAT, **query.as_dict()}
     data = json.dumps(members, ensure_ascii=False, indent=2).encode() + b"\n"
@@ -125,12 +116,8 @@ def put(root: TableRoot, query: StoredQuery, *, replace: bool = False) -> None:
 def find(root: TableRoot, name: str) -> StoredQuery | None:
     """Return a stored query, or None where nothing has the name.
 
-    Raises
-    ------
-    CorruptError
-        Its object is damaged, or of a later format.
-    UnsupportedError
-        Its dialect is unknown here.
+    Raises `CorruptError` if its object is damaged, or of a later format; `UnsupportedError` if its
+    dialect is unknown here.
     """
     if flaw_of_name(name) or "." in name:
         return None
@@ -164,13 +151,7 @@ def queries(root: TableRoot) -> Iterator[StoredQuery]:
 
 
 def drop(root: TableRoot, name: str) -> None:
-    """Delete a stored query.
-
-    Raises
-    ------
-    NotFoundError
-        Nothing has the name.
-    """
+    """Delete a stored query. Raises `NotFoundError` if nothing has the name."""
     if find(root, name) is None:
         raise NotFoundError(f"there is no query {name!r}", hint="sdb query-store list")
     root.store.delete(_location(root, name))

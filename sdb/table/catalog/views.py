@@ -70,11 +70,8 @@ class View:
           at which that version was made; a time means itself.
 
         Returns: The version, and the moment in microseconds since 1970.
-
-        Raises
-        ------
-        BeforeFirstError, ExpiredError, UnknownReferenceError
-            There is no such version, or the view was dropped then.
+        Raises `BeforeFirstError`, `ExpiredError` or `UnknownReferenceError` if there is no such
+        version, or the view was dropped then.
         """
         wanted = parse_reference(reference)
         if wanted.kind in {"name", "tag", "branch"} or wanted.branch != MAIN:
@@ -115,10 +112,7 @@ class View:
 def find_name(root: TableRoot, keys: TableKeys) -> FoundName | None:
     """Read the object of a name; None: it is not there.
 
-    Raises
-    ------
-    CorruptError, UnsupportedError
-        It is damaged, or of a later format.
+    Raises `CorruptError` or `UnsupportedError` if it is damaged, or of a later format.
     """
     try:
         reader = root.open(keys.view)
@@ -139,10 +133,7 @@ def find_name(root: TableRoot, keys: TableKeys) -> FoundName | None:
 def find_view(root: TableRoot, database: str, view: str) -> View | None:
     """Find a view by its name; None: there is no such view.
 
-    Raises
-    ------
-    CorruptError, UnsupportedError
-        Its object is damaged, or of a later format.
+    Raises `CorruptError` or `UnsupportedError` if its object is damaged, or of a later format.
     """
     if flaw_of_name(database) or flaw_of_name(view):
         return None

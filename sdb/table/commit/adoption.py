@@ -47,10 +47,7 @@ def adopt(
       then.
     * ``known``: Keys of lists in which all packfiles are ours.
 
-    Raises
-    ------
-    ConflictError
-        Others write and delete the copies all the time.
+    Raises `ConflictError` if other programs write and delete the copies all the time.
     """
     fetch = writer.root.fetch
     lists = Writer(fetch, writer.indirect)

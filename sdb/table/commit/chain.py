@@ -84,10 +84,7 @@ class VersionChain:
     def append(self, change: TableChange, commit: str) -> VersionChain:
         """Add the version that a change makes.
 
-        Raises
-        ------
-        ConflictError
-            The change does not fit.
+        Raises `ConflictError` if the change does not fit.
         """
         changed = apply_change(self.index, change, self.writer)
         adopted = self._adopted(changed.index, change)

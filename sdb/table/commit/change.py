@@ -157,12 +157,8 @@ class ChangedIndex:
 def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -> ChangedIndex:
     """Apply a change to an index. Nodes of its trees are written where they change.
 
-    Raises
-    ------
-    PackfileGoneError
-        A packfile that the change removes is not there.
-    InputKnownError
-        An input is known already.
+    Raises `PackfileGoneError` if a packfile that the change removes is not there and
+    `InputKnownError` if an input is known already.
     """
     if change.content is not None:
         return _replaced(index, change, change.content, writer)

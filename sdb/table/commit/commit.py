@@ -103,13 +103,7 @@ class Committed:
 
 
 def check_writable(root: TableRoot) -> None:
-    """Check that there is a key to sign indexes with.
-
-    Raises
-    ------
-    UsageError
-        It has no key.
-    """
+    """Check that there is a key to sign indexes with. Raises `UsageError` if it has no key."""
     if not root.keyring.keys:
         root.keyring.sign(b"")
 
@@ -139,20 +133,13 @@ def commit(  # noqa: PLR0913 - by name
     * ``transaction``: Key of the intent of the transaction over several tables that this is a part
       of: the version counts when that commits; see :mod:`sdb.table.commit.twophase`.
 
-    Raises
-    ------
-    ConflictError
-        Other writers won each race, or have replaced what the change replaces. Nothing has changed.
-        It is a `TransactionDoneError` where the table has done a transaction of the change before,
-        and a `VersionChangedError` where it is another version than the change expects.
-    UncertainError
-        It is not known whether the table was changed. The same id again is safe.
-    CorruptError
-        The table is damaged. Nothing has changed.
-    UsageError
-        There is no key to sign with, or an id that cannot be one.
-    UnknownReferenceError
-        There is no such branch.
+    Raises `ConflictError` if other writers won each race, or have replaced what the change
+    replaces. Nothing has changed. It is a `TransactionDoneError` where the table has done a
+    transaction of the change before, and a `VersionChangedError` where it is another version than
+    the change expects. Raises `UncertainError` if it is not known whether the table was changed.
+    The same id again is safe. Raises `CorruptError` if the table is damaged. Nothing has changed.
+    Raises `UsageError` if there is no key to sign with, or an id that cannot be one. Raises
+    `UnknownReferenceError` if there is no such branch.
     """
     check_writable(root)
     is_given = bool(commit_id) and not is_new
@@ -263,10 +250,7 @@ class _Attempts:
     def _joint(self, head: TableHandle | None) -> Committed | None:
         """Return the version that this transaction has made already; None: it has not.
 
-        Raises
-        ------
-        InTransactionError
-            Another transaction is pending.
+        Raises `InTransactionError` if another transaction is pending.
         """
         joint = None if head is None else head.joint
         if head is None or joint is None or joint.state.transaction != self._transaction:
@@ -419,12 +403,8 @@ def go_on(
 def check_branch(root: TableRoot, keys: TableKeys, branch: str) -> None:
     """Check that a branch exists.
 
-    Raises
-    ------
-    UnknownReferenceError
-        The reference is unknown; the hint tells what may be meant.
-    NotFoundError
-        There is no such table.
+    Raises `UnknownReferenceError` if the reference is unknown; the hint tells what may be meant;
+    `NotFoundError` if there is no such table.
     """
     if branch != MAIN:
         open_table(root, keys.database, keys.table, at=VersionReference("branch", name=branch))

@@ -54,10 +54,7 @@ class TransactionAbortedError(ConflictError):
 def check_decided(head: TableHandle) -> None:
     """Require an index that no transaction under way has written.
 
-    Raises
-    ------
-    InTransactionError
-        There is one.
+    Raises `InTransactionError` if there is one.
     """
     if head.joint is not None and head.joint.is_pending:
         raise InTransactionError(head.joint.state.transaction, head.joint.seen)
@@ -93,10 +90,7 @@ def abort_undecided(root: TableRoot, key: str, seen: str = "") -> str:
 
     * ``seen``: Only if the intent is this version of the object still; any if empty.
 
-    Raises
-    ------
-    UncertainError, SdbError
-        The store does not answer.
+    Raises `UncertainError` or `SdbError` if the store does not answer.
     """
     for _ in range(_ATTEMPTS):
         pending = find_intent(root, key)
@@ -115,12 +109,8 @@ def abort_undecided(root: TableRoot, key: str, seen: str = "") -> str:
 def swap(root: TableRoot, key: str, before: FoundIntent, after: TransactionIntent) -> None:
     """Put an intent in the place of the one that was read.
 
-    Raises
-    ------
-    ConflictError
-        Another writer was faster, or the intent is gone.
-    UncertainError
-        It is not known whether it was written.
+    Raises `ConflictError` if another writer was faster, or the intent is gone; `UncertainError` if
+    it is not known whether it was written.
     """
     location, data = root.place(key), after.encode(root.keyring)
     error: Exception
@@ -171,10 +161,7 @@ class PendingTransaction:
     def heartbeat(self) -> None:
         """Show other writers that the coordinator is alive, at most every few seconds.
 
-        Raises
-        ------
-        TransactionAbortedError
-            Another writer aborted it.
+        Raises `TransactionAbortedError` if another writer aborted it.
         """
         if self._env.elapsed() - self._written < BEAT_SECONDS:
             return
@@ -186,12 +173,8 @@ class PendingTransaction:
     def commit(self, versions: dict[str, int]) -> None:
         """Commit all tables, in one step.
 
-        Raises
-        ------
-        TransactionAbortedError
-            Another writer aborted it.
-        UncertainError
-            It is not known whether it is committed.
+        Raises `TransactionAbortedError` if another writer aborted it and `UncertainError` if it is
+        not known whether it is committed.
         """
         self._swap(replace(self._last.intent, step=COMMITTED, versions=versions))
 

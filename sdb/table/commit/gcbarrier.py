@@ -36,10 +36,7 @@ class GcBarrier:
     def fresh(self, change: TableChange, boundary_us: int) -> TableChange:
         """Return the change with packfiles that no running `gc` deletes.
 
-        Raises
-        ------
-        CollectedError
-            A packfile is gone.
+        Raises `CollectedError` if a packfile is gone.
         """
         if not boundary_us or change.since_us == boundary_us:
             return change

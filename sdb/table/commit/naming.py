@@ -60,13 +60,8 @@ def swap_name(
       may raise to give up.
 
     Returns: Whether anything was changed.
-
-    Raises
-    ------
-    ConflictError
-        Others won every race.
-    UncertainError
-        It is not known whether the object was changed.
+    Raises `ConflictError` if other writers won every race and `UncertainError` if it is not known
+    whether the object was changed.
     """
     backoff = backoff_of(keys, env)
     unknown: UncertainError | None = None
@@ -166,10 +161,7 @@ class ClaimedName:
 def check_new(root: TableRoot, keys: TableKeys) -> None:
     """Check that a name may be one of a table or view that is made; those that are there have it.
 
-    Raises
-    ------
-    UsageError
-        It has a dot.
+    Raises `UsageError` if it has a dot.
     """
     flaw = flaw_of_new_name(keys.database) or flaw_of_new_name(keys.table)
     if flaw and find_head(root, keys) is None and not root.has(keys.definition):
@@ -184,13 +176,8 @@ def claim_name(root: TableRoot, keys: TableKeys, env: Environment = REAL) -> Cla
 
     Where nothing may be written beside tables, as a policy of a bucket may say, there is no claim,
     and a warning.
-
-    Raises
-    ------
-    ExistsError
-        A view has it.
-    ConflictError, UncertainError
-        See :func:`swap_name`.
+    Raises `ExistsError` if a view has it and `ConflictError` or `UncertainError` as
+    :func:`swap_name` does.
     """
     check_new(root, keys)
     uid = new_uid(env.random_bytes)

@@ -25,12 +25,8 @@ def put_new(root: TableRoot, key: str, data: bytes, *, durable: bool = True) -> 
     * ``durable``: See :meth:`sdb.store.base.Store.put_if_match`; otherwise the commit that leads to
       it makes it so.
 
-    Raises
-    ------
-    ConflictError
-        There is an object of this name with another content.
-    UncertainError
-        It is not known whether it was written.
+    Raises `ConflictError` if there is an object of this name with another content and
+    `UncertainError` if it is not known whether it was written.
     """
     location = root.place(key)
     for attempt in range(1, _ATTEMPTS + 1):
@@ -59,14 +55,8 @@ def put_new(root: TableRoot, key: str, data: bytes, *, durable: bool = True) -> 
 def put_in_place(root: TableRoot, key: str, data: bytes, replaced: Reader | None) -> None:
     """Store an object in the place of the one that was read; None: there was none.
 
-    Raises
-    ------
-    ConflictError
-        Another program was faster.
-    NotFoundError
-        The object is gone since.
-    UncertainError
-        It is not known whether it was written.
+    Raises `ConflictError` if another program was faster, `NotFoundError` if the object is gone
+    since and `UncertainError` if it is not known whether it was written.
     """
     if replaced is None:
         put_new(root, key, data)
@@ -79,10 +69,7 @@ def put_in_place(root: TableRoot, key: str, data: bytes, replaced: Reader | None
 def make_missing_folder(root: TableRoot, location: str, error: NotFoundError) -> None:
     """Make the folder of an object that could not be written for want of it.
 
-    Raises
-    ------
-    NotFoundError
-        The same: over a network it is the S3 bucket that is gone.
+    Raises `NotFoundError` likewise: over a network it is the S3 bucket that is gone.
     """
     if root.store.is_remote:
         raise error

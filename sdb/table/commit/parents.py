@@ -40,10 +40,8 @@ def read_version(key: str, data: bytes, keyring: Keyring) -> ReadVersion:
 
     * ``keyring``: The keys: one of them must have signed it.
 
-    Raises
-    ------
-    CorruptError, UnsupportedError
-        It is no version, or damaged, or of a later format.
+    Raises `CorruptError` or `UnsupportedError` if it is no version, or damaged, or of a later
+    format.
     """
     try:
         index = TableIndex.decode(data, keyring)
@@ -60,10 +58,7 @@ def parents_of(
 ) -> Iterator[ReadVersion]:
     """Iterate over a version and those that it came from, the newest first.
 
-    Raises
-    ------
-    CorruptError
-        One is missing or damaged.
+    Raises `CorruptError` if one is missing or damaged.
     """
     while pointer is not None:
         version = read_version(pointer.key, fetch(pointer.key, pointer.etag), keyring)
@@ -79,12 +74,8 @@ def parents_of(
 def expired_version(last: VersionChain, commit: str, since: int) -> int | None:
     """Find the version that a commit has made, and that the history may not tell any more.
 
-    Raises
-    ------
-    CorruptError
-        A version is gone, so that nobody can tell.
-    UncertainError
-        It was purged.
+    Raises `CorruptError` if a version is gone, so that nobody can tell; `UncertainError` if it was
+    purged.
     """
     if last.state is None or last.state.version - since <= 1:
         return None

@@ -62,13 +62,8 @@ def succession_of(
       part of.
 
     Returns: The last version. Versions that are not yet stored are pending.
-
-    Raises
-    ------
-    CorruptError
-        What the head leads to is missing or damaged.
-    InTransactionError
-        Another transaction over several tables is about to change the table.
+    Raises `CorruptError` if what the head leads to is missing or damaged and `InTransactionError`
+    if another transaction over several tables is about to change the table.
     """
     if head is None or (head.is_void and not is_overwritten(head)):
         return VersionChain(writer, TableIndex(writer.keys.table))

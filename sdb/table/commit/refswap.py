@@ -36,11 +36,7 @@ def adopted(root: TableRoot, keys: TableKeys, env: Environment) -> TableHandle:
     """Open a table, after a commit that makes a version of an index that another program wrote.
 
     An older `sdb` has made versions that refer to packfiles of the original: these are copied once.
-
-    Raises
-    ------
-    ConflictError
-        It writes all the time.
+    Raises `ConflictError` if it writes all the time.
     """
     for attempt in range(_ADOPTIONS):
         head = open_table(root, keys.database, keys.table)

@@ -66,14 +66,9 @@ def change_schema(
     * ``change``: Its author and message, and the version that it must follow.
     * ``commit_id``: The client's own id, see :func:`sdb.table.commit.commit.commit`.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table, or branch.
-    UsageError, ExistsError
-        The change is against the rules.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `NotFoundError` if there is no such table, or branch; `UsageError` or `ExistsError` if
+    the change is against the rules; `ConflictError` or `UncertainError` as
+    :func:`sdb.table.commit.commit.commit` does.
     """
     keys = TableKeys(database, table)
     check_writable(root)

@@ -60,15 +60,10 @@ def commit_together(
     * ``uid``: What tells this attempt from all others: the id of each of its commits.
     * ``patience_seconds``: For how long to retry each table, see :func:`commit`.
 
-    Raises
-    ------
-    ConflictError
-        Nothing has changed, and nothing will: other writers won each race, or have aborted the
-        transaction because it took too long.
-    UncertainError
-        It is not known whether all tables were changed, or none.
-    SdbError
-        What a plan raises, and what is wrong with a table. Nothing has changed.
+    Raises `ConflictError` if other writers won each race, or have aborted the transaction because
+    it took too long. Nothing has changed, and nothing will. Raises `UncertainError` if it is not
+    known whether all tables were changed, or none. Raises `SdbError` for what a plan raises, and
+    for what is wrong with a table. Nothing has changed.
     """
     ordered = sorted(
         parts, key=lambda part: part.head
@@ -142,13 +137,8 @@ def finalize_head(root: TableRoot, keys: TableKeys, branch: str, key: str) -> bo
     """Finalize an index that is part of a decided transaction.
 
     Returns: Whether the index has nothing to do with the transaction, now or before.
-
-    Raises
-    ------
-    ConflictError
-        Another writer was faster.
-    UncertainError, SdbError
-        The store does not answer.
+    Raises `ConflictError` if another writer was faster and `UncertainError` or `SdbError` if the
+    store does not answer.
     """
     location = root.place(keys.branch(branch))
     head = find_head(root, keys, branch)

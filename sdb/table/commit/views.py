@@ -66,14 +66,9 @@ def create_view(
     * ``or_replace``: Whether a view that is there gets the text.
     * ``if_not_exists``: Whether a view that is there stays as it is.
 
-    Raises
-    ------
-    ExistsError
-        There is a view, or a table, of that name.
-    UsageError
-        The text is too long, or a name cannot be one.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.naming.swap_name`.
+    Raises `ExistsError` if there is a view, or a table, of that name; `UsageError` if the text is
+    too long, or a name is not valid; `ConflictError` or `UncertainError` as
+    :func:`sdb.table.commit.naming.swap_name` does.
     """
     _check(keys, query.text)
     work = _NewText(root, keys, env, author, message)
@@ -98,12 +93,8 @@ def undrop_view(
 ) -> ViewChange:
     """Bring a view back that was dropped, with the text that it had before.
 
-    Raises
-    ------
-    NotFoundError
-        There never was such a view.
-    ExistsError
-        It was not dropped, or there is a table of that name now.
+    Raises `NotFoundError` if there never was such a view; `ExistsError` if it was not dropped, or
+    there is a table of that name now.
     """
     read = find_name(root, keys)
     versions = () if read is None else read.view.versions
@@ -126,12 +117,8 @@ def drop_view(
 ) -> ViewChange:
     """Drop a view; its versions stay readable.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such view, and `if_exists` is off.
-    UnsupportedError
-        It is a table.
+    Raises `NotFoundError` if there is no such view, and `if_exists` is off; `UnsupportedError` if
+    it is a table.
     """
     if find_name(root, keys) is None and if_exists and not is_table_there(root, keys):
         return ViewChange(0, "", is_new=False, operation=DROP)
@@ -254,10 +241,8 @@ class _NewText:
     def _check_free(self, view: ViewObject, *, or_replace: bool) -> None:
         """Check that nobody else has the name, or is about to.
 
-        Raises
-        ------
-        ExistsError
-            There is a view that is not to be replaced, or a table is being made.
+        Raises `ExistsError` if there is a view that is not to be replaced, or a table is being
+        made.
         """
         if view.newest is not None and not or_replace:
             raise self.exists()

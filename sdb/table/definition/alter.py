@@ -54,10 +54,7 @@ class ReadingChange:
     def of(self, rule: InputRule) -> InputRule:
         """Return inputs that are read in the new way.
 
-        Raises
-        ------
-        UsageError
-            Their format does not take an option.
+        Raises `UsageError` if their format does not take an option.
         """
         named = formats.said(
             self.format or rule.format or None,
@@ -107,14 +104,9 @@ def alter_table(
     * ``change``: Makes the definition that the table shall have of the one that it has.
     * ``is_dry``: Whether nothing is written.
 
-    Raises
-    ------
-    UsageError
-        The definition would be invalid; the message has all reasons.
-    OutsideError
-        A pattern leads out of the root; see :mod:`sdb.table.inputs.places`.
-    NotFoundError, UnsupportedError, ConflictError
-        See :func:`describe_table`.
+    Raises `UsageError` if the definition would be invalid; the message has all reasons;
+    `OutsideError` if a pattern leads out of the root; see :mod:`sdb.table.inputs.places`;
+    `NotFoundError`, `UnsupportedError` or `ConflictError` as :func:`describe_table` does.
     """
     head = find_table(root, keys.database, keys.table)
 
@@ -140,15 +132,9 @@ def describe_table(root: TableRoot, keys: TableKeys, text: str, *, is_dry: bool 
     * ``is_dry``: Whether nothing is written.
 
     Returns: Whether it was another one before.
-
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    UnsupportedError
-        A later `sdb` has made the definition: it has members that would be lost.
-    ConflictError
-        Other programs replace the definition all the time.
+    Raises `NotFoundError` if there is no such table; `UnsupportedError` if a later `sdb` has made
+    the definition, whose unknown members would be lost; `ConflictError` if other programs replace
+    the definition all the time.
     """
     head = find_table(root, keys.database, keys.table)
 
@@ -170,10 +156,8 @@ def with_inputs(
     * ``without``: Patterns that go, as they were written when they came.
     * ``reading``: What changes for the inputs of `more`; for all, if it has none.
 
-    Raises
-    ------
-    UsageError
-        A pattern that goes is not there, or there is no input to read in another way.
+    Raises `UsageError` if a pattern that goes is not there, or there is no input to read in another
+    way.
     """
     rules = {rule.pattern: rule for rule in definition.inputs}
     for pattern in without:
@@ -202,10 +186,8 @@ def with_members(
       ``versions.keep_last=20``. A value that is no JSON is a text.
     * ``unset``: Names of members that go.
 
-    Raises
-    ------
-    UsageError
-        A text has another form, a member is not there, or a value of another type.
+    Raises `UsageError` if a text has another form, a member is not there, or a value of another
+    type.
     """
     members: dict[str, Any] = json.loads(definition.shown())
     for name in unset:

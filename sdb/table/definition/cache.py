@@ -28,12 +28,7 @@ _KNOWN: LruCache[tuple[Store, str, TableKeys], Definition] = LruCache(
 def read_definition(root: TableRoot, keys: TableKeys) -> Definition:
     """Read the definition of a table.
 
-    Raises
-    ------
-    NotFoundError
-        The table has no definition.
-    InputError
-        It is malformed.
+    Raises `NotFoundError` if the table has no definition and `InputError` if it is malformed.
     """
     return open_definition(root, keys)[0]
 
@@ -41,10 +36,7 @@ def read_definition(root: TableRoot, keys: TableKeys) -> Definition:
 def open_definition(root: TableRoot, keys: TableKeys) -> tuple[Definition, Reader]:
     """Read the definition of a table, and the version of its object, which is closed.
 
-    Raises
-    ------
-    NotFoundError, InputError
-        See :func:`read_definition`.
+    Raises `NotFoundError` or `InputError` as :func:`read_definition` does.
     """
     key = keys.definition
     try:
@@ -71,10 +63,7 @@ def open_definition(root: TableRoot, keys: TableKeys) -> tuple[Definition, Reade
 def current_definition(root: TableRoot, keys: TableKeys) -> Definition:
     """Read the definition of a table, with the schema that the table has now.
 
-    Raises
-    ------
-    NotFoundError, InputError
-        See :func:`read_definition`.
+    Raises `NotFoundError` or `InputError` as :func:`read_definition` does.
     """
     import json
 
@@ -90,10 +79,7 @@ def current_definition(root: TableRoot, keys: TableKeys) -> Definition:
 def recent_definition(root: TableRoot, keys: TableKeys) -> Definition:
     """Read a definition, or give that of a few seconds ago on a remote store.
 
-    Raises
-    ------
-    NotFoundError, InputError
-        See :func:`sdb.table.catalog.handle.read_definition`.
+    Raises `NotFoundError` or `InputError` as :func:`sdb.table.catalog.handle.read_definition` does.
     """
     if not root.store.is_remote:
         return read_definition(root, keys)

@@ -48,18 +48,11 @@ def create_table(
       was dropped made anew.
 
     Returns: What was stored; with the usual policy of versions if it has none.
-
-    Raises
-    ------
-    UsageError
-        The definition is invalid; the message has all reasons. Or the root has no key to sign with.
-    OutsideError
-        A pattern leads out of the root; see :mod:`sdb.table.inputs.places`.
-    ExistsError
-        There is a definition, or the table was dropped, and `overwrite` is off; or a view has the
-        name.
-    ConflictError
-        Another program has replaced it since it was read.
+    Raises `UsageError` if the definition is invalid, where the message has all reasons, or the root
+    has no key to sign with; `OutsideError` if a pattern leads out of the root; see
+    :mod:`sdb.table.inputs.places`; `ExistsError` if there is a definition, or the table was
+    dropped, and `overwrite` is off, or a view has the name; `ConflictError` if another program has
+    replaced it since it was read.
     """
     check_writable(root)  # else the first rows would be refused
     keys = TableKeys(database, table)
@@ -80,10 +73,7 @@ def create_table(
 def evolution(definition: Definition, head: TableHandle | None) -> Evolution | None:
     """Return what makes the schema of a definition that of its table; None: it stays.
 
-    Raises
-    ------
-    UsageError
-        The table has a schema that it cannot follow.
+    Raises `UsageError` if the table has a schema that it cannot follow.
     """
     if not definition.schema:
         return None

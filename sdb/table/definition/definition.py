@@ -59,13 +59,7 @@ class InputRule:
 
     @property
     def reading(self) -> Times:
-        """The way times are read.
-
-        Raises
-        ------
-        UsageError
-            What `times` says cannot be done.
-        """
+        """The way times are read. Raises `UsageError` if what `times` says cannot be done."""
         return times.of_json(self.times)
 
 
@@ -149,24 +143,13 @@ class Definition:
     def parse(cls, text: str, *, is_stored: bool = False) -> Definition:
         """Read a definition.
 
-        Parameters
-        ----------
-        text : str
-            JSON.
-        is_stored : bool
-            Whether it is one that was stored, and whose retention may have no time at all: the
-            original stores that, and cannot read it again.
+        * ``text``: JSON.
+        * ``is_stored``: Whether it is one that was stored, and whose retention may have no time at
+          all: the original stores that, and cannot read it again.
 
-        Returns
-        -------
-        Definition
-            The definition; see :func:`sdb.table.definition.validate.problems` for whether it makes
-            sense.
-
-        Raises
-        ------
-        InputError
-            It is no JSON, or a member is of another type.
+        Returns: The definition; see :func:`sdb.table.definition.validate.problems` for whether it
+        makes sense.
+        Raises `InputError` if it is no JSON, or a member is of another type.
         """
         if len(text) > MAX_BYTES:
             raise InputError(

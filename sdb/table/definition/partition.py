@@ -47,10 +47,7 @@ class PartitionField:
     def template(self) -> str:
         """Return the template.
 
-        Raises
-        ------
-        UsageError
-            No value is given, and the field's name cannot be that of a capture.
+        Raises `UsageError` if no value is given, and the field's name cannot be that of a capture.
         """
         if self.value:
             return self.value
@@ -74,10 +71,7 @@ class Partition:
 def partition_of(fields: Sequence[PartitionField], captured: Mapping[str, str]) -> Partition:
     """Return the partition of an input.
 
-    Raises
-    ------
-    InputError
-        A value that no directory can have, or that is not of the field's type.
+    Raises `InputError` for a value that no directory can have, or that is not of the field's type.
     """
     return _partition((field, expand(field.template(), captured)) for field in fields)
 
@@ -89,12 +83,8 @@ def given_partition(
 
     * ``values``: A value for each of them, as it would stand in the name of an input.
 
-    Raises
-    ------
-    UsageError
-        A field has no value, or there is one for another field.
-    InputError
-        See :func:`partition_of`.
+    Raises `UsageError` if a field has no value, or there is one for another field; `InputError` as
+    :func:`partition_of` does.
     """
     names = [field.field for field in fields]
     if unknown := [name for name in values if name not in names]:
@@ -127,13 +117,8 @@ def typed(type_name: str, text: str) -> object:
     * ``text``: The value as it stands in the name of the input.
 
     Returns: The value. Days beyond the month count on: ``2023-02-29`` is March 1.
-
-    Raises
-    ------
-    UsageError
-        No such type.
-    InputError
-        The text is no value of the type.
+    Raises `UsageError` if there is no such type and `InputError` if the text is no value of the
+    type.
     """
     match type_name:
         case "" | "string":

@@ -18,13 +18,7 @@ _ESCAPES = str.maketrans(_ESCAPED)
 
 
 def first(text: str) -> tuple[object, str, str]:
-    """Read the first JSON value of a text.
-
-    Raises
-    ------
-    InputError
-        It is no JSON.
-    """
+    """Read the first JSON value of a text. Raises `InputError` if it is no JSON."""
     at = _skip(text, 0)
     value, end = _value(text, at)
     return value, text[at:end], text[end:].strip(_SPACE)
@@ -62,8 +56,6 @@ def items(text: str) -> Iterator[str]:
 def compact(text: str) -> str:
     r"""Remove the white space of JSON, and escape what HTML would misread.
 
-    Examples
-    --------
     >>> compact('{ "a" : [1.0,  "<b >"] }')
     '{"a":[1.0,"\\u003cb \\u003e"]}'
     """
@@ -82,8 +74,6 @@ def indented(text: str, unit: str) -> str:
 
     * ``text``: What :func:`compact` gives.
 
-    Examples
-    --------
     >>> indented('{"a":[1],"b":{}}', " ")
     '{\n "a": [\n  1\n ],\n "b": {}\n}'
     """

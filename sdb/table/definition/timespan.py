@@ -40,23 +40,10 @@ class CalendarSpan:
     def parse(cls, text: str) -> Self:
         """Read a span, as in ``1y6m15d``.
 
-        Parameters
-        ----------
-        text : str
-            Years, months and days in this order, each of them optional.
+        * ``text``: Years, months and days in this order, each of them optional.
 
-        Returns
-        -------
-        CalendarSpan
-            The span.
+        Raises `InputError` if it is not a span, or is empty.
 
-        Raises
-        ------
-        InputError
-            It is not a span, or is empty.
-
-        Examples
-        --------
         >>> CalendarSpan.parse("0y6m15d")
         CalendarSpan(years=0, months=6, days=15)
         """
@@ -76,16 +63,10 @@ class CalendarSpan:
     def before(self, now_us: int) -> int:
         """Return the instant that is so long before another.
 
-        Parameters
-        ----------
-        now_us : int
-            Microseconds since 1970.
+        * ``now_us``: Microseconds since 1970.
 
-        Returns
-        -------
-        int
-            Microseconds since 1970. A day that the month does not have counts on into the next:
-            one month before March 31 is March 2 or 3. A year before 0 becomes 0.
+        Returns: Microseconds since 1970. A day that the month does not have counts on into the
+        next: one month before March 31 is March 2 or 3. A year before 0 becomes 0.
         """
         year, month, day = instants.civil(now_us)[:3]
         months = (year - self.years) * _MONTHS + month - 1 - self.months
@@ -144,10 +125,7 @@ class Retention:
         * ``share``: The value of `rewrite_share`; None: not given.
         * ``may_be_empty``: Whether ``0d`` is no time at all.
 
-        Raises
-        ------
-        InputError
-            A member has a value that it cannot have.
+        Raises `InputError` if a member has a value that it cannot have.
         """
         span = texts.get("valid_for")
         is_empty = span is None or (may_be_empty and span == "0d")
@@ -216,10 +194,8 @@ class Thinning:
     def parse(cls, text: str) -> Self:
         """Read steps, as in ``1h:all,1d:1m,7d:1h``.
 
-        Raises
-        ------
-        InputError
-            They are malformed, do not grow, or an interval is no multiple of the one before.
+        Raises `InputError` if they are malformed, do not grow, or an interval is no multiple of the
+        one before.
         """
         if text == OFF:
             return cls()
@@ -247,8 +223,6 @@ class Thinning:
     def every_us(self, age_us: int) -> int:
         """Return of which interval one version is kept at an age; 0: all versions are.
 
-        Examples
-        --------
         >>> Thinning.parse("1h:all,1d:1m").every_us(2 * 3600 * 1_000_000)
         60000000
         """

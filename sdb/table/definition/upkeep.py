@@ -58,10 +58,8 @@ class UpkeepPolicy:
         * ``flags``: Those of the members that are true or false, as far as they are there.
         * ``grace, changed``: A span of time, and one of `CHANGED`; empty: not given.
 
-        Raises
-        ------
-        InputError
-            The grace time is no span of time, or `changed` is not one of its values.
+        Raises `InputError` if the grace time is no span of time, or `changed` is not one of its
+        values.
         """
         grace = grace or DEFAULT_GRACE
         try:

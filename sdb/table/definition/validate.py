@@ -48,8 +48,6 @@ def format_of(name: str) -> str | None:
 
     Returns: The longest of the endings that the name has; None: it has none of them.
 
-    Examples
-    --------
     >>> format_of("a.cloudtrail.json.gz"), format_of("json")
     ('cloudtrail.json.gz', None)
     """
@@ -63,10 +61,7 @@ def check(definition: Definition, *, is_remote: bool, needs_input: bool = True) 
     * ``is_remote``: Whether the root is an S3 bucket.
     * ``needs_input``: Whether it must have inputs, which a table of rows of `insert` need not.
 
-    Raises
-    ------
-    UsageError
-        It cannot; the message has all reasons.
+    Raises `UsageError` if it cannot; the message has all reasons.
     """
     if flaws := problems(definition, is_remote=is_remote, needs_input=needs_input):
         raise UsageError("; ".join(flaws))

@@ -45,10 +45,7 @@ def follow(
     * ``on_event``: Called with each version, and with trouble when it begins, changes and ends.
     * ``settle_seconds``: How long a local input must have stood still before it is taken.
 
-    Raises
-    ------
-    InputChangedError
-        An input has changed, and that is to be an error.
+    Raises `InputChangedError` if an input has changed, and that is to be an error.
     """
     followed = FollowedTables(tables, on_event)
     folders: dict[str, _TableFolders] = {}

@@ -188,12 +188,9 @@ class LineFeed:
     def run(self, source: Iterable[Batch]) -> None:
         """Take all batches of a source.
 
-        Raises
-        ------
-        InputError
-            A line is malformed, and nothing takes such lines. Those before it were inserted.
-        SdbError
-            The table cannot be written, which trying again does not cure.
+        Raises `InputError` if a line is malformed, and nothing takes such lines. Those before it
+        were inserted. Raises `SdbError` if the table cannot be written, which trying again does not
+        cure.
         """
         for batch in source:
             self.take(batch)

@@ -62,11 +62,7 @@ def follow_logs(feed: LineFeed, files: LogFiles) -> None:
     """Take the lines of log files as they are written, until the feed is stopped.
 
     What is there by then is still committed. See :meth:`LineFeed.run`.
-
-    Raises
-    ------
-    UsageError
-        A file is an input of the table, too.
+    Raises `UsageError` if a file is an input of the table, too.
     """
     feed.target.check()
     source = LogSource(feed, files)

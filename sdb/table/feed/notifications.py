@@ -35,13 +35,8 @@ class Notification:
 def read_notification(body: str) -> Notification:
     """Read a message.
 
-    Raises
-    ------
-    InputError
-        It is no notification.
+    Raises `InputError` if it is no notification.
 
-    Examples
-    --------
     >>> read_notification('{"uri": "s3://logs/a b.json"}').uris
     ('s3://logs/a b.json',)
     """

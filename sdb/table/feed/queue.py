@@ -51,12 +51,8 @@ def follow_queue(
     * ``stop``: Set to stop: what is being taken is committed before, the rest is given back.
     * ``on_event``: Called with each version, with trouble, and with messages that no table takes.
 
-    Raises
-    ------
-    UsageError
-        There is no key to sign with; or what is no queue.
-    NotFoundError, AccessError
-        There is no such queue, or it may not be looked at.
+    Raises `UsageError` if there is no key to sign with, or the name is that of no queue;
+    `NotFoundError` or `AccessError` if there is no such queue, or it may not be looked at.
     """
     work = _Work(tables, on_event)
     with QueueBatches(queue_of(queue), stop, on_event, interval_seconds) as batches:

@@ -54,10 +54,7 @@ class FeedTables:
 class FollowedTables:
     """The tables of a feed, listed again and again.
 
-    Raises
-    ------
-    UsageError
-        There is no key to sign with.
+    Raises `UsageError` if there is no key to sign with.
     """
 
     def __init__(self, tables: FeedTables, on_event: OnEvent) -> None:
@@ -97,10 +94,7 @@ class FollowedTable:
     def fail(self, error: SdbError) -> bool:
         """Report an error, and return True; False: the table is gone since it was listed.
 
-        Raises
-        ------
-        InputChangedError
-            An input has changed, and that is to end it all.
+        Raises `InputChangedError` if an input has changed, and that is to end it all.
         """
         if isinstance(error, InputChangedError) and self._changed == "fail":
             raise error
@@ -143,10 +137,7 @@ class FollowedTable:
     def take(self, definition: Definition, plan: SyncPlan) -> Synced | None:
         """Take what is new, and report it; None: there was nothing new.
 
-        Raises
-        ------
-        InputChangedError
-            An input has changed that was taken, and that is not to be.
+        Raises `InputChangedError` if an input has changed that was taken, and that is not to be.
         """
         changed = self._changed or definition.changed or "keep"
         if changed == "fail":
@@ -218,13 +209,7 @@ class KnownInputs:
                 yield entry
 
     def lookup(self, uri: str) -> TakenInput | None:
-        """Find an input.
-
-        Raises
-        ------
-        NotFoundError
-            The table was dropped.
-        """
+        """Find an input. Raises `NotFoundError` if the table was dropped."""
         if not self._is_read:
             keys = self._keys
             handle = find_table(self._root, keys.database, keys.table, branch=self._branch)

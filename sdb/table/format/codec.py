@@ -161,13 +161,7 @@ class Stored:
 
     @classmethod
     def from_struct(cls, value: object) -> Self:
-        """Read the struct that is stored.
-
-        Raises
-        ------
-        CorruptError
-            It is malformed.
-        """
+        """Read the struct that is stored. Raises `CorruptError` if it is malformed."""
         return read_struct(cls, value)
 
 
@@ -182,13 +176,7 @@ def write_struct(value: Stored) -> dict[str, object]:
 
 
 def read_struct(cls: type[_Record], value: object) -> _Record:
-    """Read the struct that is stored of a record.
-
-    Raises
-    ------
-    CorruptError
-        It is malformed.
-    """
+    """Read the struct that is stored of a record. Raises `CorruptError` if it is malformed."""
     layout = cls.layout
     if not isinstance(value, dict):
         raise invalid(layout.what, "a struct", value)
@@ -334,12 +322,8 @@ def compress(data: bytes) -> bytes:
 def decompress(data: bytes, algorithm: str, size_bytes: int | None = None) -> bytes:
     """Return the content of a frame.
 
-    Raises
-    ------
-    CorruptError
-        It is damaged, or of another size; or its content is too large to be one.
-    UnsupportedError
-        An algorithm that this build does not know.
+    Raises `CorruptError` if it is damaged, or of another size, or its content is too large to be
+    one; `UnsupportedError` for an algorithm that this build does not know.
     """
     if algorithm == "s2":
         raise UnsupportedError("a list compressed with s2, which this build cannot read")
@@ -357,13 +341,7 @@ def decompress(data: bytes, algorithm: str, size_bytes: int | None = None) -> by
 
 
 def loads(data: bytes) -> object:
-    """Decode the one value of a compressed object.
-
-    Raises
-    ------
-    CorruptError
-        It is damaged.
-    """
+    """Decode the one value of a compressed object. Raises `CorruptError` if it is damaged."""
     content = decompress(data, ALGORITHM)
     value, _, end = ion.decode(content)
     if end != len(content):

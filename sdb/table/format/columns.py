@@ -34,10 +34,7 @@ class DescriptorList:
       read from the descriptor itself is negative.
     * ``others``: Descriptors that are not as writers make them, which the columns leave out.
 
-    Raises
-    ------
-    CorruptError
-        It is damaged, or is not the list of the reference.
+    Raises `CorruptError` if it is damaged, or is not the list of the reference.
     """
 
     def __init__(
@@ -70,10 +67,7 @@ class DescriptorList:
     def __getitem__(self, number: int) -> Descriptor:
         """Return one, checked.
 
-        Raises
-        ------
-        CorruptError, UnsupportedError
-            It is malformed, or says what cannot be.
+        Raises `CorruptError` or `UnsupportedError` if it is malformed, or says what cannot be.
         """
         descriptor = self._made(number, is_checked=True)
         self._check(descriptor.key)
@@ -86,13 +80,7 @@ class DescriptorList:
         return key
 
     def keys(self) -> list[str]:
-        """Return the keys of all packfiles.
-
-        Raises
-        ------
-        CorruptError
-            A descriptor is malformed.
-        """
+        """Return the keys of all packfiles. Raises `CorruptError` if a descriptor is malformed."""
         all_keys = self._columns.keys()
         for number in self.others:
             all_keys[number] = self._made(number).key

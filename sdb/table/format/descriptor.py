@@ -25,30 +25,14 @@ _NO_TRAILER = Trailer(0, 0, "", 0, (), SparseIndex(0))
 
 @record
 class Descriptor:
-    """Facts of a packfile of a table.
+    """Facts of a packfile of a table."""
 
-    Attributes
-    ----------
-    key : str
-        Its key below the root.
-    etag : str
-        Its ETag.
-    size_bytes : int
-        Its size.
-    trailer : Trailer
-        A copy of its trailer, maybe with less in the extension.
-    modified_us : int or None
-        When it was written, by the store; for people only.
-    format : str
-        Name of the format of packfiles.
-    """
-
-    key: str
+    key: str  # its key below the root
     etag: str
     size_bytes: int
-    trailer: Trailer
-    modified_us: int | None = None
-    format: str = FORMAT
+    trailer: Trailer  # a copy of its trailer, maybe with less in the extension
+    modified_us: int | None = None  # when it was written, by the store; for people only
+    format: str = FORMAT  # name of the format of packfiles
 
     @property
     def name(self) -> str:
@@ -74,21 +58,12 @@ class Descriptor:
     def from_struct(cls, value: object) -> Self:
         """Read the struct that is stored.
 
-        Parameters
-        ----------
-        value : object
-            What was read.
+        * ``value``: What was read.
 
-        Returns
-        -------
-        Descriptor
-            The descriptor. Fields may be missing, and the trailer is only checked by itself:
-            before the packfile is opened, call :meth:`checked`.
-
-        Raises
-        ------
-        CorruptError
-            A field of a wrong type, an unknown one, or a key that leads out of the root.
+        Returns: The descriptor. Fields may be missing, and the trailer is only checked by itself:
+        before the packfile is opened, call :meth:`checked`.
+        Raises `CorruptError` for a field of a wrong type, an unknown one, or a key that leads out
+        of the root.
         """
         members = ionstruct.known(value, _FIELDS, "a descriptor")
         key = keys.check_key(ionstruct.text(members, "path"))
@@ -107,17 +82,9 @@ class Descriptor:
     def checked(self) -> Self:
         """Check what it says about the packfile, before the packfile is opened.
 
-        Returns
-        -------
-        Descriptor
-            The same, with indexes that must not be trusted set aside.
-
-        Raises
-        ------
-        CorruptError
-            The trailer cannot be one of a file of this size.
-        UnsupportedError
-            The packfile has another format.
+        Returns: The same, with indexes that must not be trusted set aside.
+        Raises `CorruptError` if the trailer cannot be one of a file of this size and
+        `UnsupportedError` if the packfile has another format.
         """
         if self.format != FORMAT:
             raise UnsupportedError(

@@ -20,8 +20,6 @@ _MOST_LETTERS = 1024
 def of_content(pieces: Iterable[bytes]) -> str:
     """Return the ETag of a local object.
 
-    Examples
-    --------
     >>> of_content([b"a", b"b"]) == of_content([b"ab"])
     True
     """
@@ -50,10 +48,7 @@ def is_of_content(etag: str) -> bool:
 def check(etag: object) -> str:
     """Require an ETag as it was read from an object.
 
-    Raises
-    ------
-    CorruptError
-        It is no text, or too long for one.
+    Raises `CorruptError` if it is no text, or too long for one.
     """
     if type(etag) is not str:
         raise CorruptError(f"invalid ETag: expected a string, got {etag!r:.40}")
@@ -73,15 +68,10 @@ def content_id(digests: Sequence[bytes], tail: bytes) -> str:
     * ``digests``: The digest of each block, 20 bytes each.
     * ``tail``: What follows the last block: the trailer and its length.
 
-    Raises
-    ------
-    CorruptError
-        A digest is not known.
+    Raises `CorruptError` if a digest is not known.
 
-    Examples
-    --------
     >>> content_id([bytes(20)], b"trailer")
-    'H7SCJK5I6IQAEGMHPJO27NE2OPFUA5UQ'
+    'EU3RCTKS4LFBW3S2U5J27QQMBHHSUZL2'
     """
     from base64 import b32encode
 
@@ -103,10 +93,7 @@ def read_content_id(reader: Reader) -> str:
 
     * ``reader``: The packfile, which is read completely, block by block.
 
-    Raises
-    ------
-    CorruptError
-        It is no packfile, or a block consists of no frames.
+    Raises `CorruptError` if it is no packfile, or a block consists of no frames.
     """
     from sdb import _core
 

@@ -126,10 +126,7 @@ def listing_of(versions: tuple[PastVersion, ...], put: Callable[[bytes], str]) -
 def read_history(data: bytes, ref: HistoryRef) -> tuple[PastVersion, ...]:
     """Read the object that lists old versions.
 
-    Raises
-    ------
-    CorruptError
-        It is damaged, or not the list of the reference.
+    Raises `CorruptError` if it is damaged, or not the list of the reference.
     """
     try:
         if etags.of_content([data]) != ref.etag:
@@ -232,10 +229,7 @@ _LISTS: LruCache[str, tuple[PastVersion, ...]] = LruCache(most_entries=4)
 def listed_versions(ref: HistoryRef, fetch: Callable[[], bytes]) -> tuple[PastVersion, ...]:
     """Read the object that lists old versions, unless it is one of those that were read last.
 
-    Raises
-    ------
-    CorruptError
-        See :func:`read_history`.
+    Raises `CorruptError` as :func:`read_history` does.
     """
     listed = _LISTS.get(ref.etag)
     if listed is None or (listed[0].version, listed[-1].version) != (ref.first, ref.last):

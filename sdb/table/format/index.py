@@ -72,10 +72,7 @@ class EncodedPackfiles:
     def decode(self, value: object) -> Descriptor:
         """Read the struct of a packfile, unless one that is equal was read before.
 
-        Raises
-        ------
-        CorruptError
-            See :meth:`sdb.table.format.descriptor.Descriptor.from_struct`.
+        Raises `CorruptError` as :meth:`sdb.table.format.descriptor.Descriptor.from_struct` does.
         """
         key = value.get("path") if isinstance(value, dict) else None
         if not isinstance(key, str):
@@ -157,12 +154,7 @@ class TableIndex:
 
         * ``keyring``: The keys; the first signs.
 
-        Raises
-        ------
-        UnsupportedError
-            It would be too large.
-        UsageError
-            There is no key.
+        Raises `UnsupportedError` if it would be too large and `UsageError` if there is no key.
         """
         symbols = list(_SYMBOLS)
         value: dict[str, object] = {
@@ -217,12 +209,8 @@ class TableIndex:
 
         * ``keyring``: The keys: one of them must have signed it. Without any it is not verified.
 
-        Raises
-        ------
-        CorruptError
-            It is too large, not signed with one of the keys, or malformed.
-        UnsupportedError
-            It is of another version.
+        Raises `CorruptError` if it is too large, not signed with one of the keys, or malformed;
+        `UnsupportedError` if it is of another version.
         """
         if len(data) >= MAX_BYTES:
             raise CorruptError(f"index is {len(data)} bytes; too big")

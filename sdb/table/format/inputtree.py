@@ -397,10 +397,7 @@ class StoredInputs:
     def from_value(cls, value: object) -> Self:
         """Read what is stored.
 
-        Raises
-        ------
-        CorruptError
-            It is malformed, or the journal has an input twice.
+        Raises `CorruptError` if it is malformed, or the journal has an input twice.
         """
         if isinstance(value, list):
             return cls(read_refs(value))
@@ -417,10 +414,7 @@ class StoredInputs:
 def read_refs(value: Iterable[object]) -> tuple[InputNodeRef, ...]:
     """Read the references of an inner node.
 
-    Raises
-    ------
-    CorruptError
-        One is malformed, or they are out of order.
+    Raises `CorruptError` if one is malformed, or they are out of order.
     """
     refs = tuple(map(InputNodeRef.from_struct, value))
     if any(a.last >= b.last for a, b in pairwise(refs)):
@@ -441,10 +435,7 @@ def write_inner(refs: Sequence[InputNodeRef]) -> bytes:
 def read_leaf(data: bytes, ref: InputNodeRef) -> tuple[TakenInput, ...]:
     """Read the object of a leaf.
 
-    Raises
-    ------
-    CorruptError
-        It is damaged, out of order, or does not end as the reference says.
+    Raises `CorruptError` if it is damaged, out of order, or does not end as the reference says.
     """
     try:
         stored = _stored(data)

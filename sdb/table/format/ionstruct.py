@@ -22,12 +22,8 @@ def signed(data: bytes, keyring: Keyring, newest: int, what: str) -> dict[str, A
     * ``newest``: The number of the format that this build knows.
     * ``what``: What the object is, as messages say it: ``a view``.
 
-    Raises
-    ------
-    CorruptError
-        It is not signed with one of the keys, or no struct.
-    UnsupportedError
-        It is of a later format.
+    Raises `CorruptError` if it is not signed with one of the keys, or no struct; `UnsupportedError`
+    if it is of a later format.
     """
     value, _, _ = ion.decode(keyring.open(data))
     if not isinstance(value, dict):
@@ -40,10 +36,7 @@ def signed(data: bytes, keyring: Keyring, newest: int, what: str) -> dict[str, A
 def known(value: object, names: Collection[str], what: str) -> dict[str, Any]:
     """Require a struct with no other fields than those that are known.
 
-    Raises
-    ------
-    CorruptError
-        It is no struct, or has another field.
+    Raises `CorruptError` if it is no struct, or has another field.
     """
     if not isinstance(value, dict):
         raise invalid(what, "a struct", value)

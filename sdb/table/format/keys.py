@@ -75,10 +75,8 @@ def check_name(name: str, what: str) -> str:
 
     * ``what``: What it is the name of, for the message.
 
-    Raises
-    ------
-    UsageError
-        It is empty, ``.`` or ``..``, too long, or has a slash or a control character.
+    Raises `UsageError` if it is empty, ``.`` or ``..``, too long, or has a slash or a control
+    character.
     """
     if flaw := flaw_of_name(name):
         raise UsageError(f"the name of a {what}: {flaw}")
@@ -96,8 +94,6 @@ def flaw_of_new_name(name: str) -> str:
 def joined(database: str, table: str) -> str:
     """Return the name of a table with that of its database; what has a dot is in quotes.
 
-    Examples
-    --------
     >>> joined("web", "gha"), joined("a.b", "c")
     ('web.gha', '"a.b".c')
     """
@@ -113,8 +109,6 @@ def split_name(text: str) -> tuple[str, str]:
 
     Without quotes the first dot counts.
 
-    Examples
-    --------
     >>> split_name("web.gha"), split_name('"a.b".c'), split_name("a.b.c")
     (('web', 'gha'), ('a.b', 'c'), ('a', 'b.c'))
     """
@@ -138,10 +132,7 @@ def _first_name(text: str) -> tuple[str, str]:
 def check_key(key: object) -> str:
     """Require the key of an object, as it was read from another object.
 
-    Raises
-    ------
-    CorruptError
-        It is not a key, or leads out of the root.
+    Raises `CorruptError` if it is not a key, or leads out of the root.
     """
     if type(key) is not str:
         raise CorruptError(f"invalid key: expected a string, got {key!r:.40}")
@@ -171,8 +162,6 @@ def commit_on(branch: str, commit_id: str) -> str:
 def original_key(key: str) -> str:
     """Return the key that a packfile had before commits copied it, each into a separate folder.
 
-    Examples
-    --------
     >>> original_key("db/web/gha/data/AEBAGBAFAYDQQCIKBMGA2DQPCA/X.zion")
     'db/web/gha/data/X.zion'
     """
@@ -186,8 +175,6 @@ def original_key(key: str) -> str:
 def commit_of(key: str) -> str:
     """Return the id of the commit that made a version, by the key of the version.
 
-    Examples
-    --------
     >>> commit_of("db/web/gha/versions/00000000000000000012-nightly-2026")
     'nightly-2026'
     """
@@ -202,8 +189,6 @@ def is_uid(name: str) -> bool:
 def new_uid(random_bytes: Callable[[int], bytes] = os.urandom) -> str:
     """Make the part of a name that no other object ever has: 26 letters and digits.
 
-    Examples
-    --------
     >>> new_uid(bytes)
     'AAAAAAAAAAAAAAAAAAAAAAAAAA'
     """
@@ -215,10 +200,7 @@ def new_uid(random_bytes: Callable[[int], bytes] = os.urandom) -> str:
 def packfile_suffix(algorithm: str) -> str:
     """Return the suffix of packfiles of a compression algorithm.
 
-    Raises
-    ------
-    UsageError
-        Tables have no packfiles of that algorithm.
+    Raises `UsageError` if tables have no packfiles of that algorithm.
     """
     if algorithm == "zstd":
         return ".ion.zst"
@@ -230,8 +212,6 @@ def packfile_suffix(algorithm: str) -> str:
 def folder_of(key: str) -> str:
     """Return the beginning of the keys of the table that an object belongs to.
 
-    Examples
-    --------
     >>> folder_of("db/web/gha/data/2026/X.zion")
     'db/web/gha'
     """
@@ -241,8 +221,6 @@ def folder_of(key: str) -> str:
 def is_packed(key: str) -> bool:
     """Return whether the original has named a packfile: its collection may delete it.
 
-    Examples
-    --------
     >>> is_packed("db/web/gha/packed-X.zion"), is_packed("db/web/gha/data/X.zion")
     (True, False)
     """
@@ -252,8 +230,6 @@ def is_packed(key: str) -> bool:
 def own_key(key: str) -> str:
     """Return the key that a packfile has once it is ours; all its copies have the same.
 
-    Examples
-    --------
     >>> own_key("db/web/gha/2026/packed-X.ion.zst")
     'db/web/gha/data/2026/adopted-X.zion'
     >>> own_key("db/web/gha/data/2026/adopted-X~Y.zion")
@@ -279,8 +255,6 @@ def own_key(key: str) -> str:
 def era_of(key: str) -> int:
     """Return the era of the rows of a packfile, which its name tells.
 
-    Examples
-    --------
     >>> era_of("db/web/gha/data/X-Y.e5.zion"), era_of("db/web/gha/data/X-Y.zion")
     (5, 0)
     """
@@ -413,10 +387,7 @@ def head_of(key: str) -> tuple[TableKeys, str] | None:
 def check_head(key: object) -> str:
     """Check the key of an index, as it was read from another object.
 
-    Raises
-    ------
-    CorruptError
-        It is that of another object.
+    Raises `CorruptError` if it is that of another object.
     """
     head = head_of(check_key(key))
     if head is None or (head[1] != "main" and flaw_of_ref(head[1])):
@@ -436,10 +407,7 @@ def is_transaction(key: str) -> bool:
 def check_id(text: str) -> str:
     """Check the id of a transaction, which becomes a part of the names of objects.
 
-    Raises
-    ------
-    UsageError
-        It has more than `MOST_ID_BYTES`, or what no name may have.
+    Raises `UsageError` if it has more than `MOST_ID_BYTES`, or what no name may have.
     """
     size = len(text.encode(errors="surrogatepass"))
     if size > MOST_ID_BYTES:
@@ -451,10 +419,7 @@ def check_id(text: str) -> str:
 def check_new_ref(name: str, *, is_hold: bool = False) -> str:
     """Check the name of a branch or tag that is about to be made.
 
-    Raises
-    ------
-    UsageError
-        It is too long.
+    Raises `UsageError` if it is too long.
     """
     size, most = (
         len(name.encode(errors="surrogatepass")),

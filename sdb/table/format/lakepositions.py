@@ -35,13 +35,7 @@ class LakePosition:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read what is stored.
-
-        Raises
-        ------
-        CorruptError
-            It is malformed.
-        """
+        """Read what is stored. Raises `CorruptError` if it is malformed."""
         values = typed_members(text, _TYPES)
         if values is None:
             raise CorruptError(f"the version of a table that was taken is malformed: {text[:80]!r}")

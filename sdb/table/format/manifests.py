@@ -102,11 +102,7 @@ class IndirectTree:
         """Read the struct that is stored.
 
         Returns: The tree. Indexes that must not be trusted are left out: then nothing is skipped.
-
-        Raises
-        ------
-        CorruptError
-            It is malformed.
+        Raises `CorruptError` if it is malformed.
         """
         members = ionstruct.known(value, {"refs", "sparse"}, "the indirect tree")
         stored = ionstruct.listed(members.get("refs", []), "the list of references")
@@ -195,10 +191,7 @@ def write_list(descriptors: tuple[Descriptor, ...]) -> bytes:
 def read_list(data: bytes, ref: IndirectRef) -> tuple[Descriptor, ...]:
     """Read the object of a list of descriptors.
 
-    Raises
-    ------
-    CorruptError
-        It is damaged, or is not the list of the reference.
+    Raises `CorruptError` if it is damaged, or is not the list of the reference.
     """
     try:
         return tuple(map(Descriptor.from_struct, _read_values(data, ref)))

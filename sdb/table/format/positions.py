@@ -76,13 +76,7 @@ class LogPosition:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read what is stored.
-
-        Raises
-        ------
-        CorruptError
-            It is malformed.
-        """
+        """Read what is stored. Raises `CorruptError` if it is malformed."""
         values = typed_members(text, _TYPES)
         if values is None or values[0] < 0:
             raise CorruptError(f"the position in a log file is malformed: {text[:80]!r}")

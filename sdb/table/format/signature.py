@@ -34,10 +34,7 @@ class Keyring:
 
         * ``text``: A key in base64, or several: ``id=base64,id=base64``.
 
-        Raises
-        ------
-        UsageError
-            A key that is not 32 bytes in base64, or a name that occurs twice.
+        Raises `UsageError` for a key that is not 32 bytes in base64, or a name that occurs twice.
         """
         keys: list[bytes] = []
         names: list[str] = []
@@ -67,13 +64,7 @@ class Keyring:
         return cls.parse(text) if text else cls()
 
     def sign(self, data: bytes) -> bytes:
-        """Return an index with its signature.
-
-        Raises
-        ------
-        UsageError
-            There is no key.
-        """
+        """Return an index with its signature. Raises `UsageError` if there is no key."""
         if not self.keys:
             raise UsageError(
                 "there is no key to sign the index with",
@@ -86,10 +77,7 @@ class Keyring:
     def open(self, data: bytes) -> bytes:
         """Verify the signature of an index, and give the index without it.
 
-        Raises
-        ------
-        CorruptError
-            It is too short, or no key made the signature.
+        Raises `CorruptError` if it is too short, or no key made the signature.
         """
         from hmac import compare_digest
 

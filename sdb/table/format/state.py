@@ -308,12 +308,7 @@ class VersionState(Stored):
     def from_struct(cls, value: object) -> Self:
         """Read the struct that is stored.
 
-        Raises
-        ------
-        CorruptError
-            It is malformed.
-        UnsupportedError
-            It is of a later format.
+        Raises `CorruptError` if it is malformed and `UnsupportedError` if it is of a later format.
         """
         members = any_struct(value, "the state of the table")
         if (number := ionstruct.count(members, "format")) != FORMAT:

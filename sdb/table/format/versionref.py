@@ -66,13 +66,8 @@ def parse_reference(reference: Given, now_us: int | None = None) -> VersionRefer
       version, or below zero of versions before the newest; an aware datetime.
     * ``now_us``: The present, in microseconds since 1970; that of the system if not given.
 
-    Raises
-    ------
-    UsageError
-        It is not a reference.
+    Raises `UsageError` if it is not a reference.
 
-    Examples
-    --------
     >>> parse_reference("@12").kind, parse_reference("-1").kind, parse_reference("v1").name
     ('version', 'back', 'v1')
     """
@@ -116,10 +111,7 @@ def parse_time(text: str, now_us: int | None = None) -> int:
     * ``text``: As in ``2022-11-18 13:13:35``, ``2022-11-18 13:13:35 +0200`` or ``-1d``.
     * ``now_us``: The present, in microseconds since 1970; that of the system if not given.
 
-    Raises
-    ------
-    UsageError
-        It is no time.
+    Raises `UsageError` if it is no time.
     """
     rest_us = _SECOND_US - 1 if _TO_THE_SECOND.search(text.strip()) else 0
     return instants.parse(text, now_us) + rest_us
@@ -128,10 +120,7 @@ def parse_time(text: str, now_us: int | None = None) -> int:
 def split_reference(name: str) -> tuple[str, str]:
     """Split ``db.table@ref``: return the name of the table, and the reference, which may be empty.
 
-    Raises
-    ------
-    UsageError
-        There is nothing behind the @.
+    Raises `UsageError` if there is nothing behind the @.
     """
     table, at, text = name.partition("@")
     if at and not text:

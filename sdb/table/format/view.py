@@ -126,10 +126,7 @@ class ViewObject:
     def encode(self, keyring: Keyring) -> bytes:
         """Return the object, signed like an index; the oldest versions make room for new ones.
 
-        Raises
-        ------
-        UsageError
-            There is no key to sign it with.
+        Raises `UsageError` if there is no key to sign it with.
         """
         versions = self.versions[-MOST_VERSIONS:]
         while True:
@@ -143,12 +140,8 @@ class ViewObject:
     def decode(cls, data: bytes, keyring: Keyring) -> Self:
         """Read the object.
 
-        Raises
-        ------
-        CorruptError
-            It is not signed with one of the keys, or malformed.
-        UnsupportedError
-            It is of a later format.
+        Raises `CorruptError` if it is not signed with one of the keys, or malformed;
+        `UnsupportedError` if it is of a later format.
         """
         read = StoredView.from_struct(ionstruct.signed(data, keyring, FORMAT, "a view"))
         for before, after in pairwise(read.versions):

@@ -103,10 +103,7 @@ def compare(before: TableHandle, after: TableHandle) -> TableDifference:
 
     * ``before, after``: The versions; packfiles are the same if their keys are.
 
-    Raises
-    ------
-    CorruptError
-        A list of packfiles is missing or damaged.
+    Raises `CorruptError` if a list of packfiles is missing or damaged.
     """
     added, removed = packfiles_between(before.index, after.index, after.root.fetch)
     refs, inline = after.index.indirect.refs, after.index.inline
@@ -143,11 +140,7 @@ def different_rows(
 
     Yields: ``+`` for a row of the later version or ``-`` for one of the earlier, and the row as
     JSON.
-
-    Raises
-    ------
-    CorruptError
-        A packfile is missing or damaged.
+    Raises `CorruptError` if a packfile is missing or damaged.
     """
     for sign, line, _, _ in located_rows(difference, progress=progress):
         yield sign, line

@@ -93,14 +93,9 @@ def fork(
       would delete what one of both tables does not need.
     * ``author, message``: Recorded in the version.
 
-    Raises
-    ------
-    ExistsError
-        There is such a table.
-    CorruptError
-        A packfile is missing or not what was written.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `ExistsError` if there is such a table, `CorruptError` if a packfile is missing or not
+    what was written and `ConflictError` or `UncertainError` as
+    :func:`sdb.table.commit.commit.commit` does.
     """
     keys = TableKeys(database, table)
     check_writable(source.root)
@@ -166,15 +161,10 @@ def push(
     * ``name``: Name of the table there; the same if not given.
     * ``author, message``: Recorded in the version.
 
-    Raises
-    ------
-    ConflictError
-        The table there has packfiles that this one never had: a push would take them away. Or see
-        :func:`sdb.table.commit.commit.commit`.
-    CorruptError
-        A packfile is missing or not what was written.
-    UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `ConflictError` if the table there has packfiles that this one never had, which a push
+    would take away, and as :func:`sdb.table.commit.commit.commit` does; `CorruptError` if a
+    packfile is missing or not what was written; `UncertainError` as
+    :func:`sdb.table.commit.commit.commit` does.
     """
     database, _, table = (name or source.name).partition(".")
     keys = TableKeys(database, table)

@@ -44,8 +44,6 @@ def is_hold_for(root: TableRoot, holder: TableKeys, branch: str, keys: TableKeys
 def holder_of(branch: str) -> TableKeys | None:
     """Return the names of the table that a branch keeps packfiles for; None: it is no such branch.
 
-    Examples
-    --------
     >>> holder_of("fork-web.trial-ABCDEFGH").table, holder_of("audit")
     ('trial', None)
     """
@@ -63,10 +61,7 @@ def is_hold(name: str) -> bool:
 def check_free(root: TableRoot, keys: TableKeys, branch: str) -> None:
     """Require a branch that keeps nothing for another table.
 
-    Raises
-    ------
-    ConflictError
-        There is a table that shares packfiles by it.
+    Raises `ConflictError` if there is a table that shares packfiles by it.
     """
     holder = holder_of(branch)
     if holder is None:

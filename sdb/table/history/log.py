@@ -153,11 +153,7 @@ def log(handle: TableHandle) -> Iterator[LoggedVersion]:
 
     Yields: A version. Its own index is read for it; one that is missing or damaged is reported, and
     has what the list of versions says.
-
-    Raises
-    ------
-    CorruptError
-        A list of versions is missing or damaged.
+    Raises `CorruptError` if a list of versions is missing or damaged.
     """
     versions = Versions(handle)
     names = names_of(handle)
@@ -205,10 +201,7 @@ def _read(
 def show(handle: TableHandle) -> ShownVersion:
     """Report what a version has changed.
 
-    Raises
-    ------
-    CorruptError
-        An object that it leads to is missing or damaged.
+    Raises `CorruptError` if an object that it leads to is missing or damaged.
     """
     state = handle.state
     is_strange = state is None or Versions(handle).is_foreign

@@ -138,15 +138,10 @@ def merge(  # noqa: PLR0913 - the command's options, by name
     * ``expects``: The version of the destination that it must follow; None: any.
     * ``confirm``: Asked before the strategy drops rows of one side, with their number.
 
-    Raises
-    ------
-    MergeConflictError
-        Both sides have changed the same, and there is no strategy, or it is not confirmed. Nothing
-        has changed.
-    NotFoundError
-        There is no such table, branch or version.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `MergeConflictError` if both sides have changed the same, and there is no strategy, or it
+    is not confirmed. Nothing has changed. Raises `NotFoundError` if there is no such table, branch
+    or version. Raises `ConflictError` or `UncertainError` as :func:`sdb.table.commit.commit.commit`
+    does.
     """
     if strategy and strategy not in STRATEGIES:
         raise UsageError(f"unknown strategy {strategy!r}", expected=" or ".join(STRATEGIES))

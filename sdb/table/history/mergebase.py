@@ -56,10 +56,7 @@ class MergeBase:
 def merge_base(theirs: TableHandle, index: TableIndex) -> MergeBase:
     """Find the newest version that both sides come from.
 
-    Raises
-    ------
-    BaseGoneError
-        It is not kept, or it is not known which version it is.
+    Raises `BaseGoneError` if it is not kept, or it is not known which version it is.
     """
     own, other = state_of(index.user_data), theirs.state
     if own is None or other is None:
@@ -79,11 +76,7 @@ def kept_for_branches(table: TableHandle, state: VersionState) -> set[int]:
 
     Returns: For each branch the newest version that it came from, merge bases, and versions of
     which a part was merged, or that have merged one.
-
-    Raises
-    ------
-    CorruptError
-        The index of a branch, or what it leads to, is damaged.
+    Raises `CorruptError` if the index of a branch, or what it leads to, is damaged.
     """
     needed: set[int] = set()
     keys, own = table.keys, None
@@ -136,10 +129,8 @@ def _base_after_purges(
 ) -> TableHandle:
     """Find the version that both came from, where neither has forgotten a later one.
 
-    Raises
-    ------
-    BaseGoneError
-        The version is not known, or one up to the number `purged`, which both have forgotten.
+    Raises `BaseGoneError` if the version is not known, or one up to the number `purged`, which both
+    have forgotten.
     """
     error = BaseGoneError(
         f"{table.name}: the merge base of both branches was purged",

@@ -127,10 +127,7 @@ class RowMerges:
     def of(self, overlaps: Sequence[Overlap | None]) -> list[MergedRows | None]:
         """Return the merged rows of packfiles; None where it is not known which rows are which.
 
-        Raises
-        ------
-        RowsNeededError
-            Some are not merged yet.
+        Raises `RowsNeededError` if some are not merged yet.
         """
         wanted = [overlap for overlap in overlaps if overlap is not None]
         if needed := [overlap for overlap in wanted if overlap.key not in self._made]:
@@ -140,10 +137,7 @@ class RowMerges:
     def prepare(self, overlaps: Sequence[Overlap]) -> None:
         """Merge the rows of packfiles.
 
-        Raises
-        ------
-        CorruptError
-            A packfile is missing or damaged.
+        Raises `CorruptError` if a packfile is missing or damaged.
         """
         for overlap in overlaps:
             mark = new_uid(self._env.random_bytes)

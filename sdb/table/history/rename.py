@@ -49,18 +49,11 @@ def rename(
 
     * ``author, message``: Recorded in the versions.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    ExistsError
-        There is a table, or another definition, under the new name.
-    UnsupportedError
-        The table has branches, which are not renamed.
-    CorruptError
-        A packfile is missing or not what was written. Nothing has changed.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.twophase.commit_together`.
+    Raises `NotFoundError` if there is no such table. Raises `ExistsError` if there is a table, or
+    another definition, under the new name. Raises `UnsupportedError` if the table has branches,
+    which are not renamed. Raises `CorruptError` if a packfile is missing or not what was written.
+    Nothing has changed. Raises `ConflictError` or `UncertainError` as
+    :func:`sdb.table.commit.twophase.commit_together` does.
     """
     check_writable(root)
     for _ in range(_ATTEMPTS):
@@ -98,10 +91,7 @@ class _Renaming:
     def resumed(self) -> SentTable | None:
         """Finish a rename that was broken off behind its commit: the definition comes last.
 
-        Raises
-        ------
-        NotFoundError
-            The table was dropped, and not renamed so.
+        Raises `NotFoundError` if the table was dropped, and not renamed so.
         """
         if not self._source.is_dropped:
             return None

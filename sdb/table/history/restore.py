@@ -70,16 +70,10 @@ def restore(
       place.
     * ``expects``: The version that it must follow; None: any.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table or version.
-    ExistsError
-        It must be one that was dropped, and is not.
-    CorruptError
-        A packfile of the old version is not there any more. Nothing has changed.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `NotFoundError` if there is no such table or version. Raises `ExistsError` if it must be
+    one that was dropped, and is not. Raises `CorruptError` if a packfile of the old version is not
+    there any more. Nothing has changed. Raises `ConflictError` or `UncertainError` as
+    :func:`sdb.table.commit.commit.commit` does.
     """
     wanted = parse_reference(reference)
     if wanted.kind == "version":  # it may be newer than an index that was put back
@@ -141,14 +135,8 @@ def undrop(
 
     * ``author, message``: Recorded in the version.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    ExistsError
-        It was not dropped.
-    ExpiredError
-        The version before has expired.
+    Raises `NotFoundError` if there is no such table, `ExistsError` if it was not dropped and
+    `ExpiredError` if the version before has expired.
     """
     head = open_table(root, database, table)
     state = head.state

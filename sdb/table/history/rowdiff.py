@@ -41,21 +41,13 @@ _HEAD = Struct("<cII")
 
 @record
 class RowDifference:
-    """A row that two versions have otherwise.
+    """A row that two versions have otherwise."""
 
-    Attributes
-    ----------
-    sign : str
-        ``+`` for a row that only the later version has, ``-`` for one that only the earlier has,
-        and ``~`` for one that was changed.
-    row : bytes
-        The row as JSON; of a changed one that of the later version.
-    changed : dict or None
-        Of a changed one for each path that differs ``old`` and ``new``, as far as there are values.
-    """
-
+    # ``+`` for a row that only the later version has, ``-`` for one that only the earlier has, and
+    # ``~`` for one that was changed.
     sign: str
-    row: bytes
+    row: bytes  # the row as JSON; of a changed one that of the later version
+    # Of a changed one for each path that differs ``old`` and ``new``, as far as there are values.
     changed: dict[str, dict[str, object]] | None = field(default=None)
 
     def encode(self) -> bytes:
@@ -76,10 +68,7 @@ def changed_rows(
     * ``key``: Paths of fields whose values tell one row from all others, as ``a.b``; without them
       rows are known by where they came from, as far as packfiles say that.
 
-    Raises
-    ------
-    CorruptError
-        A packfile is missing or damaged.
+    Raises `CorruptError` if a packfile is missing or damaged.
     """
     names = {
         INSERTED: _namer(difference.after, difference.added, key),
@@ -120,8 +109,6 @@ def _paired(rows: Sequence[Differing]) -> Iterator[RowDifference]:
 def changed_fields(before: bytes, after: bytes) -> dict[str, dict[str, object]]:
     """Return for each path at which two rows, as JSON, differ the old and the new value.
 
-    Examples
-    --------
     >>> changed_fields(b'{"a": {"b": 1}, "c": 2}', b'{"a": {"b": 3}}')
     {'a.b': {'old': 1, 'new': 3}, 'c': {'old': 2}}
     """

@@ -44,21 +44,13 @@ _AT_ONCE = 50_000
 
 @record
 class RowConflict:
-    """A row that both sides have changed, each in its own way.
+    """A row that both sides have changed, each in its own way."""
 
-    Attributes
-    ----------
-    packfile : str
-        Key of the packfile that has the row in the merge base; where the base has none, in the
-        destination.
-    row : int
-        Its number there.
-    base, ours, theirs : dict or None
-        The row in the merge base, in the destination and in the source; None: it is not there.
-    """
-
+    # Key of the packfile that has the row in the merge base; where the base has none, in the
+    # destination.
     packfile: str
-    row: int
+    row: int  # its number there
+    # The row in the merge base, in the destination and in the source; None: it is not there.
     base: dict[str, Any] | None
     ours: dict[str, Any] | None
     theirs: dict[str, Any] | None
@@ -107,13 +99,8 @@ def merge_rows(
 
     Returns: The packfiles that come and go; with conflicts and without a strategy none, and what is
     in conflict.
-
-    Raises
-    ------
-    NotTracedError
-        It is not known which rows are which.
-    CorruptError
-        A packfile is missing or damaged.
+    Raises `NotTracedError` if it is not known which rows are which and `CorruptError` if a packfile
+    is missing or damaged.
     """
     origins = Origins()
     sides = [origins.located(root, side) for side in (overlap.base, overlap.ours, overlap.theirs)]

@@ -72,11 +72,7 @@ class Origins:
 
         Returns: For each run the place where it begins and stops, its last change, and where it is:
         the number of its packfile, and of its first row there; ascending.
-
-        Raises
-        ------
-        NotTracedError
-            It is not known, or a row occurs twice.
+        Raises `NotTracedError` if it is not known, or a row occurs twice.
         """
         import numpy as np
 

@@ -51,16 +51,10 @@ def tag(
     * ``overwrite``: Whether a tag of this name may be moved.
     * ``expects``: The version that the tag must be of now; None: any.
 
-    Raises
-    ------
-    ExistsError
-        Another version has this tag, or a branch has this name.
-    NotFoundError
-        There is no such table or version.
-    UsageError
-        A name that cannot be one, or no key to sign with.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `ExistsError` if another version has this tag, or a branch has this name; `NotFoundError`
+    if there is no such table or version; `UsageError` for a name that cannot be one, and if there
+    is no key to sign with; `ConflictError` or `UncertainError` as
+    :func:`sdb.table.commit.commit.commit` does.
     """
     keys = _checked(root, database, table, check_new_ref(name))
     while True:
@@ -106,10 +100,7 @@ def _tagged(
 def _check_expected(current: VersionPointer | None, name: str, expects: int | None) -> None:
     """Check that a tag is of the version that its change expects.
 
-    Raises
-    ------
-    VersionChangedError
-        It is of another one, or not there any more.
+    Raises `VersionChangedError` if it is of another one, or not there any more.
     """
     number = 0 if current is None else current.version
     if expects is not None and number != expects:
@@ -135,12 +126,8 @@ def delete_tag(
 
     * ``expects``: The version that it must be of; None: any.
 
-    Raises
-    ------
-    UnknownReferenceError
-        There is no such tag.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `UnknownReferenceError` if there is no such tag and `ConflictError` or `UncertainError`
+    as :func:`sdb.table.commit.commit.commit` does.
     """
     keys = _checked(root, database, table, name)
     seen = False
@@ -176,16 +163,9 @@ def branch(
     * ``held_for``: The table that it is to keep packfiles for, and no history; empty: it is a
       branch of people.
 
-    Raises
-    ------
-    ExistsError
-        There is a branch or tag of this name.
-    NotFoundError
-        There is no such table or version.
-    UsageError
-        A name that cannot be one, or no key to sign with.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `ExistsError` if there is a branch or tag of this name; `NotFoundError` if there is no
+    such table or version; `UsageError` for a name that cannot be one, and if there is no key to
+    sign with; `ConflictError` or `UncertainError` as :func:`sdb.table.commit.commit.commit` does.
     """
     check_new_ref(name, is_hold=bool(held_for))
     keys = _checked(root, database, table, name)
@@ -234,10 +214,7 @@ def branch(
 def _check_kept(head: TableHandle, name: str) -> TableHandle:
     """Return the head as it is now, if what a branch begins with was not collected since.
 
-    Raises
-    ------
-    ConflictError
-        A collection has begun since the head was read.
+    Raises `ConflictError` if a collection has begun since the head was read.
     """
     keys = head.keys
     newest = open_table(head.root, keys.database, keys.table)
@@ -270,12 +247,8 @@ def delete_branch(
 
     * ``is_forced``: Whether it may be one that keeps packfiles for another table.
 
-    Raises
-    ------
-    UnknownReferenceError
-        There is no such branch.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`. Or another table shares packfiles by it.
+    Raises `UnknownReferenceError` if there is no such branch; `ConflictError` or `UncertainError`
+    as :func:`sdb.table.commit.commit.commit` does, and if another table shares packfiles by it.
     """
     keys = _checked(root, database, table, name)
     head = open_table(root, database, table).state
@@ -328,10 +301,7 @@ def _version(head: TableHandle, reference: Given) -> TableHandle:
 def _check_in_history(handle: TableHandle, newest: TableHandle) -> None:
     """Check that the history of a head still has a version.
 
-    Raises
-    ------
-    ConflictError
-        It expired while a branch was begun at it.
+    Raises `ConflictError` if it expired while a branch was begun at it.
     """
     if not is_told(handle, newest):
         raise ConflictError(

@@ -37,8 +37,6 @@ def is_shareable(key: str) -> bool:
 
     The original deletes what it has named itself where only one of them refers to it.
 
-    Examples
-    --------
     >>> is_shareable("db/web/gha/data/X.zion"), is_shareable("db/web/gha/packed-X.zion")
     (True, False)
     """
@@ -62,14 +60,9 @@ def hold(
     * ``shared``: Keys of the packfiles. Some may be of tables that the source itself shares them
       with.
 
-    Raises
-    ------
-    ConflictError
-        The version expired before the branch kept it.
-    CorruptError
-        The source says that another table keeps packfiles for it, and that one does not.
-    UsageError
-        The name of the new table cannot be a part of that of a branch.
+    Raises `ConflictError` if the version expired before the branch kept it; `CorruptError` if the
+    source says that another table keeps packfiles for it, and that one does not; `UsageError` if
+    the name of the new table cannot be a part of that of a branch.
     """
     folders = {folder_of(key) for key in shared}
     state = _state(source)
@@ -130,13 +123,7 @@ def _is_kept(source: TableHandle, wanted: VersionReference, pointer: VersionPoin
 
 
 def check_held(root: TableRoot, shares: Mapping[str, str]) -> None:
-    """Require the branches that keep packfiles.
-
-    Raises
-    ------
-    ConflictError
-        One was deleted.
-    """
+    """Require the branches that keep packfiles. Raises `ConflictError` if one was deleted."""
     for table, name in shares.items():
         key = TableKeys(*table.split(".", 1)).branch(name)
         if not root.has(key):

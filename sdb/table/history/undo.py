@@ -55,14 +55,9 @@ def undo(
 
     * ``expects``: The version that it must follow; None: the newest.
 
-    Raises
-    ------
-    UsageError
-        There is nothing to undo.
-    ConflictError
-        Another program has committed meanwhile; nothing has changed.
-    NotFoundError, CorruptError, UncertainError
-        See :func:`sdb.table.history.restore.restore`.
+    Raises `UsageError` if there is nothing to undo; `ConflictError` if another program has
+    committed meanwhile; nothing has changed; `NotFoundError`, `CorruptError` or `UncertainError` as
+    :func:`sdb.table.history.restore.restore` does.
     """
     handle = open_table(root, database, table, at=branch)
     newest = None if handle.state is None else handle.state.version

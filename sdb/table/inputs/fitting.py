@@ -39,10 +39,7 @@ def fitting_inputs(root: TableRoot, pattern: str, *, most: int = MOST_COUNTED) -
 
     * ``most``: How many are looked at.
 
-    Raises
-    ------
-    OutsideError
-        The pattern leads out of the root.
+    Raises `OutsideError` if the pattern leads out of the root.
     """
     if is_lake_input(pattern):
         sizes = [file.size_bytes for file in open_lake_input(root, pattern).at().files.values()]

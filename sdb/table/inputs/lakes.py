@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 def lake_folder(root: TableRoot, pattern: str) -> tuple[str, LakeFolder]:
     """Return the kind and the folder of a table that a pattern of inputs names.
 
-    Raises
-    ------
-    UsageError
-        It has wildcards, or no folder.
+    Raises `UsageError` if it has wildcards, or no folder.
     """
     kind, uri = lake_input(pattern)
     folder = place_of_input(root, uri)
@@ -37,14 +34,9 @@ def lake_folder(root: TableRoot, pattern: str) -> tuple[str, LakeFolder]:
 def open_lake_input(root: TableRoot, pattern: str) -> LakeTable:
     """Open a table that a pattern of inputs names.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    OutsideError
-        It is out of the root.
-    CorruptError, UnsupportedError
-        Its metadata are damaged, or need what this program cannot do.
+    Raises `NotFoundError` if there is no such table; `OutsideError` if it is out of the root;
+    `CorruptError` or `UnsupportedError` if its metadata are damaged, or need what this program
+    cannot do.
     """
     kind, folder = lake_folder(root, pattern)
     return open_lake(kind, folder)

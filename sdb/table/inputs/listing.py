@@ -49,10 +49,7 @@ class ListedInput:
     def etag(self, cache: EtagCache) -> str:
         """Return its ETag; a local one is read for that, unless this was done before.
 
-        Raises
-        ------
-        NotFoundError
-            It has vanished.
+        Raises `NotFoundError` if it has vanished.
         """
         if self.is_remote:
             return self.version
@@ -87,11 +84,7 @@ def list_inputs(
     * ``lister``: What lists folders; the store if not given.
 
     Yields: Names that only nearly fit are left out, such as those with an empty capture.
-
-    Raises
-    ------
-    OutsideError
-        The pattern leads out of the root, by itself or by a symbolic link.
+    Raises `OutsideError` if the pattern leads out of the root, by itself or by a symbolic link.
     """
     if is_lake_input(pattern.text):
         return  # which has versions, see :mod:`sdb.table.sync.lakes`
@@ -120,10 +113,7 @@ def folders_of(root: TableRoot, pattern: InputPattern, lister: Lister) -> Iterat
 
     * ``root``: The root; local patterns are relative to it.
 
-    Raises
-    ------
-    OutsideError
-        The pattern leads out of the root.
+    Raises `OutsideError` if the pattern leads out of the root.
     """
     if is_lake_input(pattern.text):
         return iter(())
@@ -152,13 +142,7 @@ def check_patterns(root: TableRoot, patterns: Iterable[str]) -> None:
     """Check that patterns stay below the root as they are written; links are seen by a sync.
 
     Those that look as if they took whole trees are warned of.
-
-    Raises
-    ------
-    OutsideError
-        One leads out of the root.
-    UsageError
-        One is malformed.
+    Raises `OutsideError` if one leads out of the root and `UsageError` if one is malformed.
     """
     for text in patterns:
         if is_lake_input(text):
@@ -183,10 +167,7 @@ def named_inputs(
 
     * ``root``: The root; local URIs are relative to it.
 
-    Raises
-    ------
-    OutsideError
-        One is out of the root.
+    Raises `OutsideError` if one is out of the root.
     """
     match = matcher(pattern)
     bounds = InputBounds(root)
@@ -225,10 +206,7 @@ class _Walk:
     def check(self, folder: str, name: str, *, is_last: bool) -> None:
         """Check a folder if it is one to be listed; of a single object its own place may do.
 
-        Raises
-        ------
-        OutsideError
-            It is out of the root.
+        Raises `OutsideError` if it is out of the root.
         """
         is_object = is_last and not _is_magic(name)
         is_listed = is_last or _is_magic(name)

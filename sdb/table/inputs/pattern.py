@@ -50,10 +50,7 @@ class PatternPart:
     def elements(self) -> list[str | CharacterClass | None]:
         """Return what follows the wildcard: characters, classes, and None for any character.
 
-        Raises
-        ------
-        UsageError
-            A class is malformed.
+        Raises `UsageError` if a class is malformed.
         """
         elements: list[str | CharacterClass | None] = []
         at = 0
@@ -81,12 +78,8 @@ class InputPattern:
 
         Returns: The pattern. Classes and names of captures are only looked at where they are
         needed, as the original does; :meth:`flaws` looks at everything.
-
-        Raises
-        ------
-        UsageError
-            Wildcards side by side, one of which is a capture; an invalid name, a brace or a
-            backslash at the end.
+        Raises `UsageError` for wildcards side by side, one of which is a capture; an invalid name,
+        a brace or a backslash at the end.
         """
         parts: list[PatternPart] = []
         wildcard, start, at = "", 0, 0
@@ -133,13 +126,7 @@ class InputPattern:
         return flaws
 
     def match(self, path: str) -> dict[str, str] | None:
-        """Match a path.
-
-        Raises
-        ------
-        UsageError
-            The pattern is malformed where matching came to.
-        """
+        """Match a path. Raises `UsageError` if the pattern is malformed where matching came to."""
         if not path:
             plain = all(part.wildcard == _STAR and not part.text for part in self.parts)
             return {} if plain else None
@@ -168,13 +155,8 @@ def expand(template: str, captured: Mapping[str, str]) -> str:
 
     * ``template``: ``$name`` or ``${name}`` stand for a capture, ``$$`` for a dollar sign.
 
-    Raises
-    ------
-    UsageError
-        A name that was not captured, or cannot be a name.
+    Raises `UsageError` for a name that was not captured, or cannot be a name.
 
-    Examples
-    --------
     >>> expand("table-$yyyy-${mm}", {"yyyy": "2022", "mm": "10"})
     'table-2022-10'
     """
@@ -190,11 +172,7 @@ def template_parts(template: str) -> Iterator[tuple[str, bool]]:
     """Yield the parts of a template: texts, and names of captures.
 
     Yields: The text or the name, and whether it is a name.
-
-    Raises
-    ------
-    UsageError
-        An invalid name, or a brace that is not closed.
+    Raises `UsageError` for an invalid name, or a brace that is not closed.
     """
     at = 0
     while at < len(template):

@@ -48,10 +48,7 @@ class InputBounds:
     def check(self, pattern: str, location: str) -> None:
         """Check that a pattern may find inputs at a place.
 
-        Raises
-        ------
-        OutsideError
-            It leads out of the root, and the place is not allowed.
+        Raises `OutsideError` if it leads out of the root, and the place is not allowed.
         """
         if not self.has(location):
             raise self.refusal(f"the pattern {pattern!r}", location)

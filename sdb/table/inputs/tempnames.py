@@ -27,8 +27,6 @@ def is_temporary(uri: str, pattern: str) -> bool:
     A pattern asks for them whose last segment has the same ending, or whose segment at the same
     place begins with a dot.
 
-    Examples
-    --------
     >>> is_temporary("file://in/a.tmp", "file://in/*"), is_temporary("file://.x/a", "file://*/*")
     (True, True)
     >>> is_temporary("file://in/a.tmp", "file://in/*.tmp"), is_temporary("file://a", "file://*")

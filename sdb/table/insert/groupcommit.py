@@ -74,16 +74,9 @@ def append(  # noqa: PLR0913 - as insert, by name
       version shares no commit.
     * ``options``: Others of :func:`sdb.pack`.
 
-    Raises
-    ------
-    NotFoundError, UnsupportedError, ConflictError, UncertainError
-        See :func:`sdb.table.insert.insert.insert`. Rows of one thread that cannot be packed are an
-        error of that thread alone.
-
-    Examples
-    --------
-    >>> append(root, "web", "gha", [{"type": "PushEvent"}]).version     # doctest: +SKIP
-    17
+    Raises `NotFoundError`, `UnsupportedError`, `ConflictError` or `UncertainError` as
+    :func:`sdb.table.insert.insert.insert` does. Rows of one thread that cannot be packed are an
+    error of that thread alone.
     """
     if branch != MAIN or expects is not None:
         options |= {"branch": branch, "partition": partition, "txn_id": txn_id}

@@ -95,16 +95,9 @@ def insert(  # noqa: PLR0913 - the command's options, by name
     * ``expects``: The version that the rows must follow; None: any.
     * ``options``: Others of :func:`sdb.pack`.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table, or branch.
-    UnsupportedError
-        The table has partitions, and no value is given.
-    UsageError, InputError
-        Values that its partitions do not have.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `NotFoundError` if there is no such table, or branch; `UnsupportedError` if the table has
+    partitions, and no value is given; `UsageError` or `InputError` for values that its partitions
+    do not have; `ConflictError` or `UncertainError` as :func:`sdb.table.commit.commit.commit` does.
     """
     keys = TableKeys(database, table)
     check_writable(root)
@@ -142,14 +135,8 @@ def packing_options(
     * ``partition``: A value for each field that the table has partitions by.
     * ``options``: What is known already: of statistics it goes before the definition.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    UnsupportedError
-        It has partitions, and no value is given.
-    UsageError, InputError
-        Values that its partitions do not have.
+    Raises `NotFoundError` if there is no such table; `UnsupportedError` if it has partitions, and
+    no value is given; `UsageError` or `InputError` for values that its partitions do not have.
     """
     try:
         definition = recent_definition(root, keys)

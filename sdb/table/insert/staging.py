@@ -79,30 +79,14 @@ class StagedRows:
 
 @record
 class StagedTransaction:
-    """A transaction that lasts for several requests.
+    """A transaction that lasts for several requests."""
 
-    Attributes
-    ----------
-    uid : str
-        Its id, which is that of its commit, too.
-    owner : str
-        Who has begun it.
-    message : str
-        Recorded in the versions.
-    step : str
-        ``open``, ``committing`` or ``aborted``.
-    expires_us : int
-        When it expires.
-    rows : tuple of StagedRows
-        What is staged, in its order.
-    """
-
-    uid: str
-    owner: str
-    message: str
-    step: str
-    expires_us: int
-    rows: tuple[StagedRows, ...] = ()
+    uid: str  # its id, which is that of its commit, too
+    owner: str  # who has begun it
+    message: str  # recorded in the versions
+    step: str  # ``open``, ``committing`` or ``aborted``
+    expires_us: int  # when it expires
+    rows: tuple[StagedRows, ...] = ()  # what is staged, in its order
 
     @property
     def targets(self) -> dict[str, tuple[TableKeys, str]]:
@@ -128,12 +112,8 @@ def begin(
 ) -> StagedTransaction:
     """Begin a transaction; those that have ended long ago are swept away.
 
-    Raises
-    ------
-    UsageError
-        It would last too long, or the root has no key to sign with.
-    ConflictError
-        There are too many.
+    Raises `UsageError` if it would last too long, or the root has no key to sign with;
+    `ConflictError` if there are too many.
     """
     check_writable(root)
     if not 0 < seconds <= MOST_SECONDS:
@@ -150,12 +130,8 @@ def begin(
 def find(root: TableRoot, uid: str) -> StagedTransaction:
     """Return a transaction, whether it is open or has ended.
 
-    Raises
-    ------
-    NotFoundError
-        No transaction has that id.
-    CorruptError
-        Its object is damaged, or signed by a stranger.
+    Raises `NotFoundError` if no transaction has that id; `CorruptError` if its object is damaged,
+    or signed by a stranger.
     """
     return _read(root, uid)[0]
 
@@ -174,14 +150,8 @@ def stage(
 
     * ``key``: The client's own id of the rows: the same rows with it are staged once.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such transaction, table or branch.
-    ConflictError
-        It is not open any more.
-    UnsupportedError
-        The table has partitions.
+    Raises `NotFoundError` if there is no such transaction, table or branch; `ConflictError` if it
+    is not open any more; `UnsupportedError` if the table has partitions.
     """
     check_open(find(root, uid), env)
     keys, branch = target
@@ -219,18 +189,11 @@ def finish(
     * ``reads``: Versions that tables must have still, by their names; each must get rows.
 
     Returns: The versions by the names of the tables, and whether they were made now.
-
-    Raises
-    ------
-    NotFoundError
-        There is no such transaction.
-    UsageError
-        A table was read that gets no rows, or nothing was staged.
-    ConflictError
-        It was aborted, or a table has another version by now: nothing has changed. It may be
-        committed again, with other versions; nothing more can be staged.
-    UncertainError
-        It is not known whether it was committed. The same again is safe.
+    Raises `NotFoundError` if there is no such transaction. Raises `UsageError` if a table was read
+    that gets no rows, or nothing was staged. Raises `ConflictError` if it was aborted, or a table
+    has another version by now: nothing has changed. It may be committed again, with other versions;
+    nothing more can be staged. Raises `UncertainError` if it is not known whether it was committed.
+    The same again is safe.
     """
     staged = find(root, uid)
     if staged.step == COMMITTING and (done := _done(root, staged)):
@@ -261,12 +224,8 @@ def finish(
 def abort(root: TableRoot, uid: str, *, env: Environment = REAL) -> StagedTransaction:
     """Abort a transaction: its packfiles are collected with all others that nothing needs.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such transaction.
-    ConflictError
-        It is being committed, or was.
+    Raises `NotFoundError` if there is no such transaction; `ConflictError` if it is being
+    committed, or was.
     """
     return _moved(root, uid, env, ABORTED)
 
@@ -274,12 +233,8 @@ def abort(root: TableRoot, uid: str, *, env: Environment = REAL) -> StagedTransa
 def check_open(staged: StagedTransaction, env: Environment = REAL) -> None:
     """Check that a transaction takes rows still.
 
-    Raises
-    ------
-    ExpiredTransactionError
-        It has expired.
-    ConflictError
-        It was committed or aborted.
+    Raises `ExpiredTransactionError` if it has expired and `ConflictError` if it was committed or
+    aborted.
     """
     if staged.step != OPEN:
         was = "was aborted" if staged.step == ABORTED else "is being committed, or was"

@@ -149,10 +149,7 @@ def facts_without_rows(database: str, table: str) -> TableFacts:
 def describe_table(handle: TableHandle) -> TableDescription:
     """Describe a table: the index is read, and the lists of older packfiles.
 
-    Raises
-    ------
-    CorruptError
-        A list is missing or damaged, or says what cannot be.
+    Raises `CorruptError` if a list is missing or damaged, or says what cannot be.
     """
     descriptors = list(handle.descriptors())
     files = tuple(_file(handle, descriptor.checked()) for descriptor in descriptors)

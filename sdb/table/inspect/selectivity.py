@@ -23,11 +23,7 @@ def table_sharpness(handle: TableHandle) -> Sharpness:
     * ``handle``: The table. Of its packfiles at most `MOST_PACKFILES` are asked, all over it.
 
     Returns: What was found. Packfiles that queries read without asking for statistics count so.
-
-    Raises
-    ------
-    CorruptError
-        A packfile is missing or damaged.
+    Raises `CorruptError` if a packfile is missing or damaged.
     """
     descriptors = list(handle.descriptors())
     count = min(len(descriptors), MOST_PACKFILES)

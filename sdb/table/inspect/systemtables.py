@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 def system_rows(kind: str, handle: TableHandle) -> Iterator[Row]:
     """Return the rows of a system table about a table.
 
-    Raises
-    ------
-    CorruptError
-        An object that the table leads to is missing or damaged.
+    Raises `CorruptError` if an object that the table leads to is missing or damaged.
     """
     return _KINDS[kind](handle)
 

@@ -83,13 +83,8 @@ def timeline(
 
     The rows of a block are somewhere between its bounds: a bucket has the rows of blocks that are
     wholly in it, and those of blocks that may have some there.
-
-    Raises
-    ------
-    UsageError
-        The period ends before it begins, or no field is named and none is obvious.
-    NotFoundError
-        No rows have times in the field that is named.
+    Raises `UsageError` if the period ends before it begins, or no field is named and none is
+    obvious; `NotFoundError` if no rows have times in the field that is named.
     """
     if since_us is not None and until_us is not None and until_us <= since_us:
         raise UsageError("until is not after since")
@@ -108,12 +103,8 @@ def timeline(
 def path_of_time(handle: TableHandle, field: str) -> Path:
     """Return where the time of a row is.
 
-    Raises
-    ------
-    UsageError
-        No field is named, and none is obvious.
-    NotFoundError
-        No rows have times in the field that is named.
+    Raises `UsageError` if no field is named, and none is obvious; `NotFoundError` if no rows have
+    times in the field that is named.
     """
     path = named_path(handle, field)
     if path is None:
@@ -124,10 +115,7 @@ def path_of_time(handle: TableHandle, field: str) -> Path:
 def named_path(handle: TableHandle, field: str) -> Path | None:
     """Return where the time of a row is: the field that is named, or the obvious one.
 
-    Raises
-    ------
-    NotFoundError
-        No rows have times in the field that is named.
+    Raises `NotFoundError` if no rows have times in the field that is named.
     """
     if not field:
         return time_path(handle)

@@ -200,18 +200,10 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     * ``progress``: Called with how many bytes of packfiles were taken over.
 
     Returns: The packfiles that were made. Parts that another commit has replaced are left out.
-
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    UsageError
-        What it shall be clustered by are no paths.
-    CorruptError
-        A packfile is damaged, or the rows of a new one are not those of its parts. Nothing has
-        changed.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `NotFoundError` if there is no such table. Raises `UsageError` if what it shall be
+    clustered by are no paths. Raises `CorruptError` if a packfile is damaged, or the rows of a new
+    one are not those of its parts. Nothing has changed. Raises `ConflictError` or `UncertainError`
+    as :func:`sdb.table.commit.commit.commit` does.
     """
     keys = TableKeys(database, table)
     if not dry_run:

@@ -112,15 +112,8 @@ def expire(
     * ``author, message``: Recorded in the version.
 
     Returns: What it came to. The commit makes a separate version, if anything expires.
-
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    CorruptError
-        The history is damaged.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `NotFoundError` if there is no such table, `CorruptError` if the history is damaged and
+    `ConflictError` or `UncertainError` as :func:`sdb.table.commit.commit.commit` does.
     """
     keys = TableKeys(database, table)
     if not dry_run:
@@ -252,10 +245,7 @@ def policy_of(
       thinning of the definition out.
     * ``all_but_head``: Whether nothing but the newest version, and those with tags, is kept.
 
-    Raises
-    ------
-    UsageError
-        There is no policy, or it keeps nothing without saying so.
+    Raises `UsageError` if there is no policy, or it keeps nothing without saying so.
     """
     tags = tuple(keep_tags) or None
     within = durations.seconds(keep_within) if isinstance(keep_within, str) else keep_within
@@ -298,10 +288,7 @@ def _thinning(text: str) -> Thinning:
 def stored_policy(root: TableRoot, keys: TableKeys) -> VersionPolicy | None:
     """Return the policy of the definition of a table; None: it has none.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
+    Raises `NotFoundError` if there is no such table.
     """
     try:
         policy = read_definition(root, keys).versions

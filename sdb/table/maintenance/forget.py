@@ -94,10 +94,7 @@ class Leading:
     def version(self, pointer: VersionPointer | PastVersion) -> bool:
         """Return True if a version leads to one of them.
 
-        Raises
-        ------
-        CorruptError
-            It is missing or damaged.
+        Raises `CorruptError` if it is missing or damaged.
         """
         if pointer.key not in self._versions:
             data = self._root.fetch(pointer.key, pointer.etag)
@@ -145,12 +142,8 @@ def forget(
 
     * ``author, message``: Recorded in the version.
 
-    Raises
-    ------
-    CorruptError
-        A version that is kept is missing or damaged.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `CorruptError` if a version that is kept is missing or damaged and `ConflictError` or
+    `UncertainError` as :func:`sdb.table.commit.commit.commit` does.
     """
     forgotten = Forgotten(branch)
 
@@ -181,11 +174,7 @@ def objects_describing(root: TableRoot, keys: TableKeys, leading: Leading) -> se
 
     These are versions, also those that nothing leads to any more, leases, and lists of packfiles.
     A list that no version has is among them: what it describes is not known.
-
-    Raises
-    ------
-    CorruptError, UnsupportedError
-        A version or lease cannot be read.
+    Raises `CorruptError` or `UnsupportedError` if a version or lease cannot be read.
     """
     listed = objects_of(root, keys)
     leading_keys: set[str] = set()

@@ -69,16 +69,10 @@ def collect(
     * ``author, message``: Recorded in the version.
 
     Returns: What was deleted. The commit makes a separate version, if there is anything.
-
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    CorruptError, UnsupportedError
-        An object that the table leads to is missing or damaged, or of a later format: what it
-        leads to is not known, so that nothing is deleted.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`; nothing is deleted.
+    Raises `NotFoundError` if there is no such table; `CorruptError` or `UnsupportedError` if an
+    object that the table leads to is missing or damaged, or of a later format: what it leads to is
+    not known, so that nothing is deleted; `ConflictError` or `UncertainError` as
+    :func:`sdb.table.commit.commit.commit` does, where nothing is deleted.
     """
     if not dry_run:
         check_writable(root)
@@ -111,10 +105,8 @@ def collect_at_once(
 
     * ``author, message, env, progress``: See :func:`collect`.
 
-    Raises
-    ------
-    NotFoundError, CorruptError, UnsupportedError, ConflictError, UncertainError
-        See :func:`collect`.
+    Raises `NotFoundError`, `CorruptError`, `UnsupportedError`, `ConflictError` or `UncertainError`
+    as :func:`collect` does.
     """
     check_writable(root)
     collector = _Collector(root, keys, env, (author, message))

@@ -65,23 +65,15 @@ class HeldObject:
 
 @record
 class HeldGroup:
-    """Objects that are kept for the same reason.
+    """Objects that are kept for the same reason."""
 
-    Attributes
-    ----------
-    reason, name : str
-        See :class:`HeldObject`.
-    objects, size_bytes : int
-        Their number and size.
-    until_us : int
-        When the last of them is free; 0: not known.
-    """
-
+    # See :class:`HeldObject`.
     reason: str
     name: str
+    # Their number and size.
     objects: int
     size_bytes: int
-    until_us: int
+    until_us: int  # when the last of them is free; 0: not known
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain values with stable names, for JSON."""

@@ -42,10 +42,8 @@ def old_intents(
 
     * ``dry_run``: Whether to leave those as they are that are still pending, or not settled.
 
-    Raises
-    ------
-    CorruptError, UnsupportedError
-        An intent or an index is damaged, or of a later format.
+    Raises `CorruptError` or `UnsupportedError` if an intent or an index is damaged, or of a later
+    format.
     """
     folder = f"db/{check_name(database, 'database')}/{intents.FOLDER}"
     gone = []

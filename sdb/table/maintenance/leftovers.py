@@ -64,12 +64,8 @@ def find_leftovers(location: str, least_seconds: float) -> list[Leftover]:
       the uploads to that key are taken for ours.
     * ``least_seconds``: How long, at least an hour.
 
-    Raises
-    ------
-    UsageError
-        It is less than an hour: a writer may be at work.
-    AccessError, NotFoundError
-        It may not be listed.
+    Raises `UsageError` if it is less than an hour, since a writer may be at work; `AccessError` or
+    `NotFoundError` if it may not be listed.
     """
     if least_seconds < LEAST_SECONDS:
         raise UsageError("writers may be at work for an hour", expected="1h, 7d or another time")

@@ -84,10 +84,8 @@ class Reach:
 
         * ``current_us``: When it became the newest; None: just now.
 
-        Raises
-        ------
-        CorruptError, UnsupportedError
-            An object is missing or damaged, or of a later format.
+        Raises `CorruptError` or `UnsupportedError` if an object is missing or damaged, or of a
+        later format.
         """
         newest = reason_of(branch)
         self.found.reason = newest
@@ -151,12 +149,8 @@ class Reach:
     def add_recent(self) -> None:
         """Add what could be read within the time, after all that lasts longer was added.
 
-        Raises
-        ------
-        CorruptError, UnsupportedError
-            An object is missing or damaged, or of a later format.
-        ConflictError
-            It is not known what could be read within the time.
+        Raises `CorruptError` or `UnsupportedError` if an object is missing or damaged, or of a
+        later format; `ConflictError` if it is not known what could be read within the time.
         """
         for state, branch, current_us in self._heads:
             self.found.reason = reason_of(branch)

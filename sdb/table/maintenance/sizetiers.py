@@ -34,8 +34,6 @@ def size_class(size_bytes: int, limits: Limits = USUAL) -> int:
 
     Returns: From 0 to `LAST`, and one more for those that stay.
 
-    Examples
-    --------
     >>> [size_class(n << 10) for n in (1, 15, 16, 127, 128, 1024, 65536, 524288, 1 << 30)]
     [0, 1, 2, 2, 3, 4, 6, 7, 7]
     """

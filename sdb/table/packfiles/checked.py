@@ -16,10 +16,8 @@ class CheckedPackfile(TablePackfile):
     def read_block(self, number: int) -> bytes:
         """Read the compressed bytes of a block.
 
-        Raises
-        ------
-        NotFoundError, CorruptError
-            See :meth:`sdb.packfile.read.blocks.BlockReader.read_block`.
+        Raises `NotFoundError` or `CorruptError` as
+        :meth:`sdb.packfile.read.blocks.BlockReader.read_block` does.
         """
         block = super().read_block(number)
         trailer = self.whole_trailer()

@@ -37,10 +37,7 @@ def conforming(
     * ``commit_id``: Whose packfile it is.
     * ``stack``: Closes temporary files.
 
-    Raises
-    ------
-    DepartingRowsError
-        Rows depart, and the schema rejects them.
+    Raises `DepartingRowsError` if rows depart, and the schema rejects them.
     """
     import tempfile
 

@@ -73,10 +73,7 @@ def departing_rows(
     * ``era``: That of the packfile.
     * ``is_new``: See :func:`sdb.table.schema.conform.departures`.
 
-    Raises
-    ------
-    CorruptError
-        A block that cannot be decoded.
+    Raises `CorruptError` for a block that cannot be decoded.
     """
     fields = _suspects(pack, schema, era, is_new=is_new)
     if fields is not None:
@@ -101,11 +98,7 @@ def mendable_rows(pack: Packfile, schema: TableSchema, era: int) -> Iterator[Dep
     """Find the rows of a new packfile with values that mean one of the type of their column.
 
     No row is read where the counts of types in the packfile tell that no value is such a one.
-
-    Raises
-    ------
-    CorruptError
-        A block that cannot be decoded.
+    Raises `CorruptError` for a block that cannot be decoded.
     """
     presence, columns = pack.trailer.sparse.presence(), mended_columns(schema)
     if presence is not None and presence.complete:
@@ -136,10 +129,7 @@ def _may_mean(kind: ColumnType, path: FieldPath, masks: Mapping[FieldPath, int])
 def numbered_rows(pack: Packfile, numbers: Sequence[int]) -> list[dict[str, Any]]:
     """Return rows of a packfile by their numbers, which ascend; only their blocks are read.
 
-    Raises
-    ------
-    CorruptError
-        A block that cannot be decoded.
+    Raises `CorruptError` for a block that cannot be decoded.
     """
     from sdb.packfile.rewrite.rewrite import rows_of_blocks
 

@@ -19,8 +19,6 @@ def name_of(key: str) -> str:
 
     Copies of a packfile have it, too.
 
-    Examples
-    --------
     >>> name_of("db/web/gha/data/2026/X.zion")
     'data/2026/X.zion'
     """
@@ -31,10 +29,7 @@ def name_of(key: str) -> str:
 def identities_of(key: str, trailer: Trailer) -> RowIdentities | None:
     """Return the identities of the rows of a packfile; None: it does not say how many it has.
 
-    Raises
-    ------
-    CorruptError
-        They are malformed.
+    Raises `CorruptError` if they are malformed.
     """
     own = trailer.sparse.identities()
     rows = trailer.rows

@@ -76,10 +76,7 @@ def check_same_object(reader: Reader, name: str, size_bytes: int, etag: str) -> 
 
     * ``etag``: ETag that it must have; local files have none.
 
-    Raises
-    ------
-    CorruptError
-        It is another one.
+    Raises `CorruptError` if it is another one.
     """
     if reader.size_bytes != size_bytes:
         sizes = f"{reader.size_bytes:,} bytes, the index says {size_bytes:,}"
@@ -209,10 +206,7 @@ class LazyReader:
 def whole_packfile(root: TableRoot, descriptor: Descriptor, objects: OpenObjects) -> Packfile:
     """Open a packfile of a table with all that its trailer says, not only what the index has of it.
 
-    Raises
-    ------
-    CorruptError
-        It is missing or damaged, or not the one that the index has.
+    Raises `CorruptError` if it is missing or damaged, or not the one that the index has.
     """
     late = LazyReader(root, descriptor, objects)
     trailer = late.whole_trailer()

@@ -55,10 +55,7 @@ def merged_packfile(
     * ``threads``: Threads that compress; one for each processor if not given.
     * ``progress``: Called with how many bytes of the new one were written.
 
-    Raises
-    ------
-    CorruptError
-        A packfile is missing or damaged, or the new one has not the same rows.
+    Raises `CorruptError` if a packfile is missing or damaged, or the new one has not the same rows.
     """
     from sdb.packfile.rewrite.merge import joined
 
@@ -110,11 +107,7 @@ def clustered_packfile(
     * ``progress``: Called with how many bytes of the packfiles were done.
 
     Returns: The packfile, as of :func:`merged_packfile`; None: there is nothing to sort.
-
-    Raises
-    ------
-    CorruptError
-        A packfile is missing or damaged, or the new one has not the same rows.
+    Raises `CorruptError` if a packfile is missing or damaged, or the new one has not the same rows.
     """
     from sdb.packfile.rewrite.cluster import clustered
 
@@ -164,11 +157,7 @@ def made_packfile(
 
     Returns: The packfile, in the order of its parts where there is nothing to sort; None: it is
     that single part.
-
-    Raises
-    ------
-    CorruptError
-        See :func:`merged_packfile`.
+    Raises `CorruptError` as :func:`merged_packfile` does.
     """
     merged = None
     if by:

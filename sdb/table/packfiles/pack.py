@@ -56,10 +56,8 @@ def pack_rows(
       rows.
     * ``options``: Others of :func:`sdb.pack`.
 
-    Raises
-    ------
-    DepartingRowsError
-        Rows depart from the schema, which rejects them. Nothing is stored.
+    Raises `DepartingRowsError` if rows depart from the schema, which rejects them. Nothing is
+    stored.
     """
     from tempfile import NamedTemporaryFile, SpooledTemporaryFile
 

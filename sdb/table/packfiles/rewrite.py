@@ -52,10 +52,7 @@ def rewrite(
     * ``mark``: Whose packfile the new one is: it must be no other's, even if that is alike.
     * ``progress``: Called with the size of each block that is done.
 
-    Raises
-    ------
-    CorruptError
-        The packfile is missing or damaged, or not the one that the index has.
+    Raises `CorruptError` if the packfile is missing or damaged, or not the one that the index has.
     """
     from sdb.packfile.rewrite.rewrite import rewritten
 

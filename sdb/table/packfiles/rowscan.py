@@ -36,10 +36,7 @@ class RowScan:
     ) -> list[pa.RecordBatch]:
         """Return lanes of the rows of some blocks, of those for which a predicate is TRUE.
 
-        Raises
-        ------
-        CorruptError
-            A block is damaged.
+        Raises `CorruptError` if a block is damaged.
         """
         if not blocks:
             return []

@@ -82,11 +82,8 @@ class RowRules:
         """Return the rows of a new packfile that depart, and those that only look like it.
 
         In mode ``observe`` none departs, and others may come in with values that are mended.
-
-        Raises
-        ------
-        DepartingRowsError
-            Rows depart, and the mode of the schema is ``reject``, or there are too many of them.
+        Raises `DepartingRowsError` if rows depart, and the mode of the schema is ``reject``, or
+        there are too many of them.
         """
         listed: list[DepartingRow] = []
         mended = MendedRows(self.schema)
@@ -207,10 +204,7 @@ def rules_of(keys: TableKeys, schema: TableSchema | None) -> RowRules | None:
 def check_spark(rules: RowRules | None) -> None:
     """Refuse rows from executors of Spark, which write no index, where some may be quarantined.
 
-    Raises
-    ------
-    UnsupportedError
-        The mode of the schema is ``quarantine``.
+    Raises `UnsupportedError` if the mode of the schema is ``quarantine``.
     """
     if rules is not None and rules.are_quarantined:
         raise UnsupportedError(
@@ -234,10 +228,7 @@ def quarantine(
     * ``pack``: The packfile that has the rows.
     * ``commit_id``: That of the commit that brings the others.
 
-    Raises
-    ------
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `ConflictError` or `UncertainError` as :func:`sdb.table.commit.commit.commit` does.
     """
     from sdb.table.commit.environment import REAL
 

@@ -81,12 +81,8 @@ class DepartureCount:
 def inferred(handle: TableHandle) -> TableSchema:
     """Return a schema that all rows of a version conform to, with columns of their types.
 
-    Raises
-    ------
-    CorruptError
-        A packfile is missing or damaged.
-    UnsupportedError
-        Rows have too many different fields.
+    Raises `CorruptError` if a packfile is missing or damaged and `UnsupportedError` if rows have
+    too many different fields.
     """
     with closing(OpenObjects()) as objects:
         packs = [
@@ -131,10 +127,7 @@ def departures_of(
 
     * ``progress``: Called with the number of bytes that were read.
 
-    Raises
-    ------
-    CorruptError
-        A packfile is missing or damaged.
+    Raises `CorruptError` if a packfile is missing or damaged.
     """
     counts: dict[tuple[str, str], DepartureCount] = {}
     listed = tuple(handle.descriptors())

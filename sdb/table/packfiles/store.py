@@ -87,12 +87,8 @@ def store_grown(
     * ``mark``: Whose packfile it is, as its key tells: it must be no other's, even if that is
       alike.
 
-    Raises
-    ------
-    CorruptError
-        The digest of a block is not known.
-    ConflictError
-        Another program has removed it.
+    Raises `CorruptError` if the digest of a block is not known and `ConflictError` if another
+    program has removed it.
     """
     name = etags.of_trailer(trailer)
     if name is None:
@@ -114,10 +110,7 @@ def store_grown(
 def stored_etag(root: TableRoot, key: str) -> str:
     """Return the ETag of an object that was just stored; a local one is read for it.
 
-    Raises
-    ------
-    ConflictError
-        Another program has removed it.
+    Raises `ConflictError` if another program has removed it.
     """
     if not root.store.is_remote:
         with closing(root.open(key)) as reader:

@@ -50,10 +50,7 @@ def adopted(
 
     * ``largest``: Returns the largest absolute value of the integers at a path; None: not known.
 
-    Raises
-    ------
-    UsageError
-        A change is against the rules; the message has all of them.
+    Raises `UsageError` if a change is against the rules; the message has all of them.
     """
     adoption = _Adoption(current, has_rows=has_rows, largest=largest)
     columns = adoption.columns(current.columns, wished.columns, (), ())

@@ -62,29 +62,16 @@ _SCHEMA_MEMBERS = ("mode", "columns", "next_id", "era", "eras", "dropped")
 
 @record
 class TableSchema:
-    """The schema of a version of a table.
+    """The schema of a version of a table."""
 
-    Attributes
-    ----------
-    columns : tuple of TableColumn
-        The columns, in the order of ``SELECT *``.
-    mode : str
-        What becomes of rows that depart from it: ``observe``, ``quarantine`` or ``reject``.
-    next_id : int
-        The id of the next column: greater than any that a column has had.
-    era : int
-        The era of rows that are written now, see :mod:`sdb.table.schema.eras`.
-    eras : dict
-        For each era but 0 those that it followed.
-    dropped : frozenset of tuple of str
-        Paths from the row on that columns have had, and where rows still may have their values.
-    """
-
-    columns: tuple[TableColumn, ...] = ()
+    columns: tuple[TableColumn, ...] = ()  # the columns, in the order of ``SELECT *``
+    # What becomes of rows that depart from it: ``observe``, ``quarantine`` or ``reject``.
     mode: str = OBSERVE
-    next_id: int = 1
-    era: int = 0
+    next_id: int = 1  # the id of the next column: greater than any that a column has had
+    era: int = 0  # the era of rows that are written now, see :mod:`sdb.table.schema.eras`
+    # For each era but 0 those that it followed.
     eras: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    # Paths from the row on that columns have had, and where rows still may have their values.
     dropped: frozenset[Path] = frozenset()
 
     def as_dict(self) -> dict[str, object]:
@@ -110,10 +97,7 @@ class TableSchema:
     def loads(cls, text: str | bytes) -> TableSchema:
         """Read a schema, one that was stored or one that a user has written.
 
-        Raises
-        ------
-        InputError
-            It is no JSON of a schema; the message has all that is wrong.
+        Raises `InputError` if it is no JSON of a schema; the message has all that is wrong.
         """
         if len(text) > MOST_JSON_BYTES:
             raise InputError(f"the schema has more than {MOST_JSON_BYTES:,} bytes")
@@ -129,10 +113,7 @@ class TableSchema:
     def of_json(cls, value: object) -> TableSchema:
         """Read a schema from the value of its JSON: an object, or the list of its columns.
 
-        Raises
-        ------
-        InputError
-            It is malformed; the message has all that is wrong.
+        Raises `InputError` if it is malformed; the message has all that is wrong.
         """
         schema, flaws = _SchemaReader().read(value)
         flaws += problems(schema)

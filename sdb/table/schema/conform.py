@@ -288,8 +288,6 @@ def takes_ordinary(kind: ColumnType) -> bool:
 def meant(kind: ColumnType, value: Any) -> object | None:  # noqa: ANN401 - of any type
     """Return the value of a type that one of another type means; None: it means none.
 
-    Examples
-    --------
     >>> from sdb.table.schema.types import DATE, STRING, DecimalType
     >>> meant(STRING, 12345), meant(DecimalType(5, 2), "12.50"), meant(DATE, "2026-13-01")
     ('12345', 12.5, None)

@@ -59,12 +59,7 @@ def add(
     * ``before``: The column that it stands before; None: it is the last one.
     * ``has_rows``: Whether there are rows, which lack it.
 
-    Raises
-    ------
-    ExistsError
-        There is such a column.
-    UsageError
-        It cannot be added.
+    Raises `ExistsError` if there is such a column and `UsageError` if it cannot be added.
     """
     own = (*names, column.name)
     siblings = schema.columns if not names else _struct_at(schema, names)
@@ -89,10 +84,7 @@ def add(
 def drop(schema: TableSchema, names: Path) -> TableSchema:
     """Remove a column, and those inside it.
 
-    Raises
-    ------
-    UsageError
-        There is no such column, or it is the last one of a struct.
+    Raises `UsageError` if there is no such column, or it is the last one of a struct.
     """
     dropped = column_at(schema, names)
     path = _path_to(schema, names, is_inner=False)
@@ -110,12 +102,8 @@ def drop(schema: TableSchema, names: Path) -> TableSchema:
 def rename(schema: TableSchema, names: Path, name: str) -> TableSchema:
     """Call a column by another name; where its values lie stays the same.
 
-    Raises
-    ------
-    ExistsError
-        Another column of the struct has the name.
-    UsageError
-        There is no such column.
+    Raises `ExistsError` if another column of the struct has the name and `UsageError` if there is
+    no such column.
     """
     renamed = column_at(schema, names)
     siblings = schema.columns if not names[:-1] else _struct_at(schema, names[:-1])
@@ -133,10 +121,8 @@ def widen(
 
     * ``largest``: The largest absolute value of the column's integers; None: not known.
 
-    Raises
-    ------
-    UsageError
-        There is no such column, or its type has values that the new one does not have.
+    Raises `UsageError` if there is no such column, or its type has values that the new one does not
+    have.
     """
     column = column_at(schema, names)
     kind, next_id = _with_type_ids(_fitted(kind, column.type), schema.next_id)
@@ -156,13 +142,7 @@ def widen(
 
 
 def relax(schema: TableSchema, names: Path) -> TableSchema:
-    """Allow rows without a value of a column.
-
-    Raises
-    ------
-    UsageError
-        There is no such column.
-    """
+    """Allow rows without a value of a column. Raises `UsageError` if there is no such column."""
     return _changed(schema, names, lambda column: replace(column, required=False))
 
 
@@ -171,10 +151,7 @@ def require(schema: TableSchema, names: Path, *, has_gaps: bool) -> TableSchema:
 
     * ``has_gaps``: Whether rows without one are there, or it is not known.
 
-    Raises
-    ------
-    UsageError
-        There is no such column, or rows lack it.
+    Raises `UsageError` if there is no such column, or rows lack it.
     """
     column = column_at(schema, names)
     if has_gaps and column.default is None and not column.required:
@@ -189,10 +166,7 @@ def move(schema: TableSchema, names: Path, *, after: str | None) -> TableSchema:
 
     * ``after``: The column that it stands behind; None: it is the first one.
 
-    Raises
-    ------
-    UsageError
-        There is no such column.
+    Raises `UsageError` if there is no such column.
     """
     moved = column_at(schema, names)
     siblings = schema.columns if not names[:-1] else _struct_at(schema, names[:-1])
@@ -211,10 +185,7 @@ def move(schema: TableSchema, names: Path, *, after: str | None) -> TableSchema:
 def comment(schema: TableSchema, names: Path, description: str) -> TableSchema:
     """Describe a column; an empty text removes the description.
 
-    Raises
-    ------
-    UsageError
-        There is no such column.
+    Raises `UsageError` if there is no such column.
     """
     return _changed(schema, names, lambda column: replace(column, description=description))
 
@@ -222,10 +193,7 @@ def comment(schema: TableSchema, names: Path, description: str) -> TableSchema:
 def alias(schema: TableSchema, names: Path, aliases: tuple[str, ...]) -> TableSchema:
     """Call a column by other names too.
 
-    Raises
-    ------
-    UsageError
-        There is no such column, or another one has the name.
+    Raises `UsageError` if there is no such column, or another one has the name.
     """
     return _checked(_changed(schema, names, lambda column: replace(column, aliases=aliases)))
 
@@ -233,10 +201,7 @@ def alias(schema: TableSchema, names: Path, aliases: tuple[str, ...]) -> TableSc
 def with_mode(schema: TableSchema, mode: str) -> TableSchema:
     """Change what becomes of rows that depart from the schema.
 
-    Raises
-    ------
-    UsageError
-        There is no such mode.
+    Raises `UsageError` if there is no such mode.
     """
     if mode not in MODES:
         raise UsageError(f"invalid mode {mode!r}: expected {', '.join(MODES)}")

@@ -74,10 +74,7 @@ def merged(base: TableSchema, ours: TableSchema, theirs: TableSchema) -> TableSc
     * ``ours``: That of the branch that takes the changes, whose ids stay.
     * ``theirs``: That of the branch with the changes.
 
-    Raises
-    ------
-    SchemaConflictError
-        Both have changed the same otherwise.
+    Raises `SchemaConflictError` if both have changed the same otherwise.
     """
     if theirs in (base, ours):
         return ours

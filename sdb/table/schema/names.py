@@ -20,10 +20,7 @@ _SHOWN = 12
 def column_at(schema: TableSchema, names: Path) -> TableColumn:
     """Find a column by the names that lead to it; lists and maps of structs are stepped into.
 
-    Raises
-    ------
-    UsageError
-        There is no such column; the hint has a similar name.
+    Raises `UsageError` if there is no such column; the hint has a similar name.
     """
     columns, column = schema.columns, None
     for at, name in enumerate(names):
@@ -39,10 +36,7 @@ def column_at(schema: TableSchema, names: Path) -> TableColumn:
 def stored_path(schema: TableSchema, names: Path) -> Path:
     """Return where the values of a column lie in rows; behind it may be fields of a variant or map.
 
-    Raises
-    ------
-    UsageError
-        There is no such column; the hint has a similar name.
+    Raises `UsageError` if there is no such column; the hint has a similar name.
     """
     path: Path = ()
     columns = schema.columns
@@ -100,10 +94,7 @@ def meant(columns: Sequence[TableColumn], name: str) -> str | None:
 def stored_row(columns: Sequence[TableColumn], row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row, or a struct, whose members are columns as it is stored.
 
-    Raises
-    ------
-    UsageError
-        It has a name that no column has, and that is the field of a renamed one.
+    Raises `UsageError` if it has a name that no column has, and that is the field of a renamed one.
     """
     stored: dict[str, Any] = {}
     for name, value in row.items():

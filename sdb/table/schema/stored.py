@@ -24,23 +24,14 @@ _KNOWN: LruCache[bytes, TableSchema] = LruCache(most_entries=16)
 def schema_of(state: VersionState | None) -> TableSchema | None:
     """Return the schema of a version; None: it has none.
 
-    Raises
-    ------
-    CorruptError
-        It is malformed.
+    Raises `CorruptError` if it is malformed.
     """
     data = b"" if state is None else state.schema
     return unpacked_schema(data) if data else None
 
 
 def unpacked_schema(data: bytes) -> TableSchema:
-    """Return the schema that a version keeps.
-
-    Raises
-    ------
-    CorruptError
-        It is malformed.
-    """
+    """Return the schema that a version keeps. Raises `CorruptError` if it is malformed."""
     schema = _KNOWN.get(data)
     if schema is None:
         try:
@@ -59,10 +50,7 @@ def schema_in(index: TableIndex) -> TableSchema | None:
 def packed_schema(schema: TableSchema | None) -> bytes:
     """Return what a version keeps of a schema.
 
-    Raises
-    ------
-    UnsupportedError
-        It is too large for a version.
+    Raises `UnsupportedError` if it is too large for a version.
     """
     if schema is None:
         return b""

@@ -192,10 +192,7 @@ def shown_name(name: str) -> str:
 def type_of(text: str) -> ColumnType:
     """Read the text of a type; columns of a struct have no ids yet.
 
-    Raises
-    ------
-    InputError
-        It is no type.
+    Raises `InputError` if it is no type.
     """
     return _TypeText(text).whole()
 
@@ -204,24 +201,14 @@ def type_before(text: str) -> tuple[ColumnType, int]:
     """Read the type that a text begins with.
 
     Returns: The type, and the number of letters that it takes.
-
-    Raises
-    ------
-    InputError
-        It begins with no type.
+    Raises `InputError` if it begins with no type.
     """
     read = _TypeText(text)
     return read.leading(), read.at
 
 
 def decimal_of(precision: int, scale: int) -> DecimalType:
-    """Return a type of decimals.
-
-    Raises
-    ------
-    InputError
-        It has too many digits.
-    """
+    """Return a type of decimals. Raises `InputError` if it has too many digits."""
     if not 1 <= precision <= MOST_DIGITS or not 0 <= scale <= precision:
         raise InputError(
             f"invalid decimal({precision},{scale}): expected 1 to {MOST_DIGITS} digits, "

@@ -28,10 +28,7 @@ def merged_schema(
     * ``base``: The version that both have in common.
     * ``strategy``: The side that counts where they do not merge, ``source`` or ``dest``.
 
-    Raises
-    ------
-    SchemaConflictError
-        Both have changed the same otherwise, and there is no strategy.
+    Raises `SchemaConflictError` if both have changed the same otherwise, and there is no strategy.
     """
     before, mine, other = (b"" if s is None else s.schema for s in (base, ours, theirs))
     if other in {before, mine}:

@@ -67,10 +67,7 @@ class RemovedRows:
 def find_inputs(handle: TableHandle, uris: Collection[str]) -> FoundInputs:
     """Find the rows of inputs. The end of each packfile of the table is read.
 
-    Raises
-    ------
-    CorruptError
-        A packfile is missing or damaged.
+    Raises `CorruptError` if a packfile is missing or damaged.
     """
     rows = []
     seen: set[str] = set()
@@ -103,10 +100,7 @@ def _provenance(handle: TableHandle, descriptor: Descriptor) -> Provenance | Non
 def remove_rows(handle: TableHandle, inputs: FoundInputs) -> RemovedRows:
     """Write packfiles again without the rows of inputs.
 
-    Raises
-    ------
-    CorruptError
-        A packfile is damaged, or has other rows than it records.
+    Raises `CorruptError` if a packfile is damaged, or has other rows than it records.
     """
     import numpy as np
 
@@ -133,10 +127,7 @@ def rewritten_without(
 
     * ``rows``: Their numbers, ascending.
 
-    Raises
-    ------
-    CorruptError
-        It is damaged, or has other rows than it records.
+    Raises `CorruptError` if it is damaged, or has other rows than it records.
     """
     from sdb.packfile.rewrite.rewrite import RowChanges
 

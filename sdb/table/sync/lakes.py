@@ -59,12 +59,7 @@ class LakeStep:
 class LakeSource:
     """A table of another system that a rule of a definition names.
 
-    Raises
-    ------
-    OutsideError
-        It is out of the root.
-    UsageError
-        The rule has wildcards.
+    Raises `OutsideError` if it is out of the root and `UsageError` if the rule has wildcards.
     """
 
     def __init__(self, root: TableRoot, definition: Definition, rule: InputRule) -> None:
@@ -109,12 +104,8 @@ class LakeSource:
     def next_step(self, tree: InputsTree | None) -> LakeStep | None:
         """Return the next step of a table with these inputs; None: there is nothing to do.
 
-        Raises
-        ------
-        NotFoundError
-            There is no such table.
-        CorruptError, UnsupportedError
-            Its metadata are damaged, or need what this program cannot do.
+        Raises `NotFoundError` if there is no such table; `CorruptError` or `UnsupportedError` if
+        its metadata are damaged, or need what this program cannot do.
         """
         entry = None if tree is None else tree.lookup(self._position)
         text = "" if entry is None else entry.etag
@@ -315,10 +306,8 @@ def _unreadable(version: int, error: SdbError) -> str:
 def check_followed(step: LakeStep, *, changed: str, vanished: str) -> None:
     """Check that rows of a step do not come twice.
 
-    Raises
-    ------
-    ConflictError
-        Files that go have rows that are in files that come, too, and are to be kept.
+    Raises `ConflictError` if files that go have rows that are in files that come, too, and are to
+    be kept.
     """
     plan = step.plan
     is_rewritten = bool(plan.vanished and (plan.new or plan.newer)) and vanished == "keep"

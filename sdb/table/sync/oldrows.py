@@ -132,11 +132,7 @@ def looked_for(
 
     What had too few is not looked at again by this program until an hour later, unless its newest
     time is too old.
-
-    Raises
-    ------
-    CorruptError
-        It is missing or damaged, or not the one that the index has.
+    Raises `CorruptError` if it is missing or damaged, or not the one that the index has.
     """
     known = root.place(descriptor.key), descriptor.etag, rule.stored, rule.field
     known += rule.share, rule.takes_timeless  # type: ignore[assignment]  # a longer tuple

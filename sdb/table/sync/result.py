@@ -8,21 +8,11 @@ from sdb.sizes import counted
 
 @record
 class Retired:
-    """The rows that a retention policy has taken out of a table, or would.
+    """The rows that a retention policy has taken out of a table, or would."""
 
-    Attributes
-    ----------
-    packfiles : int
-        Number of packfiles that went as they were: all of their rows were too old.
-    rewritten : int
-        Number of those that were written again without some of their rows.
-    rows : int
-        Number of rows that went, as far as it is known.
-    """
-
-    packfiles: int = 0
-    rewritten: int = 0
-    rows: int = 0
+    packfiles: int = 0  # number of packfiles that went as they were: all of their rows were too old
+    rewritten: int = 0  # number of those that were written again without some of their rows
+    rows: int = 0  # number of rows that went, as far as it is known
 
     def __bool__(self) -> bool:
         """Return whether anything went."""
@@ -39,8 +29,6 @@ class Retired:
     def __str__(self) -> str:
         """Write it for people.
 
-        Examples
-        --------
         >>> print(Retired(2, 1, 1234))
         1,234 rows (all of 2 packfiles and some of 1 packfile)
         """

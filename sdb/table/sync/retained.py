@@ -38,27 +38,15 @@ MOST_READ = 64
 
 @record
 class RetentionFacts:
-    """Facts of a table that has a retention policy.
-
-    Attributes
-    ----------
-    policy : Retention
-        The policy.
-    oldest_us : int or None
-        The oldest time that a row has; None: none has one, as far as indexes tell.
-    rows_without : int or None
-        Number of rows that do not have the field; None: packfiles do not tell.
-    types : tuple of str
-        Names of the types of other values than times that rows have there.
-    flaw : str
-        Why no row can be too old; empty: one can be.
-    """
+    """Facts of a table that has a retention policy."""
 
     policy: Retention
+    # The oldest time that a row has; None: none has one, as far as indexes tell.
     oldest_us: int | None
+    # Number of rows that do not have the field; None: packfiles do not tell.
     rows_without: int | None
-    types: tuple[str, ...]
-    flaw: str
+    types: tuple[str, ...]  # names of the types of other values than times that rows have there
+    flaw: str  # why no row can be too old; empty: one can be
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain values with stable names, for JSON."""

@@ -89,13 +89,8 @@ def input_states(
 
     Yields: An input. A file that a Delta or Iceberg table does not have any more has vanished, also
     without `check`. One that failed and has changed since is failed.
-
-    Raises
-    ------
-    CorruptError
-        A node of the inputs tree is missing or damaged.
-    OutsideError
-        An input that is looked for leads out of the root.
+    Raises `CorruptError` if a node of the inputs tree is missing or damaged and `OutsideError` if
+    an input that is looked for leads out of the root.
     """
     present = _Present(handle)
     reasons = handle.state.failures if handle.state is not None else {}

@@ -93,16 +93,10 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     * ``progress``: Called with the bytes read, if this program packs.
     * ``options``: Others of :func:`sdb.pack`, if this program packs.
 
-    Raises
-    ------
-    NotFoundError
-        The table has no definition, or was dropped.
-    OutsideError
-        A pattern of it leads out of the root; see :mod:`sdb.table.inputs.places`.
-    ConflictError
-        An input has changed, and `changed` is ``fail``; or other writers won every attempt.
-    UncertainError
-        It is not known whether the inputs were taken; another sync finds out.
+    Raises `NotFoundError` if the table has no definition, or was dropped; `OutsideError` if a
+    pattern of it leads out of the root; see :mod:`sdb.table.inputs.places`; `ConflictError` if an
+    input has changed, and `changed` is ``fail``, or other writers won every attempt;
+    `UncertainError` if it is not known whether the inputs were taken; another sync finds out.
     """
     if changed not in {None, *CHANGED}:
         raise UsageError(f"unknown choice {changed!r}", expected=" or ".join(CHANGED))
@@ -259,10 +253,7 @@ def take(
 def _run(request: SyncRequest, compare: Callable[[], SyncWork]) -> Synced:
     """Compare, prepare and commit, until no other writer is in between.
 
-    Raises
-    ------
-    ConflictError
-        Other writers won every attempt.
+    Raises `ConflictError` if other writers won every attempt.
     """
     sync: _Sync | None = None
     for _ in range(_ATTEMPTS):
@@ -417,10 +408,8 @@ class _Sync:
     def commit(self, change: TableChange) -> int:
         """Commit what was prepared, and return the version.
 
-        Raises
-        ------
-        _OvertakenError, _MovedError
-            The index is not the one that the work was compared with, and does not go with it.
+        Raises `_OvertakenError` or `_MovedError` if the index is not the one that the work was
+        compared with, and does not go with it.
         """
 
         def checked(index: TableIndex) -> TableChange:

@@ -77,13 +77,7 @@ class InputChangedError(ConflictError):
 
 
 def check_unchanged(keys: TableKeys, changed: Sequence[str]) -> None:
-    """Check that no input has changed after it was taken.
-
-    Raises
-    ------
-    InputChangedError
-        One has.
-    """
+    """Check that no input has changed after it was taken. Raises `InputChangedError` if one has."""
     if changed:
         more = f" and {len(changed) - 1:,} more" if changed[1:] else ""
         message = f"{keys.database}.{keys.table}: {changed[0]}{more} changed after it was taken"

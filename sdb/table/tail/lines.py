@@ -35,10 +35,7 @@ class FileLines:
         * ``form``: Their format as ``-f`` has it; None: it is found out by the start of the file.
         * ``hints``: A hints file for them.
 
-        Raises
-        ------
-        InputError
-            They are in no known format, or are not a record each.
+        Raises `InputError` if they are in no known format, or are not a record each.
         """
         file = self.file
         self.find_form(form, hints)

@@ -138,12 +138,8 @@ class PackedText:
 def open_text(path: str) -> tuple[PlainText | PackedText, FileFacts] | None:
     """Open a log file; None: it has gone, or is no regular file.
 
-    Raises
-    ------
-    AccessError
-        It may not be read.
-    CorruptError
-        It is compressed otherwise than with gzip.
+    Raises `AccessError` if it may not be read and `CorruptError` if it is compressed otherwise than
+    with gzip.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -212,10 +208,7 @@ class LogCursor:
         * ``most_bytes, most_lines``: How many at most, but at least a line.
         * ``is_ended``: Whether nobody writes to it any more, so that the last line needs no end.
 
-        Raises
-        ------
-        ChangedTextError
-            The bytes before are not those that were read.
+        Raises `ChangedTextError` if the bytes before are not those that were read.
         """
         before = 0 if text.is_packed else len(self.last)  # what is packed does not change
         raw = text.read(self.offset - before, before + max(most_bytes, LINE_BYTES) + 1)

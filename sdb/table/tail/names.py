@@ -22,10 +22,7 @@ _ROTATED = re.compile(rf"(?P<base>.+?)(?P<middle>{_MIDDLE})(?P<ending>\.[A-Za-z]
 class LogNames:
     """The files that arguments mean: paths, and patterns that are looked up again and again.
 
-    Raises
-    ------
-    UsageError
-        One is no path of this machine.
+    Raises `UsageError` if one is no path of this machine.
     """
 
     def __init__(self, arguments: Iterable[str]) -> None:
@@ -71,8 +68,6 @@ class LogNames:
 def rotated_base(path: str) -> str:
     """Return the path that a rotated file was at before, by its name; empty: it has no such name.
 
-    Examples
-    --------
     >>> rotated_base("/var/log/app.log.2.gz"), rotated_base("/var/log/app-20261126.log")
     ('/var/log/app.log', '/var/log/app.log')
     """

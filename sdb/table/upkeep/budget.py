@@ -28,24 +28,13 @@ class StoppedError(SdbError):
 
 @changing_record
 class Budget:
-    """Resources that one program may use.
+    """Resources that one program may use."""
 
-    Attributes
-    ----------
-    cpu_share : float or None
-        Of one processor, on average; None: as much as there is.
-    min_free_bytes : int
-        Free space that a compaction leaves on each disk that it writes to.
-    stop : Event or None
-        Set to stop.
-    renew : callable
-        Called now and then while work goes on.
-    """
-
-    cpu_share: float | None = None
+    cpu_share: float | None = None  # of one processor, on average; None: as much as there is
+    # Free space that a compaction leaves on each disk that it writes to.
     min_free_bytes: int = MIN_FREE_BYTES
-    stop: Event | None = None
-    renew: Callable[[], None] = lambda: None
+    stop: Event | None = None  # set to stop
+    renew: Callable[[], None] = lambda: None  # called now and then while work goes on
     _debt_seconds: float = 0.0
     _cpu_at: float = 0.0
     _at: float = 0.0
@@ -61,10 +50,7 @@ class Budget:
     def pace(self) -> None:
         """Wait as long as the share demands.
 
-        Raises
-        ------
-        StoppedError
-            The program was told to stop.
+        Raises `StoppedError` if the program was told to stop.
         """
         self.renew()
         self.check()

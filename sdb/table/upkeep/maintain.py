@@ -71,10 +71,8 @@ class TableChoice:
     def check(self, root: TableRoot) -> TableChoice:
         """Require that there is one, where a database is named.
 
-        Raises
-        ------
-        NotFoundError
-            There is no such database or table; the hint names what may be meant.
+        Raises `NotFoundError` if there is no such database or table; the hint names what may be
+        meant.
         """
         if not self.database or self.tables(root):
             return self
@@ -198,16 +196,10 @@ def maintain_tables(  # noqa: PLR0913 - the command's options, by name
     * ``export``: Brings a mirror up to date that a definition declares.
 
     Returns: What was done in the one round; nothing of rounds after each other.
-
-    Raises
-    ------
-    NotFoundError
-        There is no such database or table.
-    UsageError
-        There is no key to sign with, or an option is malformed.
-    SdbError
-        Why the first table failed in the one round; the others are done, and warned of if they
-        failed, too. Rounds after each other try again, and warn.
+    Raises `NotFoundError` if there is no such database or table; `UsageError` if there is no key to
+    sign with, or an option is malformed; the error of the first table that failed in the one round;
+    the other tables are done, and warned of if they failed, too. Rounds after each other try again,
+    and warn.
     """
     is_once = interval is None or dry_run
     request = Request(
@@ -252,13 +244,7 @@ def _warned(event: Trouble) -> None:
 def maintainer(
     root: TableRoot, chosen: TableChoice, request: Request, trouble: Callable[[Trouble], None]
 ) -> Maintainer:
-    """Return what maintains tables.
-
-    Raises
-    ------
-    UsageError
-        There is no key to sign with.
-    """
+    """Return what maintains tables. Raises `UsageError` if there is no key to sign with."""
     if not request.is_dry:
         check_writable(root)
     request.budget.begin()

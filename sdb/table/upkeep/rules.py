@@ -43,10 +43,7 @@ class Rules:
 def rules_of(root: TableRoot, keys: TableKeys) -> Rules:
     """Read the rules of a table.
 
-    Raises
-    ------
-    InputError, CorruptError
-        Its definition is malformed: nothing may be done.
+    Raises `InputError` or `CorruptError` if its definition is malformed: nothing may be done.
     """
     try:
         definition = read_definition(root, keys)

@@ -107,10 +107,7 @@ def table_status(
     * ``exact``: Whether what no version needs is looked up however many versions there are.
     * ``with_inputs``: Whether inputs are listed, to find those that wait.
 
-    Raises
-    ------
-    CorruptError, InputError
-        An object of the table, or its definition, is damaged.
+    Raises `CorruptError` or `InputError` if an object of the table, or its definition, is damaged.
     """
     return _Examination(root, keys, env).status(exact=exact, with_inputs=with_inputs)
 

@@ -66,12 +66,8 @@ class TableUpkeep:
     def round(self) -> list[Action]:
         """Do what there is to do.
 
-        Raises
-        ------
-        StoppedError
-            The program was told to stop.
-        SdbError
-            A step failed; those before it are done.
+        Raises `StoppedError` if the program was told to stop; `SdbError` if a step failed; those
+        before it are done.
         """
         self.request.budget.pace()
         rules = rules_of(self.root, self.keys)
