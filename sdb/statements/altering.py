@@ -43,18 +43,11 @@ _TABLE = "the table that is altered"
 def altered(transaction: Transaction, statement: writes.WriteStatement) -> Executed:
     """Carry out ``ALTER TABLE``, which is the only statement of its transaction.
 
-    Raises
-    ------
-    QueryError
-        A default is no constant, or not of the type of its column.
-    UsageError, ExistsError
-        A change is against the rules of :mod:`sdb.table.schema.evolve`.
-    NotFoundError
-        There is no such table.
-    UnsupportedError
-        The statement is not alone, or the table has no schema.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `QueryError` if a default is no constant, or not of the type of its column; `UsageError`
+    or `ExistsError` if a change is against the rules of :mod:`sdb.table.schema.evolve`;
+    `NotFoundError` if there is no such table; `UnsupportedError` if the statement is not alone, or
+    the table has no schema; `ConflictError` or `UncertainError` as
+    :func:`sdb.table.commit.commit.commit` does.
     """
     write = statement.write
     assert isinstance(write, writes.AlterTable)  # noqa: S101 - the caller has looked
@@ -103,14 +96,9 @@ def altered(transaction: Transaction, statement: writes.WriteStatement) -> Execu
 def described(transaction: Transaction, write: writes.DescribedTable) -> Executed:
     """Carry out ``COMMENT ON TABLE``, which makes no version: the definition has the text.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    UnsupportedError
-        It is a branch, or a later `sdb` has made the definition.
-    ConflictError
-        Other programs replace the definition all the time.
+    Raises `NotFoundError` if there is no such table; `UnsupportedError` if it is a branch, or a
+    later `sdb` has made the definition; `ConflictError` if other programs replace the definition
+    all the time.
     """
     from sdb.table.definition.alter import describe_table
 
@@ -190,12 +178,8 @@ def _if_there(
 def schema_of_columns(columns: Iterable[writes.AddedColumn], text: str, now_us: int) -> TableSchema:
     """Return the schema of a table that is made with columns.
 
-    Raises
-    ------
-    QueryError
-        A default is no constant, or not of the type of its column.
-    UsageError, ExistsError
-        It is against the rules of :mod:`sdb.table.schema.evolve`.
+    Raises `QueryError` if a default is no constant, or not of the type of its column; `UsageError`
+    or `ExistsError` if it is against the rules of :mod:`sdb.table.schema.evolve`.
     """
     schema = TableSchema()
     for column in columns:
@@ -252,10 +236,7 @@ def widened(
 ) -> TableSchema:
     """Change the type of a column; integers are looked at where a double may not have them all.
 
-    Raises
-    ------
-    UsageError
-        See :func:`sdb.table.schema.evolve.widen`.
+    Raises `UsageError` as :func:`sdb.table.schema.evolve.widen` does.
     """
     column = column_at(schema, path)
     is_looked_at = column.type == INTEGER and kind == DOUBLE

@@ -343,12 +343,8 @@ def with_stored_paths(
 ) -> writes.WriteStatement:
     """Return a statement that writes to the fields of rows, and not to columns.
 
-    Raises
-    ------
-    QueryError
-        The schema has no such column; the hint has a similar name.
-    UnsupportedError
-        MERGE inserts whole rows where columns were renamed.
+    Raises `QueryError` if the schema has no such column; the hint has a similar name;
+    `UnsupportedError` if MERGE inserts whole rows where columns were renamed.
     """
     if schema is None:
         return statement
@@ -425,10 +421,7 @@ def check_visible(
 ) -> None:
     """Refuse to set a column in a packfile of an era whose rows do not have it.
 
-    Raises
-    ------
-    UnsupportedError
-        A column was added again since the packfile was written.
+    Raises `UnsupportedError` if a column was added again since the packfile was written.
     """
     if schema is None or not schema.era:
         return
@@ -458,10 +451,7 @@ def check_changed(
     * ``name``: That of the table.
     * ``descriptor``: The packfile with the changes.
 
-    Raises
-    ------
-    DepartingRowsError
-        Rows depart from the schema, and its mode is not ``observe``.
+    Raises `DepartingRowsError` if rows depart from the schema, and its mode is not ``observe``.
     """
     if schema is None or not len(changes.changed):
         return

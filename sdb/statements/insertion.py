@@ -28,10 +28,8 @@ def with_columns(
 ) -> writes.WriteStatement:
     """Return an INSERT of values without names as one into the columns of a schema.
 
-    Raises
-    ------
-    QueryError
-        There is no schema, or a row has more or fewer values than it has columns.
+    Raises `QueryError` if there is no schema, or a row has more or fewer values than it has
+    columns.
     """
     write = statement.write
     if not isinstance(write, writes.InsertValues) or write.paths is not None:
@@ -58,10 +56,7 @@ def rows_of_values(statement: InsertValues, context: QueryContext) -> list[Any]:
 
     * ``context``: Runs a query for values that are no constants.
 
-    Raises
-    ------
-    QueryError
-        A row is no struct.
+    Raises `QueryError` if a row is no struct.
     """
     return [_row(statement.paths, row, context) for row in statement.rows]
 
@@ -118,10 +113,7 @@ def _value(expr: ast.Expr, context: QueryContext) -> object:
 def write_query(statement: InsertQuery, context: QueryContext, output: BinaryIO) -> None:
     """Write the rows of a query as Ion, with the types that they have.
 
-    Raises
-    ------
-    QueryError
-        The query has other columns than the statement names.
+    Raises `QueryError` if the query has other columns than the statement names.
     """
     query = statement.query
     if statement.paths is not None:

@@ -31,10 +31,8 @@ _TRUE = ast.Literal(value=True)
 def merged(work: StatementRunner, merge: Merge) -> Effect:
     """Carry a MERGE out.
 
-    Raises
-    ------
-    QueryError
-        A row of the table matches more than one row of the source, or the tables have no names.
+    Raises `QueryError` if a row of the table matches more than one row of the source, or the tables
+    have no names.
     """
     if merge.alias is None or merge.source_alias is None:
         raise QueryError(

@@ -64,17 +64,11 @@ def purge(
     * ``follow``: Gives a context manager for each query that finds rows, which lasts while it runs.
 
     Returns: What went, and what the last scan has found; `ok` tells whether nothing is left.
-
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    QueryError, UsageError
-        The condition makes no sense, reads tables, or names a field that no row of any version has.
-    CorruptError
-        An object that the table leads to is missing or damaged. Run it again when that is mended.
-    ConflictError, UncertainError
-        Others were faster all the time. Run it again.
+    Raises `NotFoundError` if there is no such table. Raises `QueryError` or `UsageError` if the
+    condition makes no sense, reads tables, or names a field that no row of any version has. Raises
+    `CorruptError` if an object that the table leads to is missing or damaged. Run it again when
+    that is mended. Raises `ConflictError` or `UncertainError` if other writers were faster each
+    time. Run it again.
     """
     tables_root = root if isinstance(root, TableRoot) else table_root(root)
     keys = TableKeys(database, table)
@@ -93,10 +87,7 @@ def purge(
 def _check_fields(schema: TableSchema, delete: writes.WriteStatement, name: str) -> None:
     """Refuse a condition that names a column of which rows have the values in another field.
 
-    Raises
-    ------
-    UsageError
-        It does.
+    Raises `UsageError` if it does.
     """
     from sdb import notes
     from sdb.query.catalog.schemarows import steps_of

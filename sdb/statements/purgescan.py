@@ -64,12 +64,8 @@ def scan_table(
     * ``is_told``: Whether to warn of what the condition leaves out, and to refuse one that names
       what no packfile has.
 
-    Raises
-    ------
-    UsageError
-        No row of any version has a field of the condition.
-    CorruptError
-        A packfile is damaged.
+    Raises `UsageError` if no row of any version has a field of the condition and `CorruptError` if
+    a packfile is damaged.
     """
     for attempt in range(_ATTEMPTS):
         described, scan = _described(root, keys)

@@ -41,16 +41,10 @@ def set_schema(
     * ``author, message``: Recorded in the version.
     * ``expects``: The version that it must follow; None: any.
 
-    Raises
-    ------
-    InputError
-        It is no schema; the message has all that is wrong.
-    UsageError
-        A change is against the rules of :mod:`sdb.table.schema.evolve`; the message has all.
-    SchemaConflictError
-        Another writer has changed the same columns meanwhile.
-    NotFoundError, ConflictError, UncertainError
-        See :func:`sdb.table.commit.schemas.change_schema`.
+    Raises `InputError` if it is no schema; the message has all that is wrong; `UsageError` if a
+    change is against the rules of :mod:`sdb.table.schema.evolve`; the message has all;
+    `SchemaConflictError` if another writer has changed the same columns meanwhile; `NotFoundError`,
+    `ConflictError` or `UncertainError` as :func:`sdb.table.commit.schemas.change_schema` does.
     """
     wished = _read(schema)
     if wished is not None and mode:
@@ -90,12 +84,8 @@ def set_mode(
 ) -> ChangedSchema:
     """Change what becomes of rows that depart from the schema.
 
-    Raises
-    ------
-    UsageError
-        There is no such mode, or the table has no schema.
-    NotFoundError, ConflictError, UncertainError
-        See :func:`sdb.table.commit.schemas.change_schema`.
+    Raises `UsageError` if there is no such mode, or the table has no schema; `NotFoundError`,
+    `ConflictError` or `UncertainError` as :func:`sdb.table.commit.schemas.change_schema` does.
     """
 
     def evolved(current: TableSchema | None, _: TableIndex) -> TableSchema:

@@ -93,11 +93,8 @@ class TargetTable:
     def check(self, handle: TableHandle | None, index: TableIndex, change: TableChange) -> None:
         """Check that an index is one for which the statements were carried out.
 
-        Raises
-        ------
-        StaleError
-            Others have replaced a packfile, or added some that have to be judged too, or they have
-            made or dropped the table, or begun a branch of it.
+        Raises `StaleError` if other writers have replaced a packfile, added some that have to be
+        judged too, made or dropped the table, or begun a branch of it.
         """
         self._check_whole(handle, index)
         before = None if handle is None else handle.index
@@ -139,12 +136,8 @@ class TargetTable:
 
         * ``handle``: The table; None: it is not there.
 
-        Raises
-        ------
-        NotFoundError, ExistsError
-            The table is not there, or is.
-        UnsupportedError
-            A statement cannot be carried out on this table.
+        Raises `NotFoundError` or `ExistsError` if the table is not there, or is there already;
+        `UnsupportedError` if a statement cannot be carried out on this table.
         """
         to_do = []
         is_there = handle is not None and not handle.is_dropped

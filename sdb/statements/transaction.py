@@ -99,18 +99,11 @@ class Transaction:
 def carried_out(transaction: Transaction) -> Executed:
     """Carry a transaction out, and commit it.
 
-    Raises
-    ------
-    ConflictError
-        Others were faster all the time. Nothing has changed, in no table.
-    NotFoundError
-        There is no such table.
-    ExistsError
-        The table or view that shall be made is there, or the other has its name.
-    UnsupportedError
-        Rows for a table with partitions, or too many tables.
-    UncertainError, UsageError
-        See :func:`sdb.table.commit.commit.commit`.
+    Raises `ConflictError` if other writers were faster each time. No table has changed. Raises
+    `NotFoundError` if there is no such table. Raises `ExistsError` if the table or view that shall
+    be made is there, or the other has its name. Raises `UnsupportedError` for rows for a table with
+    partitions, or too many tables. Raises `UncertainError` or `UsageError` as
+    :func:`sdb.table.commit.commit.commit` does.
     """
     for statement in transaction.statements:
         if isinstance(statement.write, _Alone):

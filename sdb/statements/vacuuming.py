@@ -85,13 +85,9 @@ def vacuum(
     * ``lenient``: Whether a table without a policy keeps all its versions, which is warned of.
     * ``author, message``: Who does it, and why; the versions tell it.
 
-    Raises
-    ------
-    UsageError
-        The definition of the table has no policy of versions, and `lenient` is not set.
-    NotFoundError, CorruptError, ConflictError, UncertainError
-        See :func:`sdb.table.maintenance.expire.expire` and
-        :func:`sdb.table.maintenance.gc.collect`.
+    Raises `UsageError` if the definition of the table has no policy of versions, and `lenient` is
+    not set; `NotFoundError`, `CorruptError`, `ConflictError` or `UncertainError`: see
+    :func:`sdb.table.maintenance.expire.expire` and :func:`sdb.table.maintenance.gc.collect`.
     """
     names = (keys.database, keys.table)
     options: dict[str, Any] = {"dry_run": dry_run, "author": author, "message": message}

@@ -27,16 +27,11 @@ if TYPE_CHECKING:
 def changed(transaction: Transaction, statement: writes.WriteStatement) -> Executed:
     """Make, replace, drop or bring back a view, which is the only statement of its transaction.
 
-    Raises
-    ------
-    QueryError
-        The text of a view is no query, reads itself, or has no meaning.
-    NotFoundError, ExistsError
-        There is no such view, or there is one already; a table that it reads is not there.
-    UnsupportedError
-        The statement is not alone, or the view reads something else than tables.
-    ConflictError, UncertainError
-        See :func:`sdb.table.commit.naming.swap_name`.
+    Raises `QueryError` if the text of a view is no query, reads itself, or has no meaning;
+    `NotFoundError` or `ExistsError` if there is no such view, if there is one already, or if a
+    table that it reads is not there; `UnsupportedError` if the statement is not alone, or the view
+    reads something else than tables; `ConflictError` or `UncertainError` as
+    :func:`sdb.table.commit.naming.swap_name` does.
     """
     write = statement.write
     assert isinstance(write, writes.CreateView | writes.DropView | writes.UndropView)  # noqa: S101
@@ -113,14 +108,9 @@ def _tried(
 def check_text(root: TableRoot, keys: TableKeys, text: str, dialect: str, *, now_us: int) -> None:
     """Check the text of a view as a query would read it: all but rows is looked at.
 
-    Raises
-    ------
-    QueryError
-        It is no query, reads itself, or has no meaning.
-    NotFoundError
-        A table that it reads is not there.
-    UnsupportedError
-        It reads something else than tables and views.
+    Raises `QueryError` if it is no query, reads itself, or has no meaning; `NotFoundError` if a
+    table that it reads is not there; `UnsupportedError` if it reads something else than tables and
+    views.
     """
     name = f"{keys.database}.{keys.table}"
     try:

@@ -56,14 +56,9 @@ def resolve(statement: ast.Statement) -> ast.Statement:
     Returns: The query, with expressions in full: aliases of the select list and of group keys are
     replaced by what they stand for, but for those in sub-queries of theirs, where rows decide
     between fields and aliases. Its selects have the names of their columns.
+    Raises `QueryError` if a name stands for no field, alias or group key, or a table stands where a
+    value is due.
 
-    Raises
-    ------
-    QueryError
-        A name stands for no field, alias or group key; or a table stands where a value is due.
-
-    Examples
-    --------
     >>> from sdb.query.syntax.parser import parse
     >>> bound = resolve(parse("SELECT a + 1 AS b, b * 2 FROM 't.zion' ORDER BY b")).select
     >>> printer.text(bound.items[1].expr), printer.text(bound.order_by[0].expr), bound.names
@@ -384,10 +379,7 @@ _HINT = (
 def check_order(select: ast.Select) -> None:
     """Check that DISTINCT is sorted by its items, or by what is made of them.
 
-    Raises
-    ------
-    QueryError
-        A key of ORDER BY is about something else.
+    Raises `QueryError` if a key of ORDER BY is about something else.
     """
     if select.star:
         return  # its rows are whole, and whatever is made of a row is the same in equal ones

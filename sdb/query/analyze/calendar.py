@@ -20,11 +20,7 @@ def call(node: Call, values: Sequence[Constant]) -> int | Instant | None:
     """Evaluate a time function.
 
     Returns: The value; ``None`` when it is no such function, or not one of such arguments.
-
-    Raises
-    ------
-    OverflowError
-        The result, or an argument, is outside of the years 1 to 9999.
+    Raises `OverflowError` if the result, or an argument, is outside of the years 1 to 9999.
     """
     part = node.part or ""
     value: int | Instant | None = None

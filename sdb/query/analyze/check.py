@@ -41,14 +41,9 @@ def check(statement: ast.Statement, now_us: int | None = None) -> ast.Statement:
     * ``statement``: The query, without parameters (`params.bind` puts their values in).
     * ``now_us``: What UTCNOW() stands for, in microseconds since 1970; the present by default.
 
-    Raises
-    ------
-    QueryError
-        An expression is ill-typed, a clause or an aggregate stands where it may not, or a name
-        stands for nothing. The error knows the place in the text.
+    Raises `QueryError` if an expression is ill-typed, a clause or an aggregate stands where it may
+    not, or a name stands for nothing. The error knows the place in the text.
 
-    Examples
-    --------
     >>> from sdb.query.syntax.parser import parse
     >>> check(parse("SELECT age / 0 FROM 'people.zion'"))
     Traceback (most recent call last):
@@ -306,8 +301,6 @@ def timed(node: T, now_us: int | None = None) -> T:
     Returns: The same with :class:`~sdb.query.syntax.ast.TimeText` in the place of such texts, and
     with a timestamp in that of ``CAST('...' AS TIMESTAMP)``.
 
-    Examples
-    --------
     >>> from sdb.query.syntax.parser import parse
     >>> timed(parse("SELECT t > '1970-01-02'")).select.items[0].expr.right.value.us
     86400000000
@@ -386,10 +379,7 @@ _PLAIN = RANKS - {"NTILE"}
 def check_qualify(select: ast.Select) -> None:
     """Refuse QUALIFY in a select without window functions.
 
-    Raises
-    ------
-    QueryError
-        It has no window function.
+    Raises `QueryError` if it has no window function.
     """
     condition = select.qualify
     if condition is None:
@@ -403,10 +393,8 @@ def check_qualify(select: ast.Select) -> None:
 def check_windows(node: ast.Aggregate) -> None:
     """Refuse a window function that makes no sense.
 
-    Raises
-    ------
-    QueryError
-        It has no window or no order, or arguments, a FILTER or a frame that it cannot have.
+    Raises `QueryError` if it has no window or no order, or arguments, a FILTER or a frame that it
+    cannot have.
     """
     if node.name in OVER_ROWS:
         _check_function(node)

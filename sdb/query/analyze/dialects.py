@@ -20,10 +20,7 @@ STANDARD, SNELLER = DIALECTS
 def settled(statement: ast.Statement, option: str | None = None) -> ast.Statement:
     """Return a statement that says its dialect.
 
-    Raises
-    ------
-    UsageError
-        The option or the variable is neither ``standard`` nor ``sneller``.
+    Raises `UsageError` if the option or the variable is neither ``standard`` nor ``sneller``.
     """
     check(option)
     return replace(statement, dialect=nearest(statement.dialect, option))
@@ -57,10 +54,7 @@ def marked(statement: ast.Statement, dialect: str) -> ast.Statement:
 def check(option: str | None) -> None:
     """Require that an option is one of the dialects, or none.
 
-    Raises
-    ------
-    UsageError
-        It is something else.
+    Raises `UsageError` if it is something else.
     """
     if option is not None and option not in DIALECTS:
         raise UsageError(f"dialect is {option[:40]!r}", expected="standard or sneller")

@@ -49,14 +49,9 @@ def fold(node: T, now: ast.Instant | None = None) -> T:
     * ``node``: An expression, or any other tree, up to a whole statement.
     * ``now``: What UTCNOW() stands for; without it, the call stays.
 
-    Raises
-    ------
-    QueryError
-        An integer result is beyond 64 bits, a constant divides by zero, or a path leads out of a
-        constructor.
+    Raises `QueryError` if an integer result is beyond 64 bits, a constant divides by zero, or a
+    path leads out of a constructor.
 
-    Examples
-    --------
     >>> from sdb.query.syntax.parser import parse
     >>> fold(parse("SELECT 2 * 3 + a").select.items[0].expr).left.value
     6

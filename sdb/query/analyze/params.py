@@ -32,13 +32,9 @@ def bind(statement: ast.Statement, params: Mapping[str, object]) -> ast.Statemen
       datetimes, and lists and dicts of them; others, such as UUIDs and scalars of numpy, as rows
       have them; in IN the elements of a list stand for it.
 
-    Raises
-    ------
-    QueryError
-        A parameter has no value, a value has no parameter, or is of another type.
+    Raises `QueryError` if a parameter has no value, a value has no parameter, or is of another
+    type.
 
-    Examples
-    --------
     >>> from sdb.query.syntax.parser import parse
     >>> bind(parse("SELECT $a + 1"), {"a": 2}).select.items[0].expr.left.value
     2

@@ -119,15 +119,10 @@ def entries(pattern: str | None = None) -> list[FunctionEntry]:
 
     * ``pattern``: A part of a name, an alias or a heading, or a shell pattern of a name.
 
-    Raises
-    ------
-    UsageError
-        There is no such function.
+    Raises `UsageError` if there is no such function.
 
-    Examples
-    --------
-    >>> [entry.name for entry in entries("l?g*")]
-    ['LOG2', 'LOG10', 'LOG']
+    >>> [entry.name for entry in entries("log*")]
+    ['LOG2', 'LOG10', 'LOG', 'BOOL_AND', 'BOOL_OR']
     """
     every = list(_read())
     if pattern is None:
@@ -239,8 +234,6 @@ def _types_of(name: str, kind: str) -> str:
 def type_words(mask: int) -> str:
     """Return the types of a mask in words.
 
-    Examples
-    --------
     >>> type_words(types.LIST | types.STRUCT), type_words(types.ANY)
     ('list or structure', 'any')
     """

@@ -21,8 +21,6 @@ def fault(pattern: str, *, is_similar: bool = False) -> str | None:
     * ``pattern``: A regular expression, or the pattern of SIMILAR TO.
     * ``is_similar``: Whether it is the latter, where any character may be escaped.
 
-    Examples
-    --------
     >>> fault("(a|b"), fault("a(?=b)"), fault("(a|[)])+")
     ('missing closing ): `(a|b`', 'invalid or unsupported Perl syntax: `(?=`', None)
     """
@@ -49,8 +47,6 @@ def fault(pattern: str, *, is_similar: bool = False) -> str | None:
 def groups(pattern: str) -> int:
     r"""Count the groups of a regular expression that `fault` finds nothing wrong with.
 
-    Examples
-    --------
     >>> groups("(a)(?:b)(?P<c>[(])"), groups(r"\(a")
     (2, 0)
     """
@@ -154,8 +150,6 @@ def _set_end(pattern: str, start: int) -> int | None:
 def similar(pattern: str) -> str:
     r"""Turn a pattern of SIMILAR TO into a regular expression.
 
-    Examples
-    --------
     >>> similar("a.(b|c)%")
     'a\\.(b|c)(?s:.*)'
     """

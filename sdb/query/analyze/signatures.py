@@ -70,8 +70,6 @@ class Signature:
 def written(node: ast.Call, signature: Signature) -> str:
     """Show how a function is called.
 
-    Examples
-    --------
     >>> from sdb.query.syntax.ast import Call
     >>> written(Call("SUBSTRING", ()), FUNCTIONS["SUBSTRING"])
     'SUBSTRING(text, number[, number])'
@@ -250,10 +248,7 @@ _POSITIONS = ("first", "second", "third", "fourth")
 def signature_of(node: ast.Call) -> Signature:
     """Return the signature of the function that is called.
 
-    Raises
-    ------
-    QueryError
-        There is no such function, or it does not take that number of arguments.
+    Raises `QueryError` if there is no such function, or it does not take that number of arguments.
     """
     signature = FUNCTIONS.get(node.name)
     if signature is None:
@@ -269,10 +264,7 @@ def signature_of(node: ast.Call) -> Signature:
 def call_type(node: ast.Call, signature: Signature, kinds: list[int]) -> int:
     """Return the types that a call may give.
 
-    Raises
-    ------
-    QueryError
-        An argument is of another type than the function takes.
+    Raises `QueryError` if an argument is of another type than the function takes.
     """
     if node.name in {"COALESCE", "NULLIF"}:
         return _choice(node, kinds)

@@ -51,15 +51,9 @@ def static_type(node: ast.Expr) -> int:
 
     Returns: Mask of all types that are possible, with MISSING among them where there may be no
     value; see :mod:`sdb.query.analyze.types`.
+    Raises `QueryError` if the expression, or one in it, could never give a value, calls a function
+    that does not exist, or calls one with the wrong number of arguments.
 
-    Raises
-    ------
-    QueryError
-        The expression, or one in it, could never give a value, calls a function that does not
-        exist, or calls one with the wrong number of arguments.
-
-    Examples
-    --------
     >>> from sdb.query.syntax.parser import parse
     >>> static_type(parse("SELECT CHAR_LENGTH(name) / 2").select.items[0].expr) == INTEGER | MISSING
     True

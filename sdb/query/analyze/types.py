@@ -53,8 +53,6 @@ NAMES = {
 def are_integers(mask: int) -> bool:
     """Return whether numbers, if any, are known to be integers.
 
-    Examples
-    --------
     >>> are_integers(INTEGER | MISSING), are_integers(INTEGER | NUMBER), are_integers(STRING)
     (True, False, False)
     """
@@ -64,8 +62,6 @@ def are_integers(mask: int) -> bool:
 def is_null(mask: int) -> bool:
     """Return whether there is a NULL, and never a value.
 
-    Examples
-    --------
     >>> is_null(NULL), is_null(NULL | MISSING), is_null(MISSING), is_null(NULL | NUMBER)
     (True, True, False, False)
     """
@@ -75,8 +71,6 @@ def is_null(mask: int) -> bool:
 def has_flags(mask: int) -> bool:
     """Return whether booleans are known to be among the values, which sums count as 1 and 0.
 
-    Examples
-    --------
     >>> has_flags(BOOL | NUMBER), has_flags(NUMBER), has_flags(ANY)
     (True, False, False)
     """
@@ -86,8 +80,6 @@ def has_flags(mask: int) -> bool:
 def loose(mask: int) -> int:
     """Count integers as numbers, for comparing types.
 
-    Examples
-    --------
     >>> loose(INTEGER | MISSING) == NUMBER | MISSING
     True
     """
@@ -97,8 +89,6 @@ def loose(mask: int) -> int:
 def values_of(mask: int) -> int:
     """Return the types of values, without NULL and MISSING.
 
-    Examples
-    --------
     >>> values_of(INTEGER | NULL) == NUMBER
     True
     """

@@ -80,13 +80,8 @@ class Catalog:
         * ``condition``: Only rows for which it is TRUE are wanted.
 
         Returns: The rows, and possibly others for which the condition is not TRUE.
-
-        Raises
-        ------
-        NotFoundError, AccessError, UsageError
-            A packfile cannot be opened, or no file has such a name.
-        CorruptError
-            A file is no packfile, or a damaged one.
+        Raises `NotFoundError`, `AccessError` or `UsageError` if a packfile cannot be opened, or no
+        file has such a name; `CorruptError` if a file is no packfile, or a damaged one.
         """
         self.check_cancelled()
         schema = self.schema(tables)
@@ -112,10 +107,7 @@ class Catalog:
     def schema(self, tables: Sequence[TableName]) -> TableSchema | None:
         """Return the schema of tables, whose rows follow each other; None: they have none.
 
-        Raises
-        ------
-        MixedSchemasError
-            They have several.
+        Raises `MixedSchemasError` if they have several.
         """
         listed = [source.schema for name in tables for source in self._named.find(name)]
         first = next((schema for schema in listed if schema is not None), None)
@@ -178,13 +170,7 @@ class Catalog:
         return statement
 
     def check_cancelled(self) -> None:
-        """Stop here if the query was cancelled.
-
-        Raises
-        ------
-        CancelledError
-            It was.
-        """
+        """Stop here if the query was cancelled. Raises `CancelledError` if it was."""
         if self._cancellation is not None:
             self._cancellation.check()
 
@@ -389,10 +375,7 @@ class Catalog:
     def warn_absent_paths(self, statement: ast.Statement, *, strict: bool = False) -> None:
         """Warn of fields that a statement reads and no row of its tables has.
 
-        Raises
-        ------
-        UsageError
-            There are some, and `strict` is set.
+        Raises `UsageError` if there are some, and `strict` is set.
         """
         from sdb.table.packfiles.knownfields import trailers_with_fields
 

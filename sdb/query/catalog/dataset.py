@@ -120,10 +120,7 @@ SchemaOf: TypeAlias = "Callable[[tuple[TableName, ...]], TableSchema | None]"
 def table_name(table: ast.Table) -> TableName | None:  # noqa: PLR0911 - a case each
     """Return the name of a table that is read as it is; ``None`` for other sources.
 
-    Raises
-    ------
-    QueryError
-        It is no path, or more than one file.
+    Raises `QueryError` if it is no path, or more than one file.
     """
     if isinstance(table, ast.PathTable):
         return TableName("path", _parts(table.expr), table.span)

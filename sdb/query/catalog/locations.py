@@ -26,12 +26,8 @@ def candidates(table: TableName, root: str) -> list[str]:
 
     * ``root``: Folder or URL that relative paths start at; the current folder when empty.
 
-    Raises
-    ------
-    NotFoundError
-        No file fits a pattern.
-    UsageError
-        A regular expression that is malformed.
+    Raises `NotFoundError` if no file fits a pattern and `UsageError` for a regular expression that
+    is malformed.
     """
     if (lake := _lake(table)) is not None:
         return [str(replace(lake, location=os.fspath(under(root, lake.location))))]

@@ -33,10 +33,7 @@ class Period:
     def path(self, packs: Sequence[Packfile]) -> sparseindex.Path | None:
         """Return the path of the time in the rows of a table; None: it has no rows.
 
-        Raises
-        ------
-        UsageError
-            None is obvious, or packfiles differ in it.
+        Raises `UsageError` if none is obvious, or packfiles differ in it.
         """
         path_files: dict[sparseindex.Path, str] = {}
         for pack in packs:
@@ -56,10 +53,7 @@ class Period:
     def under(self, schema: TableSchema) -> Period:
         """Return the same times, at the path where rows of a schema have them.
 
-        Raises
-        ------
-        UsageError
-            No column has the name.
+        Raises `UsageError` if no column has the name.
         """
         if self.field is None:
             return self
@@ -88,10 +82,7 @@ def period(
     * ``since, until``: First time, and the time that is no longer included; see
       :func:`sdb.instants.parse`.
 
-    Raises
-    ------
-    UsageError
-        One is no time, or there is a path and no time.
+    Raises `UsageError` if one is no time, or there is a path and no time.
     """
     if since is None and until is None:
         if field is not None:

@@ -59,8 +59,6 @@ def prefixes(match: ast.Match) -> tuple[str, ...]:
 def like_literal(pattern: str, escape: str | None) -> tuple[str, bool]:
     """Return the text in front of the first wildcard of LIKE, and whether there is no wildcard.
 
-    Examples
-    --------
     >>> like_literal("a%b", None), like_literal("100!%", "!")
     (('a', False), ('100%', True))
     """
@@ -71,8 +69,6 @@ def like_literal(pattern: str, escape: str | None) -> tuple[str, bool]:
 def like_texts(pattern: str, escape: str | None) -> list[str]:
     """Return the texts in front of, between and behind the wildcards of LIKE.
 
-    Examples
-    --------
     >>> like_texts("a%b_%", None)
     ['a', 'b', '', '']
     """
@@ -91,8 +87,6 @@ def like_texts(pattern: str, escape: str | None) -> list[str]:
 def regex_prefix(pattern: str) -> str:
     r"""Return text that a regular expression is tied to at the start of what it is looked for in.
 
-    Examples
-    --------
     >>> regex_prefix(r"^GET /api\.v1/x?"), regex_prefix("^a|b"), regex_prefix("abc")
     ('GET /api.v1/', '', '')
     """
@@ -118,8 +112,6 @@ def regex_prefix(pattern: str) -> str:
 def forms(text: str) -> tuple[str, ...]:
     """Return the texts in upper and lower case that one stands for, or the begins of all of them.
 
-    Examples
-    --------
     >>> forms("ab"), forms("k1")
     (('ab', 'aB', 'Ab', 'AB'), ('k1', 'K1', '\u212a1'))
     """
@@ -140,8 +132,6 @@ def forms(text: str) -> tuple[str, ...]:
 def address_prefixes(low: int, high: int) -> tuple[str, ...]:
     """Return texts that IPv4 addresses between two begin with; octets may have leading zeros.
 
-    Examples
-    --------
     >>> address_prefixes(0xC0A80A00, 0xC0A80AFF)[:3], address_prefixes(0, 0xFFFFFFFF)
     (('192.168.10.', '192.168.010.'), ())
     """

@@ -97,13 +97,7 @@ class SchemaRows:
         )
 
     def column(self, of: StructType, name: str) -> TableColumn:
-        """Return the column of a name.
-
-        Raises
-        ------
-        QueryError
-            The schema has no such column.
-        """
+        """Return the column of a name. Raises `QueryError` if the schema has no such column."""
         column = named(of.columns, name)
         if column is None:
             raise QueryError(

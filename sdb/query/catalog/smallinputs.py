@@ -71,10 +71,7 @@ def _is_small(location: str) -> bool:
 def contents(run: Iterable[str]) -> Contents:
     """Read the inputs of a run, and return what tells them from others.
 
-    Raises
-    ------
-    SdbError
-        One cannot be read.
+    Raises `SdbError` if one cannot be read.
     """
     import hashlib
 
@@ -100,8 +97,6 @@ def _content(location: str) -> bytes:
 def name_of(run: tuple[str, ...]) -> str:
     """Return what a run is called in messages.
 
-    Examples
-    --------
     >>> name_of(("in/1.json", "in/2.json", "in/3.json"))
     'in/1.json and 2 more'
     """

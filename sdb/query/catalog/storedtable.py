@@ -85,11 +85,7 @@ class TableSource:
 
         Returns: Those of other lists whose times may fit, and those that the index itself has. None
         is open.
-
-        Raises
-        ------
-        CorruptError
-            A list is missing or damaged, or says what cannot be.
+        Raises `CorruptError` if a list is missing or damaged, or says what cannot be.
         """
         if self._inline is None:
             self._inline = [
@@ -178,10 +174,7 @@ def stored_head(root: str, database: str, table: str) -> TableHandle | None:
 
     * ``root``: The root; the current folder when empty.
 
-    Raises
-    ------
-    CorruptError
-        Its index is damaged.
+    Raises `CorruptError` if its index is damaged.
     """
     if flaw_of_name(database) or flaw_of_name(table):
         return None
@@ -193,12 +186,8 @@ def stored_version(head: TableHandle, at: tuple[str, str | int]) -> TableHandle:
 
     * ``at``: By what, and which: see :class:`sdb.query.catalog.dataset.TableName`.
 
-    Raises
-    ------
-    BeforeFirstError, ExpiredError, UnknownReferenceError
-        There is no such version.
-    UsageError
-        The reference names no version.
+    Raises `BeforeFirstError`, `ExpiredError` or `UnknownReferenceError` if there is no such
+    version; `UsageError` if the reference names no version.
     """
     kind, value = at
     if kind == "TIMESTAMP":
@@ -217,10 +206,7 @@ def fitting_tables(
 
     * ``pattern``: A shell pattern, or a regular expression of whole names.
 
-    Raises
-    ------
-    UsageError
-        It is no regular expression.
+    Raises `UsageError` if it is no regular expression.
     """
     if flaw_of_name(database):
         return []

@@ -40,14 +40,8 @@ def system_table(
     * ``at``: The version when the name has none; the newest when empty.
     * ``visible``: The tables that it may tell of; all if not given.
 
-    Raises
-    ------
-    UsageError
-        It takes another number of names.
-    NotFoundError
-        There is no such table, or version.
-    CorruptError
-        What it tells of is damaged.
+    Raises `UsageError` if it takes another number of names; `NotFoundError` if there is no such
+    table, or version; `CorruptError` if what it tells of is damaged.
     """
     kind, *names = parts
     text = f"sdb.{kind}({', '.join(map(repr, names))})"

@@ -73,12 +73,9 @@ class NamedPackfiles:
     def resolve(self, words: Iterable[str]) -> list[PackfileReference]:
         """Return the packfiles, those of a table under the name of the table.
 
-        Raises
-        ------
-        NotFoundError
-            There is neither such a file nor such a table or version; the hint tells what is near.
-        AccessError, CorruptError, UsageError
-            Something cannot be read, or is damaged, or names no version.
+        Raises `NotFoundError` if there is neither such a file nor such a table or version; the hint
+        tells what is near; `AccessError`, `CorruptError` or `UsageError` if something cannot be
+        read, or is damaged, or names no version.
         """
         references: list[PackfileReference] = []
         for word in words:
@@ -127,11 +124,7 @@ def tables_named(word: str, root: str) -> list[str]:
     """Return the tables that a word names, with their versions; none: it means files.
 
     A word that is the name of a file and of a table means the file, which a warning tells.
-
-    Raises
-    ------
-    UsageError
-        There is nothing behind the @.
+    Raises `UsageError` if there is nothing behind the @.
     """
     if "/" in word or "." not in word.partition("@")[0]:
         return []
@@ -174,10 +167,7 @@ def tables_fitting(word: str, root: str) -> list[str]:
 def open_named(name: str, root: str) -> TableHandle:
     """Open the version of a table that a name like ``db.table@12`` means.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table or version, or the table was dropped.
+    Raises `NotFoundError` if there is no such table or version, or the table was dropped.
     """
     table, reference = split_reference(name)
     database, _, table = table.partition(".")

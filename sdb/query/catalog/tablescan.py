@@ -76,18 +76,10 @@ def _type(constant: object) -> int:
 
 @record
 class PackfileScan:
-    """Blocks of one packfile.
+    """Blocks of one packfile."""
 
-    Attributes
-    ----------
-    pack : Packfile
-        The packfile, open as long as any of its blocks may be read.
-    intervals : Intervals
-        The blocks to read.
-    """
-
-    pack: Packfile
-    intervals: Intervals
+    pack: Packfile  # the packfile, open as long as any of its blocks may be read
+    intervals: Intervals  # the blocks to read
 
     @property
     def blocks(self) -> list[int]:
@@ -271,22 +263,13 @@ def _all(count: int) -> Intervals:
 class TableScan:
     """Rows of packfiles, as a query reads them; a :class:`sdb.query.catalog.dataset.Dataset`.
 
-    Attributes
-    ----------
-    name : str
-        How the query names it.
-    test : Predicate
-        What the condition of the query comes to.
-    parts : tuple of PackfileScan
-        The packfiles, in the order of their names, those without a block to read too.
-    done : tuple of PackfileScan
-        The same with the blocks that turned out to be enough.
-    times : tuple or None
-        What times rows must have, in the form of `_core.LaneScan`; None: any.
-    steps : tuple of IndexSteps
-        What the index of each table below a root has left; none for files.
-    under : SchemaRows or None
-        The schema of the rows; None: they have none.
+    * ``name``: How the query names it.
+    * ``test``: What the condition of the query comes to.
+    * ``parts``: The packfiles, in the order of their names, those without a block to read too.
+    * ``done``: The same with the blocks that turned out to be enough.
+    * ``times``: What times rows must have, in the form of `_core.LaneScan`; None: any.
+    * ``steps``: What the index of each table below a root has left; none for files.
+    * ``under``: The schema of the rows; None: they have none.
     """
 
     __slots__ = (

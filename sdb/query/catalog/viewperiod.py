@@ -38,10 +38,7 @@ class ViewPeriod:
 
         * ``select``: What the view stands for, written out.
 
-        Raises
-        ------
-        UsageError
-            The view has no such column, or none is obvious.
+        Raises `UsageError` if the view has no such column, or none is obvious.
         """
         path = self._path(select, view)
         time: ast.Expr = ast.Name(path[0])

@@ -111,14 +111,9 @@ class ViewExpansion:
     def statement(self, statement: ast.Statement) -> ast.Statement:
         """Return a statement whose views are written out; the same where it names none.
 
-        Raises
-        ------
-        QueryError
-            Views read each other in a circle, or too deep, or there are too many.
-        NotFoundError
-            There is no such version of a view.
-        CorruptError
-            A view is damaged.
+        Raises `QueryError` if views read each other in a circle, or too deep, or there are too
+        many; `NotFoundError` if there is no such version of a view; `CorruptError` if a view is
+        damaged.
         """
         self.dialect = statement.dialect or STANDARD
         return self._whole(statement, _Level(self, (), None))
@@ -126,10 +121,7 @@ class ViewExpansion:
     def of_text(self, statement: ast.Statement, view: str) -> ast.Statement:
         """Return a statement as one that is the text of a view; see :meth:`statement`.
 
-        Raises
-        ------
-        UnsupportedError
-            It reads something else than tables and views.
+        Raises `UnsupportedError` if it reads something else than tables and views.
         """
         withs = frozenset(name for name, _ in statement.with_)
         return self._whole(statement, _Level(self, (view,), None, withs=withs))

@@ -35,10 +35,7 @@ _HOW = "as in a ASOF JOIN b ON a.key = b.key AND a.ts >= b.ts"
 def pairs(source: ast.Source, lefts: Sequence[Binding], right: Binding) -> Pairs:
     """Return the values of the fields of USING.
 
-    Raises
-    ------
-    QueryError
-        More than one source on the left has such a field.
+    Raises `QueryError` if more than one source on the left has such a field.
     """
     return {name: (_left(name, lefts, source), _of(right, name)) for name in source.using}
 
@@ -96,10 +93,7 @@ def star(sources: Sequence[Binding]) -> list[tuple[str, Value]]:
 def nearest(source: ast.Source, fields: Pairs, scope: Scope, context: SqlContext) -> str:
     """Return SQL of the condition of ASOF JOIN: keys that are equal, and one order.
 
-    Raises
-    ------
-    QueryError
-        It is something else.
+    Raises `QueryError` if it is something else.
     """
     if fields:
         *keys, (left, right) = fields.values()

@@ -295,10 +295,7 @@ _HASHES = 1 << 64
 def take_sample(sample: ast.Sample, rows: Scope, level: Level) -> None:
     """Leave out rows of a level.
 
-    Raises
-    ------
-    QueryError
-        Rows of a query have no place by which they could be the same again.
+    Raises `QueryError` if rows of a query have no place by which they could be the same again.
     """
     if sample.seed is None:
         of = f"reservoir({sample.amount} ROWS)" if sample.is_rows else _bernoulli(sample)

@@ -35,10 +35,7 @@ _KEPT = {
 def combined(node: ast.SetTable, left: Query, right: Query, context: SqlContext) -> Query:
     """Return the rows of two queries that a set operator leaves.
 
-    Raises
-    ------
-    QueryError
-        The queries have not equally many columns.
+    Raises `QueryError` if the queries have not equally many columns.
     """
     if node.op == "UNION":
         right = beside(left, right, node, context, by_name=node.by_name)
@@ -104,10 +101,8 @@ def beside(
 ) -> Query:
     """Return the right side of UNION with the names of the columns that its own go below.
 
-    Raises
-    ------
-    QueryError
-        The sides have not equally many columns, or those of one side are not known.
+    Raises `QueryError` if the sides have not equally many columns, or those of one side are not
+    known.
     """
     if by_name or context.original:
         return right

@@ -167,10 +167,7 @@ class Recursion:
 def recursive(name: str, node: ast.Select, context: SqlContext) -> Query:
     """Translate an entry of WITH RECURSIVE.
 
-    Raises
-    ------
-    QueryError
-        Its two parts have not equally many columns.
+    Raises `QueryError` if its two parts have not equally many columns.
     """
     table = set_table(node)
     assert table is not None  # noqa: S101 - the parser has looked

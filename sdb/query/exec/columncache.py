@@ -17,11 +17,7 @@ def wanted_bytes() -> int:
     """Return how much memory columns may take in a process that runs many queries.
 
     Returns: What the environment says; else 256 MiB, or an eighth of the memory if that is less.
-
-    Raises
-    ------
-    UsageError
-        The environment says something that is no size.
+    Raises `UsageError` if the environment says something that is no size.
     """
     text = os.environ.get(VARIABLE, "")
     if text:
@@ -36,9 +32,6 @@ def wanted_bytes() -> int:
 def keep_columns() -> None:
     """Keep decoded columns from now on, for all queries of this process.
 
-    Raises
-    ------
-    UsageError
-        See :func:`wanted_bytes`.
+    Raises `UsageError` as :func:`wanted_bytes` does.
     """
     _core.set_column_cache(wanted_bytes())

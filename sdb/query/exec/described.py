@@ -62,11 +62,7 @@ def described(table: ast.Table, catalog: Catalog) -> Execution:
 
     Returns: A row for each field: its path, its types, and in how many rows it is, where that is
     known.
-
-    Raises
-    ------
-    QueryError
-        It is no table of packfiles.
+    Raises `QueryError` if it is no table of packfiles.
     """
     name = _name(table, "DESCRIBE")
     inventory = catalog.fields((name,))
@@ -125,11 +121,7 @@ def summarized(table: ast.Table, catalog: Catalog) -> Execution:
     * ``table``: The table; its packfiles are taken together.
 
     Returns: A row for each field. All rows of the table are read when the first one is asked for.
-
-    Raises
-    ------
-    QueryError
-        It is no table of packfiles.
+    Raises `QueryError` if it is no table of packfiles.
     """
     name = _name(table, "SUMMARIZE")
     if catalog.schema((name,)) is not None:

@@ -47,10 +47,7 @@ def run(
     * ``typed``: Whether values of unknown type are wanted with their types; as JSON text otherwise.
     * ``native``: Whether scans answer on their own what they can.
 
-    Raises
-    ------
-    QueryError
-        If the query cannot be planned or run.
+    Raises `QueryError` if the query cannot be planned or run.
     """
 
     def translated() -> Translation:

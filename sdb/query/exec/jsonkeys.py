@@ -39,8 +39,6 @@ def key(text: str | None, request: str | None) -> str | None:
     * ``request``: ``k`` for the members of structures by name, ``v`` for their own order; behind it
       the way to the value as a JSON list.
 
-    Examples
-    --------
     >>> key('{"b": [1, 2.0], "a": null}', "k[]"), key('{"b": [1, 2.5]}', 'k["b", 0]')
     ('{1:a1:z1:b9:[2:n12:n2', 'n1')
     >>> key("{", "k[]"), key('{"b": [1, 2.5]}', 'k["b", "c"]')

@@ -19,8 +19,6 @@ def under_schema(key: str | None, request: str | None) -> str | None:
       behind it what has to change, see
       :func:`sdb.query.duckdb_sql.values.schemavalues.request_of`.
 
-    Examples
-    --------
     >>> under_schema("{1:x2:n11:y2:n2", 'v[["a", ["y"], null, null], ["b", ["z"], [0], null]]')
     '{1:a2:n21:b2:n0'
     """

@@ -87,11 +87,7 @@ def choose(
     * ``schema_of``: Returns the schema of tables.
 
     Returns: What to ask of the scan; ``None`` when the engine has to run the statement.
-
-    Raises
-    ------
-    QueryError
-        A table function has wrong arguments.
+    Raises `QueryError` if a table function has wrong arguments.
     """
     try:
         return _chosen(statement, datasets, schema_of, typed=typed)

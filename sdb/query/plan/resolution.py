@@ -35,12 +35,8 @@ def resolved(statement: ast.Statement, has: HasField, *, strict: bool = False) -
     * ``has``: Tells whether any row of tables has a field, or their schema such a column.
     * ``strict``: Whether a name that no source has is an error; else a warning.
 
-    Raises
-    ------
-    QueryError
-        Several sources have a field of a name.
-    UsageError
-        No source has one, and `strict` is set.
+    Raises `QueryError` if several sources have a field of a name; `UsageError` if no source has
+    one, and `strict` is set.
     """
     selects = [node for node in visitor.nodes(statement) if isinstance(node, ast.Select)]
     around = statement.dialect

@@ -44,10 +44,7 @@ def expanded(statement: ast.Statement, fields: TopFields) -> ast.Statement:
     * ``fields``: Gives the names of the fields of tables, whose rows follow each other; None when
       they are not all known.
 
-    Raises
-    ------
-    QueryError
-        The fields are not known, no field has such a name, or no field is left.
+    Raises `QueryError` if the fields are not known, no field has such a name, or no field is left.
     """
     if not _has_excluded(statement):
         return statement
@@ -333,10 +330,7 @@ def changed(star: ast.Star, columns: Mapping[str, ast.Expr]) -> list[ast.Item]:
 
     * ``columns``: All columns by name.
 
-    Raises
-    ------
-    QueryError
-        There is no such column, or a name would stand for two.
+    Raises `QueryError` if there is no such column, or a name would stand for two.
     """
     replaced, renamed = dict(star.replaced), dict(star.renamed)
     for word, names in (
@@ -383,10 +377,7 @@ def _check_replaced(star: ast.Star, replaced: Mapping[str, ast.Expr]) -> None:
 def matching(item: ast.Item, call: ast.Call, columns: Mapping[str, ast.Expr]) -> list[ast.Item]:
     """Return an item for each column whose name matches.
 
-    Raises
-    ------
-    QueryError
-        No name matches, or that is no regular expression.
+    Raises `QueryError` if no name matches, or that is no regular expression.
     """
     match call.args:
         case (ast.Literal(value=str() as text),):

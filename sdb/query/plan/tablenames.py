@@ -23,10 +23,7 @@ def named(statement: ast.Statement, fields: TopFields) -> ast.Statement:
 
     * ``fields``: Returns the names of the fields of tables, or None when they are not all known.
 
-    Raises
-    ------
-    SdbError
-        A table cannot be opened.
+    Raises `SdbError` if a table cannot be opened.
     """
     selects = [node for node in visitor.nodes(statement) if isinstance(node, ast.Select)]
     hidden = {name for name, _ in statement.with_}

@@ -240,10 +240,7 @@ class Frame:
 
         * ``output``: Where the bytes go; it is not closed.
 
-        Raises
-        ------
-        UsageError
-            A Parquet file without a column.
+        Raises `UsageError` for a Parquet file without a column.
         """
         from sdb.packfile.export.arrowfiles import write_arrow, write_parquet
 

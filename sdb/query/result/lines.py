@@ -57,10 +57,7 @@ def effective(columns: Iterable[Column]) -> list[Column]:
 def need_types(columns: Iterable[Column]) -> None:
     """Refuse columns of JSON text, which tells no time from a string that looks like one.
 
-    Raises
-    ------
-    UsageError
-        The rows were asked for as JSON.
+    Raises `UsageError` if the rows were asked for as JSON.
     """
     if any("j" in column.lanes for column in columns):
         raise UsageError(
@@ -132,8 +129,6 @@ def cells(line: str) -> dict[str, str]:
     Returns: For each member its text: strings as they are, NULL empty, anything else as it is
     printed.
 
-    Examples
-    --------
     >>> cells('{"a": "x", "b": null, "c": [1, {"d": 2.50}]}')
     {'a': 'x', 'b': '', 'c': '[1, {"d": 2.50}]'}
     """

@@ -93,10 +93,7 @@ def execution_of(file: BinaryIO, close: Callable[[], None]) -> Execution:
     * ``file``: The bytes; reading raises if they are cut.
     * ``close``: Ends the request.
 
-    Raises
-    ------
-    UnsupportedError
-        The server is a later `sdb`, whose results have another form.
+    Raises `UnsupportedError` if the server is a later `sdb`, whose results have another form.
     """
     lanes = _Lanes(file)
     declared = _types_in(lanes.head)

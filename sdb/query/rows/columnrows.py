@@ -35,10 +35,7 @@ class ColumnRows:
     * ``fields``: Names of the columns; all if not given.
     * ``times``: Times that rows must have, as :func:`sdb.sql` takes them.
 
-    Raises
-    ------
-    UsageError
-        There is no such column.
+    Raises `UsageError` if there is no such column.
     """
 
     def __init__(

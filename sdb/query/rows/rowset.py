@@ -87,10 +87,7 @@ class RowSet:
         * ``columns``: Their names; all if not given.
         * ``test``: What rows must have; other rows may come too.
 
-        Raises
-        ------
-        CorruptError
-            A block that cannot be decoded.
+        Raises `CorruptError` for a block that cannot be decoded.
         """
         if self._of_columns is not None:
             return self._columns_of(self._of_columns, columns, test or Anywhere())
@@ -117,10 +114,7 @@ class RowSet:
     def to_lazy(self) -> pl.LazyFrame:
         """Return the rows as a lazy frame of polars.
 
-        Raises
-        ------
-        NotFoundError
-            Polars is not installed.
+        Raises `NotFoundError` if Polars is not installed.
         """
         from sdb.packfile.read.dataframes import polars_module
 

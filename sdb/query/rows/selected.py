@@ -68,13 +68,8 @@ def selected(
     * ``choice``: Which rows, and of them which fields; not by blocks.
 
     Yields: The rows, which can be read as long as the context lasts.
-
-    Raises
-    ------
-    QueryError
-        The condition is malformed.
-    NotFoundError, AccessError, UsageError, CorruptError
-        A packfile cannot be opened, or a choice makes no sense.
+    Raises `QueryError` if the condition is malformed; `NotFoundError`, `AccessError`, `UsageError`
+    or `CorruptError` if a packfile cannot be opened, or a choice makes no sense.
     """
     chosen = ChosenRows(**choice)
     bounds.ROWS.check(chosen.limit)
@@ -137,10 +132,7 @@ def last_selected(
     * ``references``: The packfiles; the last rows are those of the last one.
     * ``fields``: Names of the columns; all if not given.
 
-    Raises
-    ------
-    UsageError
-        There is no such column.
+    Raises `UsageError` if there is no such column.
     """
     from sdb import instants
     from sdb.packfile.read.tailscan import last

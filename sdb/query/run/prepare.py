@@ -54,10 +54,7 @@ class PreparedQuery:
 def prepare(request: QueryRequest) -> PreparedQuery:
     """Find out what a query means, and open its tables.
 
-    Raises
-    ------
-    SdbError
-        It has no meaning, or a table cannot be opened.
+    Raises `SdbError` if it has no meaning, or a table cannot be opened.
     """
     statement = dialects.settled(request.statement, request.dialect)
     if statement.described is not None and request.period is not None:

@@ -30,13 +30,8 @@ def checked(query: StoredQuery, dialect: str | None = None) -> StoredQuery:
 
     * ``dialect``: That of the call or command, where it says one.
 
-    Raises
-    ------
-    QueryError
-        It cannot be parsed.
-    UsageError
-        It is no SELECT, its parameters are not those that are declared, or a default is of
-        another type.
+    Raises `QueryError` if it cannot be parsed; `UsageError` if it is no SELECT, its parameters are
+    not those that are declared, or a default is of another type.
     """
     dialects.check(dialect)
     statement = parse(query.text)
@@ -64,10 +59,7 @@ def values(
 ) -> tuple[dict[str, object], bool]:
     """Return the values of the parameters of a request, and whether one counts from the present.
 
-    Raises
-    ------
-    UsageError
-        One is missing, or of another type, or the query has none of that name.
+    Raises `UsageError` if one is missing, or of another type, or the query has none of that name.
     """
     if unknown := sorted(texts.keys() - {each.name for each in query.params}):
         expected = ", ".join(each.name for each in query.params) or "no parameter"
@@ -97,13 +89,7 @@ def texts_of(params: Mapping[str, object]) -> dict[str, str]:
 
 
 def value(param: QueryParam, text: str, now_us: int) -> object:
-    """Return the value of a parameter.
-
-    Raises
-    ------
-    UsageError
-        The text is of another type.
-    """
+    """Return the value of a parameter. Raises `UsageError` if the text is of another type."""
     try:
         match param.type:
             case "integer":

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 def type_name(name: str) -> str:
     """Return the type of CAST that a word means; the word itself when it is of no other dialect.
 
-    Examples
-    --------
     >>> type_name("varchar"), type_name("integer"), type_name("blob")
     ('STRING', 'INTEGER', 'BLOB')
     """
@@ -33,8 +31,6 @@ def call(name: str, args: tuple[Expr, ...], span: Span) -> Expr:
     Returns: A call of a function of this dialect, or an expression that gives the same; the call as
     it is when nothing is known of such a function.
 
-    Examples
-    --------
     >>> call("LEN", (ast.Name("a"),), (0, 6)).name
     'LENGTH'
     """

@@ -41,13 +41,8 @@ def stride_us(text: str) -> int:
 
     * ``text``: As in ``1 day 12 hours``.
 
-    Raises
-    ------
-    ValueError
-        The text is no stride of fixed length.
+    Raises `ValueError` if the text is no stride of fixed length.
 
-    Examples
-    --------
     >>> stride_us("1 minute 30 seconds")
     90000000
     """

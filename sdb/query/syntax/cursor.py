@@ -100,10 +100,7 @@ class Cursor:
 
         * ``saying``: What the message says would have been right, instead of `kind`.
 
-        Raises
-        ------
-        QueryError
-            It is of another kind.
+        Raises `QueryError` if it is of another kind.
         """
         if self.token.kind != kind:
             raise self.unexpected(*((kind,) if saying is None else saying))
@@ -171,10 +168,7 @@ def _listed(kinds: tuple[str, ...]) -> str:
 def checked_tree(parser: Cursor, read: Callable[[], Tree]) -> Tree:
     """Parse a text whose tree has a bounded height.
 
-    Raises
-    ------
-    QueryError
-        The text is not in the language, or nested too deeply.
+    Raises `QueryError` if the text is not in the language, or nested too deeply.
     """
     try:
         tree = read()

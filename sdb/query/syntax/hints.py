@@ -20,8 +20,6 @@ def function(name: str, known: Iterable[str]) -> str | None:
 
     * ``name``: The one that does not exist, in upper case.
 
-    Examples
-    --------
     >>> function("SUBSTR", ["SUBSTRING"]), function("UPER", ["LOWER", "UPPER"])
     ('did you mean SUBSTRING?', 'did you mean UPPER?')
     """
@@ -31,8 +29,6 @@ def function(name: str, known: Iterable[str]) -> str | None:
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Suggest a column that is there: one that differs little, or all of a few.
 
-    Examples
-    --------
     >>> nearest("usr", ["user", "n"]), nearest("x", ["user", "n"]), nearest("x", [])
     ('did you mean user?', 'the columns are n, user', None)
     """

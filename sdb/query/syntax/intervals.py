@@ -40,8 +40,6 @@ def read(text: str, span: ast.Span) -> ast.Interval | None:
 
     * ``text``: As in ``1 day 12 hours``.
 
-    Examples
-    --------
     >>> read("1 year -1 day", (0, 0))
     Interval(months=12, us=-86400000000)
     """

@@ -24,8 +24,6 @@ def step(sign: str, base: Expr, name: Constant, span: Span) -> Expr:
     * ``sign``: ``->`` or ``->>``.
     * ``name``: The name of the member, or the index of the element.
 
-    Examples
-    --------
     >>> step("->", ast.Name("x"), "a b", (0, 0)).args[1].value
     '$."a b"'
     >>> step("->>", ast.Name("x"), "$.a.b", (0, 0)).args[1].value
@@ -45,8 +43,6 @@ def step(sign: str, base: Expr, name: Constant, span: Span) -> Expr:
 def is_path(name: str) -> bool:
     """Return whether a name behind an arrow is a path, as DuckDB and SQLite have it.
 
-    Examples
-    --------
     >>> is_path("$.a.b"), is_path("$[0]"), is_path("$ref"), is_path("a.b")
     (True, True, False, False)
     """
@@ -58,8 +54,6 @@ def along(sign: str, base: Expr, path: str, span: Span) -> Expr:
 
     * ``sign``: ``#>`` or ``#>>``.
 
-    Examples
-    --------
     >>> along("#>", ast.Name("x"), "{a,0}", (0, 0)).args[1].value
     '$."a"[0]'
     """
@@ -73,8 +67,6 @@ def along(sign: str, base: Expr, path: str, span: Span) -> Expr:
 def steps(path: str) -> list[str | int] | None:
     """Return the steps of a path; None when it is malformed.
 
-    Examples
-    --------
     >>> steps('$.a."b c"[0]'), steps("a"), steps("$.a["), steps("$")
     (['a', 'b c', 0], ['a'], None, [])
     """

@@ -124,10 +124,7 @@ class Lexer:
       ``db.t@-1``.
     * ``at_setting``: Whether a SET comes, whose semicolon is a token.
 
-    Raises
-    ------
-    QueryError
-        The text is too long, or is not Unicode.
+    Raises `QueryError` if the text is too long, or is not Unicode.
     """
 
     def __init__(self, text: str) -> None:
@@ -351,8 +348,6 @@ def split(text: str) -> tuple[list[str], str]:
 
     Returns: What follows on the last one; the text in quotes that are not closed is of it.
 
-    Examples
-    --------
     >>> split("SELECT ';' AS a; SELECT 2 -- two; \n")
     (["SELECT ';' AS a"], 'SELECT 2 -- two;')
     """
@@ -370,8 +365,6 @@ def split(text: str) -> tuple[list[str], str]:
 def is_whole(text: str) -> bool:
     r"""Check whether text that is being typed is to be run: it ends with a semicolon or empty line.
 
-    Examples
-    --------
     >>> is_whole("SELECT 1;"), is_whole("SELECT 1"), is_whole("SELECT ';"), is_whole("\\d x")
     (True, False, False, True)
     """

@@ -68,13 +68,8 @@ def number(text: str) -> int | float:
     * ``text``: As in ``12``, ``1_000``, ``0x1F``, ``0b101``, ``0o17``, ``017``, ``.5`` or ``1e3``.
 
     Returns: An integer whose magnitude 64 bits hold, or a finite float.
-
-    Raises
-    ------
-    OverflowError
-        The number is beyond the range of floats.
-    ValueError
-        The text is no number.
+    Raises `OverflowError` if the number is beyond the range of floats and `ValueError` if the text
+    is no number.
     """
     value: int | float
     if radix := re.fullmatch(_RADIX, text):
@@ -101,10 +96,7 @@ def unescape(text: str) -> str:
 
     * ``text``: Without the quotes, as in ``a\tb``.
 
-    Raises
-    ------
-    EscapeError
-        Half of a surrogate pair, as in ``\ud83d``.
+    Raises `EscapeError` for half of a surrogate pair, as in ``\ud83d``.
     """
     if "\\" not in text:
         return text
@@ -129,8 +121,6 @@ def escape_warning(text: str) -> str | None:
 
     * ``text``: Without the quotes, as in ``C:\temp``.
 
-    Examples
-    --------
     >>> escape_warning(r"one\nline"), escape_warning(r"\d+\.\d+")
     (None, None)
     >>> escape_warning(r"C:\temp")
@@ -167,8 +157,6 @@ def moment(text: str) -> Instant | None:
 
     Returns: The time, in UTC where there is no offset; ``None`` when the text is no time.
 
-    Examples
-    --------
     >>> moment("1970-01-02") == timestamp("1970-01-02T00:00:00Z"), moment("1970-13-01")
     (True, None)
     """

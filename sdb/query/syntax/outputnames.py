@@ -26,8 +26,6 @@ def output_names(select: ast.Select) -> list[str]:
     empty one. An alias may repeat: the last item of that name counts. The structure that
     SNELLER_DATASHAPE gives stands for the whole row when it is the only item.
 
-    Examples
-    --------
     >>> from sdb.query.syntax.parser import parse
     >>> output_names(parse("SELECT user.city, tags[0], n + 1, COUNT(*), COUNT(*)").select)
     ['city', 'tags_0', '_3', 'count', 'count_5']

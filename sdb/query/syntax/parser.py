@@ -38,14 +38,8 @@ def parse(text: str) -> ast.Statement:
 
     ORDER BY, LIMIT and OFFSET behind a UNION stand in its last SELECT, and are meant for the rows
     of all of them; the others have none.
+    Raises `QueryError` if the text is no query; the error knows where and why.
 
-    Raises
-    ------
-    QueryError
-        The text is no query; the error knows where and why.
-
-    Examples
-    --------
     >>> parse("SELECT 1 AS x").select.items[0].alias
     'x'
     """
@@ -360,13 +354,8 @@ def leading(cursor: Cursor) -> str:
 def alone(text: str) -> str | None:
     """Return what a statement that is nothing but a SET says; None: it is something else.
 
-    Raises
-    ------
-    QueryError
-        It begins like a SET statement, and is malformed.
+    Raises `QueryError` if it begins like a SET statement, and is malformed.
 
-    Examples
-    --------
     >>> alone("SET dialect = sneller"), alone("SELECT 1")
     ('sneller', None)
     """

@@ -27,8 +27,6 @@ _FIRST = frozenset(WRITES) | CONTROLS.keys()
 def is_write(text: str) -> bool:
     """Return whether a statement begins like one that changes a table.
 
-    Examples
-    --------
     >>> is_write("insert INTO t ..."), is_write("EXPLAIN DELETE FROM t"), is_write("SELECT 1")
     (True, True, False)
     """
@@ -42,13 +40,8 @@ def parse_write(text: str, database: str = "") -> writes.WriteStatement:
 
     * ``database``: That of tables without one; empty: all of them need one.
 
-    Raises
-    ------
-    QueryError
-        It is no statement; the error knows where and why.
+    Raises `QueryError` if it is no statement; the error knows where and why.
 
-    Examples
-    --------
     >>> parse_write("DELETE FROM web.gha WHERE id = 5").write.table.name
     'web.gha'
     """

@@ -205,10 +205,7 @@ def compared(first: str, second: str, sql: str) -> str:
 def check_compared(first: pa.ChunkedArray, second: pa.ChunkedArray) -> None:
     """Check that the texts of a vector are short enough to be compared letter by letter.
 
-    Raises
-    ------
-    ValueError
-        They are not.
+    Raises `ValueError` if they are not.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -223,10 +220,7 @@ def room(lengths: pa.ChunkedArray, copies: pa.ChunkedArray) -> Any:  # noqa: ANN
 
     * ``copies``: How often each of them counts.
 
-    Raises
-    ------
-    ValueError
-        All together are too long.
+    Raises `ValueError` if all together are too long.
     """
     import pyarrow.compute as pc
 
@@ -240,10 +234,7 @@ def held(lengths: pa.ChunkedArray, memory_bytes: int | None) -> Any:  # noqa: AN
 
     * ``memory_bytes``: What the query may take.
 
-    Raises
-    ------
-    ValueError
-        All together are too long.
+    Raises `ValueError` if all together are too long.
     """
     import pyarrow.compute as pc
 

@@ -236,13 +236,8 @@ def _pattern(call: Arguments, index: int) -> str:
 def strftime_pattern(pattern: str) -> str:
     """Return the format of STRFTIME that means the same as one of TO_CHAR.
 
-    Raises
-    ------
-    ValueError
-        A word in it is not known.
+    Raises `ValueError` if a word in it is not known.
 
-    Examples
-    --------
     >>> strftime_pattern('YYYY-MM-DD"T"HH24:MI')
     '%Y-%m-%dT%H:%M'
     """

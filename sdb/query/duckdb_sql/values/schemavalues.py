@@ -69,10 +69,7 @@ class SchemaValue(Value):
     def step(self, step: str | int) -> Value:
         """Return the value of a column, or of an element.
 
-        Raises
-        ------
-        QueryError
-            There is no column of the name.
+        Raises `QueryError` if there is no column of the name.
         """
         if isinstance(self.kind, StructType):
             if not isinstance(step, str):

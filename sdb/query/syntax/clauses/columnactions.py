@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 def column_action(parser: WriteParser) -> writes.ColumnAction:
     """Parse one action, up to a comma or the end.
 
-    Raises
-    ------
-    QueryError
-        It is no action, or its type no type.
+    Raises `QueryError` if it is no action, or its type no type.
     """
     start = parser.token.start
     word = parser.expect_word("ADD", "DROP", "RENAME", "ALTER")

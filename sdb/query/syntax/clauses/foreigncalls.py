@@ -31,8 +31,6 @@ _JAVA |= {"ww": "%V", "w": "%-V"}
 def form(text: str) -> str | None:
     """Return a form of times of MySQL and Athena, or of Java, as that of STRFTIME.
 
-    Examples
-    --------
     >>> form("%Y-%m-%d %H:%i:%s"), form("yyyy-MM-dd'T'HH:mm"), form("qqq")
     ('%Y-%m-%d %H:%M:%S', '%Y-%m-%dT%H:%M', None)
     """

@@ -230,10 +230,7 @@ def numbers_in(select: ast.Select) -> bool:
 def counted(select: ast.Select, columns: Sequence[ast.Expr]) -> ast.Select:
     """Return a select whose keys by number are columns of its star.
 
-    Raises
-    ------
-    QueryError
-        There is no column of such a number.
+    Raises `QueryError` if there is no column of such a number.
     """
 
     def column(key: ast.Expr) -> ast.Expr:

@@ -190,10 +190,7 @@ class LimitBy:
 def put_by(parser: Parser, select: ast.Select, by: list[LimitBy]) -> ast.Select:
     """Return a SELECT in which LIMIT BY is a condition behind QUALIFY.
 
-    Raises
-    ------
-    QueryError
-        It has QUALIFY or DISTINCT besides, or the number is that of a query.
+    Raises `QueryError` if it has QUALIFY or DISTINCT besides, or the number is that of a query.
     """
     for limit in by:
         if select.distinct or select.qualify is not None or not isinstance(limit.count, int):
@@ -218,10 +215,7 @@ def _named(select: ast.Select, key: ast.Expr) -> ast.Expr:
 def put_in(parser: Parser, select: ast.Select) -> ast.Select:
     """Return a SELECT whose LIMIT and OFFSET are numbers, or conditions behind QUALIFY.
 
-    Raises
-    ------
-    QueryError
-        The rows have no numbers that such a condition could ask for.
+    Raises `QueryError` if the rows have no numbers that such a condition could ask for.
     """
     limit, offset = select.limit, select.offset
     if not isinstance(limit, ast.Subquery) and not isinstance(offset, ast.Subquery):

@@ -67,10 +67,7 @@ _TYPES = (("table", "BASE TABLE"), ("view", "VIEW"))
 def coming(parser: TableParser, name: ast.Expr) -> bool:
     """Return whether a name in FROM is that of a table about tables elsewhere.
 
-    Raises
-    ------
-    QueryError
-        It is one of ``information_schema`` that is not there.
+    Raises `QueryError` if it is one of ``information_schema`` that is not there.
     """
     text = _text(name)
     schema = text.partition(".")[0]

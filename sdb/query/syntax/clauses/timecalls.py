@@ -36,8 +36,6 @@ _HOW = {
 def part_of(text: str) -> str | None:
     """Return the part of a time that a word means, which may be a plural.
 
-    Examples
-    --------
     >>> part_of("days"), part_of("Week"), part_of("fortnight")
     ('DAY', 'WEEK', None)
     """

@@ -22,10 +22,7 @@ _AROUND = "unfold it in a query around: SELECT UNNEST(q.list) FROM (SELECT ...) 
 def put_in_from(parser: Parser, select: ast.Select) -> ast.Select:
     """Return a SELECT whose lists to unfold are sources.
 
-    Raises
-    ------
-    QueryError
-        UNNEST stands where it makes no sense.
+    Raises `QueryError` if UNNEST stands where it makes no sense.
     """
     places: list[ast.Node | None] = [select.where, select.having, select.qualify]
     places += [source.on for source in select.sources]

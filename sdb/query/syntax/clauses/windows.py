@@ -91,10 +91,7 @@ def named(parser: ExpressionParser) -> Named:
 def put_in(parser: ExpressionParser, select: ast.Select, windows: Named) -> ast.Select:
     """Return a SELECT in which windows stand for their names.
 
-    Raises
-    ------
-    QueryError
-        There is no window of a name, or it may not be changed so.
+    Raises `QueryError` if there is no window of a name, or it may not be changed so.
     """
     if not parser.has_named_windows:
         return select
