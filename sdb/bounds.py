@@ -23,8 +23,6 @@ _SHOWN_BITS = 100  # Python refuses to write numbers that are much longer
 class Bounds:
     """The least and the most that a number may be.
 
-    Examples
-    --------
     >>> THREADS.check(4), BLOCK.read("1MiB")
     (4, 1048576)
     """
@@ -38,10 +36,7 @@ class Bounds:
     def check(self, value: _Number) -> _Number:
         """Return a number back if it is in bounds, and None as it is.
 
-        Raises
-        ------
-        UsageError
-            It is not, or it is no whole number.
+        Raises `UsageError` if it is not, or it is no whole number.
         """
         if value is None:
             return value
@@ -60,21 +55,12 @@ class Bounds:
     def read(self, text: str) -> int:
         """Read a size such as ``50MiB``, see :func:`sdb.sizes.parse`.
 
-        Raises
-        ------
-        UsageError
-            The text is not a size, or out of bounds.
+        Raises `UsageError` if the text is not a size, or out of bounds.
         """
         return self.check(sizes.parse(text))
 
     def count(self, text: str) -> int:
-        """Read a whole number.
-
-        Raises
-        ------
-        UsageError
-            The text is no number, or out of bounds.
-        """
+        """Read a whole number. Raises `UsageError` if the text is no number, or out of bounds."""
         if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
             message = f"{self.what}: {text[:_MOST_DIGITS]!r} is not a number in bounds"
             raise UsageError(message, expected=self.expected)

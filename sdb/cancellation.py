@@ -25,13 +25,7 @@ class Cancellation:
         self.reason = ""
 
     def check(self) -> None:
-        """Stop here if the query was cancelled.
-
-        Raises
-        ------
-        CancelledError
-            It was.
-        """
+        """Stop here if the query was cancelled. Raises `CancelledError` if it was."""
         if self.reason:
             raise CancelledError(self.reason)
 

@@ -17,13 +17,8 @@ def seconds(
     * ``bare``: Whether a number alone counts seconds; otherwise it needs a unit, so that 24
       is not read as seconds where hours are meant.
 
-    Raises
-    ------
-    UsageError
-        The text is not a duration.
+    Raises `UsageError` if the text is not a duration.
 
-    Examples
-    --------
     >>> seconds("500ms"), seconds("5s"), seconds("2m"), seconds("24h"), seconds("2d")
     (0.5, 5.0, 120.0, 86400.0, 172800.0)
     """
@@ -41,8 +36,6 @@ def seconds(
 def written(duration_seconds: float) -> str:
     """Write a duration in seconds, for messages.
 
-    Examples
-    --------
     >>> written(0.25), written(61.4)
     ('0.2 s', '61 s')
     """

@@ -260,13 +260,8 @@ def said(
     * ``nested``: Fields whose texts are JSON to take apart.
     * ``duplicates``: What shall count where a name comes twice.
 
-    Raises
-    ------
-    UsageError
-        One of them is no such thing.
+    Raises `UsageError` if one of them is no such thing.
 
-    Examples
-    --------
     >>> said("csv:skip=1", duplicates="last"), said(None, duplicates="fail"), said("ion")
     ('csv:skip=1;duplicates=last', 'auto:duplicates=fail', 'ion')
     >>> said("syslog", nested=["message"])
@@ -287,13 +282,8 @@ def said(
 def taken_apart(format: str) -> tuple[str, tuple[tuple[str, ...], ...]]:  # noqa: A002
     """Return a format without its option `nested`, and the paths that this names.
 
-    Raises
-    ------
-    UsageError
-        It names no paths.
+    Raises `UsageError` if it names no paths.
 
-    Examples
-    --------
     >>> taken_apart("json:records=items;nested=message,a.b")
     ('json:records=items', (('message',), ('a', 'b')))
     >>> taken_apart("regex:nested=message:(?P<message>.*)")
@@ -318,8 +308,6 @@ def taken_apart(format: str) -> tuple[str, tuple[tuple[str, ...], ...]]:  # noqa
 def option_of(format: str, name: str) -> str | None:  # noqa: A002 - the word users know
     """Return an option of a format; None: it has none of the name.
 
-    Examples
-    --------
     >>> option_of("json:records=items;duplicates=last", "records"), option_of("json", "records")
     ('items', None)
     """
@@ -333,13 +321,9 @@ def with_options(parser: str, options: str, name: str) -> str:
 
     * ``name``: The name of the input.
 
-    Raises
-    ------
-    UsageError
-        The format has none of them, and rows might be others than the user wants.
+    Raises `UsageError` if the format has none of them, and rows might be others than the user
+    wants.
 
-    Examples
-    --------
     >>> with_options("json:records=items", "duplicates=last", "a.json")
     'json:records=items;duplicates=last'
     """
@@ -361,8 +345,6 @@ def parser_at(form: str, seconds: float, *, is_later: bool = False) -> str:
     * ``form``: The parser, perhaps for another instant.
     * ``is_later``: Whether they go on with others, so that the first one need not begin a record.
 
-    Examples
-    --------
     >>> parser_at("syslog", 1.5), parser_at("java", 1, is_later=True), parser_at("csv:skip=1", 1)
     ('syslog:1', 'java:1,later', 'csv:skip=1')
     """
@@ -378,8 +360,6 @@ def parser_at(form: str, seconds: float, *, is_later: bool = False) -> str:
 def written_by(writer: str) -> tuple[str, ...]:
     """Return the names of the formats that one of `WRITERS` writes.
 
-    Examples
-    --------
     >>> written_by("grep")
     ('json', 'ion-text')
     """
@@ -389,10 +369,7 @@ def written_by(writer: str) -> tuple[str, ...]:
 def check(writer: str, name: str) -> None:
     """Require a format that one of `WRITERS` writes.
 
-    Raises
-    ------
-    UsageError
-        It writes no such format.
+    Raises `UsageError` if it writes no such format.
     """
     names = written_by(writer)
     if name not in names:
@@ -424,13 +401,8 @@ def input_named(text: str) -> tuple[str, str]:
 
     * ``text``: The name of an input format, or a suffix like ``.json.gz``.
 
-    Raises
-    ------
-    UsageError
-        There is no such format.
+    Raises `UsageError` if there is no such format.
 
-    Examples
-    --------
     >>> input_named("csv.gz"), input_named("cloudtrail"), input_named("10n")
     (('csv', 'gzip'), ('cloudtrail', 'none'), ('ion', 'none'))
     >>> input_named("regex:(?P<level>[A-Z]+)"), input_named("csv.gz:header=no")
@@ -467,17 +439,12 @@ def with_option(format: str | None, usual: str, option: str) -> str:  # noqa: A0
 
     * ``format``: The format as ``-f`` names it; None: the usual one.
 
-    Examples
-    --------
+    Raises `UsageError` if the format is a pattern, which does not have the option.
+
     >>> with_option(None, "json", "records=a.b"), with_option("csv:skip=1", "csv", "names=a")
     ('json:records=a.b', 'csv:skip=1;names=a')
     >>> with_option("json.gz:records=a", "json", "records=b")
     'json.gz:records=b'
-
-    Raises
-    ------
-    UsageError
-        The format is a pattern, which does not have the option.
     """
     named = format or usual
     if named.startswith(f"{PATTERN}:"):
@@ -495,8 +462,6 @@ def with_option(format: str | None, usual: str, option: str) -> str:  # noqa: A0
 def found_or_named(text: str) -> tuple[tuple[str, str] | None, str]:
     """Return the format and compression of inputs that ``-f`` names, and options of one to find.
 
-    Examples
-    --------
     >>> found_or_named("csv"), found_or_named("auto:duplicates=last")
     ((('csv', 'none'), ''), (None, 'duplicates=last'))
     """
@@ -508,8 +473,6 @@ def found_or_named(text: str) -> tuple[tuple[str, str] | None, str]:
 def of_name(name: str) -> tuple[str | None, str]:
     """Return what the longest known suffix of a name says, and its compression.
 
-    Examples
-    --------
     >>> of_name("s3://logs/2026.json.GZ"), of_name("x")
     (('json', 'gzip'), (None, 'none'))
     """
@@ -533,8 +496,6 @@ def suffix_of(compression: str) -> str:
 def stem(name: str) -> str:
     """Return a name without what its known suffixes say.
 
-    Examples
-    --------
     >>> stem("logs/a.json.gz"), stem("b.cloudtrail.json"), stem("2026.01")
     ('logs/a', 'b', '2026.01')
     """
@@ -554,14 +515,9 @@ def written(
     * ``target``: Where it goes; None: to a stream without a name.
     * ``fmt``: The format that the user names, or a suffix that says it.
 
-    Raises
-    ------
-    UsageError
-        No such format, a suffix that is unknown or cannot be written, or one that contradicts
-        the user.
+    Raises `UsageError` for an unknown format, and for a suffix that is unknown, cannot be written,
+    or contradicts the user.
 
-    Examples
-    --------
     >>> written("x.ndjson.gz", None, ("json", "csv"), "json")
     ('json', 'gzip')
     """
@@ -589,13 +545,8 @@ def check_packfile(target: str | os.PathLike[str]) -> None:
 
     * ``target``: Where it goes. A name without a suffix, or with one that says no format, is fine.
 
-    Raises
-    ------
-    UsageError
-        The suffix says another format, or a compression.
+    Raises `UsageError` if the suffix says another format, or a compression.
 
-    Examples
-    --------
     >>> check_packfile("events.zion"), check_packfile("2026.01")
     (None, None)
     """

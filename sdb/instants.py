@@ -29,10 +29,7 @@ _UNIX = r"@(-?\d{1,12})(?:\.(\d{1,6})\d*)?"
 def to_us(moment: datetime) -> int:
     """Return the microseconds of a `datetime` that knows its time zone.
 
-    Raises
-    ------
-    UsageError
-        The datetime has no time zone.
+    Raises `UsageError` if the datetime has no time zone.
     """
     if moment.tzinfo is None:
         raise UsageError(f"{moment.isoformat()} has no time zone", expected="an aware datetime")
@@ -46,10 +43,7 @@ def from_us(us: int) -> datetime:
 
     * ``us``: Microseconds since 1970.
 
-    Raises
-    ------
-    OverflowError
-        The year is not between 1 and 9999.
+    Raises `OverflowError` if the year is not between 1 and 9999.
     """
     if _EPOCH is None:
         _load_datetime()
@@ -86,8 +80,6 @@ def text(us: int, *, fraction: bool = True) -> str:
     * ``fraction``: Whether to write the fraction of the second, when there is one, without trailing
       zeros.
 
-    Examples
-    --------
     >>> text(1609556645678900), text(-1, fraction=False)
     ('2021-01-02T03:04:05.6789Z', '1969-12-31T23:59:59Z')
     """
@@ -114,13 +106,8 @@ def parse(value: str | datetime, now_us: int | None = None) -> int:
       ``today`` and ``yesterday`` begin at midnight in UTC.
     * ``now_us``: The present, in microseconds since 1970; that of the system if not given.
 
-    Raises
-    ------
-    UsageError
-        The value is no instant.
+    Raises `UsageError` if the value is no instant.
 
-    Examples
-    --------
     >>> parse("1970-01-02"), parse("@-1.5"), parse("1970-01-01T02:00+02:00")
     (86400000000, -1500000, 0)
     >>> text(parse("90s", 1609556645000000)), text(parse("yesterday", 1609556645000000))
@@ -175,8 +162,6 @@ def relative(text: str, now_us: int | None = None) -> int | None:
 def fixed(value: str | datetime | None) -> str | datetime | None:
     """Return a time that stays the same however often it is read.
 
-    Examples
-    --------
     >>> fixed("1969-12-31T23:59:59.5Z"), fixed("@12"), fixed(None)
     ('@-0.500000', '@12.000000', None)
     """

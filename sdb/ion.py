@@ -71,11 +71,7 @@ def instant_to_us(value: object) -> int | None:
     """Return the microseconds of the Python value of an Ion timestamp.
 
     Returns: Microseconds since 1970, or None when the value is no timestamp.
-
-    Raises
-    ------
-    UsageError
-        A datetime without a time zone.
+    Raises `UsageError` for a datetime without a time zone.
     """
     if isinstance(value, Timestamp):
         return value.us
@@ -92,16 +88,9 @@ def dumps(value: object) -> bytes:
 
     * ``value``: A value of the types in the table above.
 
-    Raises
-    ------
-    TypeError
-        A value of another type.
-    ValueError
-        An integer outside -2^63 to 2^64-1, a datetime without a time zone, or values nested
-        deeper than 100 levels.
+    Raises `TypeError` for a value of another type; `ValueError` for an integer outside -2^63 to
+    2^64-1, a datetime without a time zone, or values nested deeper than 100 levels.
 
-    Examples
-    --------
     >>> dumps({"a": 1}).hex()
     'e00100eae78183d487b28161d38a2101'
     """
@@ -116,13 +105,9 @@ def dumps(value: object) -> bytes:
 def loads(data: bytes) -> object:
     """Decode symbol tables and exactly one value after them.
 
-    Raises
-    ------
-    CorruptError
-        Anything that is not canonical enough to have one meaning, with its offset.
+    Raises `CorruptError` for anything that is not canonical enough to have one meaning, with its
+    offset.
 
-    Examples
-    --------
     >>> loads(dumps({"a": [1, IonSymbol("b")]}))
     {'a': [1, 'b']}
     """
@@ -139,14 +124,8 @@ def encode(value: object, symbols: list[str]) -> bytes:
       which the value names them.
 
     Returns: The value alone, its fields in the order of their symbols.
+    Raises `TypeError` or `ValueError` as :func:`dumps` does.
 
-    Raises
-    ------
-    TypeError, ValueError
-        See :func:`dumps`.
-
-    Examples
-    --------
     >>> symbols = ["b"]
     >>> encode({"a": 1, "b": 2}, symbols).hex(), symbols
     ('d68a21028b2101', ['b', 'a'])
@@ -166,8 +145,6 @@ def joined_struct(members: dict[str, bytes], symbols: list[str]) -> bytes:
 
     * ``symbols``: The symbols from number 10 on.
 
-    Examples
-    --------
     >>> symbols = ["b"]
     >>> joined_struct({"b": encode([1], symbols)}, symbols) == encode({"b": [1]}, symbols)
     True
@@ -189,8 +166,6 @@ def _wrapped(kind: int, content: bytes) -> bytes:
 def header(kind: int, size_bytes: int) -> bytes:
     """Return the first byte of a value of that size, by its kind: 11 for lists, 13 for structs.
 
-    Examples
-    --------
     >>> header(13, 5).hex(), header(10, 300).hex()
     ('d5', 'ae02ac')
     """
@@ -220,10 +195,7 @@ def decode(data: bytes, symbols: list[str] | None = None) -> tuple[object, list[
 
     * ``symbols``: The symbols from number 10 on, where `data` has no table of its own.
 
-    Raises
-    ------
-    CorruptError
-        It is malformed; the error has the offset.
+    Raises `CorruptError` if it is malformed; the error has the offset.
     """
     from sdb import _core
 

@@ -18,13 +18,8 @@ def number(level: int | str) -> int:
 
     * ``level``: A name, or a number from 1 to 22.
 
-    Raises
-    ------
-    UsageError
-        It is neither.
+    Raises `UsageError` if it is neither.
 
-    Examples
-    --------
     >>> number("small"), number(19)
     (12, 19)
     """
@@ -39,13 +34,8 @@ def number(level: int | str) -> int:
 def read(text: str) -> int:
     """Read a level as people write it: a name, or the digits of a number.
 
-    Raises
-    ------
-    UsageError
-        It is neither.
+    Raises `UsageError` if it is neither.
 
-    Examples
-    --------
     >>> read("small"), read("7")
     (12, 7)
     """
@@ -55,8 +45,6 @@ def read(text: str) -> int:
 def name(level: int) -> str:
     """Return the name of a level, or its number where it has none.
 
-    Examples
-    --------
     >>> name(12), name(7)
     ('small', '7')
     """

@@ -67,10 +67,7 @@ def setup(level: str) -> None:
 
     * ``level``: One of `LEVELS`, in any case.
 
-    Raises
-    ------
-    UsageError
-        It is no level.
+    Raises `UsageError` if it is no level.
     """
     name = level.strip().lower()
     if name not in LEVELS:

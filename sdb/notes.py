@@ -60,10 +60,7 @@ def tell(text: str, *, is_detail: bool = True) -> None:
 def warn(text: str) -> None:
     """Warn the user of the program.
 
-    Warns
-    -----
-    SdbWarning
-        The same, unless someone hears it, as the command line does.
+    Issues `SdbWarning` with it, unless a listener takes it, as the command line does.
     """
     own = _own.get()
     if own is not None:

@@ -26,8 +26,6 @@ def silent(consumed_bytes: int, total_bytes: int | None, /) -> None:
 def counted(progress: Progress, total_bytes: int) -> Callable[[int], None]:
     """Return what takes note of parts that are done.
 
-    Examples
-    --------
     >>> told = counted(print, 30)
     >>> told(10), told(20)
     10 30

@@ -60,8 +60,6 @@ def record(cls: type[_Class]) -> type[_Class]:
 
     * ``cls``: A class with annotated fields, as for a dataclass.
 
-    Examples
-    --------
     >>> @record
     ... class Place:
     ...     line: int
@@ -84,8 +82,6 @@ def changing_record(cls: type[_Class]) -> type[_Class]:
 def replace(record: _Class, /, **changes: object) -> _Class:
     """Return a record with other values in some fields.
 
-    Examples
-    --------
     >>> @record
     ... class Place:
     ...     line: int

@@ -43,11 +43,7 @@ def default_patience() -> float:
     """Return how long work that loses races is tried again: ``SDB_PATIENCE``, or 60 seconds.
 
     The variable is read once.
-
-    Raises
-    ------
-    UsageError
-        It is not a duration of at most a day.
+    Raises `UsageError` if it is not a duration of at most a day.
     """
     global _patience  # noqa: PLW0603 - a setting of the process
     if _patience is None:

@@ -13,8 +13,6 @@ def human(size_bytes: int) -> str:
 
     * ``size_bytes``: The size; not negative.
 
-    Examples
-    --------
     >>> human(1023), human(1054720), human(5000 << 60)
     ('1023', '1.006 MiB', '5000.000 EiB')
     """
@@ -30,8 +28,6 @@ def human(size_bytes: int) -> str:
 def counted(number: int, noun: str) -> str:
     """Write a number of things.
 
-    Examples
-    --------
     >>> counted(1, "row"), counted(2015, "row")
     ('1 row', '2,015 rows')
     """
@@ -52,13 +48,8 @@ def parse(text: str) -> int:
 
     * ``text``: A number with an optional unit; case does not matter.
 
-    Raises
-    ------
-    UsageError
-        The text is not a size.
+    Raises `UsageError` if the text is not a size.
 
-    Examples
-    --------
     >>> parse("50MiB"), parse("1.5k"), parse("2 MB")
     (52428800, 1536, 2000000)
     """

@@ -301,11 +301,7 @@ def dispatch(arguments: list[str]) -> int:
     """Run the command that the arguments name.
 
     Returns: The exit code of a command that came to its end, or of a usage error, which is shown.
-
-    Raises
-    ------
-    Exception
-        Whatever the command raises.
+    Raises whatever the command raises.
     """
     try:
         return get_command(app).main(arguments, prog_name="sdb", standalone_mode=False) or 0

@@ -34,8 +34,6 @@ def long_flags() -> frozenset[str]:
 def rewrite(arguments: list[str]) -> list[str]:
     """Return long flags their second dash, and let short ones have a value after ``=``.
 
-    Examples
-    --------
     >>> rewrite(["-root=X", "unpack", "-fmt", "json", "-o=out.json", "-j4"])
     ['--root=X', 'unpack', '--fmt', 'json', '-o', 'out.json', '-j4']
     """
@@ -66,8 +64,6 @@ def _renamed(arguments: list[str]) -> list[str]:
 def _followed(arguments: list[str]) -> list[str]:
     """Write `sdb follow` for a sync that keeps running.
 
-    Examples
-    --------
     >>> _followed(["sync", "--tail", "app.log", "web.gha"])
     ['follow', 'app.log', 'web.gha']
     >>> _followed(["sync", "--queue=https://host/1/logs", "web"])

@@ -40,11 +40,7 @@ def script(shell: str) -> str:
     """Return the script that makes a shell complete command lines of `sdb`.
 
     Returns: The script, for ``eval`` or a file that the shell reads when it starts.
-
-    Raises
-    ------
-    UsageError
-        Another shell.
+    Raises `UsageError` for another shell.
     """
     if shell not in SHELLS:
         raise UsageError(f"unknown shell {shell!r}", expected=", ".join(SHELLS))

@@ -41,10 +41,7 @@ _WORDS_OF_TABLES = 2
 def check_fits(what: str, options: dict[str, bool]) -> None:
     """Check that no option was given that a source does not have.
 
-    Raises
-    ------
-    UsageError
-        One was.
+    Raises `UsageError` if one was.
     """
     others = [flag for flag, is_given in options.items() if is_given]
     if others:
@@ -73,10 +70,7 @@ def meant(root: TableRoot, words: list[str], branch: str, *, is_queue: bool) -> 
 
     * ``branch``: What ``--branch`` says; of one table it may stand behind the name.
 
-    Raises
-    ------
-    UsageError
-        There is no table among them, or a file without a table.
+    Raises `UsageError` if there is no table among them, or a file without a table.
     """
     queue = ""
     if is_queue or words[0].startswith(("https://", "http://")):
@@ -108,11 +102,7 @@ def _table_and_files(root: TableRoot, words: list[str]) -> tuple[TableKeys, list
     """Return the table, and the files to follow.
 
     The table is the last word, or the first one if that is a table and the last one is not.
-
-    Raises
-    ------
-    UsageError
-        No word is the name of a table.
+    Raises `UsageError` if no word is the name of a table.
     """
     for at in (-1, 0):
         name = words[at]
@@ -161,12 +151,8 @@ def follow_files(target: LineTarget, files: LogFiles, on_error: str, telling: Te
 def _absent(names: LogNames, *, is_once: bool) -> list[str]:
     """Return a line for each argument that finds nothing yet.
 
-    Raises
-    ------
-    NotFoundError
-        A file is not there, and nobody waits for it.
-    UsageError
-        It is a folder or a pipe.
+    Raises `NotFoundError` if a file is not there, and nobody waits for it; `UsageError` if it is a
+    folder or a pipe.
     """
     lines = [f"{pattern}: finds nothing yet" for pattern in names.idle_patterns()]
     for path in names.plain:

@@ -17,10 +17,8 @@ _OTHERS = 0o077
 def make() -> str:
     """Make a key by chance, in a file that nobody else can read; return its path.
 
-    Raises
-    ------
-    ExistsError
-        There is a key already, without which tables that it signed cannot be read.
+    Raises `ExistsError` if there is a key already, without which tables that it signed cannot be
+    read.
     """
     from base64 import b64encode
 
@@ -45,10 +43,7 @@ def make() -> str:
 def apply() -> None:
     """Make the key of the user's file count where the environment has none.
 
-    Raises
-    ------
-    UsageError
-        The file has something else.
+    Raises `UsageError` if the file has something else.
     """
     if os.environ.get(VARIABLE):
         return

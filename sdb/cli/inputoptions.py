@@ -204,8 +204,6 @@ class RawInput(Together):
 
         * ``bounds``: Of a period: without one a field is named for its form alone.
 
-        Examples
-        --------
         >>> raw = RawInput("user.seen", "csv", on_error="skip")
         >>> path, reading = raw.reading("2026-11-28")
         >>> path, reading.format, reading.on_error

@@ -76,11 +76,7 @@ def until_stopped(stop: threading.Event, run: Callable[[], object]) -> int:
     * ``stop``: Set by the signal, also where code swallows the interrupt.
 
     Returns: The exit code.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        It was Ctrl-C.
+    Raises `KeyboardInterrupt` if it was Ctrl-C.
     """
     watch = Interruptible()
     try:

@@ -37,10 +37,7 @@ class Meter:
       JSON object a line.
     * ``quiet``: Whether ``auto`` shall show nothing.
 
-    Raises
-    ------
-    UsageError
-        Another mode.
+    Raises `UsageError` for another mode.
     """
 
     def __init__(self, label: str, mode: str, *, quiet: bool = False) -> None:

@@ -123,10 +123,7 @@ def binary(*, force: bool = True, hint: str = _NO_TERMINAL) -> BinaryIO:
 
     * ``hint``: What can be done if it is a terminal.
 
-    Raises
-    ------
-    UsageError
-        It is a terminal and `force` is off.
+    Raises `UsageError` if it is a terminal and `force` is off.
     """
     if not force and sys.stdout.isatty():
         raise UsageError("binary data would go to the terminal", hint=hint)

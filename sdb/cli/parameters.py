@@ -95,10 +95,7 @@ class Context:
     def root(self) -> str:
         """The root, where the paths of packfiles that are read start; empty for this folder.
 
-        Raises
-        ------
-        AccessError
-            A file names a root that it may not name.
+        Raises `AccessError` if a file names a root that it may not name.
         """
         if not (self.own or self.before):
             from sdb.cli.settings import check_root

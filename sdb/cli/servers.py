@@ -38,10 +38,7 @@ def refuse_options(**options: object) -> None:
 
     * ``options``: Values of options by their names; those that change nothing are empty.
 
-    Raises
-    ------
-    UnsupportedError
-        One is not empty.
+    Raises `UnsupportedError` if one is not empty.
     """
     for name, value in options.items():
         if value:

@@ -93,10 +93,7 @@ _applied: set[str] = set()
 def apply() -> None:
     """Make settings of files count: as environment variables, where these are not set.
 
-    Raises
-    ------
-    SdbError
-        A file cannot be read or understood.
+    Raises `SdbError` if a file cannot be read or understood.
     """
     tell_root()
     if os.access(index_key_file(), os.F_OK):  # its module takes milliseconds to load
@@ -133,10 +130,7 @@ def all_known(root: str | None = None) -> tuple[list[Known], Files]:
 
     * ``root``: What a flag says, if it does.
 
-    Raises
-    ------
-    SdbError
-        A file cannot be read or understood.
+    Raises `SdbError` if a file cannot be read or understood.
     """
     files = read()
     settings = []
@@ -163,13 +157,7 @@ def _default(setting: Setting) -> str:
 
 
 def read() -> Files:
-    """Read the files there are.
-
-    Raises
-    ------
-    SdbError
-        One cannot be read or understood.
-    """
+    """Read the files there are. Raises `SdbError` if one cannot be read or understood."""
     project, user = project_file(), user_file()
     values: dict[str, Known] = {}
     trusted: list[str] = []
@@ -234,13 +222,7 @@ def _content(path: str, trusted: list[str]) -> dict[str, Any] | None:
 
 
 def _settings(content: dict[str, Any], path: str) -> Iterator[tuple[Setting, Any]]:
-    """Iterate over the settings of a file.
-
-    Raises
-    ------
-    UsageError
-        It has another member.
-    """
+    """Iterate over the settings of a file. Raises `UsageError` if it has another member."""
     by_name = {setting.name: setting for setting in SETTINGS}
     for name, value in content.items():
         members = {name: value}
@@ -267,10 +249,7 @@ def _unknown(name: str, path: str, names: list[str]) -> UsageError:
 def _text(setting: Setting, value: object, path: str) -> str:
     """Return the value of a setting as its variable has it.
 
-    Raises
-    ------
-    UsageError
-        It is of another type, or not what the setting takes.
+    Raises `UsageError` if it is of another type, or not what the setting takes.
     """
     what = f"{path}: {setting.name}"
     wrong = UsageError(f"{what} is {_quoted(value)}", expected=setting.expected)

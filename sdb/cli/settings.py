@@ -45,10 +45,7 @@ def tell_root(**texts: str) -> None:
 def check_root() -> None:
     """Require that no root was refused that a command would use now.
 
-    Raises
-    ------
-    AccessError
-        One was.
+    Raises `AccessError` if one was.
     """
     if "refusal" in _root:
         raise AccessError(_root["refusal"], hint=_root["hint"])
@@ -62,10 +59,7 @@ def root_note() -> str:
 def terminal_format() -> str | None:
     """Return the format for rows on a terminal, if a setting has one.
 
-    Raises
-    ------
-    UsageError
-        It is not in `FORMATS`.
+    Raises `UsageError` if it is not in `FORMATS`.
     """
     form = os.environ.get(FORMAT)
     if form and form not in FORMATS:

@@ -81,10 +81,7 @@ def piped(
 
     * ``options``: Those of an insert.
 
-    Raises
-    ------
-    UsageError
-        Options that do not go with the input.
+    Raises `UsageError` for options that do not go with the input.
     """
     is_wanted = interval is not None or size is not None
     batch_bounds = bounds_of(interval, size)
@@ -140,10 +137,7 @@ def bounds_of(interval: str | None, size: str | None) -> BatchBounds:
 
     * ``size``: A number of lines, or a size in bytes with its unit.
 
-    Raises
-    ------
-    UsageError
-        It is neither, or out of bounds.
+    Raises `UsageError` if it is neither, or out of bounds.
     """
     from sdb.table.feed.lines import INTERVAL_SECONDS, BatchBounds
 
@@ -170,10 +164,7 @@ class KeptLines:
 
     * ``mode``: What ``--on-error`` says.
 
-    Raises
-    ------
-    UsageError
-        Another mode.
+    Raises `UsageError` for another mode.
     """
 
     def __init__(self, mode: str) -> None:

@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 def named_table(name: str) -> tuple[str, str, str]:
     """Split ``DB.TABLE[@REF]`` into the database, the table and the reference, which may be empty.
 
-    Raises
-    ------
-    UsageError
-        It has another form.
+    Raises `UsageError` if it has another form.
     """
     from sdb.table.format.versionref import split_reference
 
@@ -51,10 +48,8 @@ def joined_table(name: str, *words: str | None, at: str = "") -> tuple[str, list
     * ``words``: What follows on the name; None where the command line ends.
     * ``at``: The version that an option names, if it does.
 
-    Raises
-    ------
-    UsageError
-        There is no table, a word more than the command takes, or two versions are named.
+    Raises `UsageError` if there is no table, a word more than the command takes, or two versions
+    are named.
     """
     joined, rest = _joined(name, *words)
     return referring(joined, at) if at else joined, rest
@@ -75,10 +70,7 @@ def _joined(name: str, *words: str | None) -> tuple[str, list[str]]:
 def branch_of(name: str, branch: str) -> tuple[str, str, str]:
     """Return the database, the table and the branch that ``DB.TABLE[@BRANCH]`` is to be changed on.
 
-    Raises
-    ------
-    UsageError
-        An option names another branch.
+    Raises `UsageError` if an option names another branch.
     """
     database, table, behind = named_table(name)
     if behind and branch not in {"main", behind}:
@@ -89,10 +81,7 @@ def branch_of(name: str, branch: str) -> tuple[str, str, str]:
 def referring(name: str, reference: str) -> str:
     """Return ``DB.TABLE@REF`` of a table, and of the word behind it that names its version.
 
-    Raises
-    ------
-    UsageError
-        The table has one already.
+    Raises `UsageError` if the table has one already.
     """
     if named_table(name)[2]:
         what = f"two versions are named: {name} and {reference}"
@@ -103,10 +92,7 @@ def referring(name: str, reference: str) -> str:
 def table_of(name: str, rest: str | None) -> tuple[str, str]:
     """Return the database and the table that ``DB.TABLE`` or ``DB TABLE`` name.
 
-    Raises
-    ------
-    UsageError
-        They have another form.
+    Raises `UsageError` if they have another form.
     """
     database, table, reference = version_of(name, rest)
     if reference:
@@ -121,10 +107,7 @@ def version_of(name: str, rest: str | None, at: str = "") -> tuple[str, str, str
 
     * ``at``: The version that an option names, if it does.
 
-    Raises
-    ------
-    UsageError
-        They have another form, or two versions are named.
+    Raises `UsageError` if they have another form, or two versions are named.
     """
     from sdb.table.format.versionref import split_reference
 
@@ -176,10 +159,7 @@ def opened_table(context: Context, name: str) -> TableHandle:
 def database_and_pattern(root: TableRoot, name: str, pattern: str | None) -> tuple[str, str]:
     """Return the database and the pattern for tables that ``DB [PATTERN]`` or ``DB.TABLE`` name.
 
-    Raises
-    ------
-    UsageError
-        A version or branch of a table is named.
+    Raises `UsageError` if a version or branch of a table is named.
     """
     if "@" in (pattern or name):
         raise UsageError(f"{pattern or name} is a version of a table", expected="DB.TABLE")
@@ -195,10 +175,7 @@ def tables_on_branch(
 ) -> tuple[str, str, str]:
     """Return the database, the pattern and the branch; of one table it may stand behind the name.
 
-    Raises
-    ------
-    UsageError
-        An option names another branch.
+    Raises `UsageError` if an option names another branch.
     """
     named = name if pattern is None else f"{name}.{pattern}"
     if "@" in named:
@@ -227,10 +204,7 @@ def listed_place(context: Context, what: str | None) -> tuple[Context, str | Non
 def check_has_rows(root: TableRoot, database: str, table: str) -> None:
     """Check that a table is more than a definition, which can be neither dropped nor renamed.
 
-    Raises
-    ------
-    UsageError
-        It is no more.
+    Raises `UsageError` if it is no more.
     """
     from sdb.table.catalog.handle import find_table
     from sdb.table.format.keys import TableKeys
@@ -301,10 +275,7 @@ def author() -> str:
 def partition_values(assignments: list[str]) -> dict[str, object]:
     """Read values of partition fields, ``FIELD=VALUE`` each.
 
-    Raises
-    ------
-    UsageError
-        One has another form, or a field has two.
+    Raises `UsageError` if one has another form, or a field has two.
     """
     values: dict[str, object] = {}
     for assignment in assignments:
@@ -321,10 +292,7 @@ def partition_values(assignments: list[str]) -> dict[str, object]:
 def at_version(words: list[str], at: str) -> list[str]:
     """Return tables with the version that an option names, if it does.
 
-    Raises
-    ------
-    UsageError
-        A word cannot be a table, or has a version already.
+    Raises `UsageError` if a word cannot be a table, or has a version already.
     """
     for word in words if at else ():
         if not _may_be_table(word):

@@ -75,12 +75,8 @@ def given(inputs: list[str] | None) -> list[str]:
 def beside(inputs: list[str]) -> str:
     """Return the packfile that a single input becomes: ``a.zion`` beside ``a.json.gz``.
 
-    Raises
-    ------
-    UsageError
-        It is not one local file, so that the user has to say.
-    NotFoundError
-        The file is not there.
+    Raises `UsageError` if it is not one local file, so that the user has to say; `NotFoundError` if
+    the file is not there.
     """
     from sdb import formats
     from sdb.store.url import is_pattern, store_of
@@ -137,13 +133,8 @@ def constants(assignments: list[str], what: str = "constant") -> dict[str, objec
     * ``assignments``: Each ``NAME=VALUE``, whose type is that of a literal, or ``NAME:TYPE=VALUE``
       with one of the types ``str``, ``int``, ``float``, ``bool`` and ``time``.
 
-    Raises
-    ------
-    UsageError
-        Text of another form, or a name that comes twice.
+    Raises `UsageError` for text of another form, or a name that comes twice.
 
-    Examples
-    --------
     >>> constants(["day=3", "ratio=0.5", "id:str=007", "eu=true"])
     {'day': 3, 'ratio': 0.5, 'id': '007', 'eu': True}
     """
@@ -170,13 +161,8 @@ def constants(assignments: list[str], what: str = "constant") -> dict[str, objec
 def sql_params(assignments: list[str] | None) -> dict[str, object]:
     """Read parameters of SQL: constants, and lists and structures that are written as JSON.
 
-    Raises
-    ------
-    UsageError
-        As `constants`; or it is said to be JSON, and is not.
+    Raises `UsageError` as `constants` does, or if a value is said to be JSON and is not.
 
-    Examples
-    --------
     >>> sql_params(["n=3", "ids=[1, 2]", "name:json=null"])
     {'ids': [1, 2], 'name': None, 'n': 3}
     """
@@ -209,13 +195,8 @@ def sql_params(assignments: list[str] | None) -> dict[str, object]:
 def malformed(on_error: str) -> tuple[str, str | None]:
     """Return what becomes of malformed records, and the file that they go to.
 
-    Raises
-    ------
-    UsageError
-        It is no such choice.
+    Raises `UsageError` if it is no such choice.
 
-    Examples
-    --------
     >>> malformed("keep"), malformed("quarantine:bad.log")
     (('keep', None), ('skip', 'bad.log'))
     """
@@ -294,10 +275,7 @@ def statement_text(sql: str | None, file: str | None, what: str) -> str:
 
     * ``file``: The file that has it; ``-`` is standard input, which is read without either, too.
 
-    Raises
-    ------
-    UsageError
-        None is given, or two, or it is not UTF-8.
+    Raises `UsageError` if none is given, or two, or it is not UTF-8.
     """
     if sql is not None and file is not None:
         raise UsageError(f"give a {what}, or --file with a file that holds one, and not both")
@@ -320,10 +298,8 @@ def statement_text(sql: str | None, file: str | None, what: str) -> str:
 def seconds_of(interval: str, flag: str = "--interval", least: float = 0.1) -> float:
     """Read a time like ``5s``, ``500ms`` or ``2m``; a number alone counts seconds.
 
-    Raises
-    ------
-    UsageError
-        It is no duration, or not between the least, a tenth of a second as a rule, and a day.
+    Raises `UsageError` if it is no duration, or not between the least, a tenth of a second as a
+    rule, and a day.
     """
     from sdb import durations
 

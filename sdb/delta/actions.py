@@ -45,13 +45,7 @@ class DeltaProtocol:
     features: tuple[str, ...] = ()
 
     def check(self, where: str) -> None:
-        """Check that this program knows it.
-
-        Raises
-        ------
-        UnsupportedError
-            It does not.
-        """
+        """Check that this program knows it. Raises `UnsupportedError` if it does not."""
         if self.version > _READER_VERSION or self.version < 1:
             message = f"{where}: the table needs version {self.version} of the Delta protocol"
             raise UnsupportedError(f"{message} for readers; up to {_READER_VERSION} can be read")
@@ -95,10 +89,7 @@ class DeltaActions:
     def take(self, action: Mapping[str, Any], folder: LakeFolder) -> None:
         """Add an action; those that do not matter to readers are passed over.
 
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            It is malformed.
+        Raises `KeyError`, `TypeError` or `ValueError` if it is malformed.
         """
         if (add := action.get("add")) is not None:
             self.adds.append(_add(add, folder))
@@ -129,10 +120,7 @@ class DeltaActions:
 def actions_of_json(data: bytes, folder: LakeFolder, where: str) -> DeltaActions:
     """Read the actions of a file of JSON.
 
-    Raises
-    ------
-    CorruptError
-        The file is cut off, or malformed.
+    Raises `CorruptError` if the file is cut off, or malformed.
     """
     actions = DeltaActions()
     if not data.strip():
@@ -158,10 +146,7 @@ def actions_of_rows(
 ) -> None:
     """Add the actions that a Parquet file of a checkpoint has.
 
-    Raises
-    ------
-    CorruptError
-        It is malformed.
+    Raises `CorruptError` if it is malformed.
     """
     try:
         for row in rows:

@@ -24,12 +24,8 @@ def columns_of(metadata: DeltaMetadata, where: str) -> LakeColumns:
 
     * ``where``: The table, for messages.
 
-    Raises
-    ------
-    CorruptError
-        The schema is malformed.
-    UnsupportedError
-        Columns are found in files in an unknown way, or have an unknown type.
+    Raises `CorruptError` if the schema is malformed; `UnsupportedError` if columns are found in
+    files in an unknown way, or have an unknown type.
     """
     mode = metadata.configuration.get(_MODE, "none")
     if mode not in {"none", "name", "id"}:

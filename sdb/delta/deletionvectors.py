@@ -54,10 +54,7 @@ class DeletionVector:
     def location(self, folder: LakeFolder) -> str:
         """Return where its file is.
 
-        Raises
-        ------
-        ValueError, CorruptError
-            The descriptor is malformed.
+        Raises `ValueError` or `CorruptError` if the descriptor is malformed.
         """
         if self.storage not in {"u", "p"}:
             raise ValueError(f"unknown storage {self.storage!r}")
@@ -73,12 +70,7 @@ class DeletionVector:
     def rows(self, folder: LakeFolder) -> np.ndarray:
         """Return the positions of the deleted rows, ascending.
 
-        Raises
-        ------
-        CorruptError
-            The vector is damaged.
-        NotFoundError
-            Its file is missing.
+        Raises `CorruptError` if the vector is damaged and `NotFoundError` if its file is missing.
         """
         where, data = f"the deletion vector {self.unique_id}", b""
         try:
@@ -119,10 +111,7 @@ class DeletionVector:
 def decoded(data: bytes) -> np.ndarray:
     """Return the numbers in a serialized bitmap of 64 bits, ascending.
 
-    Raises
-    ------
-    ValueError, struct.error
-        The bytes are malformed.
+    Raises `ValueError` or `struct.error` if the bytes are malformed.
     """
     import numpy as np
 
@@ -187,13 +176,7 @@ class _Bucket:
 
 
 def z85_decoded(text: str) -> bytes:
-    """Return the bytes of a text in Z85.
-
-    Raises
-    ------
-    ValueError
-        The text is malformed.
-    """
+    """Return the bytes of a text in Z85. Raises `ValueError` if the text is malformed."""
     if len(text) % _GROUP or not set(text) <= _VALUES.keys():
         raise ValueError("malformed text")
     decoded_bytes = bytearray()

@@ -33,40 +33,22 @@ _POINTER = "_last_checkpoint"
 
 @changing_record
 class DeltaLog:
-    """The state of a Delta table, as its log tells it up to a commit.
+    """The state of a Delta table, as its log tells it up to a commit."""
 
-    Attributes
-    ----------
-    location : str
-        Folder or URL of the table.
-    version : int
-        Number of the newest commit that was read; -1: the log is empty.
-    files : dict
-        The ``add`` of each file of the table, by its path.
-    transactions : dict
-        The newest version of each application that writes to it.
-    metadata : dict
-        The newest ``metaData``.
-    protocol : dict
-        The newest ``protocol``.
-    """
-
-    location: str
-    version: int = -1
+    location: str  # folder or URL of the table
+    version: int = -1  # number of the newest commit that was read; -1: the log is empty
+    # The ``add`` of each file of the table, by its path.
     files: dict[str, LogAction] = field(default_factory=dict, repr=False)
+    # The newest version of each application that writes to it.
     transactions: dict[str, int] = field(default_factory=dict)
-    metadata: LogAction = field(default_factory=dict, repr=False)
-    protocol: LogAction = field(default_factory=dict)
+    metadata: LogAction = field(default_factory=dict, repr=False)  # the newest ``metaData``
+    protocol: LogAction = field(default_factory=dict)  # the newest ``protocol``
 
     def refresh(self) -> None:
         """Read the commits that are newer.
 
-        Raises
-        ------
-        CorruptError
-            The log has a gap, or an entry that is no JSON.
-        UnsupportedError
-            A checkpoint is of a kind that is not known.
+        Raises `CorruptError` if the log has a gap, or an entry that is no JSON; `UnsupportedError`
+        if a checkpoint is of a kind that is not known.
         """
         if self.version < 0:
             self._read_checkpoint()

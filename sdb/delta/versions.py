@@ -70,10 +70,7 @@ class DeltaVersions:
 
     * ``since``: A version from which on it is enough to know the log.
 
-    Raises
-    ------
-    NotFoundError
-        There is no log.
+    Raises `NotFoundError` if there is no log.
     """
 
     def __init__(self, folder: LakeFolder, *, since: int | None = None) -> None:
@@ -123,12 +120,8 @@ class DeltaVersions:
     def commit(self, version: int) -> DeltaActions:
         """Return the actions of a version.
 
-        Raises
-        ------
-        NotFoundError
-            The log does not have it, or not any more.
-        CorruptError
-            It is damaged.
+        Raises `NotFoundError` if the log does not have it, or not any more; `CorruptError` if it is
+        damaged.
         """
         if version not in self._actions:
             if version not in self._commits:
@@ -182,14 +175,8 @@ class DeltaVersions:
     def snapshot(self, version: int | None = None) -> DeltaSnapshot:
         """Return the state in a version; the newest one if not given.
 
-        Raises
-        ------
-        NotFoundError
-            The log does not have it, or not any more.
-        CorruptError
-            The log is damaged.
-        UnsupportedError
-            It needs what this program cannot do.
+        Raises `NotFoundError` if the log does not have it, or not any more; `CorruptError` if the
+        log is damaged; `UnsupportedError` if it needs what this program cannot do.
         """
         number = self.latest if version is None else version
         if number not in self._snapshots:

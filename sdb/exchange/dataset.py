@@ -66,10 +66,7 @@ class FolderKey:
     def parse(cls, text: str) -> FolderKey:
         """Read ``type``, ``actor.login`` or ``day(created_at)``.
 
-        Raises
-        ------
-        UsageError
-            It has another form.
+        Raises `UsageError` if it has another form.
         """
         unit, path = "", text.strip()
         if call := _CALL.match(path):
@@ -84,10 +81,7 @@ class FolderKey:
     def check(self, columns: Columns) -> None:
         """Require a column whose values can name folders.
 
-        Raises
-        ------
-        UsageError
-            There is no such column, or it has another type.
+        Raises `UsageError` if there is no such column, or it has another type.
         """
         kind: ColumnType = columns
         for name in self.path:
@@ -151,14 +145,9 @@ def write_dataset(
     * ``keys``: What folders within it are made by, from the outside to the inside.
     * ``overwrite``: Whether a folder that is there may be replaced.
 
-    Raises
-    ------
-    ExistsError
-        There is such a folder, and `overwrite` is off.
-    UsageError
-        A key names no column that can name folders.
-    UnsupportedError
-        The place is on S3; or no row has a field.
+    Raises `ExistsError` if there is such a folder, and `overwrite` is off; `UsageError` if a key
+    names no column that can name folders; `UnsupportedError` if the place is on S3, or no row has a
+    field.
     """
     check_scheme(location)
     path = store_of(location).path_of(location)

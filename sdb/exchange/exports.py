@@ -53,10 +53,7 @@ def export_table(
 
     * ``read``: Reads packfiles of tables with a schema, see :class:`TableMirror`.
 
-    Raises
-    ------
-    UsageError
-        Another format, or options that it does not have.
+    Raises `UsageError` for another format, or options that it does not have.
     """
     if fmt not in FORMATS:
         raise UsageError(f"unknown format {fmt[:40]!r}", expected=", ".join(FORMATS))

@@ -129,16 +129,10 @@ class TableMirror:
     def update(self) -> MirrorReport:
         """Mirror all versions that are new.
 
-        Raises
-        ------
-        ExistsError
-            There is a Delta table that is no mirror of this one.
-        UnsupportedError
-            No `sdb` has written to the table; or the mirror uses what this build does not know.
-        UncertainError
-            The commits of the mirror fail again and again.
-        ConflictError
-            Another program has changed the files of the mirror.
+        Raises `ExistsError` if there is a Delta table that is no mirror of this one;
+        `UnsupportedError` if no `sdb` has written to the table, or the mirror uses what this build
+        does not know; `UncertainError` if the commits of the mirror fail again and again;
+        `ConflictError` if another program has changed the files of the mirror.
         """
         run = MirrorRun(
             self.name,

@@ -41,12 +41,8 @@ def write_packfile(
     * ``names``: The name of the column of each field.
     * ``location``: Where it shall be. It appears when it is complete.
 
-    Raises
-    ------
-    CorruptError
-        A block cannot be decoded; or the packfile has another number of rows than its trailer says.
-    UnsupportedError
-        A value does not fit its column.
+    Raises `CorruptError` if a block cannot be decoded, or the packfile has another number of rows
+    than its trailer says; `UnsupportedError` if a value does not fit its column.
     """
     scan = FittedScan(pack, arrow_schema(columns), threads)
     named = [field.with_name(names[name]) for field, name in zip(scan.schema, columns, strict=True)]
@@ -66,10 +62,8 @@ def write_columns(
     * ``opened``: Called once, for the rows and how many there must be.
     * ``layout``: Kept in the file: what :func:`read_layout` returns.
 
-    Raises
-    ------
-    CorruptError
-        A block cannot be decoded; or the packfile has another number of rows than its trailer says.
+    Raises `CorruptError` if a block cannot be decoded, or the packfile has another number of rows
+    than its trailer says.
     """
 
     def write(output: BinaryIO) -> None:

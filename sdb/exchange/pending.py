@@ -13,18 +13,10 @@ if TYPE_CHECKING:
 
 @record
 class PendingVersions:
-    """Versions that are to be mirrored.
+    """Versions that are to be mirrored."""
 
-    Attributes
-    ----------
-    versions : tuple of PastVersion
-        Those that can be read, the oldest first.
-    is_foreign : bool
-        Whether another program has written to the table since the newest of them.
-    """
-
-    versions: tuple[PastVersion, ...]
-    is_foreign: bool
+    versions: tuple[PastVersion, ...]  # those that can be read, the oldest first
+    is_foreign: bool  # whether another program has written to the table since the newest of them
 
 
 def pending(handle: TableHandle, mirrored: int) -> PendingVersions:

@@ -27,25 +27,14 @@ if TYPE_CHECKING:
 
 @record
 class MirrorLag:
-    """The distance of a mirror from its table.
+    """The distance of a mirror from its table."""
 
-    Attributes
-    ----------
-    format, location : str
-        What the mirror is, and where.
-    version : int or None
-        The version that it has; None: it was not begun, or cannot be read.
-    behind : int or None
-        Number of versions that it lacks; None: not known.
-    trouble : str
-        Why it cannot be read; empty: it can.
-    """
-
+    # What the mirror is, and where.
     format: str
     location: str
-    version: int | None
-    behind: int | None
-    trouble: str = ""
+    version: int | None  # the version that it has; None: it was not begun, or cannot be read
+    behind: int | None  # number of versions that it lacks; None: not known
+    trouble: str = ""  # why it cannot be read; empty: it can
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain values with stable names, for JSON."""

@@ -36,21 +36,11 @@ _NO_RETRIES = {"commit.retry.num-retries": "0"}
 
 @changing_record
 class IcebergLog:
-    """A table in a catalog, as a mirror sees it.
+    """A table in a catalog, as a mirror sees it."""
 
-    Attributes
-    ----------
-    uri : str
-        The catalog: the URI of one, or its name in the settings of `pyiceberg`.
-    name : str
-        ``namespace.table``.
-    options : dict
-        Properties of the catalog.
-    """
-
-    uri: str
-    name: str
-    options: dict[str, str] = field(default_factory=dict, repr=False)
+    uri: str  # the catalog: the URI of one, or its name in the settings of `pyiceberg`
+    name: str  # ``namespace.table``
+    options: dict[str, str] = field(default_factory=dict, repr=False)  # properties of the catalog
     version: int = -1
     files: dict[str, LogAction] = field(default_factory=dict, repr=False)
     transactions: dict[str, int] = field(default_factory=dict)
@@ -221,12 +211,7 @@ def _line(error: Exception) -> str:
 def named_iceberg(target: str, options: dict[str, str]) -> IcebergLog:
     """Return the table that ``CATALOG/NAMESPACE.TABLE`` names.
 
-    Raises
-    ------
-    UsageError
-        It has another form.
-    NotFoundError
-        `pyiceberg` is not installed.
+    Raises `UsageError` if it has another form and `NotFoundError` if `pyiceberg` is not installed.
     """
     uri, slash, name = target.rpartition("/")
     if not slash or not uri or uri.endswith(":/") or "." not in name.strip("."):

@@ -56,14 +56,8 @@ class IcebergTable:
 
     * ``folder``: Its folder, which has a folder ``metadata``; or a file of that.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such table.
-    CorruptError
-        Its metadata are damaged, or there are two that may be the newest.
-    UnsupportedError
-        pyiceberg is not installed.
+    Raises `NotFoundError` if there is no such table; `CorruptError` if its metadata are damaged, or
+    there are two that may be the newest; `UnsupportedError` if pyiceberg is not installed.
     """
 
     def __init__(self, folder: LakeFolder) -> None:

@@ -38,10 +38,7 @@ class LakeFolder:
     def open(self, location: str) -> Reader:
         """Open a file of the table.
 
-        Raises
-        ------
-        NotFoundError, AccessError
-            There is no such file, or it must not be read.
+        Raises `NotFoundError` or `AccessError` if there is no such file, or it must not be read.
         """
         self.check(location)
         return open_read(location)
@@ -71,11 +68,8 @@ class LakeFolder:
 
         Returns: The decoded path below the table, or a URI if the file is elsewhere; where to
         read it.
-
-        Raises
-        ------
-        CorruptError, UnsupportedError
-            The path is empty or has a null character; a scheme that there is no store for.
+        Raises `CorruptError` or `UnsupportedError` if the path is empty, has a null character, or a
+        scheme that there is no store for.
         """
         decoded = unquote(path, errors="surrogateescape")
         if not decoded or "\0" in decoded:
@@ -100,10 +94,7 @@ class LakeFolder:
 def location_of(uri: str) -> str:
     """Return where to read a file that metadata names by its URI.
 
-    Raises
-    ------
-    UnsupportedError
-        There is no store for it.
+    Raises `UnsupportedError` if there is no store for it.
     """
     if uri.startswith(_FILE):
         path = uri.removeprefix(_FILE)

@@ -108,10 +108,7 @@ def reshaped(array: pa.Array, kind: LakeType, where: str) -> pa.Array:
 
     * ``where``: The column, for messages.
 
-    Raises
-    ------
-    UnsupportedError
-        A variant that is in pieces.
+    Raises `UnsupportedError` for a variant that is in pieces.
     """
     import pyarrow as pa
 

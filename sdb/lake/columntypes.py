@@ -98,8 +98,6 @@ def published(names: Iterable[str]) -> dict[str, str]:
 
     Returns: For each name the one of the column. Names that no column can have are left out.
 
-    Examples
-    --------
     >>> published(["port", "Port", "PORT"])
     {'port': 'port', 'Port': 'Port_2', 'PORT': 'PORT_3'}
     """
@@ -159,8 +157,6 @@ def layout_of(wanted: Columns, present: Columns) -> Columns:
 def fits(before: ColumnType, after: ColumnType) -> bool:
     """Return whether values in a file of one type can be read as another one: it has more fields.
 
-    Examples
-    --------
     >>> fits({"a": "long"}, {"a": "long", "b": "json"}), fits("long", "double")
     (True, False)
     """

@@ -25,45 +25,25 @@ LAYOUT = "sdb.layout"
 
 @record
 class ColumnRange:
-    """Bounds of the values of a column, as the footer of a Parquet file has them.
+    """Bounds of the values of a column, as the footer of a Parquet file has them."""
 
-    Attributes
-    ----------
-    path : tuple of str
-        Names of the fields, from the row to the value.
-    least, most : object
-        Bounds of the values; None: not known, or all are null.
-    nulls : int or None
-        Number of rows without a value.
-    """
-
-    path: tuple[str, ...]
+    path: tuple[str, ...]  # names of the fields, from the row to the value
+    # Bounds of the values; None: not known, or all are null.
     least: Any
     most: Any
-    nulls: int | None
+    nulls: int | None  # number of rows without a value
 
 
 @record
 class ParquetFile:
-    """A Parquet file that was written, or was there.
+    """A Parquet file that was written, or was there."""
 
-    Attributes
-    ----------
-    location : str
-        Its path or URL.
-    size_bytes, rows : int
-        Size, and number of rows.
-    ranges : tuple of ColumnRange
-        Bounds of the columns that are not in lists.
-    is_new : bool
-        Whether it was written now.
-    """
-
-    location: str
+    location: str  # its path or URL
+    # Size, and number of rows.
     size_bytes: int
     rows: int
-    ranges: tuple[ColumnRange, ...]
-    is_new: bool
+    ranges: tuple[ColumnRange, ...]  # bounds of the columns that are not in lists
+    is_new: bool  # whether it was written now
 
 
 def read_layout(location: str) -> Any:  # noqa: ANN401 - as it was given

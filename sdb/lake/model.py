@@ -104,10 +104,6 @@ class LakeTable(Protocol):
     def at(self, version: int | None = None) -> LakeVersion:
         """Return a version; the newest one if not given.
 
-        Raises
-        ------
-        NotFoundError
-            It is not known, or not any more.
-        CorruptError, UnsupportedError
-            Metadata are damaged, or need what this program cannot do.
+        Raises `NotFoundError` if it is not known, or not any more; `CorruptError` or
+        `UnsupportedError` if metadata are damaged, or need what this program cannot do.
         """

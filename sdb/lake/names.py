@@ -34,8 +34,6 @@ class LakeName:
 def lake_name(text: str) -> LakeName | None:
     """Read a name as queries have it; None: it is that of something else.
 
-    Examples
-    --------
     >>> lake_name("delta:s3://logs/web@3")
     LakeName(kind='delta', location='s3://logs/web', version=3)
     """
@@ -59,10 +57,7 @@ def is_lake_input(pattern: str) -> bool:
 def lake_input(pattern: str) -> tuple[str, str]:
     """Return the kind of a table that a pattern of inputs names, and the URI of its folder.
 
-    Raises
-    ------
-    UsageError
-        It has wildcards: a pattern names one table.
+    Raises `UsageError` if it has wildcards: a pattern names one table.
     """
     kind, _, uri = pattern.partition("+")
     if not is_lake_input(pattern):

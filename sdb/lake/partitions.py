@@ -22,10 +22,7 @@ def partition_value(kind: str, text: str | None) -> pa.Scalar:
 
     * ``kind``: Name of the type in Delta.
 
-    Raises
-    ------
-    InputError
-        The text is no value of the type.
+    Raises `InputError` if the text is no value of the type.
     """
     import pyarrow as pa
 

@@ -35,14 +35,9 @@ class LakeRows:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows.
 
-        Raises
-        ------
-        NotFoundError, AccessError
-            A file is missing, or must not be read.
-        CorruptError
-            The file, or the list of its deleted rows, is damaged or another one.
-        UnsupportedError
-            A value that cannot be read yet.
+        Raises `NotFoundError` or `AccessError` if a file is missing, or must not be read;
+        `CorruptError` if the file, or the list of its deleted rows, is damaged or another one;
+        `UnsupportedError` for a value that cannot be read yet.
         """
         deleted = None if self.file.deleted is None else self.file.deleted.rows(self.folder)
         with closing(self.folder.open(self.file.location)) as reader:

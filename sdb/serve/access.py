@@ -83,8 +83,6 @@ class Rights:
 def is_meant(pattern: str, database: str, table: str) -> bool:
     """Return whether a pattern means a table: each of its two parts fits the name of that part.
 
-    Examples
-    --------
     >>> is_meant("web.*", "web", "gha"), is_meant("web.*", "web.private", "gha")
     (True, False)
     """
@@ -97,13 +95,8 @@ def is_meant(pattern: str, database: str, table: str) -> bool:
 def rights(name: str, texts: Iterable[str], limits: TokenLimits | None = None) -> Rights:
     """Read rights as `sdb token create --can` takes them.
 
-    Raises
-    ------
-    UsageError
-        A text is no right.
+    Raises `UsageError` if a text is no right.
 
-    Examples
-    --------
     >>> rights("grafana", ["read:web.*"]).reads("web", "gha")
     True
     """
@@ -113,10 +106,7 @@ def rights(name: str, texts: Iterable[str], limits: TokenLimits | None = None) -
 def check_new(text: str) -> None:
     """Check a right that a new token gets.
 
-    Raises
-    ------
-    UsageError
-        It is no right, or does not tell the database from the table.
+    Raises `UsageError` if it is no right, or does not tell the database from the table.
     """
     verb, pattern = _grant(text)
     database, table = split_name(pattern)

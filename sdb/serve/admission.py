@@ -55,12 +55,8 @@ class Slots:
     def take(self, rights: Rights, cancellation: Cancellation) -> None:
         """Take a slot, waiting for it if need be.
 
-        Raises
-        ------
-        BusyError
-            Too many wait already, or none became free in time.
-        CancelledError
-            The query was cancelled while it waited.
+        Raises `BusyError` if too many wait already, or none became free in time; `CancelledError`
+        if the query was cancelled while it waited.
         """
         with self._free:
             ticket = _Ticket(rights)

@@ -88,10 +88,8 @@ class Engine:
     async def tag(self, running: Running, query: AskedQuery, key: str) -> Tag:
         """Plan a query, and return the tag of its answer.
 
-        Raises
-        ------
-        SdbError
-            The query has no meaning, would read more than a query may, or has to stop.
+        Raises `SdbError` if the query has no meaning, would read more than a query may, or has to
+        stop.
         """
 
         def planned() -> Tag:
@@ -187,11 +185,7 @@ class Engine:
         """Run something in a slot, until its time is over or its client is gone.
 
         What it does may count although it had to stop, so its end is waited for.
-
-        Raises
-        ------
-        SdbError
-            What it raises, or why it was stopped.
+        Raises `SdbError` for what it raises, and for why it was stopped.
         """
         limits = self.settings.limits(rights.limits)
         async with self.running.run(request, rights, limits) as running:

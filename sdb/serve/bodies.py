@@ -42,10 +42,7 @@ class Bodies:
     async def take(self, request: Request, size: int) -> None:
         """Hold some more of the body of a request, when there is room.
 
-        Raises
-        ------
-        HttpError
-            It does not get any in time, or never can.
+        Raises `HttpError` if it does not get any in time, or never can.
         """
         key = _key(request)
         if self._held.get(key, 0) + size > self.most_bytes:
@@ -85,11 +82,7 @@ async def bounded(request: Request, most_bytes: int) -> bytes:
     """Read the body of a request.
 
     A large one counts among those that are held until the request was answered.
-
-    Raises
-    ------
-    HttpError
-        It is larger, or does not come in time, or there is no memory for it.
+    Raises `HttpError` if it is larger, or does not come in time, or there is no memory for it.
     """
     bodies: Bodies = request.app.state.service.bodies
     pieces = []
@@ -105,10 +98,7 @@ async def bounded(request: Request, most_bytes: int) -> bytes:
 async def streamed(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
     """Read the body of a request as it comes.
 
-    Raises
-    ------
-    HttpError
-        It is larger, or does not come in time.
+    Raises `HttpError` if it is larger, or does not come in time.
     """
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > most_bytes:

@@ -21,8 +21,6 @@ _TAG = re.compile(r'\s*(?:(W/)?("[\x21\x23-\x7e\x80-\xff]*")|(\*))\s*(?:,|$)')
 def tags(header: str) -> list[str]:
     """Return the tags of a header, ``*`` among them; what is malformed ends the list.
 
-    Examples
-    --------
     >>> tags('W/"a", "b"'), tags("*")
     (['W/"a"', '"b"'], ['*'])
     """
@@ -53,11 +51,7 @@ def check_match(request: Request, tag: str, *, needed: bool) -> bool:
     """Check that a request changes what its client has seen: strong comparison.
 
     Returns: Whether any version will do; else it must be this one when it is changed.
-
-    Raises
-    ------
-    HttpError
-        It is another one by now (412), or the request does not say (428).
+    Raises `HttpError` if it is another one by now (412), or the request does not say (428).
     """
     listed = matched(request)
     if not listed:

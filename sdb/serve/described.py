@@ -58,10 +58,7 @@ def members(operation: Operation) -> type[msgspec.Struct]:
 def params_of(request: Request, kind: type[AnyStruct]) -> AnyStruct:
     """Read the members of a URL.
 
-    Raises
-    ------
-    UsageError
-        One is unknown, given twice, or not what it has to be.
+    Raises `UsageError` if one is unknown, given twice, or not what it has to be.
     """
     values: dict[str, str | list[str]] = {}
     names = kind.__struct_encode_fields__
@@ -146,12 +143,8 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
 async def body_of(request: Request, kind: type[AnyStruct], most_bytes: int) -> AnyStruct:
     """Read the members of a body.
 
-    Raises
-    ------
-    HttpError
-        It is no JSON by its type, or too large.
-    UsageError
-        It is not what it has to be.
+    Raises `HttpError` if it is no JSON by its type, or too large; `UsageError` if it is not what it
+    has to be.
     """
     said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if said != "application/json":

@@ -73,14 +73,8 @@ def form_of(name: str, accept: str) -> AnswerForm:
     """Return the format that a request asks for: by its name, else by its header Accept.
 
     A browser, which takes pages, gets CSV that spreadsheets can open: its user will do that.
+    Raises `HttpError` if there is no such format.
 
-    Raises
-    ------
-    HttpError
-        There is no such format.
-
-    Examples
-    --------
     >>> form_of("", "text/html;q=0.5, text/csv").name, form_of("json", "text/csv").name
     ('csv', 'json')
     """

@@ -61,12 +61,8 @@ class Output(io.RawIOBase):
     def write(self, data: Any, /) -> int:  # noqa: ANN401 - anything with a buffer
         """Write bytes, all of them.
 
-        Raises
-        ------
-        CancelledError
-            The query was cancelled.
-        HttpError
-            The answer is too large.
+        Raises `CancelledError` if the query was cancelled and `HttpError` if the answer is too
+        large.
         """
         self._cancellation.check()
         piece = bytes(data)
@@ -171,10 +167,7 @@ class Pipe:
     def write(self, data: bytes) -> None:
         """Write bytes; waits while the client has more than a megabyte to read.
 
-        Raises
-        ------
-        CancelledError
-            The query was cancelled meanwhile.
+        Raises `CancelledError` if the query was cancelled meanwhile.
         """
         with self._changed:
             is_full = self._size >= _MOST_BYTES

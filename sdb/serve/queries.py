@@ -82,14 +82,9 @@ class AskedQuery:
 async def query_of(request: Request) -> AskedQuery:
     """Read the query of a request.
 
-    Raises
-    ------
-    HttpError
-        It is too large, or its format is not there.
-    UsageError
-        A member is unknown, twice or invalid.
-    QueryError
-        The statement cannot be parsed, or a parameter has no value.
+    Raises `HttpError` if it is too large, or its format is not there; `UsageError` if a member is
+    unknown, twice or invalid; `QueryError` if the statement cannot be parsed, or a parameter has no
+    value.
     """
     body = _from_url(request) if request.method in {"GET", "HEAD"} else await _from_body(request)
     most = request.app.state.service.settings.sql_bytes

@@ -34,13 +34,7 @@ class RootCheck:
         self._had_tables = False
 
     def quick(self) -> None:
-        """Check a root that is a folder.
-
-        Raises
-        ------
-        HttpError
-            It is gone.
-        """
+        """Check a root that is a folder. Raises `HttpError` if it is gone."""
         if self._path is None:
             return
         if os.path.isdir(os.path.join(self._path, "db")):  # noqa: PTH112, PTH118 - of each request
@@ -55,10 +49,7 @@ class RootCheck:
     def whole(self) -> None:
         """Check the root, wherever it is; over a network that is a request.
 
-        Raises
-        ------
-        HttpError
-            It is gone, or does not answer.
+        Raises `HttpError` if it is gone, or does not answer.
         """
         self.quick()
         try:
@@ -69,13 +60,7 @@ class RootCheck:
             raise gone("the root has no tables", code="root_empty")
 
     def room(self) -> None:
-        """Check that there is room for more rows.
-
-        Raises
-        ------
-        HttpError
-            The disk is nearly full.
-        """
+        """Check that there is room for more rows. Raises `HttpError` if the disk is nearly full."""
         if self._path is None:
             return
         folder = self._path if os.path.isdir(self._path) else os.path.dirname(self._path)  # noqa: PTH112, PTH120

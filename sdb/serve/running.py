@@ -65,10 +65,7 @@ class Running:
     def check(self, *_: object) -> None:
         """Raise if it has to stop; a progress of work in its thread.
 
-        Raises
-        ------
-        CancelledError
-            It has to.
+        Raises `CancelledError` if it has to.
         """
         self.cancellation.check()
 
@@ -92,10 +89,7 @@ class Running:
     async def until(self, future: asyncio.Future[_T]) -> _T:
         """Return what a future brings, which is left alone when the query has to stop.
 
-        Raises
-        ------
-        SdbError
-            Why it has to stop, at most a second later.
+        Raises `SdbError` for why it has to stop, at most a second later.
         """
         stop = asyncio.ensure_future(self._stop.wait())
         both: set[asyncio.Future[Any]] = {future, stop}
@@ -132,10 +126,7 @@ class RunningQueries:
     ) -> AsyncIterator[Running]:
         """Run a query until its time is over, or its client is gone.
 
-        Raises
-        ------
-        BusyError
-            There are too many.
+        Raises `BusyError` if there are too many.
         """
         if max(len(self._all), self._threads) >= self._most:
             self._make_room()

@@ -37,10 +37,8 @@ class CutError(Exception):
 async def pieces(running: Running, pipe: Pipe) -> AsyncIterator[bytes]:
     """Iterate over the bytes of a pipe, also those that a query has written when it had to stop.
 
-    Raises
-    ------
-    BaseException
-        What went wrong in the thread that writes, or why the query has to stop.
+    Raises `BaseException` for what went wrong in the thread that writes, and for why the query has
+    to stop.
     """
     reading = asyncio.ensure_future(pipe.read())
     try:
@@ -98,10 +96,7 @@ async def sent(data: AsyncIterator[bytes], head: Response, send: Send) -> BaseEx
 async def patiently(send: Send, message: Message, request: Request, seconds: float) -> None:
     """Send a message to a client that goes on reading.
 
-    Raises
-    ------
-    CutError
-        It does not: its connection is closed, whatever is left in its buffers.
+    Raises `CutError` if it does not: its connection is closed, whatever is left in its buffers.
     """
     try:
         async with asyncio.timeout(seconds):

@@ -92,10 +92,7 @@ def request_of(query: AskedQuery, settings: ServerSettings, running: Running) ->
 def tag_of(query: AskedQuery, settings: ServerSettings, running: Running) -> Tag:
     """Plan a query, and return the tag of its answer.
 
-    Raises
-    ------
-    SdbError
-        The query has no meaning, or names what is not there.
+    Raises `SdbError` if the query has no meaning, or names what is not there.
     """
     wants_notes = query.form.has_notes or query.wants_end
     plan = planned(request_of(query, settings, running), with_notes=wants_notes)
@@ -135,10 +132,7 @@ def _hiding(plan: QueryPlan, root: str, rights: Rights) -> Hiding:
 def _check_explained(query: AskedQuery, plan: QueryPlan, rights: Rights) -> None:
     """Check that a plan that is asked for shows no table which only a view may read.
 
-    Raises
-    ------
-    HttpError
-        It does.
+    Raises `HttpError` if it does.
     """
     if query.statement.explain is not None and plan.views:
         hidden = [pair for *pair, _ in plan.opened if not rights.reads(*pair)]

@@ -47,12 +47,8 @@ def create(
 ) -> str:
     """Make a token, and return it; it is not stored, and never shown again.
 
-    Raises
-    ------
-    UsageError
-        The name is empty, a right is unknown, or there are no rights.
-    ExistsError
-        There is a token of the name.
+    Raises `UsageError` if the name is empty, a right is unknown, or there are no rights;
+    `ExistsError` if there is a token of the name.
     """
     if not name or not name.isprintable() or name != name.strip():
         raise UsageError(f"{name!r} cannot be the name of a token")
@@ -76,10 +72,7 @@ def create(
 def revoke(path: Path, name: str) -> None:
     """Remove a token: requests with it are refused within a second.
 
-    Raises
-    ------
-    NotFoundError
-        There is no token of the name.
+    Raises `NotFoundError` if there is no token of the name.
     """
     with _changed(path) as tokens:
         rest = [token for token in tokens if token.name != name]
@@ -93,14 +86,8 @@ def revoke(path: Path, name: str) -> None:
 def read(path: Path) -> list[StoredToken]:
     """Read the tokens.
 
-    Raises
-    ------
-    NotFoundError, AccessError
-        The file is missing, or cannot be read.
-    CorruptError
-        It is no file of tokens.
-    UsageError
-        Others may read or write it.
+    Raises `NotFoundError` or `AccessError` if the file is missing, or cannot be read;
+    `CorruptError` if it is no file of tokens; `UsageError` if other users may read or write it.
     """
     try:
         mode = path.stat().st_mode
@@ -195,10 +182,7 @@ class TokenFile:
     def refresh(self) -> None:
         """Read the file if it is another one than before.
 
-        Raises
-        ------
-        SdbError
-            It cannot be read; see :func:`read`.
+        Raises `SdbError` if it cannot be read; see :func:`read`.
         """
         try:
             status = self._path.stat()
@@ -212,10 +196,7 @@ class TokenFile:
     def rights(self, secret: str) -> Rights | None:
         """Return the rights of a token; None: it is unknown, or was revoked.
 
-        Raises
-        ------
-        SdbError
-            The file cannot be read any more: nobody gets in then.
+        Raises `SdbError` if the file cannot be read any more: nobody gets in then.
         """
         self.refresh()
         digest = _digest(secret)
@@ -240,10 +221,7 @@ class TokenRights:
     def of(self, secret: str) -> Rights | None:
         """Return the rights of a token; None: it has none.
 
-        Raises
-        ------
-        SdbError
-            The file of tokens cannot be read.
+        Raises `SdbError` if the file of tokens cannot be read.
         """
         if self._file is None:
             return self._others

@@ -36,11 +36,8 @@ if TYPE_CHECKING:
 class ZionSource(DataSource):
     """Packfiles, tables and views as a data source of Spark, see docs/spark.md.
 
-    Parameters
-    ----------
-    options : mapping
-        Texts by name. The index of a table is read now: Spark keeps this, and not what is read
-        later, so that all queries on what was loaded once are on the same version.
+    * ``options``: Texts by name. The index of a table is read now: Spark keeps this, and not what
+      is read later, so that all queries on what was loaded once are on the same version.
     """
 
     @hinted

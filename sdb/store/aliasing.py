@@ -53,10 +53,7 @@ def check_apart(
 
     * ``inputs``: What is read, see :func:`same`; ``-`` is standard input.
 
-    Raises
-    ------
-    UsageError
-        It is, by this name or another one.
+    Raises `UsageError` if it is, by this name or another one.
     """
     status = _status(output) if _is_local(output) else None
     for source in inputs:

@@ -127,10 +127,7 @@ class Store(Protocol):
           or the other.
         * ``start``: Where the bytes that will be wanted first begin, if that is not the beginning.
 
-        Raises
-        ------
-        NotFoundError
-            There is no such object.
+        Raises `NotFoundError` if there is no such object.
         """
 
     def version(self, location: Location) -> str | None:
@@ -189,12 +186,8 @@ class Store(Protocol):
     ) -> AbstractContextManager[BinaryIO]:
         """Open an object for writing that appears when the block ends, or not at all.
 
-        Raises
-        ------
-        ExistsError
-            There is an object, and `overwrite` is off.
-        UncertainError
-            It is not known whether the object was written.
+        Raises `ExistsError` if there is an object, and `overwrite` is off; `UncertainError` if it
+        is not known whether the object was written.
         """
 
     def create_from_prefix(
@@ -214,14 +207,9 @@ class Store(Protocol):
         * ``single_writer``: Whether the caller guarantees to be the only writer, so that the
           store need not enforce conditions.
 
-        Raises
-        ------
-        ConflictError
-            Another writer replaced `source` since it was opened; that version stays.
-        ExistsError, UncertainError
-            See :meth:`create`.
-        UnsupportedError
-            The store ignores conditions, and `single_writer` is off.
+        Raises `ConflictError` if another writer replaced `source` since it was opened; that version
+        stays; `ExistsError` or `UncertainError` as :meth:`create` does; `UnsupportedError` if the
+        store ignores conditions, and `single_writer` is off.
         """
 
     def put_if_match(
@@ -244,15 +232,9 @@ class Store(Protocol):
 
         Returns: The version that was written; empty when the answer was lost, so that it was seen
         to be written only after someone had replaced it.
-
-        Raises
-        ------
-        ConflictError
-            Another writer was faster; that version stays.
-        UnsupportedError
-            The store ignores conditions.
-        UncertainError
-            It is not known whether the object was written.
+        Raises `ConflictError` if another writer was faster; that version stays; `UnsupportedError`
+        if the store ignores conditions; `UncertainError` if it is not known whether the object was
+        written.
         """
 
     def delete(self, location: Location) -> None:
@@ -268,10 +250,7 @@ class Store(Protocol):
           that some servers need for that is taken at the beginning of the block, so that it
           cannot lose the race.
 
-        Raises
-        ------
-        NotFoundError
-            There is nothing to lock, and the store locks objects.
+        Raises `NotFoundError` if there is nothing to lock, and the store locks objects.
         """
 
     def make_folder(self, folder: Location) -> None:

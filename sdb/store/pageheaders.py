@@ -32,12 +32,7 @@ class PageHeader:
 def page_header(data: bytes, at: int) -> PageHeader:
     """Read the header at a position.
 
-    Raises
-    ------
-    CutOffError
-        It goes on behind the bytes.
-    ValueError
-        It is malformed.
+    Raises `CutOffError` if it goes on behind the bytes and `ValueError` if it is malformed.
     """
     cursor = _Cursor(data, at)
     fields = cursor.struct(0)

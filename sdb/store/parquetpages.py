@@ -82,12 +82,8 @@ class _Pages:
     def take(self, data: bytes) -> None:
         """Look at the headers in the next bytes.
 
-        Raises
-        ------
-        InputError
-            A page is too large, or no header is where one should be.
-        _TooMuchError
-            All pages of a batch are too large.
+        Raises `InputError` if a page is too large, or no header is where one should be;
+        `_TooMuchError` if all pages of a batch are too large.
         """
         start = self.position
         self.position += len(data)
@@ -162,10 +158,7 @@ class _WatchedFile(ReaderFile):
     def watch(self, chunks: Sequence[_Chunk]) -> None:
         """Look at what is read of these chunks.
 
-        Raises
-        ------
-        InputError
-            Chunks are in each other's place.
+        Raises `InputError` if chunks are in each other's place.
         """
         self._chunks = sorted(chunks, key=lambda chunk: chunk.start)
         self._starts = [chunk.start for chunk in self._chunks]
@@ -245,12 +238,8 @@ class BoundedParquet:
 
         * ``columns``: Columns at the top; all of them if not given.
 
-        Raises
-        ------
-        InputError
-            A page, or a row, would take too much memory.
-        ArrowException, OSError
-            The file is malformed.
+        Raises `InputError` if a page, or a row, would take too much memory; `ArrowException` or
+        `OSError` if the file is malformed.
         """
         for group in range(self.metadata.num_row_groups):
             done, rows = 0, self._rows

@@ -13,8 +13,6 @@ _ADDRESS = (
 def plain(location: str) -> str:
     """Return a location with ``s3://`` in place of what means the same; others stay.
 
-    Examples
-    --------
     >>> plain("s3a://bucket/a b"), plain("https://bucket.s3.eu-west-1.amazonaws.com/a%20b")
     ('s3://bucket/a b', 's3://bucket/a b')
     >>> plain("https://s3.amazonaws.com/bucket/key"), plain("folder/S3")

@@ -36,8 +36,6 @@ def ticks(first_us: int, last_us: int, most: int) -> list[Tick]:
 
     Returns: In order, none when there is no round time; at most about `most`.
 
-    Examples
-    --------
     >>> [tick.label for tick in ticks(0, 86_400_000_000, 3)]
     ['1970', '12:00', '01-02']
     """

@@ -36,9 +36,7 @@ def layout(row: str, *, columns: int, color: bool = False) -> str:
     * ``columns``: Width that lines shall stay within; a long text may exceed it.
     * ``color``: Whether to color keys and values with ANSI sequences.
 
-    Examples
-    --------
-    >>> print(layout('{"a": 1, "b": [1, 2]}', columns=12))
+    >>> print(layout('{"a": 1, "b": [1, 2]}', columns=13))
     {
       "a": 1,
       "b": [1, 2]

@@ -55,8 +55,6 @@ def _cells(path: PathSharpness) -> list[str]:
 def percent(share: float | None) -> str:
     """Write a share.
 
-    Examples
-    --------
     >>> percent(0.0123), percent(0.5), percent(None)
     ('1.2 %', '50 %', '-')
     """

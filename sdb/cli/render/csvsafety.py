@@ -22,11 +22,7 @@ def csv_safety(fmt: str, target: str, *, wanted: bool, refused: bool) -> str:
     * ``wanted, refused``: Whether the command was called with the options.
 
     Returns: Nothing, `ASKED`, or `USUAL`: somebody at a terminal writes a file of CSV.
-
-    Raises
-    ------
-    UsageError
-        Both options, or another format than CSV.
+    Raises `UsageError` for both options together, or another format than CSV.
     """
     if wanted and refused:
         raise UsageError("--safe-csv and --no-safe-csv exclude each other")

@@ -104,10 +104,7 @@ def _words(report: MirrorReport) -> str:
 def mirrored_table(name: str, target: str, last: str | None) -> tuple[str, str, str]:
     """Return the database, the table and the place of a mirror that a command line names.
 
-    Raises
-    ------
-    UsageError
-        A word is missing, or one too many; or a version of a table is named.
+    Raises `UsageError` if a word is missing, or one too many, or a version of a table is named.
     """
     name, words = joined_table(name, target, last)
     if not words:

@@ -33,10 +33,7 @@ class Rejects:
     * ``apart_from``: What the command reads and writes, which that file must not be; ``-`` is
       standard input.
 
-    Raises
-    ------
-    UsageError
-        Another mode, or a file that is taken.
+    Raises `UsageError` for another mode, or a file that is taken.
     """
 
     def __init__(

@@ -36,11 +36,7 @@ def form(fmt: str | None, target: str) -> tuple[str, str]:
 
     Returns: That, or what the suffix says; else on a terminal that of the settings, or a table, and
     JSON elsewhere.
-
-    Raises
-    ------
-    UsageError
-        There is no such format, or the suffix says another one.
+    Raises `UsageError` if there is no such format, or the suffix says another one.
     """
     if target != "-":
         return formats.written(target, fmt, _FORMATS, "json")

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 
 def say_schema(handle: TableHandle, schema: TableSchema | None, *, is_compact: bool) -> None:
-    """Print a schema as JSON.
-
-    Raises
-    ------
-    NotFoundError
-        The table has none.
-    """
+    """Print a schema as JSON. Raises `NotFoundError` if the table has none."""
     if schema is None:
         hint = f"sdb schema infer {handle.name} prints one that all rows conform to"
         raise NotFoundError(f"{handle.name} has no schema", hint=hint)

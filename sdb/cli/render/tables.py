@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 def databases_of(root: TableRoot, database: str | None) -> list[str]:
     """Return the databases to list: one, or all.
 
-    Raises
-    ------
-    NotFoundError
-        The root has no tables, or not this database; the hint tells what is near.
+    Raises `NotFoundError` if the root has no tables, or not this database; the hint tells what is
+    near.
     """
     from difflib import get_close_matches
 

@@ -50,10 +50,7 @@ class Session:
 
         * ``text``: One of them, without the semicolon at its end.
 
-        Raises
-        ------
-        SdbError
-            What went wrong with it; the session goes on all the same.
+        Raises `SdbError` for what went wrong with it; the session goes on all the same.
         """
         began = time.perf_counter()
         if text.startswith("\\"):

@@ -46,8 +46,6 @@ _WORD = re.compile(r"[\w.$@]*$")
 def command(text: str) -> str | None:
     r"""Return what is typed as a command of the shell; None: it is a statement.
 
-    Examples
-    --------
     >>> command("exit"), command(".tables"), command("\\d x"), command("SELECT 1")
     ('\\q', '\\d', '\\d x', None)
     """

@@ -281,10 +281,7 @@ class RemoteConnection(ConnectionCalls):
 def _params_of(texts: Sequence[str], params: Mapping[str, object]) -> dict[str, object]:
     """Return the values of the parameters that statements have.
 
-    Raises
-    ------
-    UnsupportedError
-        JSON has no such values.
+    Raises `UnsupportedError` if JSON has no such values.
     """
     names = {
         node.name

@@ -29,10 +29,8 @@ class RemoteTransaction(TransactionContext):
     def execute(self, text: str, params: Mapping[str, object] | None = None) -> None:
         """Add statements, with semicolons between them; they are parsed now.
 
-        Raises
-        ------
-        UsageError
-            BEGIN or COMMIT, or a parameter that has had another value in this transaction.
+        Raises `UsageError` for BEGIN or COMMIT, or a parameter that has had another value in this
+        transaction.
         """
         statements = bound_statements(text, params or {})
         if any(isinstance(statement.write, writes.Control) for statement in statements):

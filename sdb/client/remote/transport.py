@@ -42,10 +42,7 @@ class Transport:
     * ``url``: Its address, as ``http://host:7373``.
     * ``token``: Sent with each request; that of the environment if empty.
 
-    Raises
-    ------
-    UsageError
-        The address is malformed, or has a password in it.
+    Raises `UsageError` if the address is malformed, or has a password in it.
     """
 
     def __init__(self, url: str, token: str = "") -> None:
@@ -87,10 +84,8 @@ class Transport:
         * ``members``: The body as JSON; errors point into the statement that it may have.
         * ``may_repeat``: Whether sending it twice does no more than once.
 
-        Raises
-        ------
-        SdbError
-            The server cannot be reached, or answers with a problem: the error that it is of.
+        Raises `SdbError` if the server cannot be reached, and the error that a problem in its
+        answer names.
         """
         target = self._prefix + quote(path, safe=_SAFE)
         if params:
@@ -216,10 +211,7 @@ class Reply:
     def read(self, size: int = -1) -> bytes:
         """Read a number of bytes; all that are left if not given.
 
-        Raises
-        ------
-        SdbError
-            The answer was cut.
+        Raises `SdbError` if the answer was cut.
         """
         if self.closed:
             return b""

@@ -34,10 +34,7 @@ class AuditLog:
 
     * ``path``: The file; None: none is kept.
 
-    Raises
-    ------
-    AccessError
-        It cannot be written.
+    Raises `AccessError` if it cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -56,10 +53,7 @@ class AuditLog:
     def check(self, request: Request) -> None:
         """Check that a request can be recorded.
 
-        Raises
-        ------
-        HttpError
-            The file could not be written last time, and cannot be now.
+        Raises `HttpError` if the file could not be written last time, and cannot be now.
         """
         if self._is_broken and self.is_of(request):
             try:
@@ -94,13 +88,7 @@ class AuditLog:
             write_line(f"sdb serve: the audit log: {error.strerror}: {data.decode().rstrip()}")
 
     def newest(self, wanted: Callable[[dict[str, Any]], bool], limit: int) -> list[dict[str, Any]]:
-        """Return lines, the newest first.
-
-        Raises
-        ------
-        UnsupportedError
-            No log is kept.
-        """
+        """Return lines, the newest first. Raises `UnsupportedError` if no log is kept."""
         if self._path is None:
             what = "the server keeps no audit log"
             raise UnsupportedError(what, hint="sdb serve --audit FILE keeps one")

@@ -50,12 +50,8 @@ def serve(settings: ServerSettings, *, ready: Callable[[str], None]) -> None:
 
     * ``ready``: Called with the URL once requests are taken.
 
-    Raises
-    ------
-    UsageError
-        Others could reach it, and there are no tokens; or the address is taken.
-    ModuleNotFoundError
-        A package is missing.
+    Raises `UsageError` if other machines could reach it and there are no tokens, or if the address
+    is taken; `ModuleNotFoundError` if a package is missing.
     """
     for package in _PACKAGES:
         if find_spec(package) is None:

@@ -47,10 +47,7 @@ class UploadForm:
     async def read(self, request: Request) -> None:
         """Read the body of a request.
 
-        Raises
-        ------
-        HttpError
-            It is no such form, or a part is too large, or the form has no end.
+        Raises `HttpError` if it is no such form, or a part is too large, or the form has no end.
         """
         kind, options = parse_options_header(request.headers.get("content-type", ""))
         if kind != b"multipart/form-data" or not options.get(b"boundary"):

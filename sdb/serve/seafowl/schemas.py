@@ -33,13 +33,8 @@ _TYPES = {
 def hints_of(text: str, *, has_header: bool) -> bytes:
     """Return the hints for a CSV file with the columns of a schema.
 
-    Raises
-    ------
-    HttpError
-        It is no schema, or has types that no column of a CSV file can have.
+    Raises `HttpError` if it is no schema, or has types that no column of a CSV file can have.
 
-    Examples
-    --------
     >>> hints_of('{"fields": [{"name": "n", "data_type": "Int64"}]}', has_header=False)
     b'{"skip_records": 0, "fields": [{"name": "n", "type": "int"}]}'
     """

@@ -119,13 +119,7 @@ class UploadResources:
 
 
 def _format(name: str) -> str:
-    """Return the format of a file by its name.
-
-    Raises
-    ------
-    HttpError
-        Such files are not taken.
-    """
+    """Return the format of a file by its name. Raises `HttpError` if such files are not taken."""
     form = _FORMATS.get(os.path.splitext(name)[1].lower())  # noqa: PTH122 - it is no path here
     if form is None:
         raise HttpError(400, f"File {name[:200]} not supported")

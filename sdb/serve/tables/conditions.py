@@ -16,10 +16,7 @@ _MOST_BYTES = 64 << 10
 def condition(text: str) -> str:
     """Return a condition as a query may have it, in parentheses.
 
-    Raises
-    ------
-    QueryError
-        The text is no condition, or several, or it reads tables.
+    Raises `QueryError` if the text is no condition, or several, or it reads tables.
     """
     node = _parsed(text, "where", "a condition")
     if any(isinstance(each, ast.Select) for each in visitor.nodes(node)):
@@ -28,13 +25,7 @@ def condition(text: str) -> str:
 
 
 def field(text: str, member: str) -> str:
-    """Return the path of a field as a query has it.
-
-    Raises
-    ------
-    QueryError
-        The text is no field.
-    """
+    """Return the path of a field as a query has it. Raises `QueryError` if the text is no field."""
     node = _parsed(text, member, "a field")
     inner: ast.Expr = node
     while isinstance(inner, ast.Dot | ast.Index):

@@ -109,13 +109,7 @@ class CopyResources:
 
 
 def check_admin(rights: Rights) -> None:
-    """Check that a request may do everything.
-
-    Raises
-    ------
-    HttpError
-        It may not.
-    """
+    """Check that a request may do everything. Raises `HttpError` if it may not."""
     if not rights.is_admin:
         what = "this takes the right admin"
         raise HttpError(403, what, code="forbidden", hint="sdb token create NAME --can admin")

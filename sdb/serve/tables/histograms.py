@@ -166,10 +166,7 @@ def _range(
 def _step(text: str, since: int, until: int) -> int:
     """Return the width of a bucket in seconds: what is asked for, or a round one.
 
-    Raises
-    ------
-    UsageError
-        It is no whole number of seconds, or there would be too many buckets.
+    Raises `UsageError` if it is no whole number of seconds, or there would be too many buckets.
     """
     seconds = (until - since) / _SECOND_US
     if text:

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 def named(name: str) -> tuple[TableKeys, str]:
     """Split the name of a table into its keys and the reference behind it.
 
-    Raises
-    ------
-    NotFoundError
-        No table can have the name.
+    Raises `NotFoundError` if no table can have the name.
     """
     text, at = split_reference(name)
     database, table = split_name(text)
@@ -41,12 +38,8 @@ def absent(name: str) -> NotFoundError:
 def check_right(keys: TableKeys, rights: Rights, verb: str) -> None:
     """Check that something may be done with a table.
 
-    Raises
-    ------
-    NotFoundError
-        It may not be seen either: the same error as where it is not there.
-    HttpError
-        It may be seen only.
+    Raises `NotFoundError` if it may not be seen either: the same error as where it is not there;
+    `HttpError` if it may be seen only.
     """
     if rights.may(verb, keys.database, keys.table):
         return
@@ -59,10 +52,8 @@ def check_right(keys: TableKeys, rights: Rights, verb: str) -> None:
 def opened(root: TableRoot, name: str, rights: Rights, verb: str = "read") -> TableHandle:
     """Open the table that a request names, as ``db.table`` or ``db.table@version``.
 
-    Raises
-    ------
-    NotFoundError
-        The table does not exist, or the token may not know of it: the same error.
+    Raises `NotFoundError` if the table does not exist, or the token may not know of it: the same
+    error.
     """
     keys, at = named(name)
     check_right(keys, rights, verb)

@@ -27,10 +27,7 @@ class PageCursor(msgspec.Struct, array_like=True):
 def cursor_of(page: str) -> PageCursor | None:
     """Read the member `page` of a URL; None: it is the first page.
 
-    Raises
-    ------
-    UsageError
-        No answer has had it.
+    Raises `UsageError` if no answer has had it.
     """
     if not page:
         return None
@@ -45,10 +42,7 @@ def cursor_of(page: str) -> PageCursor | None:
 def start_of(cursor: PageCursor | None) -> int:
     """Return the number of the first item of a page.
 
-    Raises
-    ------
-    UsageError
-        The cursor is that of another list.
+    Raises `UsageError` if the cursor is that of another list.
     """
     if cursor is None:
         return 0
@@ -60,10 +54,7 @@ def start_of(cursor: PageCursor | None) -> int:
 def name_of(cursor: PageCursor | None) -> str:
     """Return the name behind which a page begins; empty: with the first.
 
-    Raises
-    ------
-    UsageError
-        The cursor is that of another list.
+    Raises `UsageError` if the cursor is that of another list.
     """
     if cursor is None:
         return ""

@@ -38,10 +38,7 @@ class RequestKey:
     def earlier(self, root: TableRoot, keys: TableKeys, branch: str = MAIN) -> int | None:
         """Return the version that the same request has made of a table before; None: none.
 
-        Raises
-        ------
-        HttpError
-            Another request had the key.
+        Raises `HttpError` if another request had the key.
         """
         if not self.txn_id:
             return None
@@ -74,10 +71,7 @@ def key_of(request: Request, owner: str, *asked: str | bytes) -> RequestKey:
     * ``owner``: Name of the token.
     * ``asked``: What the request asks for: the same key is for the same only.
 
-    Raises
-    ------
-    UsageError
-        The header is no key.
+    Raises `UsageError` if the header is no key.
     """
     text = request.headers.get("idempotency-key")
     if text is None:

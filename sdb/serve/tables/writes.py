@@ -296,10 +296,7 @@ class Writes:
 def _check_one(statements: list[writes.WriteStatement]) -> None:
     """Check that a body is one statement or one transaction: all of it happens, or nothing.
 
-    Raises
-    ------
-    UsageError
-        It is more.
+    Raises `UsageError` if it is more.
     """
     words = [each.write.word for each in statements if isinstance(each.write, writes.Control)]
     is_joint = words == ["BEGIN", "COMMIT"] and len(statements) > len(words)
@@ -377,10 +374,7 @@ def _label(request: Request, name: str) -> str:
 def form_of_rows(request: Request) -> str:
     """Return the format of the rows of a body, by its type.
 
-    Raises
-    ------
-    HttpError
-        Rows are not read from such bodies.
+    Raises `HttpError` if rows are not read from such bodies.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in _TYPES:
@@ -392,10 +386,7 @@ def form_of_rows(request: Request) -> str:
 def rows_of(body: bytes, form: str, encoding: str) -> Input:
     """Return the rows of a body as an input.
 
-    Raises
-    ------
-    HttpError
-        It is encoded in a way that is not known.
+    Raises `HttpError` if it is encoded in a way that is not known.
     """
     _inflater(encoding)
     return Input("the body", form, source=lambda: _inflated(body, encoding))

@@ -87,16 +87,8 @@ def compact_on_spark(
     * ``options``: Others of :func:`sdb.table.maintenance.compact.compact_table`. Progress
       counts whole packfiles.
 
-    Raises
-    ------
-    SdbError
-        As :func:`sdb.table.maintenance.compact.compact_table`, and where a task fails for good.
-        Nothing has changed then.
-
-    Examples
-    --------
-    >>> root = sdb.table.catalog.root.table_root("s3://bucket")                # doctest: +SKIP
-    >>> compact_on_spark(root, "web", "gha", cluster_by=["user"], master="yarn")  # doctest: +SKIP
+    Raises `SdbError` as :func:`sdb.table.maintenance.compact.compact_table` does, and if a task
+    fails for good. Nothing has changed then.
     """
     root = replace(root, location=absolute(root.location))
     merging = _SparkMerging(None if spark is None else spark.sparkContext, master, conf)

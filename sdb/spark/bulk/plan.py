@@ -86,12 +86,8 @@ def measure(inputs: Location | Iterable[Location]) -> list[InputFile]:
 
     * ``inputs``: What to pack: files, patterns and folders.
 
-    Raises
-    ------
-    NotFoundError, AccessError
-        An input is not there, or may not be read.
-    UsageError
-        No inputs, or one that is no file, or that can be read only once.
+    Raises `NotFoundError` or `AccessError` if an input is not there, or may not be read;
+    `UsageError` without inputs, and for one that is no file or can be read only once.
     """
     sources = normalize_inputs(inputs)
     if not sources:
@@ -137,13 +133,8 @@ def plan(
     * ``format``: Format of all inputs; recognised if not given.
 
     Returns: None of them without an input; of about the same size, as far as the inputs can be cut.
-
-    Raises
-    ------
-    UsageError
-        Sizes that make no sense.
-    InputError
-        The format of a large input is unknown.
+    Raises `UsageError` for sizes that make no sense and `InputError` if the format of a large input
+    is unknown.
     """
     if target_bytes < 1 or (tasks is not None and tasks < 1):
         raise UsageError("invalid plan: expected at least one task, and one byte for each")

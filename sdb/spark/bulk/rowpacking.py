@@ -42,10 +42,7 @@ class RowPacking:
 
         * ``columns``: Those of the frame, see :mod:`sdb.packfile.trailer.declared`.
 
-        Raises
-        ------
-        UsageError
-            An invalid level or path.
+        Raises `UsageError` for an invalid level or path.
         """
         if "stats" in options:
             StatisticsChoice.of(options["stats"])

@@ -34,10 +34,7 @@ class FileChoice:
     def of(cls, options: Mapping[str, str]) -> Self:
         """Read the options of Spark that have these names.
 
-        Raises
-        ------
-        UsageError
-            A value is neither ``true`` nor ``false``, or no time.
+        Raises `UsageError` if a value is neither ``true`` nor ``false``, or no time.
         """
         return cls(
             options.get("pathGlobFilter"),
@@ -58,10 +55,7 @@ class FileChoice:
 
         * ``paths``: Paths and URLs of packfiles.
 
-        Raises
-        ------
-        NotFoundError
-            None of them fits.
+        Raises `NotFoundError` if none of them fits.
         """
         paths = list(paths)
         if self.is_open:
@@ -88,13 +82,7 @@ class FileChoice:
 
 
 def truth(options: Mapping[str, str], name: str, *, default: bool = False) -> bool:
-    """Read an option that is ``true`` or ``false``.
-
-    Raises
-    ------
-    UsageError
-        It is neither.
-    """
+    """Read an option that is ``true`` or ``false``. Raises `UsageError` if it is neither."""
     text = options.get(name, str(default)).lower()
     if text not in {"true", "false"}:
         raise UsageError(f"invalid {name} {options[name]!r}: expected true or false")

@@ -36,11 +36,7 @@ class NamedTable:
         """Read the options ``root``, ``path`` and ``at``.
 
         Returns: None: there is no root, so that paths are those of packfiles.
-
-        Raises
-        ------
-        UsageError
-            There is not one name of a table, or a version twice.
+        Raises `UsageError` if there is not one name of a table, or a version twice.
         """
         at = options.get("at", "")
         if "root" not in options:
@@ -75,12 +71,8 @@ class NamedTable:
     def find(self) -> TableHandle | None:
         """Open the table; None if it does not exist.
 
-        Raises
-        ------
-        NotFoundError
-            There is a table, and no such version.
-        CorruptError
-            Its index is damaged.
+        Raises `NotFoundError` if there is a table, and no such version; `CorruptError` if its index
+        is damaged.
         """
         handle = find_table(self.root(), self.database, self.table)
         if handle is None or handle.is_dropped:
@@ -90,12 +82,8 @@ class NamedTable:
     def open(self) -> TableHandle:
         """Open the table.
 
-        Raises
-        ------
-        NotFoundError
-            There is no such table, or no such version.
-        CorruptError
-            Its index is damaged.
+        Raises `NotFoundError` if there is no such table, or no such version; `CorruptError` if its
+        index is damaged.
         """
         handle = self.find()
         if handle is None:
@@ -121,12 +109,8 @@ class LoadedTable:
     def handle(self) -> TableHandle:
         """Return the table as it was; no object is read.
 
-        Raises
-        ------
-        NotFoundError
-            There was no such table.
-        CorruptError
-            Its index is not signed with a key of this process.
+        Raises `NotFoundError` if there was no such table and `CorruptError` if its index is not
+        signed with a key of this process.
         """
         if not self.data:
             return self.named.open()

@@ -76,10 +76,7 @@ _GONE = {
 def check_known(options: Mapping[str, str]) -> None:
     """Check that there is a meaning for each option.
 
-    Raises
-    ------
-    UsageError
-        An option that nothing reads.
+    Raises `UsageError` for an option that nothing reads.
     """
     _check(options, READING | WRITING, "unknown option {!r} of the format zion")
 

@@ -81,10 +81,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
 
     * ``options``: Texts by name; case does not matter in the mapping of Spark.
 
-    Raises
-    ------
-    UsageError
-        There is no path, or a value makes no sense.
+    Raises `UsageError` if there is no path, or a value makes no sense.
     """
     return ReadOptions(
         paths=() if "query" in options else paths(options),
@@ -110,13 +107,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
 
 
 def paths(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what `load` or `save` was given.
-
-    Raises
-    ------
-    UsageError
-        No path was given.
-    """
+    """Return what `load` or `save` was given. Raises `UsageError` if no path was given."""
     names = [options["path"]] if "path" in options else []
     if "paths" in options:
         names += json.loads(options["paths"])

@@ -52,10 +52,7 @@ def spark_schema(schema: TableSchema, fields: Sequence[FieldNames] | None) -> St
 
     * ``fields``: The columns that are wanted; all if not given.
 
-    Raises
-    ------
-    UsageError
-        There is no such column.
+    Raises `UsageError` if there is no such column.
     """
     columns: Sequence[TableColumn] = schema.columns
     if fields is not None:

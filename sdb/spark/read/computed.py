@@ -57,12 +57,8 @@ class Computed:
 def view_rows(named: NamedTable) -> Computed | None:
     """Compute the rows of a view; None: the name is not that of a view.
 
-    Raises
-    ------
-    UnsupportedError
-        They take more than `MOST_BYTES`.
-    QueryError, NotFoundError
-        The view cannot be read any more: a table of it is gone.
+    Raises `UnsupportedError` if they take more than `MOST_BYTES`; `QueryError` or `NotFoundError`
+    if the view cannot be read any more, since a table of it is gone.
     """
     if find_view(named.root(), named.database, named.table) is None:
         return None
@@ -76,14 +72,8 @@ def view_rows(named: NamedTable) -> Computed | None:
 def query_rows(options: Mapping[str, str]) -> Computed | None:
     """Compute the rows of the option ``query``; None: there is no such option.
 
-    Raises
-    ------
-    UsageError
-        A path as well, or an option that belongs into the query.
-    UnsupportedError
-        They take more than `MOST_BYTES`.
-    SdbError
-        As :func:`sdb.sql`.
+    Raises `UsageError` if there is a path as well, or an option that belongs into the query;
+    `UnsupportedError` if they take more than `MOST_BYTES`; `SdbError` as :func:`sdb.sql` does.
     """
     if "query" not in options:
         return None

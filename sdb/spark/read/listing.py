@@ -30,10 +30,7 @@ def listed(paths: Iterable[str], files: FileChoice) -> list[str]:
     * ``paths``: Paths and URLs: of packfiles, patterns, and folders, which end in ``/`` on S3.
     * ``files``: Which of them count.
 
-    Raises
-    ------
-    NotFoundError
-        A pattern or folder without any packfile.
+    Raises `NotFoundError` for a pattern or folder without any packfile.
     """
     # The path of a folder stands for what is in it, and is no mistake even where that is nothing.
     inside = _BELOW if files.is_deep else ""
@@ -47,11 +44,7 @@ def looked_at(paths: Sequence[str], left_out: tuple[type[SdbError], ...] = ()) -
     * ``left_out``: Errors for which a packfile is left out, and logged.
 
     Returns: The files, which are closed: a folder may have more than a process can open.
-
-    Raises
-    ------
-    NotFoundError, AccessError, CorruptError
-        The first that cannot be opened.
+    Raises `NotFoundError`, `AccessError` or `CorruptError` for the first that cannot be opened.
     """
     with ThreadPoolExecutor(max(1, min(_OPENERS, len(paths)))) as pool:
         packs = pool.map(partial(_looked_at, left_out=left_out), paths)

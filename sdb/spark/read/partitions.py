@@ -71,11 +71,7 @@ def chosen(packs: Iterable[Packfile], options: ReadOptions) -> Blocks:
     """Return the blocks that can hold a row which is wanted.
 
     Returns: The blocks, in the order of the files, each with the part of its file.
-
-    Raises
-    ------
-    UsageError
-        Times are wanted, and it is not clear where they are.
+    Raises `UsageError` if times are wanted, and it is not clear where they are.
     """
     blocks: Blocks = []
     left = iter(packs)

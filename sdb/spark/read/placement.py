@@ -20,8 +20,6 @@ _NAME_BYTES = 16
 def block_etag(etag: str, offset: int) -> str:
     """Return a name that identifies a block, of a version of its packfile.
 
-    Examples
-    --------
     >>> block_etag('"9b2cf5"', 0) == block_etag('"9b2cf5"', 0)
     True
     """
@@ -36,13 +34,8 @@ def owner(block: str, workers: Iterable[str]) -> str:
     * ``workers``: Names of the workers: their order does not matter, and what counts is that they
       stay.
 
-    Raises
-    ------
-    ValueError
-        There is no worker.
+    Raises `ValueError` if there is no worker.
 
-    Examples
-    --------
     >>> owner("00ff", ["a", "b"]) == owner("00ff", ["b", "a"])
     True
     """

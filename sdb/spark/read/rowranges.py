@@ -54,10 +54,7 @@ class RowsRead:
     def check(self, pack: Packfile) -> None:
         """Make sure that a packfile is the one that was read, or has grown from it.
 
-        Raises
-        ------
-        ConflictError
-            It is another one.
+        Raises `ConflictError` if it is another one.
         """
         total = row_count(pack)
         if (
@@ -84,13 +81,7 @@ class RowRange:
     progress: RowsRead  # what the file must have grown from
 
     def open(self) -> Packfile:
-        """Open the file.
-
-        Raises
-        ------
-        ConflictError
-            It is another one by now.
-        """
+        """Open the file. Raises `ConflictError` if it is another one by now."""
         pack = open_packfile(self.path)
         try:
             self.progress.check(pack)
@@ -128,10 +119,7 @@ class RowRange:
 def row_count(pack: Packfile) -> int:
     """Return the number of rows of a packfile.
 
-    Raises
-    ------
-    UnsupportedError
-        The file has no row counts.
+    Raises `UnsupportedError` if the file has no row counts.
     """
     return sum(_rows(pack))
 

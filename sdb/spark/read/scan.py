@@ -53,10 +53,7 @@ _log = logging.getLogger("sdb.spark")
 def columns(schema: StructType, options: ReadOptions) -> ArrowTypes:
     """Return the columns that the core makes for a schema.
 
-    Raises
-    ------
-    UsageError
-        A column of a type that rows do not have, such as MAP.
+    Raises `UsageError` for a column of a type that rows do not have, such as MAP.
     """
     from sdb import _core
 
@@ -117,14 +114,9 @@ def batches(
     * ``schema``: The columns; only the buckets of these fields are decompressed.
     * ``options``: Cache, and what becomes of values that do not fit.
 
-    Raises
-    ------
-    ConflictError
-        A file is not the version any more that the blocks were chosen in.
-    CorruptError
-        A block that cannot be decoded; a packfile of a table is missing.
-    UnsupportedError
-        A value that does not fit its column.
+    Raises `ConflictError` if a file is not the version any more that the blocks were chosen in;
+    `CorruptError` for a block that cannot be decoded, or if a packfile of a table is missing;
+    `UnsupportedError` for a value that does not fit its column.
     """
     import pyarrow as pa
 
@@ -156,14 +148,9 @@ def batches(
 def rows(wanted: RowRange, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """Read rows of a packfile that may have grown since.
 
-    Raises
-    ------
-    ConflictError
-        The file was replaced by another one.
-    CorruptError
-        A block that cannot be decoded, or that has another number of rows than the file says.
-    UnsupportedError
-        A value that does not fit its column.
+    Raises `ConflictError` if the file was replaced by another one; `CorruptError` for a block that
+    cannot be decoded, or that has another number of rows than the file says; `UnsupportedError` for
+    a value that does not fit its column.
     """
     import pyarrow as pa
 

@@ -69,11 +69,7 @@ def schema_of(packs: Sequence[Packfile], options: ReadOptions) -> StructType:
 
     Returns: A column for each field: those that their writer declared in its order, with its types,
     and the others in the order of their names.
-
-    Raises
-    ------
-    CorruptError
-        Rows that had to be read are damaged.
+    Raises `CorruptError` if rows that had to be read are damaged.
     """
     summaries = [pack.trailer.sparse.summary for pack in packs]
     present = [summary for summary in summaries if summary is not None]

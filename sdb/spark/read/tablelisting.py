@@ -33,13 +33,8 @@ def packs_of(
 
     Returns: The packfiles, none of them open, to be gone over once; how many there are in all; and
     the options, with the path of the times, and these counted from now on.
-
-    Raises
-    ------
-    UsageError
-        Times are wanted, and it is not clear where they are.
-    CorruptError
-        A list is missing or damaged.
+    Raises `UsageError` if times are wanted, and it is not clear where they are; `CorruptError` if a
+    list is missing or damaged.
     """
     tree = handle.index.indirect
     files = sum(ref.objects for ref in tree.refs) + len(handle.index.inline)
@@ -72,11 +67,7 @@ def described(handle: TableHandle) -> list[Packfile]:
     """Return all packfiles of a table with trailers that have the types of their fields.
 
     An index has the types as far as they fit. Of other packfiles the trailers are read.
-
-    Raises
-    ------
-    CorruptError
-        A list or a packfile is missing or damaged.
+    Raises `CorruptError` if a list or a packfile is missing or damaged.
     """
     packs = TableSource(handle).packs(Anywhere())
     cut = [pack.path for pack in packs if _is_cut(pack)]

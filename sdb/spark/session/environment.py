@@ -30,15 +30,8 @@ def build(output: str, *, overwrite: bool = False) -> int:
 
     What `sdb` depends on comes from the virtual environment that it runs in, and without one from
     the package index, in the versions that are installed. pyspark is not in it: Spark brings it.
-
-    Raises
-    ------
-    NotFoundError
-        `pex` is not installed, or `sdb` itself is not.
-    ExistsError
-        There is such a file, and `overwrite` is off.
-    SdbError
-        `pex` failed.
+    Raises `NotFoundError` if `pex` is not installed, or `sdb` itself is not; `ExistsError` if there
+    is such a file, and `overwrite` is off; `SdbError` if `pex` failed.
     """
     target = Path(output)
     if target.is_dir():

@@ -83,10 +83,7 @@ class Job(Generic[_Task, _Outcome]):
     def run(self, progress: Progress) -> list[_Outcome]:
         """Run the tasks, and return their outcomes in order.
 
-        Raises
-        ------
-        SdbError
-            A task failed for good; the others were cancelled.
+        Raises `SdbError` if a task failed for good; the others were cancelled.
         """
         from pyspark import InheritableThread
 

@@ -45,12 +45,7 @@ _LOOPBACK = {
 def find_java() -> tuple[str, int]:
     """Find the Java that Spark will run.
 
-    Raises
-    ------
-    NotFoundError
-        No Java was found.
-    UnsupportedError
-        It is too old.
+    Raises `NotFoundError` if no Java was found and `UnsupportedError` if it is too old.
     """
     home = os.environ.get("JAVA_HOME")
     program = os.path.join(home, "bin", "java") if home else shutil.which("java")  # noqa: PTH118
@@ -81,13 +76,7 @@ def find_java() -> tuple[str, int]:
 
 
 def check_pyspark() -> None:
-    """Check that pyspark is there.
-
-    Raises
-    ------
-    NotFoundError
-        It is not installed.
-    """
+    """Check that pyspark is there. Raises `NotFoundError` if it is not installed."""
     try:
         import pyspark  # noqa: F401
     except ImportError as error:
@@ -98,8 +87,6 @@ def check_pyspark() -> None:
 def is_local(master: str | None) -> bool:
     """Return whether driver and executors are on this machine.
 
-    Examples
-    --------
     >>> is_local("local[2]"), is_local("local-cluster[2,1,1024]"), is_local("yarn")
     (True, True, False)
     """
@@ -125,15 +112,7 @@ def start(
     * ``conf``: Settings of Spark, which come before those that this function makes: logs are
       quiet, and a local session listens on the loopback interface only.
 
-    Raises
-    ------
-    NotFoundError, UnsupportedError
-        No pyspark, no Java, or one that is too old.
-
-    Examples
-    --------
-    >>> with start("local[2]") as spark:                                # doctest: +SKIP
-    ...     spark.read.format("zion").load("events.zion").count()
+    Raises `NotFoundError` or `UnsupportedError` if pyspark or Java is missing or too old.
     """
     settings = _prepare(master, name, conf)
     with _unwarned():
@@ -152,10 +131,8 @@ def start_context(
 
     * ``master, name, conf``: As for :func:`start`.
 
-    Raises
-    ------
-    NotFoundError, UnsupportedError
-        As :func:`start`; also where Spark Connect is asked for, which runs no such jobs.
+    Raises `NotFoundError` or `UnsupportedError` as :func:`start` does, and if Spark Connect is
+    asked for, which runs no such jobs.
     """
     remote = os.environ.get("SPARK_REMOTE")
     if remote:

@@ -22,13 +22,8 @@ def register_tables(spark: SparkSession, root: Location) -> list[str]:
     ``spark.sql.autoBroadcastJoinThreshold``, decompressed, gets the hint that joins broadcast it.
 
     Returns: The names of the views.
-
-    Raises
-    ------
-    UsageError
-        Two tables would have the same name.
-    SdbError
-        A table cannot be read.
+    Raises `UsageError` if two tables would have the same name and `SdbError` if a table cannot be
+    read.
     """
     from sdb.store.url import absolute
     from sdb.table.catalog.handle import find_table

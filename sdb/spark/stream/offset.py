@@ -63,10 +63,7 @@ class StreamOffset:
     def decode(cls, value: dict[str, Any]) -> Self:
         """Read what :meth:`encode` returned.
 
-        Raises
-        ------
-        UsageError
-            It is the offset of another source, such as a folder of packfiles.
+        Raises `UsageError` if it is the offset of another source, such as a folder of packfiles.
         """
         try:
             return cls(

@@ -37,10 +37,7 @@ class StreamedVersions:
     * ``skip_changes``: Whether versions that change or remove rows are passed over, with all that
       they add.
 
-    Raises
-    ------
-    UsageError
-        What is named is a version.
+    Raises `UsageError` if what is named is a version.
     """
 
     def __init__(self, named: NamedTable, *, skip_changes: bool) -> None:
@@ -63,12 +60,8 @@ class StreamedVersions:
     def newest(self) -> VersionMark:
         """Return the newest version; number 0: it has no version yet.
 
-        Raises
-        ------
-        NotFoundError
-            There is no such table.
-        UnsupportedError
-            No `sdb` has written to it, so that it has no versions.
+        Raises `NotFoundError` if there is no such table; `UnsupportedError` if no `sdb` has written
+        to it, so that it has no versions.
         """
         handle = self._newest()
         return VersionMark() if handle is None else self._remember(handle)
@@ -79,12 +72,8 @@ class StreamedVersions:
         * ``text``: ``latest``, the number of the first version whose rows are read, or a time, of
           which all later versions are; without it all rows of the table are.
 
-        Raises
-        ------
-        ExpiredError, UnknownReferenceError
-            There is no such version, or not the one before it.
-        UsageError
-            The text is no version and no time.
+        Raises `ExpiredError` or `UnknownReferenceError` if there is no such version, or not the one
+        before it; `UsageError` if the text is no version and no time.
         """
         if text is None:
             return StreamOffset()
@@ -110,13 +99,8 @@ class StreamedVersions:
         """Return the packfiles with rows that came in between two versions.
 
         Returns: The packfiles, the same and in the same order whenever this is asked.
-
-        Raises
-        ------
-        ConflictError
-            A version in between has changed or removed rows, or the table was made anew.
-        ExpiredError
-            A version is not kept any more.
+        Raises `ConflictError` if a version in between has changed or removed rows, or the table was
+        made anew; `ExpiredError` if a version is not kept any more.
         """
         if before == after:
             return ()
@@ -127,10 +111,7 @@ class StreamedVersions:
     def check(self, table: str) -> None:
         """Check that an offset is of this table.
 
-        Raises
-        ------
-        ConflictError
-            It is another one of the same name.
+        Raises `ConflictError` if it is another one of the same name.
         """
         if table and self.table and table != self.table:
             raise ConflictError(f"{self._named.name} was made anew since it was read", hint=_ANEW)

@@ -48,10 +48,7 @@ class TableStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     * ``options``: How packfiles are read, and where the stream starts.
 
-    Raises
-    ------
-    UsageError
-        An option that streams do not have.
+    Raises `UsageError` for an option that streams do not have.
     """
 
     def __init__(self, schema: StructType, options: ReadOptions, named: NamedTable) -> None:

@@ -39,10 +39,8 @@ class Partitioning:
           count if all of them are columns.
         * ``columns``: Those of the frame.
 
-        Raises
-        ------
-        UsageError
-            A name of no column, or not the fields that the table has partitions by.
+        Raises `UsageError` for a name of no column, or other fields than the table has partitions
+        by.
         """
         known = [name for name, _ in columns]
         wanted = [field.field for field in fields]
@@ -69,13 +67,8 @@ class Partitioning:
         * ``stack``: Removes the files of the rows in the end.
 
         Yields: What packing must know of the combination, and its rows.
-
-        Raises
-        ------
-        InputError
-            A value is NULL, or cannot be one of a partition.
-        UnsupportedError
-            There are more than `MOST_PARTS` combinations.
+        Raises `InputError` if a value is NULL, or cannot be one of a partition; `UnsupportedError`
+        if there are more than `MOST_PARTS` combinations.
         """
         if not self.names:
             yield {}, iter(batches)

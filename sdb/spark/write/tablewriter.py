@@ -67,16 +67,10 @@ class TableWriter(DataSourceArrowWriter):
       sources in Python.
     * ``overwrite``: Whether the rows take the place of all that are there when the job commits.
 
-    Raises
-    ------
-    UsageError
-        No key for indexes, a version that is no branch, or an option that makes no sense.
-    ExistsError
-        The table is there, and `ifExists` is ``error``.
-    UnsupportedError
-        The table has partitions, and none is named, or they would be overwritten.
-    UnknownReferenceError
-        There is no such branch.
+    Raises `UsageError` if there is no key for indexes, the version is no branch, or an option makes
+    no sense; `ExistsError` if the table is there, and `ifExists` is ``error``; `UnsupportedError`
+    if the table has partitions, and none is named, or they would be overwritten;
+    `UnknownReferenceError` if there is no such branch.
     """
 
     def __init__(
@@ -208,14 +202,9 @@ class TableWriter(DataSourceArrowWriter):
         * ``job``: The id of the commit: it is made once.
         * ``is_new``: Whether no commit before can have the id.
 
-        Raises
-        ------
-        DepartingRowsError
-            Rows depart from the schema, which rejects them. Nothing has changed.
-        ConflictError
-            Others were faster all the time. Nothing has changed.
-        UncertainError
-            It is not known whether the table was changed.
+        Raises `DepartingRowsError` if rows depart from the schema, which rejects them. Nothing has
+        changed. Raises `ConflictError` if other writers were faster each time. Nothing has changed.
+        Raises `UncertainError` if it is not known whether the table was changed.
         """
         tasks = [message for message in messages if isinstance(message, PackedTask)]
         tasks.sort(key=lambda message: message.task)

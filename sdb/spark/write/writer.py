@@ -66,12 +66,8 @@ class ZionWriter(DataSourceArrowWriter):
       ``txnId``.
     * ``overwrite``: Whether the rows take the place of those that are there.
 
-    Raises
-    ------
-    UsageError
-        There is not one path, or an option makes no sense.
-    ExistsError
-        The folder has packfiles, and `ifExists` is ``error``.
+    Raises `UsageError` if there is not one path, or an option makes no sense; `ExistsError` if the
+    folder has packfiles, and `ifExists` is ``error``.
     """
 
     def __init__(

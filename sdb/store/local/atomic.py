@@ -234,18 +234,10 @@ def atomic_write(path: str, *, overwrite: bool = False) -> AtomicWrite:
 
     Returns: A context manager that gives the file to write to. It cannot be read, and closing it
     early is an error.
+    Raises `ExistsError` if there is a file, and `overwrite` is off; `NotFoundError` or
+    `AccessError` if the folder is not there, or may not be written to; `UsageError` if the path is
+    a folder.
 
-    Raises
-    ------
-    ExistsError
-        There is a file, and `overwrite` is off.
-    NotFoundError, AccessError
-        The folder is not there, or may not be written to.
-    UsageError
-        The path is a folder.
-
-    Examples
-    --------
     >>> with atomic_write("/tmp/sdb-example", overwrite=True) as file:
     ...     file.write(b"data")
     4

@@ -31,21 +31,11 @@ _OTHERS_WRITE = 0o022
 
 @record
 class CacheEntry:
-    """A file of the cache.
+    """A file of the cache."""
 
-    Attributes
-    ----------
-    path : str
-        Where it is.
-    size_bytes : int
-        Its size.
-    used_us : int
-        When it was used last, in microseconds since 1970.
-    """
-
-    path: str
+    path: str  # where it is
     size_bytes: int
-    used_us: int
+    used_us: int  # when it was used last, in microseconds since 1970
 
     @property
     def name(self) -> str:
@@ -72,12 +62,8 @@ def place() -> str:
 def make() -> str:
     """Make the folder if it is not there, and check that it is the user's own.
 
-    Raises
-    ------
-    AccessError
-        Others may write there, so that what it holds cannot be trusted.
-    SdbError
-        It cannot be made.
+    Raises `AccessError` if other users may write there, so that what it holds cannot be trusted;
+    `SdbError` if it cannot be made.
     """
     path = place()
     try:
@@ -183,13 +169,7 @@ def bound(most_bytes: int) -> list[CacheEntry]:
 
 
 def clear() -> list[CacheEntry]:
-    """Remove all files of the cache.
-
-    Raises
-    ------
-    SdbError
-        A file cannot be removed.
-    """
+    """Remove all files of the cache. Raises `SdbError` if a file cannot be removed."""
     return [removed for entry in entries() for removed in _removed(entry)]
 
 

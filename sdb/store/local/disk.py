@@ -26,10 +26,8 @@ def local_path(location: Location) -> str:
 
     * ``location``: A path, or a URL that begins with ``file://``.
 
-    Raises
-    ------
-    UsageError
-        The location is ``-`` or empty: standard input and output are streams, not stores.
+    Raises `UsageError` if the location is ``-`` or empty: standard input and output are streams,
+    not stores.
     """
     path = os.fspath(location).removeprefix(_SCHEME)
     if path in {"", "-"}:

@@ -43,10 +43,7 @@ class LocalReader:
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range.
 
-        Raises
-        ------
-        CorruptError
-            The file ends before `stop`: it became shorter since it was opened.
+        Raises `CorruptError` if the file ends before `stop`: it became shorter since it was opened.
         """
         pieces = []
         while start < stop:
@@ -88,12 +85,8 @@ def version_of(status: os.stat_result) -> str:
 def open_read(path: str) -> LocalReader:
     """Open a file for reading at any position.
 
-    Raises
-    ------
-    NotFoundError, AccessError
-        There is no such file, or it may not be read.
-    UsageError
-        The path is a folder, a pipe or a device.
+    Raises `NotFoundError` or `AccessError` if there is no such file, or it may not be read;
+    `UsageError` if the path is a folder, a pipe or a device.
     """
     try:
         # A pipe without a writer would block here, before it could be refused.

@@ -38,12 +38,7 @@ class FolderQueue:
     * ``folder``: The folder. Names that begin with a dot are no messages: a sender writes a message
       under such a name, and renames it.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such folder.
-    UsageError
-        It is a file.
+    Raises `NotFoundError` if there is no such folder and `UsageError` if it is a file.
     """
 
     hold_seconds = 5.0

@@ -25,10 +25,7 @@ def matching(pattern: str) -> list[str]:
 
     * ``pattern``: A path with ``*``, ``?``, ``[...]`` or ``**``.
 
-    Raises
-    ------
-    AccessError
-        ``**`` stands for a folder that may not be listed.
+    Raises `AccessError` if ``**`` stands for a folder that may not be listed.
     """
     names = (path for path in _found(pattern) if os.path.isfile(path))  # noqa: PTH113
     if _ANY_DEPTH not in pattern.split("/"):

@@ -94,16 +94,10 @@ def create_from_prefix(
     * ``overwrite``: Whether a file at another place may be replaced, or one here that is read-only.
     * ``flush_after``: Folders whose files are to outlive a crash of the machine if this one does.
 
-    Raises
-    ------
-    ConflictError
-        Someone replaced or changed the file since `source` was opened; theirs stays.
-    AccessError
-        The file is read-only, and `overwrite` is off.
-    ExistsError, NotFoundError, AccessError, UsageError
-        See :func:`sdb.store.local.atomic.atomic_write`.
-    CorruptError
-        `source` is shorter than `kept_bytes`.
+    Raises `ConflictError` if someone replaced or changed the file since `source` was opened; theirs
+    stays; `AccessError` if the file is read-only, and `overwrite` is off; `ExistsError`,
+    `NotFoundError`, `AccessError` or `UsageError` as :func:`sdb.store.local.atomic.atomic_write`
+    does; `CorruptError` if `source` is shorter than `kept_bytes`.
     """
     with Translated(path):
         replaced = source if isinstance(source, LocalReader) and _is_at(source, path) else None
@@ -227,11 +221,7 @@ def locked(path: str) -> Iterator[None]:
     The lock is one of ``flock`` on the file itself, so that nothing is left lying around. Its
     holder looks whether the file still has the name: if not, it was replaced meanwhile, and the
     new one is locked instead. Where the file system has no locks, nothing is locked.
-
-    Raises
-    ------
-    NotFoundError, AccessError, UsageError
-        The file cannot be opened.
+    Raises `NotFoundError`, `AccessError` or `UsageError` if the file cannot be opened.
     """
     reader = open_read(path)
     try:

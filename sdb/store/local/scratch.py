@@ -28,10 +28,7 @@ class Scratch:
 
     * ``path``: The folder. It is gone after :meth:`close`, or after a ``with`` block.
 
-    Raises
-    ------
-    SdbError
-        No folder can be made.
+    Raises `SdbError` if no folder can be made.
     """
 
     __slots__ = ("_fd", "_remove", "path")

@@ -22,18 +22,10 @@ _MOST_KEY_BYTES = 1024
 
 @record
 class ObjectAddress:
-    """The address of an object.
+    """The address of an object."""
 
-    Attributes
-    ----------
-    bucket : str
-        The S3 bucket.
-    key : str
-        The name of the object in it.
-    """
-
-    bucket: str
-    key: str
+    bucket: str  # the S3 bucket
+    key: str  # the name of the object in it
 
     def __str__(self) -> str:
         """Return the URL."""
@@ -48,10 +40,7 @@ class ObjectAddress:
 def split(url: str) -> tuple[str, str]:
     """Split a URL into bucket and key; the key may be empty.
 
-    Raises
-    ------
-    UsageError
-        The bucket has no name that a bucket can have, or the key is too long.
+    Raises `UsageError` if the bucket has no name that a bucket can have, or the key is too long.
     """
     bucket, _, key = plain(url).removeprefix(SCHEME).partition("/")
     if not _BUCKET.fullmatch(bucket):
@@ -69,13 +58,8 @@ def parse(location: str | os.PathLike[str]) -> ObjectAddress:
     * ``location``: Such as ``s3://bucket/folder/name``. Everything after the bucket is the key as
       it is.
 
-    Raises
-    ------
-    UsageError
-        A URL that cannot be, or one without a key.
+    Raises `UsageError` for a URL that cannot be, or one without a key.
 
-    Examples
-    --------
     >>> parse("s3://events/2026/a b.zion").key
     '2026/a b.zion'
     """

@@ -70,10 +70,7 @@ def connect(*, once: bool = False) -> Client:
     * ``once``: Whether requests are sent once only, so that the first answer is that of the only
       request. Otherwise they are repeated after what may pass, up to four times.
 
-    Raises
-    ------
-    AccessError, UsageError
-        The profile or another setting is wrong.
+    Raises `AccessError` or `UsageError` if the profile or another setting is wrong.
     """
     with _guard:
         if not _clients:
@@ -141,10 +138,7 @@ def _client(session: Client, addressing_style: str, attempts: int) -> Client:
 def settings() -> dict[str, str]:
     """Return the settings that S3 is reached with, by the names of their environment variables.
 
-    Raises
-    ------
-    AccessError, UsageError
-        The profile or another setting is wrong.
+    Raises `AccessError` or `UsageError` if the profile or another setting is wrong.
     """
     from boto3.session import Session
 

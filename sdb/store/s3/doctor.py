@@ -118,15 +118,7 @@ def diagnose(url: str) -> Diagnosis:
 
     * ``url``: A bucket, or what the keys begin with, such as ``s3://bucket/events/``.
 
-    Raises
-    ------
-    AccessError, NotFoundError
-        There is no such bucket, or it may not be written to.
-
-    Examples
-    --------
-    >>> diagnose("s3://bucket/events/").append_is_safe      # doctest: +SKIP
-    True
+    Raises `AccessError` or `NotFoundError` if there is no such bucket, or it may not be written to.
     """
     began = time.monotonic()
     bucket, key = split(url)

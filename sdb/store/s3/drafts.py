@@ -111,14 +111,9 @@ def atomic_write(url: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     * ``overwrite``: Whether an object that is there may be replaced. Without it, one that appears
       while the block runs is left alone too.
 
-    Raises
-    ------
-    ExistsError
-        There is an object, and `overwrite` is off.
-    NotFoundError, AccessError
-        There is no such bucket, or it may not be written to.
-    UncertainError
-        It is not known whether the object was written.
+    Raises `ExistsError` if there is an object, and `overwrite` is off; `NotFoundError` or
+    `AccessError` if there is no such bucket, or it may not be written to; `UncertainError` if it is
+    not known whether the object was written.
     """
     address = parse(url)
     if not overwrite:
@@ -141,10 +136,7 @@ def drafting(draft: _AnyDraft) -> Iterator[_AnyDraft]:
 def check_absent(address: ObjectAddress) -> None:
     """Check that nothing is there, before anything is done.
 
-    Raises
-    ------
-    ExistsError
-        There is an object.
+    Raises `ExistsError` if there is an object.
     """
     from botocore.exceptions import ClientError
 

@@ -77,16 +77,10 @@ def create_from_prefix(
     * ``single_writer``: Whether the caller vouches for nobody else writing there, so that the store
       need not enforce conditions.
 
-    Raises
-    ------
-    ConflictError
-        Someone replaced `source` since it was opened; theirs stays.
-    ExistsError, NotFoundError, AccessError
-        See :func:`sdb.store.s3.drafts.atomic_write`.
-    UnsupportedError
-        The endpoint ignores conditions, and `single_writer` is off.
-    UncertainError
-        It is not known whether the object was written.
+    Raises `ConflictError` if someone replaced `source` since it was opened; theirs stays;
+    `ExistsError`, `NotFoundError` or `AccessError` as :func:`sdb.store.s3.drafts.atomic_write`
+    does; `UnsupportedError` if the endpoint ignores conditions, and `single_writer` is off;
+    `UncertainError` if it is not known whether the object was written.
     """
     address = parse(url)
     original = source if isinstance(source, S3Reader) else None

@@ -52,12 +52,8 @@ def exclusive(address: ObjectAddress, *, required: bool) -> Iterator[None]:
     * ``required``: Whether it is an error if the endpoint ignores the condition that makes a lock;
       otherwise nothing is locked.
 
-    Raises
-    ------
-    ConflictError
-        Other writers held the lock all the time.
-    UnsupportedError
-        The endpoint ignores the condition that makes a lock.
+    Raises `ConflictError` if other writers held the lock all the time and `UnsupportedError` if the
+    endpoint ignores the condition that makes a lock.
     """
     if endpoint().is_aws or address in _held.get():
         yield

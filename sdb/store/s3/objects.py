@@ -65,14 +65,8 @@ class S3Reader(ObjectReaderBase):
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range.
 
-        Raises
-        ------
-        ConflictError
-            Someone replaced the object since it was opened.
-        NotFoundError
-            Someone removed it.
-        CorruptError
-            The object ends before `stop`.
+        Raises `ConflictError` if someone replaced the object since it was opened, `NotFoundError`
+        if someone removed it and `CorruptError` if the object ends before `stop`.
         """
         known_stop = self._known_start + len(self._known)
         if self._known_start <= start <= stop <= known_stop:
@@ -83,11 +77,7 @@ class S3Reader(ObjectReaderBase):
         """Read the bytes of a range piece by piece, as they arrive.
 
         Where the connection breaks, reading goes on with a new one.
-
-        Raises
-        ------
-        ConflictError, NotFoundError, CorruptError
-            See :meth:`read`.
+        Raises `ConflictError`, `NotFoundError` or `CorruptError` as :meth:`read` does.
         """
         if stop > self.size_bytes:
             message = f"reading {self.path}: the object ends at byte {self.size_bytes:,}"
@@ -154,10 +144,8 @@ def open_read(url: str, *, head_bytes: int = 0, tail_bytes: int = 0, start: int 
       0, from its end.
     * ``start``: Where these bytes begin, if that is not its beginning.
 
-    Raises
-    ------
-    NotFoundError, AccessError, UsageError
-        There is no such object or bucket, or it may not be read.
+    Raises `NotFoundError`, `AccessError` or `UsageError` if there is no such object or bucket, or
+    it may not be read.
     """
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError

@@ -57,12 +57,8 @@ def matching(pattern: str) -> list[Entry]:
     * ``pattern``: A URL, such as ``s3://bucket/2026/**/*.json.gz``; see
       :func:`sdb.store.s3.address.matcher`.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such S3 bucket.
-    AccessError
-        The S3 bucket may not be listed.
+    Raises `NotFoundError` if there is no such S3 bucket and `AccessError` if the S3 bucket may not
+    be listed.
     """
     bucket, key = split(pattern)
     start = literal_start(key)

@@ -46,12 +46,8 @@ def check_conditions(address: ObjectAddress, *, completion: bool) -> None:
 
     * ``completion``: Whether by completing an upload, and not with one request.
 
-    Raises
-    ------
-    UnsupportedError
-        The endpoint ignores conditions.
-    SdbError
-        It could not be tried.
+    Raises `UnsupportedError` if the endpoint ignores conditions and `SdbError` if it could not be
+    tried.
     """
     service = endpoint()
     if service.is_aws:

@@ -83,17 +83,9 @@ class Publication:
         """Publish the object.
 
         Returns: Its ETag; empty when the answer was lost and the object was replaced since.
-
-        Raises
-        ------
-        ConflictError
-                Another writer was faster, and this write will not take place any more.
-        ExistsError
-            There is an object already.
-        UncertainError
-            It is not known whether the object was published.
-        SdbError
-            It was not.
+        Raises `ConflictError` if another writer was faster, and this write will not take place any
+        more; `ExistsError` if there is an object already; `UncertainError` if it is not known
+        whether the object was published; `SdbError` if it was not.
         """
         from botocore.exceptions import BotoCoreError, ClientError
 

@@ -36,11 +36,8 @@ class SqsQueue:
 
     How long a message is hidden from others is what the queue is set to, and what is refused stays
     in it: its redrive policy moves it to the dead-letter queue after some deliveries.
-
-    Raises
-    ------
-    NotFoundError, AccessError, UsageError
-        There is no such queue, it may not be looked at, or a setting is wrong.
+    Raises `NotFoundError`, `AccessError` or `UsageError` if there is no such queue, it may not be
+    looked at, or a setting is wrong.
     """
 
     def __init__(self, url: str) -> None:

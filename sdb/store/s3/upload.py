@@ -209,10 +209,7 @@ class Upload:
     def parts(self) -> dict[str, Any]:
         """Wait for all parts, and give the list of them that completes the upload.
 
-        Raises
-        ------
-        SdbError
-            A part could not be sent.
+        Raises `SdbError` if a part could not be sent.
         """
         with self._changed:
             while (self._waiting or self._running) and self._error is None:

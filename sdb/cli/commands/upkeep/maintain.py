@@ -139,10 +139,7 @@ def _one_round(upkeep: Maintainer, telling: _Telling) -> int:
 def _chosen(root: TableRoot, database: str | None, pattern: str | None) -> TableChoice:
     """Return the tables that the words of the command line mean.
 
-    Raises
-    ------
-    NotFoundError
-        There is no such database or table.
+    Raises `NotFoundError` if there is no such database or table.
     """
     from sdb.cli.render.tables import databases_of
     from sdb.table.upkeep.maintain import TableChoice
