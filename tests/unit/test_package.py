@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import tomllib
 from collections import Counter, defaultdict
@@ -10,12 +11,16 @@ from pathlib import Path
 
 import pytest
 
+import sdb
 from sdb import version
 from sdb.cli.commands import ROOMS, leaves
 
 PACKAGE = Path(__file__).parents[2] / "sdb"
 COMMANDS = PACKAGE / "cli" / "commands"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+TREES = {
+    path.relative_to(PACKAGE.parent).as_posix(): ast.parse(path.read_text()) for path in MODULES
+}
 
 
 MOST_MODULES = 25
@@ -35,10 +40,10 @@ def test_no_folder_has_more_modules_than_a_room_holds() -> None:
 
 def test_no_two_public_classes_have_one_name() -> None:
     actual = defaultdict(list)
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                actual[node.name].append(str(path.relative_to(PACKAGE)))
+                actual[node.name].append(path)
     assert len(actual) > 100
     assert {name: paths for name, paths in actual.items() if len(paths) > 1} == {}
 
@@ -75,12 +80,12 @@ def test_commands_are_in_the_folder_of_their_group() -> None:
 def test_docstrings_name_their_subject() -> None:
     """They begin with a verb or the noun of the field."""
     results = []
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 text = ast.get_docstring(node) or ""
                 if text.startswith(("What ", "Whether ", "How ", "Which ")):
-                    results.append(f"{path.relative_to(PACKAGE)}: {text.splitlines()[0]}")
+                    results.append(f"{path}: {text.splitlines()[0]}")
     assert results == []
 
 
@@ -102,3 +107,68 @@ def test_no_hint_installs_what_belongs_to_others(page: str) -> None:
         assert not re.search(
             r"(pip|pipx|uvx?) (tool )?install '?sdb(?!-packfile)\b", path.read_text()
         ), path
+
+
+SECTION = re.compile(r"^([A-Z][a-z]+)\n-{3,}$", re.MULTILINE)
+# What users of the library import: the names of `sdb`, what their classes inherit, what docs show.
+PUBLIC = {
+    *(f"{module.replace('.', '/')}.py" for module, _ in sdb._PLACES.values()),
+    "sdb/client/calls.py",
+    "sdb/client/tableinspection.py",
+    "sdb/errors.py",
+    "sdb/packfile/read/blocks.py",
+    "sdb/query/rows/tablerows.py",
+    "sdb/spark/__init__.py",
+    "sdb/spark/bulk/attempt.py",
+    "sdb/spark/bulk/pack.py",
+    "sdb/spark/bulk/sync.py",
+    "sdb/spark/read/planned.py",
+    "sdb/statements/transacting.py",
+}
+
+
+def records() -> set[str]:
+    """Return the classes that public functions return, and those of their fields."""
+    classes = {
+        node.name: node
+        for tree in TREES.values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+    returned = [
+        ast.unparse(node.returns)
+        for name in PUBLIC
+        for node in ast.walk(TREES[name])
+        if isinstance(node, ast.FunctionDef) and node.returns and not node.name.startswith("_")
+    ]
+    reached: set[str] = set()
+    while returned:
+        names = {*re.findall(r"\w+", returned.pop())} & classes.keys() - reached
+        reached |= names
+        fields = [field for name in names for field in classes[name].body]
+        returned += [ast.unparse(f.annotation) for f in fields if isinstance(f, ast.AnnAssign)]
+    return reached
+
+
+def test_sections_of_docstrings_stand_in_public_modules_and_in_results() -> None:
+    results = records()
+    actual = [
+        f"{name}: {getattr(node, 'name', 'the module')}: {section}"
+        for name, tree in TREES.items()
+        if name not in PUBLIC
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        for section in SECTION.findall(ast.get_docstring(node) or "")
+        if section != "Attributes" or getattr(node, "name", "") not in results
+    ]
+    assert actual == []
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in sdb.__all__ if name.islower() and name != "errors"]
+)
+def test_public_functions_have_sections(name: str) -> None:
+    function = getattr(sdb, name)
+    sections = SECTION.findall(inspect.getdoc(function) or "")
+    assert "Examples" in sections
+    assert "Parameters" in sections or not inspect.signature(function).parameters
