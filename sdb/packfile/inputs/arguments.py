@@ -119,12 +119,8 @@ def _without_folders(inputs: Iterable[InputSource]) -> list[InputSource]:
 def folder_files(folder: Location) -> list[str]:
     """List the files of a folder, at any depth, sorted; names with . or _ in front hide theirs.
 
-    Raises
-    ------
-    NotFoundError
-        The folder has no files.
-    UsageError
-        It has tables, whose files are not all rows that count.
+    Raises `NotFoundError` if the folder has no files; `UsageError` if it has tables, whose files
+    are not all rows that count.
     """
     from glob import escape
 
