@@ -210,6 +210,7 @@ def _call(expr: ast.Call, *, negated: bool) -> Predicate:  # noqa: PLR0911 - a t
     test = TextPrefix(path, begins_with, words) if begins_with else TextWords(path, held, words)
     if expr.name != "CONTAINS" or case:
         return cased(test, case)
+    # CONTAINS takes lists as well, and compares their elements as a whole.
     is_list = TypeTest(path, LIST_TYPE, or_missing=False, words="is a list")
     return Either((test, Both((is_list, Compare((*path, None), "=", held[0])))))
 
@@ -304,6 +305,7 @@ def _epoch(path: FieldPath, op: str, number: float, unit_us: int, expr: ast.Expr
     if not math.isfinite(number):
         return Anywhere(expr.span)
     first, last = math.ceil(number), math.floor(number)
+    # Units are rounded down: `<= 1` holds up to, and not including, the second unit.
     at = {"<": first, ">=": first, "<=": last + 1, ">": last + 1}
     inner = {"<": "<", ">=": ">=", "<=": "<", ">": ">="}
     if op in at:

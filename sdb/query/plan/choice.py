@@ -294,6 +294,7 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
         for sort_key in node.order_by:
             # Any letter: the lane only says where values are.
             column = rows.field(sort_key.expr)
+            # The scan puts rows without a key behind all others, and that by a single key only.
             if rows.may_lack(column) and (len(node.order_by) > 1 or sort_key.nulls_first):
                 raise Unsuited
             key = (column.level, column.path, "t")
@@ -405,6 +406,7 @@ class _Grouping:
             raise Unsuited
         if not name:
             raise Unsuited
+        # In sums TRUE counts as 1 to the engine; to the scan it is no number.
         is_sum = name in {"sum", "average"} and not expr.original
         if is_sum and has_flags(self.rows.field(expr.args[0]).types):
             raise Unsuited

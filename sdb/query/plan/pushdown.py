@@ -121,6 +121,8 @@ class Pusher:
             return test
         sides = [node.left, node.right] if isinstance(node, ast.Binary) else [node.operand]  # type: ignore[union-attr]  # the others are tests
         path = next(self._path(side) for side in sides if isinstance(side, _PATHS))
+        # To a predicate NULL and MISSING differ from any value, so that NOT alone would let them
+        # pass.
         parts: list[Predicate] = [("not", test), ("is", path, PRESENT)]
         return ("and", parts)
 

@@ -101,12 +101,15 @@ def _copy(writer: ObjectWriter, boundary_us: int, packfile: Descriptor) -> Descr
     own = key = own_key(packfile.key)
     for _ in range(_ATTEMPTS):
         entry = root.store.head(root.place(key))
+        # Only what is older than the boundary can be a candidate of a collection.
         if entry is not None and entry.modified_us > boundary_us + MARGIN_US:
             etag = entry.version if root.store.is_remote else packfile.etag
             return replace(packfile, key=key, etag=etag)
         if entry is not None:  # a collector may be about to delete it
             key = another_copy(key, new_uid(writer.env.random_bytes))
         try:
+            # The original may have deleted its packfile by now: an older copy of ours has the same
+            # bytes.
             if not any(
                 _is_copied(writer, source, key) for source in (packfile.key, own) if source != key
             ):

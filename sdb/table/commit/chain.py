@@ -88,6 +88,8 @@ class VersionChain:
         """
         changed = apply_change(self.index, change, self.writer)
         adopted = self._adopted(changed.index, change)
+        # Later than the version before, whatever the clock says: a reference by time means one
+        # version.
         at_us = max(self.writer.env.now_us(), self.index.created_us + 1)
         if self.state is not None:
             at_us = max(at_us, self.state.at_us + 1)
@@ -206,6 +208,8 @@ class VersionChain:
             history = before.history
             if self.pointer is not None:
                 history = (*history, before.past(self.pointer.key, self.pointer.etag))
+            # Of versions that are published together only the last becomes the index: it must tell
+            # what the other program had written.
             replaced = before.replaced if self.pending else None
             state = replace(before, replaced=replaced)
             state = replace(
@@ -228,6 +232,7 @@ class VersionChain:
             state,
             failures=_failures(state.failures, change),
             tags={name: tag for name, tag in state.tags.items() if name not in change.untagged},
+            # Never back: a collection that has begun deletes by the later one.
             boundary_us=max(state.boundary_us, change.boundary_us),
             parent_since_us=change.parent_since_us,
             operation=change.operation,
@@ -267,6 +272,8 @@ class VersionChain:
             return self.pointer
         suffix = f"-{commit}"
         listed = state.history
+        # The newest lists first, since each is a request, and a retry asks only for what came
+        # since.
         for ref in (None, *reversed(state.older)):
             if ref is not None:
                 if ref.last < since:

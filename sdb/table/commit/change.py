@@ -166,6 +166,7 @@ def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -
     inputs = _with_inputs(index, change, first, writer)
     gone = frozenset(map(own_key, change.removed))
     changed, removed = _without(index, gone, writer)
+    # New packfiles go where the first one was that they replace, so that rows keep their order.
     at = next(
         (at for at, packfile in enumerate(index.inline) if own_key(packfile.key) in gone),
         len(changed.inline),
@@ -198,6 +199,7 @@ def spill(index: TableIndex, writer: ObjectWriter) -> TableIndex:
     """Move the older half of many packfiles from an index to the indirect tree."""
     if len(index.inline) <= writer.env.limits.inline_packfiles:
         return index
+    # Half of them at once: moving one with each commit would write a list each time.
     half = len(index.inline) // 2
     lists = Writer(writer.root.fetch, writer.indirect)
     indirect, _ = index.indirect.appended(index.inline[:half], half, lists)

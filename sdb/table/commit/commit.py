@@ -87,8 +87,12 @@ if TYPE_CHECKING:
     Plan: TypeAlias = "Callable[[TableIndex], TableChange | None]"
 
 _log = Logger("sdb.table.commit")
+# Without a plan that makes another change of the newer index, these stay what they are.
 _FINAL = (PackfileGoneError, InputKnownError, TransactionDoneError)
+# With these no other attempt helps: whoever asked for the change decides.
 _LAST = (CollectedError, TransactionAbortedError, TransactionDoneError, VersionChangedError)
+# Only these may follow a version that dropped the table: other writers that were under way must
+# notice the drop.
 _REVIVING = frozenset({"create", "restore", "drop"}) | HOUSEKEEPING
 
 
@@ -146,6 +150,7 @@ def commit(  # noqa: PLR0913 - by name
     commit_id = commit_id or new_uid(env.random_bytes)
     check_name(commit_id, "commit")
     if is_given:
+        # Versions of all branches share one folder: one id on two branches must not be one object.
         commit_id = commit_on(branch, commit_id)
         check_name(f"{0:020}-{commit_id}", "version")
     writer = ObjectWriter(root, keys, env, branch)
@@ -162,6 +167,8 @@ def commit(  # noqa: PLR0913 - by name
                 raise
             # Whatever became of it, the next attempt finds the id in the history, or not.
             unknown = error if isinstance(error, UncertainError) else unknown
+            # Copying the packfiles of another program is progress, and may take longer than the
+            # patience.
             backoff.excused_seconds = attempts.recovered_seconds
             if not backoff.may_retry(error):
                 if unknown is None:
@@ -171,6 +178,8 @@ def commit(  # noqa: PLR0913 - by name
         except SdbError as error:
             if unknown is None:
                 raise
+            # An earlier attempt may have committed, so that no later failure proves that nothing
+            # has changed.
             raise _uncertain(unknown, attempts) from error
         backoff.pause()
 
@@ -226,6 +235,7 @@ class _Attempts:
             # On S3 writers of one machine queue up here, instead of losing swaps to each other.
             if root.store.is_remote:
                 stack.enter_context(self.writer.env.queue(root.place(self.writer.head)))
+            # On a disk this lock makes the comparison and the rename one step; S3 itself compares.
             is_locked = True
             try:
                 index, is_brief = root.place(self.writer.head), not callable(self._plan)
@@ -275,6 +285,7 @@ class _Attempts:
         # recovered ones may have any number.
         if self._first_seen is None:
             self._first_seen = 0 if last.pending else number
+        # A client's id may be that of any earlier run: the whole history is searched for it.
         since = 0 if self._is_given else self._first_seen
         done = last.place_of(self.commit_id, since)
         if done is not None and not last.pending:
@@ -285,6 +296,8 @@ class _Attempts:
             if version is not None:
                 return Committed(version, self.commit_id, is_new=True, attempts=self.count)
         try:
+            # Done, but overwritten since: it counts again only once the replayed versions are
+            # published.
             newest = last if done is not None else self._next(last) or last.to_publish
         except TransactionDoneError:
             if last.pending:  # what was overwritten, and done again, counts only once it is there
@@ -313,6 +326,8 @@ class _Attempts:
         self._looked_through = 0 if last.pending else number
         if done := {txn_id: at.version for txn_id, at in made.items() if at is not None}:
             raise TransactionDoneError(done)
+        # By the version that is followed, and not the one that was read when packing began: a
+        # collection may have begun in between.
         boundary_us = 0 if last.state is None else last.state.boundary_us
         change = self._barrier.fresh(change, boundary_us)
         return last.append(replace(change, transaction=self._transaction), self.commit_id)
@@ -325,6 +340,7 @@ class _Attempts:
             raise ConflictError(message, path=index, hint="run it again")
         # Versions are stored before the index that leads to them. A lost swap leaves them behind:
         # the next attempt of this commit finds its own, and `gc` deletes the others.
+        # Before the version is stored, which may count from then on.
         claim = self._claimed(last, head)
         for version in last.pending[:-1]:
             put_new(root, version.key, version.data, durable=False)
@@ -342,8 +358,11 @@ class _Attempts:
             if isinstance(error, ConflictError):
                 raise
             raise ConflictError(error.message, path=index, hint="run it again") from error
+        # Not of a transaction, which may still be aborted.
         if head is not None and last.state is not None and not last.state.transaction:
             take_note(head, last.state.version)
+        # Killed before this, the claim of a program that died ends by itself; the index has the
+        # name already.
         if claim is not None:
             claim.release()
 
@@ -357,6 +376,7 @@ class _Attempts:
 
     def _is_overtaken(self, head: TableHandle | None) -> bool:
         """Return whether the swap would fail, so that storing the version would be in vain."""
+        # On a disk this writer holds the lock, so that nobody can be faster.
         return self.writer.root.store.is_remote and self._is_replaced(head)
 
     def _is_replaced(self, head: TableHandle | None) -> bool:
@@ -397,6 +417,7 @@ def go_on(
         return
     if known:
         take_note(head, known)
+    # Recovery alone: a plan without a change publishes what was overwritten or put back.
     commit(root, keys, lambda _: None, branch=branch, env=env)
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 GIVE_UP_SECONDS = 10.0
 """An intent that does not change for so long is that of a coordinator that died."""
 
+# Four beats fit into `GIVE_UP_SECONDS`: a slow or lost one ends no living transaction.
 BEAT_SECONDS = 2.5
 _log = Logger("sdb.table.coordinator")
 _ATTEMPTS = 5
@@ -95,6 +96,7 @@ def abort_undecided(root: TableRoot, key: str, seen: str = "") -> str:
     for _ in range(_ATTEMPTS):
         pending = find_intent(root, key)
         if pending is None:
+            # An intent that is gone counts as aborted for all who meet an index that names it.
             return ABORTED
         if pending.intent.step != PENDING or seen not in {"", pending.reader.version}:
             return pending.intent.step
@@ -123,6 +125,8 @@ def swap(root: TableRoot, key: str, before: FoundIntent, after: TransactionInten
         else:
             return
         try:
+            # The answer may be lost only: the bytes that are stored tell whether the swap took
+            # place.
             stored = find_intent(root, key)
         except SdbError as failure:
             raise UncertainError(f"writing {location}: {failure.message}", path=location) from error

@@ -61,6 +61,8 @@ class GcBarrier:
         if for_boundary == boundary_us:
             return copy
         entry = root.store.head(root.place(copy.key))
+        # A copy too many costs bytes, one too few a packfile: times within the margin count as
+        # older.
         if entry is None or entry.modified_us <= boundary_us + MARGIN_US:
             copy = self._copied(packfile if entry is None else copy)
         self._copies[packfile.key] = boundary_us, copy

@@ -35,6 +35,8 @@ def put_new(root: TableRoot, key: str, data: bytes, *, durable: bool = True) -> 
         except NotFoundError as error:
             make_missing_folder(root, location, error)
         except UncertainError:
+            # No other object has the name: writing again is safe, and finds what a lost answer has
+            # left.
             if attempt == _ATTEMPTS:
                 raise
         except ConflictError:

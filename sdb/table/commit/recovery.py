@@ -65,6 +65,7 @@ def succession_of(
     Raises `CorruptError` if what the head leads to is missing or damaged and `InTransactionError`
     if another transaction over several tables is about to change the table.
     """
+    # A void index is left of a table that an aborted transaction would have made.
     if head is None or (head.is_void and not is_overwritten(head)):
         return VersionChain(writer, TableIndex(writer.keys.table))
     chain = head_version(head, writer)
@@ -177,6 +178,7 @@ class _Recovery:
         intent = find_intent(self._root, key)
         if intent is None:
             return True
+        # A commit must not wait for the transaction that it is a part of.
         if intent.intent.step == PENDING and key != self._transaction:
             raise InTransactionError(key, intent.reader.version)
         return intent.intent.step == COMMITTED
@@ -266,6 +268,7 @@ class _Recovery:
     def _change(self, lost: ReadVersion, parent: ReadVersion | None) -> TableChange:
         before = None if parent is None else parent.index
         added, removed = packfiles_between(before, lost.index, self._root.fetch)
+        # Since the overwrite no index refers to them, so that a collection may have taken them.
         gone = [entry.key for entry in added if not self._root.has(entry.key)]
         if gone:
             raise ConflictError(f"{gone[0]} is not there any more")
@@ -293,6 +296,8 @@ class _Recovery:
             message=lost.state.message,
             merged=_merged(lost.state),
             ids=lost.state.ids,
+            # Its packfiles were safe from collections up to this one; of a later one the barrier
+            # finds out.
             since_us=lost.state.boundary_us,
         )
 

@@ -90,6 +90,8 @@ def _swapped(root: TableRoot, keys: TableKeys, change: Change) -> bool:
         changed = change(state)
         if changed is None:
             return True
+        # The version below `versions/` stays as it is, and the next one points to that, not to this
+        # index.
         changed = replace(changed, kept_etag=state.kept_etag or etags.of_content([head.data]))
         index = replace(head.index, user_data=with_state(head.index.user_data, changed))
         try:

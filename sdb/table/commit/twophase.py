@@ -72,6 +72,7 @@ def commit_together(
     try:
         intent = PendingTransaction(root, ordered[0].keys, uid, heads, env)
     except UncertainError as error:
+        # No table names the intent yet: whether it was written or not, nothing has changed.
         raise ConflictError(error.message, path=error.path, hint="run it again") from error
     try:
         versions = _marked(root, ordered, intent, uid, env, patience_seconds)
@@ -80,9 +81,12 @@ def commit_together(
             intent.abort()
         _tidy(root, ordered, intent.key)
         if isinstance(error, UncertainError):
+            # Only an intent that is committed makes a version count, and this one was not.
             raise ConflictError(error.message, path=error.path, hint="run it again") from error
         raise
     try:
+        # The commit point. Killed before it, nothing counts, and waiters abort; killed behind it,
+        # all counts.
         intent.commit(versions)
     except TransactionAbortedError:
         _tidy(root, ordered, intent.key)
@@ -102,6 +106,7 @@ def _marked(
     """Prepare each table: put a version into it that does not count yet."""
 
     def sleep(seconds: float) -> None:
+        # A commit may wait for other writers longer than waiters wait for a heartbeat.
         env.sleep(seconds)
         intent.heartbeat()
 
@@ -130,6 +135,7 @@ def _tidy(root: TableRoot, parts: Sequence[TablePart], key: str) -> None:
     """Finalize the indexes: without the key of the intent."""
     for part in parts:
         with suppress(SdbError):
+            # A failure costs readers the request for the intent, and nothing else.
             finalize_head(root, part.keys, part.branch, key)
 
 
@@ -145,6 +151,7 @@ def finalize_head(root: TableRoot, keys: TableKeys, branch: str, key: str) -> bo
     if head is None or head.joint is None or head.joint.state.transaction != key:
         return True
     joint = head.joint
+    # What another program has written over it is for recovery, which replays versions.
     if joint.is_pending or is_overwritten(head):
         return False
     index = head.index

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sdb.table.format.keys import TableKeys
     from sdb.table.maintenance.held import FoundObjects, HeldGroup
 
+# In the order of deletion: what leads to other objects goes before them.
 KINDS = (
     "version",
     "history",

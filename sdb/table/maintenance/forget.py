@@ -151,6 +151,7 @@ def forget(
         nonlocal forgotten
         forgotten = versions_to_forget(root, index, branch, leading)
         state = state_of(index.user_data)
+        # The newest version itself may have merged a version with such rows.
         merged = None if state is None else state.merged
         is_second = merged is not None and leading.version(merged)
         if forgotten.is_nothing and not is_second:
@@ -192,6 +193,7 @@ def objects_describing(root: TableRoot, keys: TableKeys, leading: Leading) -> se
         refs = [ref for ref in index.indirect.refs if ref.key in listed]
         listed_keys.update(ref.key for ref in refs)
         leading_keys.update(ref.key for ref in refs if leading.listing(ref))
+        # A version whose lists are gone may have described anything.
         if len(refs) < len(index.indirect.refs) or leading.index(index):
             leading_keys.add(key)
     lists = {key for key in listed if _is_list(keys, key)}

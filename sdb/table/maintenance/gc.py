@@ -80,6 +80,8 @@ def collect(
         collector = _Collector(root, keys, env, (author, message))
         try:
             return collector.run(grace_seconds, progress, dry_run=dry_run)
+        # A faster collector may just have deleted what this one still saw: it looks again, by that
+        # boundary.
         except CorruptError as error:
             if not collector.is_overtaken():
                 raise
@@ -161,7 +163,10 @@ class _Collector:
         if only is not None:
             objects = [item for item in objects if item.key in only]
             heads_us = [head_us or 0 for head_us in current_us.values()]
+            # What is to go may be young: the boundary moves behind it, so that writers that add it
+            # copy it.
             boundary_us = max(boundary_us, *heads_us, *(item.modified_us for item in objects))
+            # Without a grace time a lease counts while its reader renews it.
             leased_us = now_us - int(self._env.limits.lease_seconds * _SECOND_US)
         self._boundary_us = boundary_us
         candidates = [item for item in objects if item.modified_us <= boundary_us]
@@ -334,6 +339,8 @@ class _Collector:
         """
 
         def plan(index: TableIndex) -> TableChange:
+            # The time of the index object is gone once it is replaced: the version that does so
+            # keeps it for the next collection.
             is_same = current_us is not None and index.user_data == head.index.user_data
             since_us = current_us if is_same else 0
             return TableChange(
@@ -384,6 +391,8 @@ class _Collector:
         done = 0
         with ThreadPoolExecutor(deleters) as pool:
             try:
+                # Killed between two kinds, it leaves objects that nothing leads to, and no version
+                # that lacks any.
                 for kind in KINDS:
                     keys = [location_of(item.key) for item in garbage if item.kind == kind]
                     for _ in pool.map(store.delete, keys):

@@ -63,6 +63,8 @@ def _is_over(root: TableRoot, old: OldIntent, *, dry_run: bool) -> bool:
         return False
     intent = stored.intent
     if intent.step == ABORTED:
+        # Without the intent recovery would take a version of an aborted transaction for one that
+        # counts.
         return not _has_version(root, old.key, intent)
     if intent.step == PENDING:
         if not dry_run:
@@ -73,6 +75,8 @@ def _is_over(root: TableRoot, old: OldIntent, *, dry_run: bool) -> bool:
     if is_free and not intent.is_settled and not dry_run:
         with suppress(ConflictError, UncertainError):
             swap(root, old.key, stored, replace(intent, is_settled=True))
+    # Two collections, one to settle it and one to delete it: another program may have read an index
+    # that names it just before, and write that back.
     return is_free and intent.is_settled
 
 
@@ -100,6 +104,7 @@ def _is_free(root: TableRoot, key: str, intent: TransactionIntent, *, dry_run: b
         current = find_head(root, *table_and_branch)
         if current is None:
             continue
+        # What was overwritten may be replayed, for which the intent has to tell whether it counts.
         if is_overwritten(current):
             return False
         joint = current.joint

@@ -112,6 +112,8 @@ class Reach:
         except CorruptError:
             if branch == MAIN:
                 raise
+            # Only what is left of a branch that was deleted since is needed; one that was begun
+            # anew is read.
             again = self._now(branch)
             if again is not None:
                 self.add_head(again.index, again.state, branch)

@@ -116,6 +116,7 @@ class FollowedFile:
     def see(self, facts: FileFacts) -> None:
         """Record what the system says of it now."""
         before = self.facts.size_bytes, self.facts.written
+        # By this program's clock, since that of the file system may be another machine's.
         if before != (facts.size_bytes, facts.written):
             self.changed_at = time.monotonic()
         self.facts = facts

@@ -93,6 +93,7 @@ class PlainText:
         """Return bytes from a position on."""
         pieces: list[bytes] = []
         try:
+            # By the descriptor, so that a rename changes nothing.
             while count > 0 and (piece := os.pread(self.descriptor, count, offset)):
                 pieces.append(piece)
                 offset, count = offset + len(piece), count - len(piece)
@@ -142,6 +143,7 @@ def open_text(path: str) -> tuple[PlainText | PackedText, FileFacts] | None:
     with gzip.
     """
     try:
+        # Without O_NONBLOCK the opening of a pipe that nobody writes to would wait for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
@@ -210,6 +212,7 @@ class LogCursor:
 
         Raises `ChangedTextError` if the bytes before are not those that were read.
         """
+        # The sample and the lines come with one read: between two the file could be truncated.
         before = 0 if text.is_packed else len(self.last)  # what is packed does not change
         raw = text.read(self.offset - before, before + max(most_bytes, LINE_BYTES) + 1)
         if raw[:before] != self.last[:before]:
@@ -217,6 +220,7 @@ class LogCursor:
         if self.offset == 0 and raw.startswith(b"\0"):
             return self._behind_hole(text, most_bytes, most_lines, is_ended=is_ended)
         data = raw[before:]
+        # A line that is longer than the bound is taken alone.
         end = data.rfind(b"\n", 0, most_bytes) + 1 or data.find(b"\n") + 1
         if most_lines is not None and data.count(b"\n", 0, end) > most_lines:
             end = _end_of_lines(data, most_lines)

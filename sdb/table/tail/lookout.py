@@ -43,6 +43,8 @@ QUIET_SECONDS = 60.0
 FORGET_SECONDS = 30 * 86_400
 """The entry of a file that is gone for so long is used again for another one."""
 
+# A file with gzip, or one that is being rotated, is left alone until nobody has written to it for
+# so long.
 _SETTLE_SECONDS = 2.0
 
 
@@ -104,6 +106,7 @@ class Lookout:
         listed = self._listing = self._listed()
         for identity, file in list(self.files.items()):
             self._look_at(file, listed.get(identity))
+        # After all files that were known: a rename must not make one of them a new file, or a copy.
         self._there = FilesThere(self.files.values())
         for identity, (path, facts) in sorted(listed.items(), key=_logs_first):
             if identity not in self.files:
@@ -328,6 +331,7 @@ class Lookout:
                     self._hear(f"{begins}: both are taken")
             if self._is_fresh:
                 return ""
+            # The table is asked once more before a file counts as new.
             self._refresh()  # another program may have taken it
 
     def _entry_of(self, file: FollowedFile) -> str | None:

@@ -95,6 +95,7 @@ def present(paths: Iterable[str]) -> Iterator[tuple[str, FileFacts]]:
 def paths_of(position: LogPosition) -> list[str]:
     """Return the paths that the inode of a position has now in the folder where it was."""
     paths = []
+    # Behind a symbolic link a log is rotated in its own folder.
     for path in {position.path, os.path.realpath(position.path)}:
         with suppress(OSError), os.scandir(os.path.dirname(path)) as entries:  # noqa: PTH120
             paths += [entry.path for entry in entries if entry.inode() == position.inode]
