@@ -89,7 +89,7 @@ if TYPE_CHECKING:
 _log = Logger("sdb.table.commit")
 # Without a plan that makes another change of the newer index, these stay what they are.
 _FINAL = (PackfileGoneError, InputKnownError, TransactionDoneError)
-# With these no other attempt helps: whoever asked for the change decides.
+# With these no other attempt helps: the caller has to decide again.
 _LAST = (CollectedError, TransactionAbortedError, TransactionDoneError, VersionChangedError)
 # Only these may follow a version that dropped the table: other writers that were under way must
 # notice the drop.
