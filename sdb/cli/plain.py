@@ -33,20 +33,37 @@ def understand(arguments: list[str]) -> Callable[[], int | None] | None:
     Returns: Runs the command and gives its exit code; None for 0. No callable: typer has to look at
     it.
     """
+    root, arguments = _root(arguments)
     words = 2 if arguments[:1] and arguments[0] in GROUPS else 1
     name, rest = " ".join(arguments[:words]), arguments[words:]
     # A command without anything asks for help.
     if not rest or name not in leaves() or "_SDB_COMPLETE" in os.environ:
         return None
     command = load(name).command
-    values = read(command, rest)
+    values = read(command, rest, root)
     return None if values is None else lambda: call(command, values)
 
 
-def read(command: Callable[..., int | None], words: list[str]) -> dict[str, Any] | None:
-    """Return the arguments of a command, or None where typer has to look."""
+def _root(arguments: list[str]) -> tuple[str, list[str]]:
+    """Return the root before the command, or that of the environment, and the other words."""
+    match arguments:
+        case ["--root", root, *rest] if root and not root.startswith("-"):
+            return root, rest
+        case [word, *rest] if word.startswith("--root=") and word != "--root=":
+            return word.removeprefix("--root="), rest
+        case _:
+            return os.environ.get("SNELLER_BUCKET", ""), arguments
+
+
+def read(
+    command: Callable[..., int | None], words: list[str], root: str = ""
+) -> dict[str, Any] | None:
+    """Return the arguments of a command, or None where typer has to look.
+
+    * ``root``: The root, if no option of the command names one.
+    """
     try:
-        return _Reader(command).read(iter(words))
+        return _Reader(command, root).read(iter(words))
     except _NotPlainError:
         return None
 
@@ -62,8 +79,9 @@ class _Parameter:
 
 
 class _Reader:
-    def __init__(self, command: Callable[..., int | None]) -> None:
+    def __init__(self, command: Callable[..., int | None], root: str) -> None:
         self._command = command
+        self._root = root
         self._defaults = _defaults(command)
         self._values = usual(command, self._defaults)
         self._missing: set[str] = set()
@@ -75,7 +93,7 @@ class _Reader:
     def _declare(self, parameter: _Parameter) -> None:
         name = parameter.name
         if name == "context":
-            self._values[name] = os.environ.get("SNELLER_BUCKET", "")
+            self._values[name] = self._root
             return
         match getattr(parameter.annotation, "__metadata__", ()):
             case (Option() as option,):

@@ -212,8 +212,10 @@ class StatementRunner:
             if self.is_dry:
                 effect += self.expected(matched, "update")
             else:
-                alone = self.view.table(only={matched.descriptor.key})
-                changes = target.values(matched, update.where, assigned, alone)
+                changes = insertion.constant_changes(matched.rows, assigned, self.context.now_us)
+                if changes is None:
+                    alone = self.view.table(only={matched.descriptor.key})
+                    changes = target.values(matched, update.where, assigned, alone)
                 effect += self.rewrite(matched.descriptor, changes, "update", progress)[0]
         return effect
 

@@ -6,6 +6,7 @@ from typing import cast
 
 from sdb import ion
 from sdb.errors import QueryError
+from sdb.packfile.rewrite.rewrite import RowChanges
 from sdb.query.analyze.folding import fold
 from sdb.query.syntax import ast, writes
 from sdb.records import replace
@@ -16,11 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, BinaryIO
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sdb.query.syntax.writes import FieldPath, InsertQuery, InsertValues
     from sdb.statements.matching import QueryContext
     from sdb.table.schema.columns import TableSchema
 
 _ABSENT = object()
+_PLACE = (1 << 63) - 1
+"""Stands where the number of a row goes, in as many bytes as any takes."""
 
 
 def with_columns(
@@ -87,12 +93,35 @@ def _row(
     return row
 
 
+def constant_changes(
+    rows: NDArray[np.int64], assigned: Sequence[tuple[FieldPath, ast.Expr]], now_us: int
+) -> RowChanges | None:
+    """Return the changes of rows that all get the same values; None: a value is no constant."""
+    import numpy as np
+
+    values: dict[str, object] = {"row": _PLACE}
+    for number, (_, expr) in enumerate(assigned):
+        match fold(expr, ast.Instant(now_us)):
+            case ast.Literal() as literal:
+                values[str(number)] = _literal(literal)
+            case ast.Missing():
+                pass
+            case _:
+                return None
+    symbols: list[str] = []
+    struct = ion.encode(values, symbols)
+    at = struct.index(_PLACE.to_bytes(8))
+    structs = np.tile(np.frombuffer(struct, np.uint8), (len(rows), 1))
+    structs[:, at : at + 8] = rows.astype(">i8").view(np.uint8).reshape(-1, 8)
+    paths = tuple([path for path, _ in assigned])
+    return RowChanges(rows[:0], rows, ion.stream(symbols, structs.tobytes()), paths)
+
+
 def _value(expr: ast.Expr, context: QueryContext) -> object:
     """Return the value of an expression that reads no table; `_ABSENT` where it is MISSING."""
     match expr:
         case ast.Literal():
-            value = expr.value
-            return ion.instant_from_us(value.us) if isinstance(value, ast.Instant) else value
+            return _literal(expr)
         case ast.Missing():
             return _ABSENT
         case ast.MakeStruct():
@@ -108,6 +137,13 @@ def _value(expr: ast.Expr, context: QueryContext) -> object:
     with context.run(ast.Statement(select, text=context.text)) as result:
         (row,) = result
         return row.get("v", _ABSENT)
+
+
+def _literal(expr: ast.Literal) -> object:
+    value = expr.value
+    if isinstance(value, int) and value < -_PLACE - 1:
+        return float(value)  # as the engine has it
+    return ion.instant_from_us(value.us) if isinstance(value, ast.Instant) else value
 
 
 def write_query(statement: InsertQuery, context: QueryContext, output: BinaryIO) -> None:

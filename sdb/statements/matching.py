@@ -121,8 +121,8 @@ class Target:
         others: tuple[ast.Source, ...] = (),
         table: TableSource | None = None,
     ) -> AbstractContextManager[Result]:
-        """Run a query on it: `_file`, `_row` and values, of rows for which a condition is TRUE."""
-        fields = [("file", self._origin(_FILE)), ("row", self._origin(_ROW)), *items]
+        """Run a query on it: values and `_row`, of rows for which a condition is TRUE."""
+        fields = [*items, ("row", self._origin(_ROW))]
         select = ast.Select(
             tuple([ast.Item(expr, name) for name, expr in fields]),
             sources=(self.source, *others),
@@ -148,7 +148,7 @@ class Target:
         import numpy as np
 
         matches: dict[str, list[NDArray[np.int64]]] = {}
-        with self.run((), where, others=others) as result:
+        with self.run([("file", self._origin(_FILE))], where, others=others) as result:
             for file, rows in _by_file(result):
                 matches.setdefault(file, []).append(rows)
             if is_told:
@@ -192,12 +192,18 @@ def _by_file(result: Result) -> Iterator[tuple[str, NDArray[np.int64]]]:
     import numpy as np
     import pyarrow as pa
 
-    for batch in pa.RecordBatchReader.from_stream(result):
-        files = batch.column(0).dictionary_encode()
-        numbers = files.indices.to_numpy(zero_copy_only=False)
-        rows = batch.column(1).to_numpy(zero_copy_only=False).astype(np.int64)
+    for batch in result._batches():  # noqa: SLF001 - a result of ours
+        if not batch.num_rows:
+            continue
+        files = batch.column(0)
+        if not pa.types.is_dictionary(files.type):  # a scan's is one
+            files = files.dictionary_encode()
+        # Not `to_numpy`, which imports pandas.
+        rows = np.from_dlpack(batch.column(1)).astype(np.int64)
+        numbers = np.from_dlpack(files.indices)
         for number, file in enumerate(files.dictionary.to_pylist()):
-            yield file, rows[numbers == number]
+            if len(matching := rows[numbers == number]):
+                yield file, matching
 
 
 def tell(result: Result) -> None:

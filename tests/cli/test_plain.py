@@ -75,6 +75,24 @@ def test_usual_lines_are_understood(line: str) -> None:
     assert {**values, "context": None} == {**expected, "context": None}
 
 
+@pytest.mark.parametrize("words", [["--root", "deep"], ["--root=deep"]])
+def test_a_root_before_the_command_is_understood(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SNELLER_BUCKET", "other")
+    roots = []
+    monkeypatch.setattr(plain, "call", lambda _, values: roots.append(values["context"].root))
+    monkeypatch.setattr(
+        app.parameters, "call", lambda _, values: roots.append(values["context"].root)
+    )
+    for line in (["describe", "x"], ["describe", "--root", "there", "x"]):
+        run = plain.understand([*words, *line])
+        assert run is not None
+        run()
+        app.dispatch([*words, *line])
+    assert roots == ["deep", "deep", "there", "there"]
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -90,7 +108,9 @@ def test_usual_lines_are_understood(line: str) -> None:
         "head x y",
         "unpack -qv x",
         "unpack --limit= x",
-        "--root deep describe x",
+        "--root -q describe x",
+        "--root= describe x",
+        "-v describe x",
         "describe --json=1 x",
         "describ x",
     ],

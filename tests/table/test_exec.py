@@ -158,6 +158,24 @@ def test_as_on_a_list_of_rows_at_every_version(seed: int, db: Connection) -> Non
     sound(db)
 
 
+CONSTANTS = """1 | -1 | 1.0 | 1.5 | -0.0 | 1e20 | 18446744073709551615 | 18446744073709551616
+    | -9223372036854775808 | 'x' | '' | 'é' | NULL | TRUE
+    | `2015-01-01T00:00:00Z` | DATE '2015-01-01' | `0001-01-01T00:00:00Z` | 'a' || 'b' | 7 / 2
+    | 0.1 + 0.2 | INTERVAL '1 day' | NULLIF(1, 1)"""
+
+
+@pytest.mark.parametrize("constant", [part.strip() for part in CONSTANTS.split(" | ")])
+def test_constants_are_set_as_computed_values_are(constant: str, db: Connection) -> None:
+    computed = f"CASE WHEN a = 2 THEN {constant} ELSE {constant} END"
+    answers = []
+    for name, value in (("web.t", constant), ("web.computed", computed)):
+        make(db, name, [{"a": number, "b": {"c": number}} for number in range(300)])
+        db.execute(f"UPDATE {name} SET a = {value}, b.c = {value} WHERE a % 7 = 2")
+        with db.sql(f"SELECT * FROM {name}") as result:
+            answers.append([*map(repr, result)])
+    assert answers[0] == answers[1]
+
+
 def test_the_blog_of_november_2022(db: Connection) -> None:
     """Two inserts of the same rows, a delete and an update: seven rows, then five."""
     make(db, "web.numbers", [{"k": 1, "v": n} for n in range(3)])

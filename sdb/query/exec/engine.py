@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from sdb import _core
 from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
-from sdb.query.catalog.pseudo import PSEUDO
 from sdb.query.exec.execution import Execution
 from sdb.query.exec.metadata_totals import counted_groups, told_totals
 from sdb.query.exec.native import run as answered
@@ -142,16 +141,8 @@ def _lane_scan(scan: ScanNode, threads: int) -> _core.LaneScan:
         predicate=scan.predicate,
         threads=threads,
         limit=scan.limit,
-        origins=_origins(scan),
+        origins=scan.origins(scan.lanes),
     )
-
-
-def _origins(scan: ScanNode) -> list[tuple[str, list[int]]] | None:
-    """Return what tells a scan where its rows come from, if it has to know."""
-    letters = {letter for letter, _ in PSEUDO.values()}
-    if not any(letter in letters for _, _, letter in scan.lanes):
-        return None
-    return scan.dataset.origins()
 
 
 def _counted(count: Count) -> Execution:

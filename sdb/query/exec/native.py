@@ -97,6 +97,7 @@ def run(
         predicate=operation.scan.predicate,
         threads=threads,
         limit=limit,
+        origins=operation.scan.origins(lanes),
     )
     result = Execution(operation.columns, scan, None, (scan,), scan.interrupt)
     if isinstance(operation, DataShape):

@@ -22,7 +22,7 @@ from sdb.query.analyze.types import (
     has_flags,
 )
 from sdb.query.catalog.dataset import MixedSchemasError, table_name
-from sdb.query.catalog.pseudo import is_pseudo
+from sdb.query.catalog.pseudo import Certain, is_pseudo
 from sdb.query.plan.pushdown import PRESENT, Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
 from sdb.query.plan.scans import (
@@ -221,6 +221,14 @@ class _Rows:
             raise Unsuited
         return FieldRef(self.scan, level, column.path, column.type)
 
+    def origin(self, expr: ast.Expr) -> FieldRef | None:
+        """Return the place of a pseudo-column that no field can hide; None for other columns."""
+        match self.scope.place(expr):
+            case SourcePath(SourceRows(number=0), (Certain(),) as steps):
+                return FieldRef(self.scan, 0, steps)
+            case _:
+                return None
+
     def field(self, expr: ast.Expr) -> FieldRef:
         """Return the place that a path leads to."""
         field = self.resolve(expr)
@@ -255,6 +263,8 @@ class _Rows:
     @staticmethod
     def shape(field: FieldRef) -> Shape:
         """Return the types at a place."""
+        if (kind := field.origin) is not None:
+            return Shape(kind[1], 0, whole=kind[1] == NUMBER)
         return Shape(field.types)
 
 
@@ -283,11 +293,14 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
     if node.star:
         named = rows.outputs()
     else:
-        named = [(name, rows.field(expr)) for name, expr in columns(node).items()]
+        named = [
+            (name, rows.origin(expr) or rows.field(expr)) for name, expr in columns(node).items()
+        ]
     scan, limit, offset = rows.scan, node.limit, node.offset or 0
     is_cut = limit is not None or offset > 0
     if node.order_by:
-        if limit is None or limit + offset > MOST_FIRST or scan.explode:
+        has_origins = any(column.origin is not None for _, column in named)
+        if limit is None or limit + offset > MOST_FIRST or scan.explode or has_origins:
             raise Unsuited
         keys: dict[Lane, int] = {}
         sort = []
@@ -303,11 +316,14 @@ def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
     elif is_cut and (scan.explode or offset or len(node.sources) > 1):
         raise Unsuited
     outputs, places = _columns(
-        [(name, Shape(rows.shape(column).mask, row=not name), column) for name, column in named],
+        [
+            (name, rows.shape(column) if name else Shape(STRUCT, row=True), column)
+            for name, column in named
+        ],
         typed=typed,
         declared=lambda column: column.declared,
     )
-    lanes = tuple((column.level, column.path, letter) for column, letter in places)
+    lanes = tuple([column.lane(letter) for column, letter in places])
     if node.order_by and limit is not None:
         keeps = rows.may_lack(rows.field(node.order_by[0].expr))
         return TopK(scan, outputs, tuple(keys), tuple(sort), lanes, limit, offset, keeps)

@@ -14,11 +14,12 @@ from sdb.query.analyze.types import (
     ROW,
     STRUCT,
 )
+from sdb.query.catalog.pseudo import PSEUDO, Certain
 from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, TypeAlias
 
     from sdb._core import _Constant, _Predicate
@@ -116,6 +117,11 @@ class ScanNode:
         """Have the scan read what was opened already."""
         self._dataset = dataset
 
+    def origins(self, lanes: Iterable[Lane]) -> list[tuple[str, list[int]]] | None:
+        """Return what tells where rows come from, if one of the lanes has to know."""
+        letters = {letter for letter, _ in PSEUDO.values()}
+        return self.dataset.origins() if any(lane[2] in letters for lane in lanes) else None
+
     def integers(self, level: int, path: ValuePath) -> tuple[int, int] | None:
         """Return bounds of what is at a path if there are only integers, as far as is known."""
         if level or not path:
@@ -152,6 +158,16 @@ class FieldRef:
     def types(self) -> int:
         """Return the mask of its types."""
         return self.scan.types(self.level, self.path)
+
+    @property
+    def origin(self) -> tuple[str, int] | None:
+        """Return letter and type of a pseudo-column that no field can hide; None: another place."""
+        step = self.path[0] if self.path else None
+        return PSEUDO[step] if isinstance(step, Certain) else None
+
+    def lane(self, letter: str) -> Lane:
+        """Return the lane of values whose type has a letter."""
+        return self.level, self.path, letter if self.origin is None else self.origin[0]
 
     def step(self, step: str | int) -> FieldRef:
         """Return a member or element."""

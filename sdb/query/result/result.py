@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
     from types import TracebackType
-    from typing import Any, BinaryIO, Self
+    from typing import Any, BinaryIO, Self, TypeVar
 
     import pandas as pd
     import polars as pl
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sdb.query.plan.scans import Column
     from sdb.query.result.frames import Frame
     from sdb.query.result.replay import Replay
+
+    T = TypeVar("T")
 
 
 @record
@@ -251,9 +253,7 @@ class Result:
                 return
             yield from self._waited(lines)
 
-    def _waited(
-        self, make: Callable[[object, Sequence[Column]], Iterator[bytes]]
-    ) -> Iterator[bytes]:
+    def _waited(self, make: Callable[[object, Sequence[Column]], Iterator[T]]) -> Iterator[T]:
         """Iterate over what is made of the rows, as it is made."""
         stream = self._replay or self._result.reader
         try:
@@ -313,6 +313,13 @@ class Result:
                 self._framed().write(output, fmt)
         else:
             write_cells(self.lines(), self._names, output, fmt, self._arranged)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """Iterate over the lanes of the rows, which are not kept, as they are computed."""
+        import pyarrow as pa
+
+        with self._explained():
+            yield from self._waited(lambda stream, _: pa.RecordBatchReader.from_stream(stream))
 
     def _wired(self) -> Iterator[bytes]:
         """Iterate over the bytes of the result for a client, see :mod:`sdb.query.result.wire`."""
