@@ -488,11 +488,6 @@ def _without_compression(name: str) -> tuple[str, str]:
     return name, "none"
 
 
-def suffix_of(compression: str) -> str:
-    """Return the suffix of a compression; none of ``none``."""
-    return next((entry.suffix for entry in COMPRESSIONS if entry.name == compression), "")
-
-
 def stem(name: str) -> str:
     """Return a name without what its known suffixes say.
 

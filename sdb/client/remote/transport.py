@@ -29,8 +29,6 @@ _FIRST_SECONDS, _LONGEST_SECONDS = 0.2, 3.0
 _MOST_RETRY_AFTER_SECONDS = 30.0
 _AGAIN = frozenset({429, 502, 503})
 _MOST_IDLE = 8
-_MOST_PROBLEM_BYTES = 1 << 20
-_PIECE_BYTES = 1 << 16
 _SAFE = "/@:~"
 
 _log = Logger("sdb.client.remote")

@@ -213,12 +213,6 @@ def _blob(value: object, name: str) -> bytes:
     return value
 
 
-def _flag(value: object, name: str) -> bool:
-    if type(value) is not bool:
-        raise invalid(name, "true or false", value)
-    return value
-
-
 def _instant(value: object, name: str) -> int:
     us = ion.instant_to_us(value)
     if us is None:
@@ -237,7 +231,6 @@ def _etag(value: object, _: str) -> str:
 COUNT = Codec("int", _count)
 TEXT = Codec("string", _text)
 BLOB = Codec("blob", _blob)
-FLAG = Codec("bool", _flag)
 INSTANT = Codec("timestamp", _instant, ion.instant_from_us)
 KEY = Codec("string", _key)
 ETAG = Codec("string", _etag)

@@ -81,15 +81,6 @@ def flag(value: dict[str, Any], name: str) -> bool:
     return member
 
 
-def blob(value: dict[str, Any], name: str, size_bytes: int | None = None) -> bytes:
-    """Return a member that is a blob, of some size where one is given."""
-    member = value.get(name)
-    if type(member) is not bytes or size_bytes not in {None, len(member)}:
-        expected = "a blob" if size_bytes is None else f"a blob of {size_bytes} bytes"
-        raise _wrong(value, name, expected)
-    return member
-
-
 def instant(value: dict[str, Any], name: str) -> int | None:
     """Return the microseconds of a member that is a timestamp; None when it is not there."""
     if name not in value:

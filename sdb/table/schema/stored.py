@@ -9,12 +9,10 @@ from __future__ import annotations
 from sdb import _core
 from sdb.errors import CorruptError, InputError, UnsupportedError
 from sdb.lru import LruCache
-from sdb.table.format.state import state_of
 from sdb.table.schema.columns import MOST_JSON_BYTES, TableSchema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.table.format.index import TableIndex
     from sdb.table.format.state import VersionState
 
 MOST_BYTES = 64 << 10
@@ -40,11 +38,6 @@ def unpacked_schema(data: bytes) -> TableSchema:
             raise CorruptError(f"the schema of the table: {error.message}") from None
         _KNOWN.put(data, schema)
     return schema
-
-
-def schema_in(index: TableIndex) -> TableSchema | None:
-    """Return the schema of the version that an index is; None: it has none."""
-    return schema_of(state_of(index.user_data))
 
 
 def packed_schema(schema: TableSchema | None) -> bytes:

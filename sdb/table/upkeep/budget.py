@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sdb.table.catalog.root import TableRoot
 
 MIN_FREE_BYTES = 1 << 30
-CPU_SHARE = 0.5
 _SLICE_SECONDS = 0.2
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from sdb.packfile.read.reader import Packfile
     from sdb.query.plan.hints.storedpaths import Packs
 
-_PATHS = (ast.Name, ast.Dot, ast.Index)
 _OPTIONAL = frozenset({"LEFT", "ASOF LEFT", "RIGHT", "FULL"})
 
 
