@@ -13,6 +13,7 @@
 ``schemacommits`` commits of versions in the columns of their schema
 ``mirror``        a mirror of a table, brought up to date
 ``dataset``       a version as a plain folder of Parquet files
+``folders``       Parquet files in folders by values, side by side
 ``exports``       exports by the name of a format, for Python
 ``policies``      mirrors that definitions declare: kept up, and how far behind
 ``follow``        a mirror that is brought up to date again and again

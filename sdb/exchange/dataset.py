@@ -13,6 +13,7 @@ from contextlib import ExitStack
 
 from sdb import notes
 from sdb.errors import ExistsError, UnsupportedError, UsageError, from_os
+from sdb.exchange.folders import divided, opened_folders
 from sdb.exchange.mirrorfiles import held, opened_packfile
 from sdb.exchange.packcolumns import columns_of, observed_columns
 from sdb.lake.columntypes import (
@@ -27,6 +28,7 @@ from sdb.lake.columntypes import (
     published,
     texts,
 )
+from sdb.packfile.export.arrowfiles import grouped
 from sdb.packfile.read.arrow import FittedScan
 from sdb.records import record
 from sdb.store.url import check_scheme, store_of
@@ -43,9 +45,6 @@ if TYPE_CHECKING:
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.format.descriptor import Descriptor
 
-MOST_PARTITIONS = 10_000
-_MOST_OPEN = 256
-_ROWS = 1 << 20
 _UNITS = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%dT%H"}
 _CALL = re.compile(r"(\w+)\((.+)\)\Z")
 
@@ -61,6 +60,11 @@ class FolderKey:
     def name(self) -> str:
         """Name of the column of the folders."""
         return "_".join(filter(None, (".".join(self.path), self.unit)))
+
+    @property
+    def is_column(self) -> bool:
+        """True if the values are those of a field of rows, not of structs or spans."""
+        return not self.unit and len(self.path) == 1
 
     @classmethod
     def parse(cls, text: str) -> FolderKey:
@@ -231,15 +235,14 @@ def _write(
 ) -> int:
     """Write the files of a dataset; return the number of rows."""
     import pyarrow as pa
-    from pyarrow import dataset
 
     names = published(columns)
     schema = arrow_schema(columns)
     shown = pa.schema([column.with_name(names[column.name]) for column in schema])
-    # A column of the folders is not in the files; that of a span of time is one more.
-    extra = [key.name for key in keys if key.name not in shown.names]
-    kinds = [pa.field(key.name, pa.string()) for key in keys if key.name in extra]
-    whole = pa.schema([*shown, *kinds])
+    # A field that is a key is in the name of the folder alone.
+    in_names = {names[key.path[0]] for key in keys if key.is_column}
+    inside = pa.schema([column for column in shown if column.name not in in_names])
+    _check_names([key.name for key in keys], inside.names)
     count = _Count(progress, sum(descriptor.size_bytes for descriptor in descriptors))
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -247,27 +250,25 @@ def _write(
             with opened_packfile(handle, descriptor) as pack:
                 for batch in FittedScan(pack, schema, threads).batches():
                     count.rows += batch.num_rows
-                    named = pa.record_batch(batch.columns, schema=shown)
-                    added = [key.values(named, names) for key in keys if key.name in extra]
-                    texts_of = [values.cast(pa.string()) for values in added]
-                    yield pa.record_batch([*named.columns, *texts_of], schema=whole)
+                    yield pa.record_batch(batch.columns, schema=shown)
             count.add(descriptor.size_bytes)
 
-    fields = [whole.field(key.name) for key in keys]
-    form = dataset.ParquetFileFormat()
-    with held(handle):
-        dataset.write_dataset(
-            pa.RecordBatchReader.from_batches(whole, batches()),
-            folder,
-            format=form,
-            file_options=form.make_write_options(compression="zstd"),
-            partitioning=dataset.partitioning(pa.schema(fields), flavor="hive") if keys else None,
-            max_partitions=MOST_PARTITIONS,
-            max_open_files=_MOST_OPEN,
-            max_rows_per_group=_ROWS,
-            use_threads=threads != 1,
-        )
+    with held(handle), opened_folders(folder, inside, threads) as files:
+        for group in grouped(batches()):
+            rows = pa.concat_batches(group)
+            values = {key.name: key.values(rows, names) for key in keys}
+            for name, some in divided(rows.select(inside.names), values):
+                files.add(name, some)
     return count.rows
+
+
+def _check_names(keys: list[str], stored: list[str]) -> None:
+    """Require keys that are told apart, and columns beside them."""
+    if twice := next((key for key in keys if keys.count(key) > 1 or key in stored), None):
+        raise UsageError(f"--partition-by {twice}: another key or column has this name")
+    if not stored:
+        what = f"--partition-by {','.join(keys)}: rows have no other field, and Parquet needs one"
+        raise UsageError(what)
 
 
 class _Count:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from pyarrow import parquet
 
 import sdb
 from sdb.errors import ExistsError, SdbError, UnsupportedError, UsageError
+from sdb.exchange import folders
 from sdb.exchange.dataset import FolderKey, write_dataset
+from sdb.packfile.export import arrowfiles
 from tests.exchange.mirrors import counted, table_rows
 
 ROOT = Path(__file__).parents[2]
@@ -63,10 +66,10 @@ def test_a_dataset_has_the_rows(lake: Path, tmp_path: Path) -> None:
 
 def test_folders_by_values_and_days(lake: Path, tmp_path: Path) -> None:
     export(lake, tmp_path / "d", "type,day(at)")
-    folders = {
+    made = {
         str(path.parent.relative_to(tmp_path / "d")) for path in tmp_path.glob("d/**/*.parquet")
     }
-    assert folders == {
+    assert made == {
         "type=a%2Fb/at_day=2026-11-01",
         "type=a%2Fb/at_day=2026-11-02",
         "type=c/at_day=2026-12-02",
@@ -75,6 +78,46 @@ def test_folders_by_values_and_days(lake: Path, tmp_path: Path) -> None:
     assert counted(read(tmp_path / "d", "at_day")) == table_rows(lake, "web.t", 4)
     export(lake, tmp_path / "e", "actor.login,month(at)")
     assert (tmp_path / "e/actor.login=x/at_month=2026-11").is_dir()
+
+
+def test_packfiles_share_row_groups(lake: Path, tmp_path: Path) -> None:
+    for number in range(5):
+        sdb.connect(lake).append("web.t", [{"type": "ab"[at % 2], "id": number} for at in range(9)])
+    for by, files in ("", 1), ("type", 5):
+        folder = tmp_path / f"by{by}"
+        assert export(lake, folder, by) == files
+        groups = [parquet.ParquetFile(path).num_row_groups for path in folder.rglob("*.parquet")]
+        assert groups == [1] * files
+
+
+def test_folders_past_their_memory_and_open_files(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "_WAITING_BYTES", 100)
+    monkeypatch.setattr(folders, "_MOST_OPEN", 2)
+    monkeypatch.setattr(arrowfiles, "_ROW_GROUP_ROWS", 3)
+    added = [{"type": f"{at % 5}\0", "id": at} for at in range(40)]
+    for at in range(0, 40, 10):
+        sdb.connect(lake).append("web.t", added[at : at + 10])
+    assert export(lake, tmp_path / "d", "type") > 8
+    assert (tmp_path / "d/type=0%00/part-1.parquet").exists()
+    assert counted(read(tmp_path / "d")) == table_rows(lake, "web.t", 8)
+
+
+def test_too_many_folders_are_refused(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "MOST_FOLDERS", 2)
+    with pytest.raises(UsageError, match="more than 2 folders"):
+        export(lake, tmp_path / "d", "id")
+    assert not (tmp_path / "d").exists()
+
+
+def test_rows_with_no_other_field_are_refused(lake: Path, tmp_path: Path) -> None:
+    sdb.connect(lake).create("web.one", "file://in/*.json")
+    sdb.connect(lake).append("web.one", [{"type": "a"}])
+    with pytest.raises(UsageError, match="no other field"):
+        sdb.connect(lake).table("web.one").export("parquet", tmp_path / "d", partition_by=["type"])
 
 
 def test_integers_above_the_largest_of_64_bits(lake: Path, tmp_path: Path) -> None:
@@ -104,6 +147,7 @@ def test_what_is_there_stays_unless_it_may_be_replaced(lake: Path, tmp_path: Pat
         ("at", "a folder for each instant"),
         ("week(at)", "week.at"),
         ("a..b", "a..b"),
+        ("id,id", "another key"),
     ],
 )
 def test_keys_are_checked(lake: Path, tmp_path: Path, by: str, text: str) -> None:

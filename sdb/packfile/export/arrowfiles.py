@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb.errors import UsageError
 from sdb.packfile.read.arrow import Scan
+from sdb.records import changing_record, field
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False
@@ -17,6 +18,26 @@ if TYPE_CHECKING:
 
 _ROW_GROUP_BYTES = 64 << 20
 _ROW_GROUP_ROWS = 1 << 20
+
+
+@changing_record
+class RowGroup:
+    """Batches that become a row group of a Parquet file."""
+
+    batches: list[pa.RecordBatch] = field(default_factory=list, repr=False)
+    rows: int = 0
+    size_bytes: int = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        self.batches.append(batch)
+        self.rows += batch.num_rows
+        self.size_bytes += batch.nbytes
+
+    @property
+    def is_full(self) -> bool:
+        """True if it is large enough."""
+        return self.rows >= _ROW_GROUP_ROWS or self.size_bytes >= _ROW_GROUP_BYTES
 
 
 class Batches(Protocol):
@@ -90,14 +111,11 @@ def write_parquet(scan: Batches, output: BinaryIO) -> None:
 
 def grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
     """Collect batches until they are large enough for a row group."""
-    group: list[pa.RecordBatch] = []
-    rows = size_bytes = 0
+    group = RowGroup()
     for batch in batches:
-        group.append(batch)
-        rows += batch.num_rows
-        size_bytes += batch.nbytes
-        if rows >= _ROW_GROUP_ROWS or size_bytes >= _ROW_GROUP_BYTES:
-            yield group
-            group, rows, size_bytes = [], 0, 0
-    if group:
-        yield group
+        group.add(batch)
+        if group.is_full:
+            yield group.batches
+            group = RowGroup()
+    if group.batches:
+        yield group.batches
