@@ -138,9 +138,14 @@ def _has_doubles(kind: pa.DataType) -> bool:
 
 
 def _has_nan(array: pa.Array) -> bool:
-    import pyarrow.compute as pc
+    import numpy as np
     from pyarrow import types
 
     if types.is_struct(array.type):
         return any(_has_nan(inner) for inner in array.flatten() if _has_doubles(inner.type))
+    stored = array.buffers()[1]
+    if stored is None or not np.isnan(np.frombuffer(stored, np.float64)).any():
+        return False
+    import pyarrow.compute as pc  # 60 ms, and rarely needed
+
     return bool(pc.any(pc.is_nan(array)).as_py())

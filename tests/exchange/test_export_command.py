@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,20 @@ def test_it_says_what_was_done(lake: Path, tmp_path: Path) -> None:
     done = export("delta", "--root", lake, "--json", "web", "t", tmp_path / "m")
     facts = json.loads(done.stdout)
     assert (facts["version"], facts["delta_version"], facts["versions"]) == (1, 0, 0)
+    check(lake, tmp_path / "m", engines=(by_delta_rs,))
+
+
+def test_times_and_numbers_load_no_pandas(lake: Path, tmp_path: Path) -> None:
+    row = {"at": datetime(2026, 11, 1, tzinfo=UTC), "x": 1.5, "y": {"z": 2.5}}
+    sdb.connect(lake).append("web.t", [row, {"id": 2}])
+    words = ["sdb", "export", "delta", "--quiet", "--root", str(lake), "web.t", str(tmp_path / "m")]
+    program = (
+        "import sys\n"
+        "from sdb.cli.main import run\n"
+        "assert run(sys.argv[1:]) == 0\n"
+        "assert not {'pandas', 'pyarrow.compute', 'duckdb'} & sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", program, *words[1:]], cwd=ROOT, check=True)
     check(lake, tmp_path / "m", engines=(by_delta_rs,))
 
 

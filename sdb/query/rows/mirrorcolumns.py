@@ -5,10 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from sdb import notes
-from sdb.query.catalog.dataset import QueryRequest
-from sdb.query.rows.selected import OpenedSource
-from sdb.query.run.api import run
-from sdb.query.syntax import ast
 from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
 
 TYPE_CHECKING = False
@@ -36,6 +32,12 @@ def packfile_columns(
 
     Yields: The rows, and for each column how many values are NULL since they are not of its type.
     """
+    # Mirrors of tables without a schema do not run queries.
+    from sdb.query.catalog.dataset import QueryRequest
+    from sdb.query.rows.selected import OpenedSource
+    from sdb.query.run.api import run
+    from sdb.query.syntax import ast
+
     items = tuple([ast.Item(ast.Name(name)) for name in names])
     source = ast.Source(ast.PathTable(ast.Name(_NAME)), None)
     objects = OpenObjects(1)
