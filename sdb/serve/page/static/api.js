@@ -12,18 +12,11 @@ export class Problem extends Error {
   }
 }
 
-/**
- * What an answer says besides its body.
- * @typedef {{blocks: string, ms: number, versions: string, etag: string, said: string[]}} Told
- */
+/** What an answer says besides its body. @typedef {{blocks: string, ms: number, versions: string, etag: string, said: string[]}} Told */
 
 const encode = encodeURIComponent;
 
-/**
- * A path with members; those without a value are left out.
- * @param {string} path
- * @param {Record<string, any>} [members]
- */
+/** A path with members; those without a value are left out. @param {string} path @param {Record<string, any>} [members] */
 export function url(path, members = {}) {
   const given = Object.entries(members).filter(([, value]) => value !== "" && value !== null && value !== undefined);
   return path + (given.length ? `?${given.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&")}` : "");
@@ -67,11 +60,7 @@ export async function send(path, options = {}) {
   return response;
 }
 
-/**
- * Read JSON; whole numbers that a double cannot hold stay as they are.
- * @param {string} text
- * @returns {any}
- */
+/** Read JSON; whole numbers that a double cannot hold stay as they are. @param {string} text @returns {any} */
 export function parse(text) {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   return JSON.parse(text, /** @type {any} */ ((/** @type {string} */ _, /** @type {any} */ value, /** @type {any} */ context) => {
@@ -80,22 +69,13 @@ export function parse(text) {
   }));
 }
 
-/**
- * Ask for JSON.
- * @param {string} path
- * @param {Record<string, any>} [members]
- * @param {AbortSignal} [signal]
- * @returns {Promise<any>}
- */
+/** Ask for JSON. @param {string} path @param {Record<string, any>} [members] @param {AbortSignal} [signal] @returns {Promise<any>} */
 export async function get(path, members = {}, signal) {
   const response = await send(url(path, members), { signal, headers: { accept: "application/json" } });
   return Object.assign(parse(await response.text()), { told: told(response) });
 }
 
-/**
- * Change something.
- * @param {string} method @param {string} path @param {object} body @param {Record<string, string>} [headers]
- */
+/** Change something. @param {string} method @param {string} path @param {object} body @param {Record<string, string>} [headers] */
 export async function change(method, path, body, headers = {}) {
   const options = { method, body: JSON.stringify(body), headers: { "content-type": "application/json", ...headers } };
   const response = await send(path, options);
@@ -141,11 +121,7 @@ export async function rows(members, signal, mostBytes = 8 << 20) {
   return { rows: found, bytes, isCut, told: about };
 }
 
-/**
- * Run jobs, a few at the same time.
- * @template T
- * @param {T[]} items @param {(item: T) => Promise<void>} job @param {number} [atOnce]
- */
+/** Run jobs, a few at the same time. @template T @param {T[]} items @param {(item: T) => Promise<void>} job @param {number} [atOnce] */
 export async function each(items, job, atOnce = 2) {
   const left = [...items];
   await Promise.all(Array.from({ length: atOnce }, async () => {

@@ -1,8 +1,8 @@
 // The fields of a table: types, share of rows, frequent values; a click filters or excludes.
 
 import { get, tablePath } from "./api.js";
-import { count, data, h, said, share } from "./dom.js";
-import { problem } from "./main.js";
+import { button, count, data, h, said, share } from "./dom.js";
+import { tried } from "./main.js";
 import { nameOf, quotedPath, token } from "./search.js";
 
 const MOST_FIELDS = 300;
@@ -53,17 +53,12 @@ function line(field, rows, how) {
     if (details.children.length > 1) return;
     const place = h("div", { class: "values" }, said("…"));
     details.append(place);
-    if (field.types.every((type) => ["struct", "list"].includes(type))) {
-      place.replaceChildren(said("It has no values itself."));
-      return;
-    }
-    try {
+    await tried(place, async () => {
+      if (field.types.every((type) => ["struct", "list"].includes(type))) return said("It has no values itself.");
       const answer = await how.ask(quotedPath(field.path));
       how.values.set(field.name, answer.rows.map((/** @type {any} */ row) => row.value));
-      place.replaceChildren(values(field, answer.rows, how.add));
-    } catch (error) {
-      place.replaceChildren(problem(error));
-    }
+      return values(field, answer.rows, how.add);
+    });
   };
   details.addEventListener("toggle", () => (details.open ? open() : how.open.delete(field.name)));
   if (how.open.has(field.name)) details.open = true;
@@ -77,10 +72,9 @@ function values(field, rows, add) {
   return h("ul", {}, rows.slice(0, MOST_VALUES).map(({ value, rows: number }) => {
     const meter = h("meter", { min: 0, max: most, value: number, "aria-hidden": "true" });
     const isLong = String(value).length > MOST_IN_ADDRESS;
-    const button = (/** @type {string} */ text, /** @type {boolean} */ isExcluded, /** @type {string} */ does) => h("button", {
-      type: "button", disabled: isLong, title: isLong ? "it is too long for an address" : does, "aria-label": `${does} ${field.name} ${String(value).slice(0, 80)}`,
-      onclick: () => add(token(field.name, value, isExcluded)) }, text);
+    const choice = (/** @type {string} */ text, /** @type {boolean} */ isExcluded, /** @type {string} */ does) => button(text, () => add(token(field.name, value, isExcluded)), {
+      disabled: isLong, title: isLong ? "it is too long for an address" : does, "aria-label": `${does} ${field.name} ${String(value).slice(0, 80)}` });
     return h("li", {}, h("span", { class: "value" }, value === "" ? h("i", {}, "empty text") : data(value, 60)), h("small", {}, count(number)),
-      button("+", false, "Only"), button("−", true, "Without"), meter);
+      choice("+", false, "Only"), choice("−", true, "Without"), meter);
   }));
 }

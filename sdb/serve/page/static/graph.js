@@ -11,11 +11,7 @@ const [STEP, HEIGHT] = [16, 44];
  * A link joins two lines of the list: it leaves the lane `from` at the lower one, and comes to `to` at the upper one, along `lane`.
  */
 
-/**
- * Put the logs of branches together: what they share is in the lane of the first.
- * @param {string[]} names @param {any[][]} logs
- * @returns {Lanes}
- */
+/** Put the logs of branches together: what they share is in the lane of the first. @param {string[]} names @param {any[][]} logs @returns {Lanes} */
 export function lanesOf(names, logs) {
   /** @type {Map<string, Version>} */
   const byId = new Map();

@@ -1,8 +1,8 @@
 // Rows as a grid, and as a picture where the first column is a time or a category.
 
-import { count, counted, h, s } from "./dom.js";
+import { axis, figure, pictureWidth } from "./charts.js";
+import { button, count, counted, h, s, unfolding } from "./dom.js";
 import { leaf, preview, tree } from "./json.js";
-import { ticks } from "./times.js";
 
 const PAGE = 200;
 const MOST_BARS = 40;
@@ -16,15 +16,10 @@ const isNumber = (value) => typeof value === "number" || typeof value === "bigin
 export function grid(columns, rows) {
   const numbers = new Set(columns.filter((name) => rows.some((row) => isNumber(row[name])) && rows.every((row) => row[name] === undefined || row[name] === null || isNumber(row[name]))));
   const body = h("tbody");
-  const more = h("button", { type: "button" });
   const cell = (/** @type {any} */ value, /** @type {string} */ name) => {
     if (value === undefined) return h("td", {});
     if (value === null || typeof value !== "object") return h("td", { class: numbers.has(name) ? "n" : "" }, leaf(value));
-    const details = h("details", {}, h("summary", {}, h("span", { class: "preview" }, preview(value).slice(0, 120))));
-    details.addEventListener("toggle", () => {
-      if (details.open && details.children.length === 1) details.append(tree(value));
-    });
-    return h("td", {}, details);
+    return h("td", {}, unfolding(h("summary", {}, h("span", { class: "preview" }, preview(value).slice(0, 120))), () => tree(value)));
   };
   const fill = () => {
     const from = body.children.length;
@@ -33,16 +28,13 @@ export function grid(columns, rows) {
     more.hidden = left <= 0;
     more.textContent = `${count(Math.min(left, PAGE))} more of ${count(left)}`;
   };
-  more.addEventListener("click", fill);
+  const more = button("", fill);
   fill();
   const head = h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col", class: numbers.has(name) ? "n" : "" }, h("bdi", {}, name.slice(0, 200))))));
   return h("div", {}, h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Rows" }, h("table", { class: "grid" }, head, body)), more);
 }
 
-/**
- * A picture of the rows; null where they make none.
- * @param {string[]} columns @param {any[]} rows
- */
+/** A picture of the rows; null where they make none. @param {string[]} columns @param {any[]} rows */
 export function chart(columns, rows) {
   const [first] = columns;
   const value = columns.slice(1).find((name) => rows.some((row) => isNumber(row[name])));
@@ -65,9 +57,8 @@ function times(at, numbers, label) {
   const y = (/** @type {number} */ number) => height - ((number - low) / (high - low || 1)) * (height - 14);
   const bars = at.map((each, index) => s("rect", { class: "bar", x: x(each).toFixed(1), width: wide.toFixed(1), y: Math.min(y(0), y(numbers[index])).toFixed(1),
     height: Math.max(1, Math.abs(y(0) - y(numbers[index]))).toFixed(1) }, s("title", {}, `${new Date(each).toISOString()}: ${count(numbers[index])}`)));
-  const axis = ticks(from, to, width / 110).map(({ at: each, label: text }) => s("text", { x: Math.min(Math.max(x(each) + wide / 2, 20), width - 20), y: height + 15, "text-anchor": "middle" }, text));
   return figure(label, s("svg", { viewBox: `0 0 ${width} ${height + 20}`, role: "img", "aria-label": `${label}: ${counted(at.length, "time")}, at most ${count(high)}` },
-    bars, axis, s("text", { x: 2, y: 10 }, count(high))));
+    bars, axis({ from, until: to, width, height, x: (each) => x(each) + wide / 2 }), s("text", { x: 2, y: 10 }, count(high))));
 }
 
 /** @param {string[]} names @param {number[]} numbers @param {string} label */
@@ -85,14 +76,4 @@ function categories(names, numbers, label) {
   });
   const rest = names.length > shown ? `, the first ${shown} of ${count(names.length)}` : "";
   return figure(label + rest, s("svg", { viewBox: `0 0 ${width} ${shown * 20}`, role: "img", "aria-label": `${label}${rest}` }, lines));
-}
-
-/** The width of a picture in the units of its texts. */
-export function pictureWidth() {
-  return Math.max(280, Math.min(innerWidth, 1440) - 80);
-}
-
-/** @param {string} label @param {SVGElement} picture */
-function figure(label, picture) {
-  return h("figure", { class: "picture" }, h("figcaption", {}, label), picture);
 }

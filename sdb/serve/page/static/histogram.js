@@ -1,37 +1,52 @@
 // The histogram: bounds from the index at once, exact counts a moment later; a brush zooms.
 
+import { get } from "./api.js";
+import { axis } from "./charts.js";
 import { count, counted, h, later, s } from "./dom.js";
-import { local, step, ticks, utc } from "./times.js";
+import { local, step, utc } from "./times.js";
 
 const [HEIGHT, AXIS] = [150, 20];
-const TICK = 110;
 const BUCKETS = 100;
-export const SERIES = 7;
+const SERIES = 7;
 
 /**
  * @typedef {{from: number, until: number, rows: number, least: number, values: [string, number][]}} Bucket
  * A bucket has at most `rows` rows, and at least `least`.
  */
 
-/** The buckets of an answer of /timeline. @param {any} answer @returns {Bucket[]} */
-export function bounds(answer) {
+/**
+ * Draw the rows of a version by time: at once bounds from the index, then, after a pause, what is counted.
+ * @param {HTMLElement} place @param {string} path
+ * @param {{period: Record<string, string>, members?: Record<string, string>, zoom?: (from: number, until: number) => void, pause?: number, signal: AbortSignal,
+ *   begun?: (from: number, until: number) => void}} how `period` and `members` are those of requests; with a pause bounds that are exact are enough
+ */
+export async function histogram(place, path, { period, members = {}, zoom = () => {}, pause = 0, signal, begun = () => {} }) {
+  const drawn = await get(`${path}/timeline`, { ...period, buckets: BUCKETS }, signal);
+  const [from, until] = [Date.parse(drawn.since), Date.parse(drawn.until)];
+  const isKnown = pause > 0 && drawn.most_rows.every((/** @type {number} */ rows, /** @type {number} */ at) => rows === drawn.least_rows[at]);
+  begun(from, until);
+  draw(place, bounds(drawn, Boolean(members.where)), { from, until, order: [], zoom, isExact: isKnown });
+  await new Promise((done) => setTimeout(done, pause));
+  signal.throwIfAborted();
+  if (isKnown) return null;
+  const width = step(Math.max(until - from, 1), BUCKETS);
+  const hits = await get(`${path}/hits`, { ...period, ...members, step: `${width / 1e3}s`, format: "json" }, signal);
+  const counted = exact(hits.rows, width, Boolean(members.by));
+  draw(place, counted.buckets, { order: counted.order, zoom, from: Math.floor(from / width) * width, until: Math.floor((until + width) / width) * width, isExact: true });
+  return { ...counted, from, until, isCut: hits.truncated, total: counted.buckets.reduce((sum, bucket) => sum + bucket.rows, 0) };
+}
+
+/** The buckets of an answer of /timeline; where rows are filtered none is certain. @param {any} answer @param {boolean} isFiltered @returns {Bucket[]} */
+function bounds(answer, isFiltered) {
   const first = Date.parse(answer.since);
   const width = answer.width_us / 1e3;
   return answer.most_rows.map((/** @type {number} */ rows, /** @type {number} */ at) => ({
-    from: first + at * width, until: first + (at + 1) * width, rows, least: answer.least_rows[at], values: [],
+    from: first + at * width, until: first + (at + 1) * width, rows, least: isFiltered ? 0 : answer.least_rows[at], values: [],
   }));
 }
 
-/** A width for buckets of /hits. @param {number} from @param {number} until */
-export function widthOf(from, until) {
-  return step(Math.max(until - from, 1), BUCKETS);
-}
-
-/**
- * The buckets of an answer of /hits, and the values that are counted apart, the most frequent first.
- * @param {any[]} rows @param {number} width @param {string} by
- */
-export function exact(rows, width, by) {
+/** The buckets of an answer of /hits, and the values that are counted apart, the most frequent first. @param {any[]} rows @param {number} width @param {boolean} isSplit */
+function exact(rows, width, isSplit) {
   /** @type {Map<string, number>} */
   const totals = new Map();
   /** @type {Map<number, Bucket>} */
@@ -42,7 +57,7 @@ export function exact(rows, width, by) {
     buckets.set(from, bucket);
     bucket.rows += row.rows;
     bucket.least = bucket.rows;
-    if (!by) continue;
+    if (!isSplit) continue;
     const name = String(row.value);
     totals.set(name, (totals.get(name) ?? 0) + row.rows);
     bucket.values.push([name, row.rows]);
@@ -56,25 +71,22 @@ const again = new Map();
 addEventListener("resize", later(() => again.forEach((redraw, place) => (place.firstChild ? redraw() : null)), 150));
 
 /**
- * Draw buckets.
- * @param {HTMLElement} place
- * @param {Bucket[]} buckets
+ * @param {HTMLElement} place @param {Bucket[]} buckets
  * @param {{from: number, until: number, isExact: boolean, order: string[], zoom: (from: number, until: number) => void}} how
  */
-export function draw(place, buckets, { from, until, isExact, order, zoom }) {
-  again.set(place, () => draw(place, buckets, { from, until, isExact, order, zoom }));
+function draw(place, buckets, how) {
+  const { from, until, isExact, order, zoom } = how;
+  again.set(place, () => draw(place, buckets, how));
   const WIDTH = Math.max(200, place.clientWidth - 18);
   const most = Math.max(1, ...buckets.map((bucket) => bucket.rows));
   const x = (/** @type {number} */ at) => ((at - from) / (until - from || 1)) * WIDTH;
   const y = (/** @type {number} */ rows) => (rows / most) * (HEIGHT - 12);
   const total = buckets.reduce((sum, bucket) => sum + bucket.rows, 0);
   const label = `${isExact ? "" : "At most "}${counted(total, "row")} from ${utc(from)} to ${utc(until)}; the fullest of ${buckets.length} buckets has ${isExact ? "" : "at most "}${count(most)}`;
-  const axis = ticks(from, until, WIDTH / TICK).map(({ at, label: text }) => s("g", {}, s("line", { class: "grid", x1: x(at), x2: x(at), y1: 0, y2: HEIGHT }),
-    s("text", { x: Math.min(Math.max(x(at), 20), WIDTH - 20), y: HEIGHT + 15, "text-anchor": "middle" }, text)));
   const bars = buckets.map((bucket) => bar(bucket, { x, y, order, isExact }));
   const brush = s("rect", { class: "brush", y: 0, height: HEIGHT, width: 0 });
   const svg = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT + AXIS}`, role: "img", tabindex: 0, class: "histogram", "aria-label": `${label}. Plus and minus zoom, the arrows go along.` },
-    axis, bars, s("text", { x: 4, y: 10 }, `${isExact ? "" : "≤ "}${count(most)}`), brush);
+    axis({ from, until, width: WIDTH, height: HEIGHT, x, hasLines: true }), bars, s("text", { x: 4, y: 10 }, `${isExact ? "" : "≤ "}${count(most)}`), brush);
   const had = place.contains(document.activeElement);
   place.replaceChildren(svg);
   if (had) svg.focus();
@@ -121,6 +133,10 @@ function brushed(svg, brush, width, done) {
     brush.setAttribute("x", String(Math.min(from, to) * width));
     brush.setAttribute("width", String(Math.abs(to - from) * width));
   };
+  const end = () => {
+    start = null;
+    show(0, 0);
+  };
   svg.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     start = place(event);
@@ -132,14 +148,10 @@ function brushed(svg, brush, width, done) {
   svg.addEventListener("pointerup", (event) => {
     if (start === null) return;
     const [from, to] = [start, place(event)].sort((a, b) => a - b);
-    start = null;
-    show(0, 0);
+    end();
     if (to - from > 0.004) done(from, to);
   });
-  svg.addEventListener("pointercancel", () => {
-    start = null;
-    show(0, 0);
-  });
+  svg.addEventListener("pointercancel", end);
 }
 
 /** @param {string[]} order @param {Map<string, number>} totals */

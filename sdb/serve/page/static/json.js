@@ -1,6 +1,6 @@
 // A value as JSON that unfolds.
 
-import { counted, data, h, shown } from "./dom.js";
+import { counted, data, h, shown, unfolding } from "./dom.js";
 
 const MOST_ITEMS = 200;
 const PREVIEW = 240;
@@ -10,30 +10,24 @@ export function preview(value) {
   let text = "";
   const walk = (/** @type {any} */ each) => {
     if (text.length > PREVIEW) return;
-    if (each === null || typeof each !== "object") {
-      text += typeof each === "string" ? JSON.stringify(each.slice(0, PREVIEW)) : String(each);
-      return;
+    if (typeof each === "string") text += JSON.stringify(each.slice(0, PREVIEW));
+    else if (each === null || typeof each !== "object") text += String(each);
+    else {
+      const isList = Array.isArray(each);
+      text += isList ? "[" : "{";
+      Object.entries(each).slice(0, PREVIEW).forEach(([name, inner], at) => {
+        if (text.length > PREVIEW) return;
+        text += (at ? ", " : "") + (isList ? "" : `${name}: `);
+        walk(inner);
+      });
+      text += isList ? "]" : "}";
     }
-    const isList = Array.isArray(each);
-    text += isList ? "[" : "{";
-    let isFirst = true;
-    for (const [name, inner] of Object.entries(each)) {
-      if (text.length > PREVIEW) break;
-      text += (isFirst ? "" : ", ") + (isList ? "" : `${name}: `);
-      isFirst = false;
-      walk(inner);
-    }
-    text += isList ? "]" : "}";
   };
   walk(value);
   return shown(text.length > PREVIEW ? `${text.slice(0, PREVIEW)}…` : text);
 }
 
-/**
- * The members of a value, each below the other; those that have members unfold.
- * @param {any} value
- * @returns {HTMLElement}
- */
+/** The members of a value, each below the other; those that have members unfold. @param {any} value @returns {HTMLElement} */
 export function tree(value) {
   const isList = Array.isArray(value);
   const entries = Object.entries(value);
@@ -43,11 +37,7 @@ export function tree(value) {
     const inside = Object.keys(inner).length;
     if (!inside) return h("li", {}, key, Array.isArray(inner) ? "[]" : "{}");
     const size = Array.isArray(inner) ? counted(inside, "item") : counted(inside, "member");
-    const details = h("details", {}, h("summary", {}, key, h("small", {}, size, " "), h("span", { class: "preview" }, preview(inner))));
-    details.addEventListener("toggle", () => {
-      if (details.open && details.children.length === 1) details.append(tree(inner));
-    });
-    return h("li", {}, details);
+    return h("li", {}, unfolding(h("summary", {}, key, h("small", {}, size, " "), h("span", { class: "preview" }, preview(inner))), () => tree(inner)));
   }));
   if (entries.length > MOST_ITEMS) list.append(h("li", {}, `… ${counted(entries.length - MOST_ITEMS, isList ? "more item" : "more member")}`));
   return list;

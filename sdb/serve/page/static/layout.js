@@ -1,14 +1,15 @@
 // The layout of a table: packfiles over time and by size, what its upkeep would do, what is kept.
 
 import { get, tablePath } from "./api.js";
-import { count, counted, h, s, said, size } from "./dom.js";
-import { grid, pictureWidth } from "./grid.js";
-import { page, problem } from "./main.js";
+import { axis, figure, pictureWidth } from "./charts.js";
+import { count, counted, facts, h, s, said, size } from "./dom.js";
+import { grid } from "./grid.js";
+import { page, tried } from "./main.js";
 import { tabs } from "./tabs.js";
-import { local, ticks } from "./times.js";
+import { local } from "./times.js";
 
 const MOST = 5000;
-const [HEIGHT, LEFT, TICK, BAR] = [220, 60, 110, 9];
+const [HEIGHT, LEFT, BAR] = [220, 60, 9];
 
 /** @param {HTMLElement} main */
 export async function show(main) {
@@ -20,15 +21,6 @@ export async function show(main) {
     tried(picture, async () => drawn(await get(`${tablePath(page.table, at)}/packfiles`, { limit: MOST }))),
     tried(needs, async () => upkeep(await get(`${tablePath(page.table)}/status`))),
   ]);
-}
-
-/** @param {HTMLElement} place @param {() => Promise<any[]>} made */
-async function tried(place, made) {
-  try {
-    place.replaceChildren(...await made());
-  } catch (error) {
-    place.replaceChildren(problem(error));
-  }
 }
 
 /** @param {any} answer */
@@ -56,29 +48,28 @@ function picture(packs) {
   for (let log = low; log <= high; log += every) {
     lines.push(s("line", { class: "grid", x1: LEFT, x2: width, y1: y(log) + BAR / 2, y2: y(log) + BAR / 2 }), s("text", { x: LEFT - 6, y: y(log) + BAR, "text-anchor": "end" }, size(2 ** log)));
   }
-  const axis = ticks(from, until, (width - LEFT) / TICK).map(({ at, label }) => s("text", { x: Math.min(Math.max(x(at), LEFT + 16), width - 20), y: HEIGHT + 15, "text-anchor": "middle" }, label));
   const bars = packs.map((pack, at) => {
     const [first, last] = [Date.parse(pack.first), Date.parse(pack.last)];
     return s("rect", { class: "bar pack", x: x(first).toFixed(1), y: y(logs[at]).toFixed(1), height: BAR, rx: 2, width: Math.max(3, x(last) - x(first)).toFixed(1) },
       s("title", {}, `${pack.key.split("/").pop()}\n${counted(pack.rows, "row")}, ${size(pack.bytes)}, ${counted(pack.blocks, "block")}\n${local(first)} to ${local(last)}`));
   });
   const label = `${counted(packs.length, "packfile")} from ${packs[0].first} on; each spans the times of its rows, the largest are on top`;
-  return h("figure", { class: "picture" }, h("figcaption", {}, "Each spans the times of its rows; higher ones are larger"),
-    s("svg", { viewBox: `0 0 ${width} ${HEIGHT + 20}`, role: "img", "aria-label": label }, lines, axis, bars));
+  return figure("Each spans the times of its rows; higher ones are larger", s("svg", { viewBox: `0 0 ${width} ${HEIGHT + 20}`, role: "img", "aria-label": label },
+    lines, axis({ from, until, width, height: HEIGHT, x, left: LEFT }), bars));
 }
 
 /** @param {any} status */
 function upkeep(status) {
   const policy = status.policy ?? {};
   const kept = [policy.keep_last && `the last ${count(policy.keep_last)}`, policy.keep_for && `those of the last ${policy.keep_for}`, policy.thin && `thinned by age (${policy.thin})`].filter(Boolean).join(", ");
-  const facts = [
+  const kinds = /** @type {[string, string][]} */ ([
     ["versions", count(status.versions)], ["versions kept", kept || "all"], ["on the disk with all versions", size(status.stored_bytes)],
     ["rows kept", typeof status.retention === "string" ? status.retention : status.retention ? JSON.stringify(status.retention) : "all"],
     ["rows past that", count(status.rows_overdue)], ["small packfiles", `${count(status.packfiles_small)} of ${count(status.packfiles)}`],
     ["the most at one moment", counted(status.packfiles_at_a_moment ?? 0, "packfile")],
-  ];
+  ]);
   return [h("h2", {}, "What it needs"),
     status.needs.length ? h("ul", { class: "needs" }, status.needs.map((/** @type {any} */ need) => h("li", {}, `${need.text}: `, h("code", {}, need.command)))) : said("Nothing: it is well."),
-    h("h2", {}, "What it keeps"), h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    h("h2", {}, "What it keeps"), facts(kinds),
     ...status.notes.map((/** @type {string} */ note) => said(note))];
 }

@@ -1,6 +1,6 @@
 // The page: which screen it is, keys, and what all screens share.
 
-import { h, said } from "./dom.js";
+import { dialog, h, said } from "./dom.js";
 import { Problem } from "./api.js";
 
 /** What the server says of the page. @type {{screen: string, table: string, may_write: boolean}} */
@@ -23,9 +23,20 @@ export function remember(members, isNew = false) {
   history[isNew ? "pushState" : "replaceState"](null, "", path);
 }
 
+/** Show what is made, or why it cannot be. @param {HTMLElement} place @param {() => Promise<any>} make */
+export async function tried(place, make) {
+  try {
+    const made = await make();
+    if (made !== undefined) place.replaceChildren(...[made].flat());
+  } catch (error) {
+    if (/** @type {Error} */ (error).name === "AbortError") return;  // something else is asked by now
+    place.removeAttribute("aria-busy");
+    place.replaceChildren(problem(error));
+  }
+}
+
 /** @param {unknown} error */
-export function problem(error) {
-  if (/** @type {Error} */ (error).name === "AbortError") return said("");  // something else is asked by now
+function problem(error) {
   if (!(error instanceof Problem)) throw error;
   const box = said(error.message, "problem");
   if (error.shown) box.append(h("pre", {}, error.shown));
@@ -42,7 +53,7 @@ function pressed(event) {
   if (event.key === "?") openHelp();
   else if (event.key === "/") {
     const box = /** @type {HTMLElement | null} */ (document.querySelector("[data-search]"));
-    if (box === null) return;
+    if (!box) return;
     box.focus();
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     const lines = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("tbody th a, [data-line]")]);
@@ -55,12 +66,8 @@ function pressed(event) {
 }
 
 function openHelp() {
-  const close = h("button", { autofocus: true }, "Close");
   const list = h("dl", {}, KEYS.map(([key, does]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)]).flat());
-  const dialog = h("dialog", { "aria-label": "Keys" }, h("h2", {}, "Keys"), list, h("form", { method: "dialog" }, close));
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  dialog("Keys", list, h("form", { method: "dialog" }, h("button", { autofocus: true }, "Close")));
 }
 
 async function start() {
@@ -70,11 +77,7 @@ async function start() {
   const screens = { tables: "./tables.js", table: "./table.js", versions: "./versions.js", layout: "./layout.js", sql: "./sql.js" };
   const name = /** @type {Record<string, string>} */ (screens)[page.screen];
   if (!name) return;
-  try {
-    await (await import(name)).show(main);
-  } catch (error) {
-    main.append(problem(error));
-  }
+  await tried(main.appendChild(h("div")), async () => (await import(name)).show(main));
 }
 
 start();

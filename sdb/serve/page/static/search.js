@@ -38,10 +38,7 @@ function pattern(text) {
   return text.replace(/[!%_]/g, "!$&");
 }
 
-/**
- * What stands in the box for a value of a field.
- * @param {string} name @param {unknown} value @param {boolean} isExcluded
- */
+/** What stands in the box for a value of a field. @param {string} name @param {unknown} value @param {boolean} isExcluded */
 export function token(name, value, isExcluded) {
   const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
   const field = /^[^\s":]+$/.test(name) ? name : JSON.stringify(name);

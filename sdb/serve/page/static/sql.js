@@ -2,11 +2,11 @@
 
 import { get, url } from "./api.js";
 import { complete } from "./complete.js";
-import { count, counted, h, said, share } from "./dom.js";
+import { blocksRead, button, counted, h, said } from "./dom.js";
 import { fieldsOf } from "./fields.js";
 import { chart, grid } from "./grid.js";
 import { FUNCTIONS, KEYWORDS, colored } from "./highlight.js";
-import { problem, remember } from "./main.js";
+import { remember, tried } from "./main.js";
 
 const MEMBERS = ["sql", "at", "since", "until", "time_field"];
 const LABELS = { at: "As of a version", since: "Since", until: "Until", time_field: "Field of times" };
@@ -19,7 +19,10 @@ export async function show(main) {
   const now = () => new URLSearchParams(location.search);
   box.value = now().get("sql") ?? "";
   const run = h("button", { class: "first", title: "Ctrl+Enter" }, "Run");
-  const stop = h("button", { type: "button", hidden: true }, "Stop");
+  const stop = button("Stop", () => {
+    asking.abort();
+    answer.replaceChildren(said("It was stopped."));
+  }, { hidden: true });
   const more = Object.entries(LABELS).map(([name, label]) => h("label", {}, `${label} `, h("input", { name, value: now().get(name) ?? "", size: 12 })));
   const isMore = more.some((label) => label.lastElementChild.value);
   const tools = h("div", { class: "bar-of-tools" }, run, stop, h("details", { class: "more-members", open: isMore }, h("summary", {}, "Version and times"), more));
@@ -41,18 +44,8 @@ export async function show(main) {
     if (!asked.sql) return;
     stop.hidden = false;
     answer.replaceChildren(said("Asking."));
-    try {
-      const found = await get("/v1/query", { ...asked, format: "json" }, signal);
-      if (!signal.aborted) answer.replaceChildren(...shownAnswer(found, asked));
-    } catch (error) {
-      if (/** @type {Error} */ (error).name === "AbortError") {
-        if (asking.signal === signal) answer.replaceChildren(said("It was stopped."));
-        return;
-      }
-      answer.replaceChildren(problem(error));
-    } finally {
-      if (asking.signal === signal) stop.hidden = true;
-    }
+    await tried(answer, async () => shownAnswer(await get("/v1/query", { ...asked, format: "json" }, signal), asked));
+    if (asking.signal === signal) stop.hidden = true;
   }
 
   form.addEventListener("submit", (/** @type {Event} */ event) => {
@@ -60,7 +53,6 @@ export async function show(main) {
     remember(members(), true);
     ask();
   });
-  stop.addEventListener("click", () => asking.abort());
   box.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
@@ -76,15 +68,12 @@ export async function show(main) {
 
 /** @param {any} found @param {Record<string, string>} asked */
 function shownAnswer(found, asked) {
-  const about = found.told;
-  const [part, whole] = about.blocks.split("/").map(Number);
-  const blocks = about.blocks ? `${count(part)} of ${counted(whole, "block")}, ${share(part, whole)}, ` : "";
   const rows = `${counted(found.row_count, "row")}${found.truncated ? ", and there are more: a download has all" : ""}`;
   const picture = chart(found.columns, found.rows);
   return [
-    h("p", { class: "note read", role: "status" }, `${rows}. Read: ${blocks}${Math.round(about.ms)} ms. ${about.versions}`),
+    h("p", { class: "note read", role: "status" }, `${rows}. Read: ${blocksRead(found.told)}. ${found.told.versions}`),
     ...[...found.warnings, ...found.notes].map((/** @type {string} */ line) => said(line, "warning")),
-    picture ?? "", found.rows.length ? grid(found.columns, found.rows) : "", takenAway(asked, about.etag),
+    picture ?? "", found.rows.length ? grid(found.columns, found.rows) : "", takenAway(asked, found.told.etag),
   ].filter(Boolean);
 }
 
@@ -98,9 +87,7 @@ function takenAway(asked, etag) {
     Object.entries(copies(asked)).map(([name, text]) => {
       const pre = h("pre", {});
       pre.textContent = text;
-      const copy = h("button", { type: "button", onclick: async () => {
-        await navigator.clipboard?.writeText(text).then(() => { copy.textContent = "Copied"; }, () => getSelection()?.selectAllChildren(pre));
-      } }, "Copy");
+      const copy = button("Copy", () => navigator.clipboard?.writeText(text).then(() => { copy.textContent = "Copied"; }, () => getSelection()?.selectAllChildren(pre)));
       return h("details", {}, h("summary", {}, name), pre, copy);
     }));
 }

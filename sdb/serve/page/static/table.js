@@ -2,11 +2,11 @@
 
 import { get, rows, tablePath, url } from "./api.js";
 import { complete } from "./complete.js";
-import { count, counted, h, later, said, share } from "./dom.js";
+import { blocksRead, button, counted, h, later, said, unfolding } from "./dom.js";
 import { fieldsOf, showFields } from "./fields.js";
-import { bounds, draw, exact, legend, widthOf } from "./histogram.js";
+import { histogram, legend } from "./histogram.js";
 import { preview, tree } from "./json.js";
-import { page, problem, remember } from "./main.js";
+import { page, remember, tried } from "./main.js";
 import { condition, quotedPath, quotedTable } from "./search.js";
 import { tabs } from "./tabs.js";
 import { follow } from "./tail.js";
@@ -42,7 +42,7 @@ class TableScreen {
     this.box = h("input", { type: "search", "data-search": true, "aria-label": "Search: words, field:value, or a condition of SQL", placeholder: "Search: words, field:value, or a condition of SQL" });
     this.by = h("select", { "aria-label": "Split by a field" });
     this.time = h("select", { "aria-label": "Field of times" });
-    this.tail = h("button", { type: "button", "aria-pressed": "false" }, "Live tail");
+    this.tail = button("Live tail", () => this.go({ tail: this.state.tail ? "" : "1" }), { "aria-pressed": "false" });
     this.means = h("p", { class: "note means" });
     this.range = h("p", { class: "note range", role: "status" });
     this.chart = h("div", { class: "chart" });
@@ -59,7 +59,6 @@ class TableScreen {
     });
     this.by.addEventListener("change", () => this.go({ by: this.by.value }));
     this.time.addEventListener("change", () => this.go({ time: this.time.value, since: "", until: "" }));
-    this.tail.addEventListener("click", () => this.go({ tail: this.state.tail ? "" : "1" }));
     complete(this.box, (before) => this.suggest(before));
   }
 
@@ -79,9 +78,9 @@ class TableScreen {
     this.endTail?.();
     this.endTail = null;
     this.box.value = this.state.q;
-    try {
+    await tried(this.rows, async () => {
       if (!this.known || before.at !== this.state.at) {
-        [this.facts, this.known] = await Promise.all([get(tablePath(page.table, this.state.at)), fieldsOf(page.table, this.state.at)]);
+        [this.facts, this.known] = await Promise.all([get(this.path), fieldsOf(page.table, this.state.at)]);
         this.fillChoices();
       }
       if (signal.aborted) return;
@@ -90,22 +89,9 @@ class TableScreen {
       this.means.replaceChildren(...(found.sql ? ["Rows for which ", h("code", {}, found.sql.slice(0, 2000)), found.note ? `; ${found.note}` : ""] : []));
       this.tail.setAttribute("aria-pressed", String(Boolean(this.state.tail)));
       this.loadFields();
-      await Promise.all([this.tried(this.loadChart(signal), this.range), this.tried(this.loadRows(signal), this.rows)]);
+      await Promise.all([tried(this.range, () => this.loadChart(signal)), tried(this.rows, () => this.loadRows(signal))]);
       if (this.state.tail && !signal.aborted) this.startTail();
-    } catch (error) {
-      this.rows.replaceChildren(problem(error));
-    }
-  }
-
-  /** Show why a part could not be loaded; another state of the screen is no flaw. @param {Promise<void>} part @param {HTMLElement} place */
-  async tried(part, place) {
-    try {
-      await part;
-    } catch (error) {
-      if (/** @type {Error} */ (error).name === "AbortError") return;
-      place.removeAttribute("aria-busy");
-      place.replaceChildren(problem(error));
-    }
+    });
   }
 
   get path() {
@@ -127,46 +113,29 @@ class TableScreen {
     this.time.replaceChildren(h("option", { value: "" }, own ?? "no obvious one"), ...times.filter(({ name }) => name !== own).map(({ name }) => option(name, this.state.time)));
   }
 
-  /** Members of requests that are about the same rows. */
-  get members() {
-    const { since, until, time: field } = this.state;
-    return { since, until, where: this.where, time_field: field };
+  get period() {
+    return { since: this.state.since, until: this.state.until, time_field: this.state.time };
   }
 
   /** @param {AbortSignal} signal */
   async loadChart(signal) {
-    const { since, until, by, time: field } = this.state;
-    if (!this.timePath) {
-      this.chart.hidden = true;
-      this.range.textContent = this.facts.rows === 0 ? "The table has no rows." : "No field is obviously the time of a row: choose one above.";
-      return;
-    }
-    this.chart.hidden = false;
-    const drawn = await get(`${this.path}/timeline`, { since, until, time_field: field, buckets: 100 }, signal);
-    const [from, to] = [Date.parse(drawn.since), Date.parse(drawn.until)];
-    const zoom = (/** @type {number} */ a, /** @type {number} */ b) => this.zoom(a, b);
-    const how = { from, until: to, order: /** @type {string[]} */ ([]), zoom };
-    const first = bounds(drawn).map((bucket) => (this.where ? { ...bucket, least: 0 } : bucket));
-    this.showRange(from, to, "bounds from the index; counting");
+    this.chart.hidden = !this.timePath;
     this.legend.replaceChildren();
-    draw(this.chart, first, { ...how, isExact: false });
-    const width = widthOf(from, to);
-    const path = by ? this.known.fields.get(by)?.path : null;
-    const hits = await get(`${this.path}/hits`, { ...this.members, step: `${width / 1e3}s`, by: path ? quotedPath(path) : "", format: "json" }, signal);
-    const { buckets, order, totals } = exact(hits.rows, width, by);
-    const total = buckets.reduce((sum, bucket) => sum + bucket.rows, 0);
-    const cut = hits.truncated ? "; not all, since the answer has a maximum of rows: zoom in, or split by a field with fewer values" : "";
-    this.showRange(from, to, `${counted(total, "row")}${cut}`);
-    draw(this.chart, buckets, { ...how, from: Math.floor(from / width) * width, until: Math.floor((to + width) / width) * width, isExact: true, order });
-    if (by) this.legend.replaceChildren(legend(order, totals));
+    if (!this.timePath) return this.facts.rows === 0 ? "The table has no rows." : "No field is obviously the time of a row: choose one above.";
+    const path = this.known.fields.get(this.state.by)?.path;
+    const found = await histogram(this.chart, this.path, { period: this.period, members: { where: this.where, by: path ? quotedPath(path) : "" }, signal,
+      zoom: (a, b) => this.zoom(a, b), begun: (from, until) => this.range.replaceChildren(...this.rangeText(from, until, "bounds from the index; counting")) });
+    if (!found) return undefined;
+    const cut = found.isCut ? "; not all, since the answer has a maximum of rows: zoom in, or split by a field with fewer values" : "";
+    if (path) this.legend.replaceChildren(legend(found.order, found.totals));
+    return this.rangeText(found.from, found.until, `${counted(found.total, "row")}${cut}`);
   }
 
   /** @param {number} from @param {number} until @param {string} text */
-  showRange(from, until, text) {
-    const { since, until: end } = this.state;
-    const wider = since || end ? [h("button", { type: "button", onclick: () => this.zoom(from - (until - from) / 2, until + (until - from) / 2) }, "Zoom out"),
-      h("button", { type: "button", onclick: () => this.go({ since: "", until: "" }) }, "All")] : [];
-    this.range.replaceChildren(time(from), " to ", time(until), `: ${text} `, ...wider);
+  rangeText(from, until, text) {
+    const wider = this.state.since || this.state.until ? [button("Zoom out", () => this.zoom(from - (until - from) / 2, until + (until - from) / 2)),
+      button("All", () => this.go({ since: "", until: "" }))] : [];
+    return [time(from), " to ", time(until), `: ${text} `, ...wider];
   }
 
   /** @param {number} from @param {number} until */
@@ -184,48 +153,41 @@ class TableScreen {
 
   /** @param {AbortSignal} signal @param {number} [offset] @param {string} [at] the version of the first ones */
   async loadRows(signal, offset = 0, at = this.state.at) {
-    const { since, until, time: field } = this.state;
+    const { since, until } = this.state;
+    const period = { since, until, time_field: since || until ? this.state.time : "" };
     const list = offset ? this.rows.querySelector("ol") : h("ol", { class: "found" });
     if (!offset) this.rows.setAttribute("aria-busy", "true");
     const sql = `${this.sql} LIMIT ${ROWS}${offset ? ` OFFSET ${offset}` : ""}`;
-    const answer = await rows({ sql, since, until, at, time_field: since || until ? field : "" }, signal);
+    const answer = await rows({ sql, at, ...period }, signal);
     list.append(...answer.rows.map((row) => this.row(row)));
     this.rows.removeAttribute("aria-busy");
     this.showRead(answer);
     const version = /@(\S+)$/.exec(answer.told.versions)?.[1] ?? at;
-    const more = h("button", { type: "button", onclick: () => {
+    const more = button("More", () => {
       more.remove();
-      const place = h("div");
-      this.rows.append(place);
-      this.tried(this.loadRows(this.stop.signal, offset + ROWS, version), place);
-    } }, "More");
+      tried(this.rows.appendChild(h("div")), () => this.loadRows(this.stop.signal, offset + ROWS, version));
+    });
     const end = answer.isCut ? said(`The rows are large: ${counted(answer.rows.length, "row")} of ${ROWS} are shown. A query that names fields shows more.`)
       : answer.rows.length === ROWS ? more : "";
-    const head = h("h2", {}, "Rows ", h("small", {}, this.timePath ? "the newest first" : "in the order of the table"), " ", h("a", { href: url("/sql", { sql: `${this.sql} LIMIT ${ROWS}`, at: this.state.at, since, until, time_field: since || until ? field : "" }) }, "as SQL"));
+    const head = h("h2", {}, "Rows ", h("small", {}, this.timePath ? "the newest first" : "in the order of the table"), " ", h("a", { href: url("/sql", { sql: `${this.sql} LIMIT ${ROWS}`, at: this.state.at, ...period }) }, "as SQL"));
     if (offset) this.rows.append(end);
     else this.rows.replaceChildren(head, answer.rows.length || answer.isCut ? list : said("No row is so."), end);
   }
 
   /** @param {{rows: any[], told: import("./api.js").Told}} answer */
   showRead({ told: about }) {
-    const [part, whole] = about.blocks.split("/").map(Number);
-    const blocks = about.blocks ? `${count(part)} of ${counted(whole, "block")}, ${share(part, whole)}, ` : "";
-    this.read.replaceChildren(`Read for the rows: ${blocks}${Math.round(about.ms)} ms. Version ${about.versions.replace(/^.*@/, "")}.`,
+    this.read.replaceChildren(`Read for the rows: ${blocksRead(about)}. Version ${about.versions.replace(/^.*@/, "")}.`,
       ...about.said.map((line) => said(line, "warning")));
   }
 
   /** @param {any} row */
   row(row) {
     const at = (this.timePath ?? []).reduce((/** @type {any} */ value, /** @type {string} */ part) => value?.[part], row);
-    const details = h("details", {}, h("summary", { "data-line": true }, at === undefined || !this.timePath ? "" : time(at), " ", h("span", { class: "preview" }, preview(row))));
-    details.addEventListener("toggle", () => {
-      if (details.open && details.children.length === 1) details.append(tree(row));
-    });
-    return h("li", {}, details);
+    return h("li", {}, unfolding(h("summary", { "data-line": true }, at === undefined || !this.timePath ? "" : time(at), " ", h("span", { class: "preview" }, preview(row))), () => tree(row)));
   }
 
   loadFields() {
-    const ask = (/** @type {string} */ field) => get(`${this.path}/facets`, { ...this.members, fields: field, limit: 10, format: "json" }, this.stop.signal);
+    const ask = (/** @type {string} */ field) => get(`${this.path}/facets`, { ...this.period, where: this.where, fields: field, limit: 10, format: "json" }, this.stop.signal);
     const add = (/** @type {string} */ token) => this.go({ q: `${this.state.q} ${token}`.trim() });
     if (!this.open.size && !this.hasOpened) {
       this.hasOpened = true;
@@ -240,7 +202,7 @@ class TableScreen {
     if (!list.isConnected) this.rows.append(list);
     const status = said("Waiting for rows.");
     this.rows.prepend(status);
-    const again = later(() => this.tried(this.loadChart(this.stop.signal), this.range), 1000);
+    const again = later(() => tried(this.range, () => this.loadChart(this.stop.signal)), 1000);
     this.endTail = follow(url(`${tablePath(page.table)}/tail`, { where: this.where }), {
       row: (row) => this.row(row), list, status, committed: again });
   }

@@ -3,7 +3,7 @@
 import { each, get, rows, tablePath, url } from "./api.js";
 import { sparkline } from "./charts.js";
 import { count, counted, data, h, later, said, share, size } from "./dom.js";
-import { problem, remember } from "./main.js";
+import { remember, tried } from "./main.js";
 import { quotedTable } from "./search.js";
 import { age, time } from "./times.js";
 
@@ -24,30 +24,22 @@ export async function show(main) {
   await fill(list, wanted);
 }
 
-let asked = 0;
+let asking = new AbortController();
 
 /** @param {HTMLElement} list @param {string} q */
 async function fill(list, q) {
-  const turn = ++asked;
-  try {
-    const [{ tables, next }, { views }] = await Promise.all([
-      get("/v1/tables", { q, limit: 500 }), get("/v1/views", { q })]);
-    if (turn !== asked) return;
-    if (!tables.length && !views.length) {
-      const hint = q ? `No table has ${q} in its name.` : "There is no table that you may read. sdb create makes one.";
-      list.replaceChildren(said(hint));
-      return;
-    }
-    const filled = tables.map(line);
-    list.replaceChildren(
-      h("table", { class: "tables" }, h("caption", {}, counted(tables.length, "table"), next ? ", and there are more: type a part of a name" : ""),
-        h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, filled.map((/** @type {Line} */ each) => each.element))),
-      views.length ? listedViews(views) : "");
-    watch(filled);
-  } catch (error) {
-    list.replaceChildren(problem(error));
-  }
+  asking.abort();
+  asking = new AbortController();
+  await tried(list, async () => {
+    const { signal } = asking;
+    const [{ tables, next }, { views }] = await Promise.all([get("/v1/tables", { q, limit: 500 }, signal), get("/v1/views", { q }, signal)]);
+    if (!tables.length && !views.length) return said(q ? `No table has ${q} in its name.` : "There is no table that you may read. sdb create makes one.");
+    const lines = tables.map(line);
+    watch(lines);
+    return [h("table", { class: "tables" }, h("caption", {}, counted(tables.length, "table"), next ? ", and there are more: type a part of a name" : ""),
+      h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, lines.map((/** @type {Line} */ each) => each.element))),
+    views.length ? listedViews(views) : ""];
+  });
 }
 
 /** @typedef {{element: HTMLElement, table: any, cells: HTMLElement[]}} Line */
@@ -80,17 +72,17 @@ function watch(lines) {
 /** @param {Line} line */
 async function complete({ table, cells: [text, times, commits] }) {
   const path = tablePath(table.name);
-  await filled(commits, async () => {
+  await tried(commits, async () => {
     const { versions } = await get(`${path}/versions`, { limit: COMMITS });
     const added = versions.map((/** @type {any} */ each) => each.changes?.rows_added ?? 0).reverse();
     return sparkline(added, `Rows that the last ${counted(added.length, "commit")} added: at most ${count(Math.max(0, ...added))}`);
   });
-  await filled(times, async () => {
+  await tried(times, async () => {
     if (!table.newest_path || !table.newest_at) return "no times";
     const { since } = await get(`${path}/timeline`, { buckets: 1 });
     return Date.parse(since) === Date.parse(table.newest_at) ? time(since) : h("span", { class: "span" }, time(since), h("span", {}, " to "), time(table.newest_at));
   });
-  await filled(text, async () => {
+  await tried(text, async () => {
     if (!table.rows) return "";
     const sample = await rows({ sql: `SELECT * FROM ${quotedTable(table)} LIMIT ${SAMPLE}` }, undefined, 1 << 20);
     if (!sample.rows.length) return "a row is too large to tell";
@@ -99,15 +91,6 @@ async function complete({ table, cells: [text, times, commits] }) {
     const title = `JSON, ${isAll ? "all rows" : `by the first ${sample.rows.length}`}; on the disk ${share(table.size_bytes, bytes)} of it`;
     return h("span", { title }, isAll ? "" : "≈ ", size(bytes), h("small", {}, ` ${(bytes / table.size_bytes).toFixed(1)}×`));
   });
-}
-
-/** @param {HTMLElement} cell @param {() => Promise<any>} made */
-async function filled(cell, made) {
-  try {
-    cell.replaceChildren(await made());
-  } catch (error) {
-    cell.replaceChildren(h("span", { class: "problem" }, /** @type {Error} */ (error).message));
-  }
 }
 
 /** @param {any[]} views */

@@ -27,10 +27,7 @@ export function local(ms) {
   return LOCAL.format(ms);
 }
 
-/**
- * A time for reading, with UTC beside where that is another one.
- * @param {string | number | null | undefined} value
- */
+/** A time for reading, with UTC beside where that is another one. @param {string | number | null | undefined} value */
 export function time(value) {
   const ms = typeof value === "number" ? value : Date.parse(value ?? "");
   if (Number.isNaN(ms)) return h("span", {}, value ?? "");
@@ -60,11 +57,7 @@ export function duration(ms) {
   return "a moment";
 }
 
-/**
- * A round width of buckets, so that about `wanted` of them fill a range.
- * @param {number} range in milliseconds
- * @param {number} wanted
- */
+/** A round width of buckets, so that about `wanted` of them fill a range. @param {number} range in milliseconds @param {number} wanted */
 export function step(range, wanted) {
   const least = range / wanted;
   return STEPS.find((each) => each >= least) ?? Math.ceil(least / (364 * DAY)) * 364 * DAY;

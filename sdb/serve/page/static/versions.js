@@ -1,11 +1,11 @@
 // Time travel: a histogram of any version, the graph of branches, differences, restore.
 
 import { change, get, tablePath } from "./api.js";
-import { count, counted, h, said, size } from "./dom.js";
+import { button, count, counted, dialog, facts, h, said, size } from "./dom.js";
 import { lanesOf, laneCell } from "./graph.js";
-import { bounds, draw, exact, widthOf } from "./histogram.js";
+import { histogram } from "./histogram.js";
 import { preview } from "./json.js";
-import { page, problem, remember } from "./main.js";
+import { page, remember, tried } from "./main.js";
 import { tabs } from "./tabs.js";
 import { age, time } from "./times.js";
 
@@ -27,6 +27,8 @@ class Versions {
   /** @param {HTMLElement} main */
   constructor(main) {
     this.limit = PAGE;
+    this.path = tablePath(page.table);
+    this.stop = new AbortController();
     /** @type {Version[]} the newest first */
     this.versions = [];
     this.slider = h("input", { type: "range", min: 0, "aria-label": "Version" });
@@ -39,12 +41,12 @@ class Versions {
   }
 
   async load() {
-    try {
-      const path = tablePath(page.table);
-      const [table, { branches }, { tags }] = await Promise.all([get(path), get(`${path}/branches`), get(`${path}/tags`)]);
+    await tried(this.list, async () => {
+      const [table, { branches }, { tags }] = await Promise.all([get(this.path), get(`${this.path}/branches`), get(`${this.path}/tags`)]);
       this.etag = table.told.etag;
+      /** @type {string[]} */
       const names = branches.map((/** @type {any} */ branch) => branch.name);
-      const asked = [...names.filter((/** @type {string} */ name) => name === "main"), ...names.filter((/** @type {string} */ name) => name !== "main")].slice(0, MOST_BRANCHES);
+      const asked = names.sort((a, b) => Number(b === "main") - Number(a === "main")).slice(0, MOST_BRANCHES);
       const logs = await Promise.all(asked.map((name) => get(`${tablePath(page.table, name === "main" ? "" : name)}/versions`, { limit: this.limit })));
       this.lanes = lanesOf(asked, logs.map((log) => log.versions));
       this.versions = this.lanes.versions;
@@ -52,16 +54,10 @@ class Versions {
       for (const tag of tags) this.tags.set(tag.version, [...(this.tags.get(tag.version) ?? []), tag.name]);
       this.fill(names.length - asked.length, logs.some((log) => log.next), branches);
       this.slider.max = String(Math.max(0, this.versions.length - 1));
-      await this.whole();
+      // The times of the newest version, so that older ones are drawn beside them.
+      this.range = await get(`${this.path}/timeline`, { buckets: 1 }).catch(() => null);
       await this.shown();
-    } catch (error) {
-      this.list.replaceChildren(problem(error));
-    }
-  }
-
-  /** Keep the times of the newest version, so that older ones are drawn beside them. */
-  async whole() {
-    this.range = await get(`${tablePath(page.table)}/timeline`, { buckets: 1 }).catch(() => null);
+    });
   }
 
   /** Show what the address says. */
@@ -76,7 +72,8 @@ class Versions {
 
   /** @param {Version} version @param {boolean} [isNew] */
   async look(version, isNew = true) {
-    const turn = (this.turn = (this.turn ?? 0) + 1);
+    this.stop.abort();
+    this.stop = new AbortController();
     this.slider.value = String(this.versions.length - 1 - this.versions.indexOf(version));
     this.slider.setAttribute("aria-valuetext", `version ${version.ref}, ${version.at}`);
     if (isNew) remember({ at: version.ref });
@@ -85,32 +82,19 @@ class Versions {
     this.told.replaceChildren(`Version ${version.ref}, `, time(version.at), `: ${counted(version.rows ?? 0, "row")}, ${size(version.bytes)}. `, h("a", { href }, "Its rows"));
     this.chart.hidden = !this.range;
     if (!this.range) return;
-    try {
-      const { since, until } = this.range;
-      const drawn = await get(`${tablePath(page.table, version.ref)}/timeline`, { since, until, buckets: 100 });
-      if (turn !== this.turn) return;
-      const [from, to] = [Date.parse(since), Date.parse(until)];
-      const isExact = drawn.most_rows.every((/** @type {number} */ rows, /** @type {number} */ at) => rows === drawn.least_rows[at]);
-      const how = { from, until: to, order: [], zoom: () => {} };
-      draw(this.chart, bounds(drawn), { ...how, isExact });
-      await new Promise((done) => setTimeout(done, PAUSE));
-      if (isExact || turn !== this.turn) return;
-      const width = widthOf(from, to);
-      const hits = await get(`${tablePath(page.table, version.ref)}/hits`, { step: `${width / 1e3}s`, format: "json" });
-      if (turn === this.turn) draw(this.chart, exact(hits.rows, width, "").buckets, { ...how, from: Math.floor(from / width) * width, until: Math.floor((to + width) / width) * width, isExact: true });
-    } catch (error) {
-      if (turn === this.turn) this.chart.replaceChildren(problem(error));
-    }
+    const { signal } = this.stop;
+    const { since, until } = this.range;
+    await tried(this.chart, async () => void await histogram(this.chart, tablePath(page.table, version.ref), { period: { since, until }, pause: PAUSE, signal }));
   }
 
   /** @param {number} leftOut @param {boolean} hasMore @param {any[]} branches */
   fill(leftOut, hasMore, branches) {
     const most = Math.max(1, ...this.versions.map(({ changes }) => (changes?.rows_added ?? 0) + (changes?.rows_removed ?? 0)));
     const lines = this.versions.map((version, row) => this.line(version, row, most));
-    const more = h("button", { type: "button", onclick: () => {
+    const more = button("Older versions", () => {
       this.limit *= 10;
       this.load();
-    } }, "Older versions");
+    });
     this.list.replaceChildren(h("h2", {}, "Versions ", h("small", {}, `${counted(branches.length, "branch", "branches")}${leftOut ? `, of which ${MOST_BRANCHES} are shown` : ""}; choose two to compare`)),
       h("ul", { class: "versions" }, lines), hasMore ? more : "");
   }
@@ -118,12 +102,12 @@ class Versions {
   /** @param {Version} version @param {number} row @param {number} most */
   line(version, row, most) {
     const { changes = {} } = version;
-    const pick = h("button", { type: "button", "aria-pressed": "false", "aria-label": `Compare version ${version.ref}`, onclick: () => this.pick(version.ref) }, "Compare");
+    const pick = button("Compare", () => this.pick(version.ref), { "aria-pressed": "false", "aria-label": `Compare version ${version.ref}` });
     const heads = this.lanes.heads.get(version.id) ?? [];
     const tags = version.lane === 0 ? this.tags.get(version.version) ?? [] : [];
-    const restore = page.may_write && !heads.includes("main") ? h("button", { type: "button", "aria-label": `Restore version ${version.ref}`, onclick: () => this.restore(version) }, "Restore") : "";
+    const restore = page.may_write && !heads.includes("main") ? button("Restore", () => this.restore(version), { "aria-label": `Restore version ${version.ref}` }) : "";
     return h("li", { "data-ref": version.ref }, laneCell(this.lanes, row),
-      h("button", { type: "button", class: "number", "data-line": true, "aria-label": `Show version ${version.ref}`, onclick: () => this.look(version) }, version.ref),
+      button(version.ref, () => this.look(version), { class: "number", "data-line": true, "aria-label": `Show version ${version.ref}` }),
       h("span", { class: "what" }, heads.map((name) => h("b", { class: "head" }, name)), tags.map((/** @type {string} */ name) => h("b", { class: "tag" }, name)),
         version.operation, version.author ? h("bdi", {}, ` by ${version.author}`) : "", version.message ? h("bdi", { class: "message" }, ` ${version.message.slice(0, 200)}`) : ""),
       h("span", { title: version.at }, age(version.at)),
@@ -135,11 +119,10 @@ class Versions {
   /** @param {string} ref */
   pick(ref) {
     const members = new URLSearchParams(location.search);
-    const [from, to] = [members.get("from"), members.get("to")];
-    const isSecond = from && !to && from !== ref;
-    remember(isSecond ? { to: ref } : { from: ref, to: "" }, true);
-    const now = new URLSearchParams(location.search);
-    this.compare(now.get("from") ?? "", now.get("to") ?? "");
+    const [from, to] = [members.get("from") ?? "", members.get("to") ?? ""];
+    const chosen = from && !to && from !== ref ? { from, to: ref } : { from: ref, to: "" };
+    remember(chosen, true);
+    this.compare(chosen.from, chosen.to);
   }
 
   /** @param {string} from @param {string} to */
@@ -151,49 +134,35 @@ class Versions {
     const place = (/** @type {string} */ ref) => this.versions.findIndex((version) => version.ref === ref);
     const [a, b] = place(from) >= place(to) ? [from, to] : [to, from];
     const list = h("div");
-    try {
-      const found = await get(`${tablePath(page.table)}/diff`, { from: a, to: b });
-      const rows = h("button", { type: "button", onclick: async () => {
+    await tried(this.difference, async () => {
+      const found = await get(`${this.path}/diff`, { from: a, to: b });
+      const rows = button("Show rows", () => {
         list.replaceChildren(said("Comparing rows."));
-        try {
-          const answer = await get(`${tablePath(page.table)}/diff`, { from: a, to: b, rows: true, limit: MOST_ROWS });
-          list.replaceChildren(differing(answer));
-        } catch (error) {
-          list.replaceChildren(problem(error));
-        }
-      } }, "Show rows");
-      const close = h("button", { type: "button", onclick: () => {
+        tried(list, async () => differing(await get(`${this.path}/diff`, { from: a, to: b, rows: true, limit: MOST_ROWS })));
+      });
+      const close = button("Close", () => {
         remember({ from: "", to: "" }, true);
         this.compare("", "");
-      } }, "Close");
-      this.difference.replaceChildren(h("h2", {}, `Version ${a} to ${b}`), h("dl", { class: "facts" }, [
+      });
+      return [h("h2", {}, `Version ${a} to ${b}`), facts([
         ["rows", `+${count(found.rows_added)} −${count(found.rows_removed)}`],
         ["packfiles", `+${count(found.packfiles_added)} −${count(found.packfiles_removed)}, ${count(found.packfiles_same)} the same`],
         ["bytes", `+${size(found.bytes_added)} −${size(found.bytes_removed)}`],
-      ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))), h("p", {}, rows, " ", close), list);
-    } catch (error) {
-      this.difference.replaceChildren(problem(error));
-    }
+      ]), h("p", {}, rows, " ", close), list];
+    });
   }
 
   /** @param {Version} version */
-  restore(version) {
-    const dialog = h("dialog", { "aria-label": "Restore" }, h("h2", {}, `Restore version ${version.ref}?`),
+  async restore(version) {
+    const answer = await dialog(`Restore version ${version.ref}?`,
       h("p", {}, `The table gets a new version with the ${counted(version.rows ?? 0, "row")} of version ${version.ref}. The versions in between stay.`),
       h("form", { method: "dialog", class: "bar-of-tools" }, h("button", { class: "first", value: "yes" }, "Restore"), h("button", { value: "" }, "Cancel")));
-    dialog.addEventListener("close", async () => {
-      dialog.remove();
-      if (dialog.returnValue !== "yes") return;
-      try {
-        await change("POST", `${tablePath(page.table)}/restore`, { at: version.ref }, { "if-match": this.etag });
-        remember({ at: "", from: "", to: "" });
-        await this.load();
-      } catch (error) {
-        this.difference.replaceChildren(problem(error));
-      }
+    if (answer !== "yes") return;
+    await tried(this.difference, async () => {
+      await change("POST", `${this.path}/restore`, { at: version.ref }, { "if-match": this.etag });
+      remember({ at: "", from: "", to: "" });
+      await this.load();
     });
-    document.body.append(dialog);
-    dialog.showModal();
   }
 }
 
