@@ -15,6 +15,7 @@ import sdb
 from sdb import errors
 from sdb.query.catalog import storedtable
 from sdb.query.catalog.storedtable import TableSource
+from sdb.query.catalog.tablescan import PackfileScan
 from sdb.records import replace
 from sdb.table.catalog.foreign import seal_of
 from sdb.table.catalog.handle import open_table
@@ -416,3 +417,23 @@ def test_plans_of_counts_read_no_block(lake: Path, opened: list[str]) -> None:
         assert len(set(opened)) in {0, DAYS}
         assert list(result) == list(result) == [{"n": 20, "m": 20}]
         assert len(set(opened)) == result.blocks_read == DAYS
+
+
+@pytest.mark.parametrize(
+    ("sql", "packfiles"),
+    [
+        ("SELECT n FROM web.logs LIMIT 30", 2),
+        ("SELECT n FROM web.logs WHERE n >= 0 LIMIT 30", DAYS),
+        ("SELECT n FROM web.logs LIMIT 1000", DAYS),
+    ],
+)
+def test_a_limit_looks_at_the_first_packfiles_alone(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, sql: str, packfiles: int
+) -> None:
+    looked: list[object] = []
+    good = PackfileScan.source
+    monkeypatch.setattr(
+        PackfileScan, "source", lambda part, *more: (looked.append(part), good(part, *more))[1]
+    )
+    assert len(answer(sql, lake)) == (30 if "30" in sql else len(ROWS))
+    assert len(looked) == packfiles

@@ -68,7 +68,7 @@ class Dataset(Protocol):
     def sources(self) -> Sequence[Any]:
         """First argument of `_core.LaneScan`, which reads each block when it is wanted."""
 
-    def streamed(self, limit: int | None) -> Sequence[Any]:
+    def streamed(self, limit: int | None, *, takes_each: bool = False) -> Sequence[Any]:
         """Return the same for a scan; one of all blocks reads them ahead over a network.
 
         * ``limit``: How many rows the scan takes at most; None: all.

@@ -350,21 +350,32 @@ class TableScan:
         """The packfiles with blocks to read."""
         return [part for part in self.parts if part.intervals]
 
+    def _first(self, rows: int) -> list[PackfileScan]:
+        """Return the first packfiles to read that have a number of rows together."""
+        parts: list[PackfileScan] = []
+        for part in self.read:
+            if rows <= 0:
+                break
+            parts.append(part)
+            rows -= part.rows or 0
+        return parts
+
     @property
     def sources(self) -> Sequence[Any]:
         """First argument of `_core.LaneScan`, which reads each block when it is wanted."""
         return [part.source() for part in self.read]
 
-    def streamed(self, limit: int | None) -> Sequence[Any]:
+    def streamed(self, limit: int | None, *, takes_each: bool = False) -> Sequence[Any]:
         """Return the same for a scan; it reads blocks ahead over a network.
 
         * ``limit``: How many rows the scan takes at most; None: all.
+        * ``takes_each``: Whether each row is taken, so that the first packfiles may be enough.
         """
+        parts = self._first(limit) if limit is not None and takes_each else self.read
         if not self.is_remote:
-            return self.sources
+            return [part.source() for part in parts]
         from sdb.packfile.read.ahead import block_readers
 
-        parts = self.read
         chosen = [(part.pack, part.blocks) for part in parts]
         readers = block_readers(chosen, may_stop=limit is not None)
         return [

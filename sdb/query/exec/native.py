@@ -90,8 +90,9 @@ def run(
     # A shape is about whole rows.
     lanes = ((0, (), "v"),) if isinstance(operation, DataShape) else operation.lanes
     limit = operation.limit if isinstance(operation, Take) else None
+    takes_each = operation.scan.predicate is None and not operation.scan.explode
     scan = _core.LaneScan(
-        list(operation.scan.dataset.streamed(limit)),
+        list(operation.scan.dataset.streamed(limit, takes_each=takes_each)),
         [(level, list(path), letter) for level, path, letter in lanes],
         explode=[(level, list(path), kind) for level, path, kind in operation.scan.explode],
         predicate=operation.scan.predicate,

@@ -10,7 +10,7 @@ from sdb import durations
 from sdb.errors import SdbError
 from sdb.serve.conditional import answered, unchanged
 from sdb.serve.forms import valid
-from sdb.serve.tables.opening import index_tag, named, opened, version_tag
+from sdb.serve.tables.opening import fields_of, index_tag, named, opened, version_tag
 from sdb.serve.tables.paging import cursor_of, name_of, next_link, pinned, start_of
 from sdb.table.catalog.handle import find_table, open_table, time_path
 from sdb.table.format.keys import joined, split_name
@@ -166,17 +166,8 @@ class TableResources:
         start = start_of(cursor)
 
         def listed(handle: TableHandle) -> dict[str, object]:
-            from sdb.packfile.read.fields import inventory
-            from sdb.query.catalog.storedtable import TableSource
-            from sdb.query.exec.described import named_fields
-
             handle = pinned(handle, cursor)
-            source = TableSource(handle)
-            try:
-                inventoried = inventory(source.trailers())
-            finally:
-                source.close()
-            every = named_fields(inventoried, handle.schema)
+            inventoried, every = fields_of(handle)
             fields = [
                 {"path": list(field.path), "types": list(field.types), "rows": field.rows}
                 for field in every[start : start + asked.limit]

@@ -9,7 +9,7 @@ from sdb import durations, instants
 from sdb.errors import UsageError
 from sdb.serve.queries import Body, made
 from sdb.serve.tables.conditions import condition, field, quoted, table_text, text_literal
-from sdb.serve.tables.opening import named, opened, version_text
+from sdb.serve.tables.opening import fields_of, named, opened, version_text
 from sdb.table.inspect.timeline import path_of_time
 from sdb.table.schema.names import names_of
 
@@ -187,17 +187,8 @@ def _step(text: str, since: int, until: int) -> int:
 
 def _first(handle: TableHandle) -> dict[str, str]:
     """Return fields that may have few values: the first with texts, booleans or integers."""
-    from sdb.packfile.read.fields import inventory
-    from sdb.query.catalog.storedtable import TableSource
-    from sdb.query.exec.described import named_fields
-
-    source = TableSource(handle)
-    try:
-        listed = named_fields(inventory(source.trailers()), handle.schema)
-    finally:
-        source.close()
     fields = {}
-    for each in listed:
+    for each in fields_of(handle)[1]:
         if None not in each.path and _VALUES & set(each.types):
             path = tuple(part for part in each.path if part is not None)
             fields[".".join(path)] = quoted(path)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
+from sdb import notes
 from sdb.errors import NotFoundError
+from sdb.lru import LruCache
 from sdb.serve.problems import HttpError
 from sdb.table.catalog.handle import find_table
 from sdb.table.format.keys import TableKeys, flaw_of_name, split_name
@@ -13,9 +15,16 @@ from sdb.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from sdb.packfile.read.fields import FieldDescription, Inventory
     from sdb.serve.access import Rights
     from sdb.table.catalog.handle import TableHandle
     from sdb.table.catalog.root import TableRoot
+
+    Fields: TypeAlias = "tuple[Inventory, tuple[FieldDescription, ...]]"
+
+_FIELDS: LruCache[tuple[str, str, str], Fields] = LruCache(most_entries=16)
 
 
 def named(name: str) -> tuple[TableKeys, str]:
@@ -61,6 +70,32 @@ def opened(root: TableRoot, name: str, rights: Rights, verb: str = "read") -> Ta
     if handle is None or handle.is_dropped:
         raise absent(keys.name)
     return handle.at(at) if at else handle
+
+
+def fields_of(handle: TableHandle) -> Fields:
+    """Return the fields of a table, also by the names of its schema; those of a version are kept.
+
+    The trailers of all packfiles are read for them.
+    """
+    from sdb.packfile.read.fields import inventory
+    from sdb.query.catalog.storedtable import TableSource
+    from sdb.query.exec.described import named_fields
+
+    key = handle.root.location, handle.name, index_tag(handle)
+    if (known := _FIELDS.get(key)) is not None:
+        return known
+    source = TableSource(handle)
+    try:
+        with notes.collected() as warnings:
+            inventoried = inventory(source.trailers())
+    finally:
+        source.close()
+    listed = inventoried, named_fields(inventoried, handle.schema)
+    for warning in warnings:
+        notes.warn(warning)
+    if not warnings:
+        _FIELDS.put(key, listed)
+    return listed
 
 
 def version_text(handle: TableHandle) -> str:

@@ -73,25 +73,34 @@ class TableScreen {
     this.stop.abort();
     this.stop = new AbortController();
     const { signal } = this.stop;
-    const before = this.state;
     this.state = stateNow();
     this.endTail?.();
     this.endTail = null;
     this.box.value = this.state.q;
     await tried(this.rows, async () => {
-      if (!this.known || before.at !== this.state.at) {
-        [this.facts, this.known] = await Promise.all([get(this.path), fieldsOf(page.table, this.state.at)]);
-        this.fillChoices();
-      }
+      const { at, q, by, time: field } = this.state;
+      if (this.knownAt !== at) this.facts = await get(this.path, {}, signal);
+      const learning = this.knownAt === at ? null : this.learn(at, signal);
+      learning?.catch(() => {});  // said where it is awaited
+      // All fields of a large table take longer than its first picture, which needs none of them.
+      if (q || by || field) await learning;
       if (signal.aborted) return;
-      const found = condition(this.state.q, this.known.fields);
+      const found = condition(q, this.known?.fields ?? new Map());
       this.where = found.sql;
       this.means.replaceChildren(...(found.sql ? ["Rows for which ", h("code", {}, found.sql.slice(0, 2000)), found.note ? `; ${found.note}` : ""] : []));
       this.tail.setAttribute("aria-pressed", String(Boolean(this.state.tail)));
-      this.loadFields();
-      await Promise.all([tried(this.range, () => this.loadChart(signal)), tried(this.rows, () => this.loadRows(signal))]);
+      await Promise.all([tried(this.range, () => this.loadChart(signal)), tried(this.rows, () => this.loadRows(signal)),
+        tried(this.fields, async () => { await learning; this.loadFields(); })]);
       if (this.state.tail && !signal.aborted) this.startTail();
     });
+  }
+
+  /** @param {string} at @param {AbortSignal} signal */
+  async learn(at, signal) {
+    const known = await fieldsOf(page.table, at);
+    signal.throwIfAborted();
+    [this.known, this.knownAt] = [known, at];
+    this.fillChoices();
   }
 
   get path() {
@@ -122,7 +131,7 @@ class TableScreen {
     this.chart.hidden = !this.timePath;
     this.legend.replaceChildren();
     if (!this.timePath) return this.facts.rows === 0 ? "The table has no rows." : "No field is obviously the time of a row: choose one above.";
-    const path = this.known.fields.get(this.state.by)?.path;
+    const path = this.state.by && this.known.fields.get(this.state.by)?.path;
     const found = await histogram(this.chart, this.path, { period: this.period, members: { where: this.where, by: path ? quotedPath(path) : "" }, signal,
       zoom: (a, b) => this.zoom(a, b), begun: (from, until) => this.range.replaceChildren(...this.rangeText(from, until, "bounds from the index; counting")) });
     if (!found) return undefined;
