@@ -1,4 +1,4 @@
-"""Statements that change tables: what each kind does to the packfiles of its table."""
+"""Carries out UPDATE, DELETE, MERGE and other statements on the packfiles of their table."""
 
 from __future__ import annotations
 

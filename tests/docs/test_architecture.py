@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 NAMES = set(re.findall(r"`([^`\n]+)`", PAGE))
 RUST, BINDINGS = ROOT / "rust/zion/src", ROOT / "rust/py/src"
+MOST_FILES = 5
 FILE = re.compile(r"[\w*./]+(\.(rs|py|pyi|md)|/)|\w+(/\w+)+")
 # Where a name on the page may begin.
 PLACES = [ROOT, ROOT / "sdb", ROOT / "sdb/packfile/trailer", RUST, BINDINGS]
@@ -32,6 +33,21 @@ def test_every_name_in_a_file_is_in_it() -> None:
     for name, file in named:
         (path,) = (above / file for above in (ROOT, ROOT / "sdb") if (above / file).exists())
         assert re.search(rf"\b{name}\b", path.read_text()), (name, file)
+
+
+def test_words_lead_to_the_code_that_answers_a_question() -> None:
+    table = PAGE.partition("## Where to look")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    rows = [row for row in rows[1:] if row[1] != "its own words"]
+    assert len(rows) >= 10
+    sources = [*(ROOT / "sdb").rglob("*.py"), *RUST.rglob("*.rs")]
+    texts = {path: path.read_text().lower() for path in sources}
+    for _, words, _, code in rows:
+        found = [path for path, text in texts.items() if words.lower() in text]
+        names = re.findall(r"`([\w./]+/[\w.]+)`", code)
+        meant = [above / name for name in names for above in PLACES if (above / name).exists()]
+        assert 0 < len(found) <= MOST_FILES, words
+        assert any(path == at or at in path.parents for path in found for at in meant), words
 
 
 def test_every_link_leads_somewhere() -> None:

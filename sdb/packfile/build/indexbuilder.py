@@ -1,4 +1,4 @@
-"""Makes blocks out of the parts that the packer delivers, and the sparse index of all of them.
+"""Makes the time index of a packfile, and its blocks out of the parts that the packer delivers.
 
 The index must hold for every row of the file: the range of a block includes every timestamp that
 is stored at the path in any of its rows. Whether a path is worth an index is decided once for the

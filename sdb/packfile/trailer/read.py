@@ -1,7 +1,8 @@
 """Reads the trailer of an open packfile, of large ones only what is needed of it.
 
 The first read is of the end of the file, where the length is and, as a rule, all of the trailer.
-See :mod:`sdb.packfile.trailer.trailer` for what is in it.
+A truncated packfile ends in no trailer that fits its size. See
+:mod:`sdb.packfile.trailer.trailer` for what is in one.
 """
 
 from __future__ import annotations

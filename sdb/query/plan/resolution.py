@@ -1,4 +1,4 @@
-"""Bare names: each is put behind the source that has it.
+"""Bare names: each is put behind the source of a join that has it; of several it is ambiguous.
 
 A name is looked for in what the sources of its query are known to have: columns of sub-queries and
 schemas, and fields of packfiles by the facts of their trailers; then in the queries around it. What

@@ -1,4 +1,4 @@
-"""Blocks to read, and how they are put together to the partitions of Spark."""
+"""Pruning for Spark: which blocks are read, and how they are put together to partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that grow: the store copies what stays, and only what is new is sent."""
+"""Objects that grow: a multipart copy takes over what stays, and only what is new is sent."""
 
 from __future__ import annotations
 

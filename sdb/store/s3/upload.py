@@ -1,4 +1,4 @@
-"""Uploads in parts: parts go up in the background, and memory stays bounded."""
+"""Multipart uploads: parts are sent or copied in the background, and memory stays bounded."""
 
 from __future__ import annotations
 

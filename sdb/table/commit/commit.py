@@ -28,7 +28,7 @@
     swap          put_if_match(index, version that was read) ----+ lost the race
       |
       v
-    committed     the index is the version; nothing is deleted
+    committed     here the version becomes visible; nothing is deleted
 
 What is stored before the swap has unique names, and counts only once the index leads to it.
 """
