@@ -299,6 +299,7 @@ def _bits(name: str) -> Callable[..., Value]:
 
 def _percentile(call: AggregateCall, arg: Value, fraction: Value | None = None) -> Value:
     share = "0.5" if fraction is None else fraction.lane("n")
+    # The approximate one takes no DOUBLE for the share.
     name, type_ = ("quantile_cont", "DOUBLE") if call.few else ("approx_quantile", "FLOAT")
     return Typed(NUMBER, call(f"{name}({arg.lane('n')}, {share}::{type_})"), absent=NULL)
 
@@ -315,6 +316,7 @@ def _pair(name: str) -> Callable[..., Value]:
     """Return an aggregate of the rows in which two values are numbers."""
 
     def make(call: AggregateCall, y: Value, x: Value) -> Value:
+        # DuckDB gives NaN where the values do not vary.
         sql = call(f"{name}({y.lane('n')}, {x.lane('n')})")
         return Typed(NUMBER, f"CASE WHEN isfinite({sql}) THEN {sql} END", absent=NULL)
 

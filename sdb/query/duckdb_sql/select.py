@@ -124,6 +124,8 @@ class _Select:
         if keys:
             inner.group = f"GROUP BY {', '.join(keys)}"
         elif self.node.group_by is not None:
+            # Keys that are constants make no group of no rows, as an aggregate without GROUP BY
+            # does.
             inner.group = "HAVING count(*) > 0"
 
         def aggregate(node: ast.Aggregate) -> Value:

@@ -269,6 +269,7 @@ class From:
         if self.adding.join in joins.APART:
             where = None
         elif self.is_optional:
+            # Rows that a join lacks are NULL: only what fails for NULL may leave blocks out.
             where = conjunction([part for part in conjuncts(where) if is_strict(part)])
         keys = [
             key for source in self.select.sources if source.alias == alias for key in source.keys

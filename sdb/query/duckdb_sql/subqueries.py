@@ -49,6 +49,7 @@ def _rows(query: Query, context: SqlContext) -> Value:
     lanes = [(struct.lane(letter), letter) for letter in "kv"]
     rows = query.level.text([*lanes, ("row_number() OVER ()", "i")])
     if query.level.order:
+        # Numbered above the ORDER BY, which DuckDB carries out behind window functions.
         rows = f"SELECT k, v, row_number() OVER () AS i FROM ({query.level.text(lanes)}) AS o"
     key, text = (
         f"concat('[', string_agg(strlen({letter}) || ':' || {letter}, '' ORDER BY i))"

@@ -70,6 +70,8 @@ def _between(left: Value, right: Value) -> Typed:
 
 
 def _integer_arithmetic(op: str, left: Value, right: Value) -> Typed:
+    # As HUGEINTs, since DuckDB refuses BIGINTs that overflow, where these integers wrap around; a
+    # division by 0, which it refuses as well, gives MISSING here.
     a, b = left.lane("x"), right.lane("x")
     if op == "%":
         sql = wrap(f"({a})::HUGEINT % nullif({b}, 0)::HUGEINT")
@@ -117,4 +119,5 @@ def bitwise(op: str, left: Value, right: Value) -> Value:
         return whole(f"xor({a}, {b})", left, right)
     if op in {"&", "|"}:
         return whole(f"({a} {op} {b})", left, right)
+    # DuckDB refuses to shift negative numbers to the left, and any bit out.
     return whole(f"sdb_shift({a}, {b}, {quoting.string(op)})", left, right)

@@ -79,6 +79,7 @@ def number(value: Value) -> Value:
 
 def double_of_text(text: str) -> str:
     """Return SQL of the double that a text says; NULL where it says none."""
+    # DuckDB reads 1e999 as infinity, which no text says.
     said = f"TRY_CAST(regexp_extract({text}, {quoting.string(_NUMBER)}) AS DOUBLE)"
     return f"nullif(nullif({said}, 'inf'::DOUBLE), '-inf'::DOUBLE)"
 

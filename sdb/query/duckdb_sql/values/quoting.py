@@ -34,6 +34,7 @@ def integer(value: int) -> str:
     """Write an integer, of 64 bits if it fits."""
     if not INT64_MIN <= value <= INT64_MAX:
         return f"({value})::{WIDE}"
+    # Bare numbers are INTEGERs to DuckDB, which overflow at 32 bits; `-` binds less than `::`.
     return f"({value})::BIGINT" if value < 0 else f"{value}::BIGINT"
 
 
@@ -41,6 +42,7 @@ def double(value: float) -> str:
     """Write a double, exactly."""
     if math.isnan(value) or math.isinf(value):
         return f"'{value}'::DOUBLE"
+    # In quotes, since DuckDB takes a bare 1.5 for a DECIMAL.
     return f"'{value!r}'::DOUBLE"
 
 
