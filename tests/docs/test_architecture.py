@@ -43,11 +43,11 @@ def test_words_lead_to_the_code_that_answers_a_question() -> None:
     sources = [*(ROOT / "sdb").rglob("*.py"), *RUST.rglob("*.rs")]
     texts = {path: path.read_text().lower() for path in sources}
     for _, words, _, code in rows:
-        found = [path for path, text in texts.items() if words.lower() in text]
+        hits = [path for path, text in texts.items() if words.lower() in text]
         names = re.findall(r"`([\w./]+/[\w.]+)`", code)
         meant = [above / name for name in names for above in PLACES if (above / name).exists()]
-        assert 0 < len(found) <= MOST_FILES, words
-        assert any(path == at or at in path.parents for path in found for at in meant), words
+        assert 0 < len(hits) <= MOST_FILES, words
+        assert any(path == at or at in path.parents for path in hits for at in meant), words
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -113,6 +113,7 @@ class _Joins:
     def filters(self) -> Iterator[KeyFilter]:
         """Yield what is found."""
         sources = self._select.sources
+        # Where two sources have one name, a path may lead to either.
         if len({source.alias for source in sources}) < len(sources) or self._is_other():
             return
         for part in self._certain:
@@ -148,6 +149,7 @@ class _Joins:
     ) -> Iterator[KeyFilter]:
         key_path = self._path(source, path)
         if keys is not None and key_path is not None and self._is_read(source.table, source.alias):
+            # WHERE is about rows that come out, and these may come out without a partner.
             where = None if id(source) in self._optional else self._conditions(source)
             yield KeyFilter(source, KeyTable(source.table, where, key_path), keys)
 

@@ -343,6 +343,8 @@ class _Resolver:
         is_asked = (
             is_alias or text in seen.late or any(holder.lent_label for holder in names.holders)
         )
+        # A name of the only source means its field, also where no row has one: nothing has to be
+        # opened.
         if names.is_alone and not is_asked:
             return name
         meaning = self._found(name, names)

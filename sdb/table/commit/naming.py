@@ -185,6 +185,7 @@ def claim_name(root: TableRoot, keys: TableKeys, env: Environment = REAL) -> Cla
     def claimed(view: ViewObject) -> ViewObject | None:
         if view.newest is not None:
             raise taken_by_view(root, keys)
+        # An earlier attempt has made it, and its answer was lost.
         if view.claim is not None and view.claim.uid == uid:
             return None
         return replace(view, claim=NameClaim(TABLE, uid, env.now_us()))

@@ -127,6 +127,7 @@ def drop_view(
 
     def dropped(view: ViewObject) -> ViewObject | None:
         done.clear()
+        # An earlier attempt has made it, and its answer was lost.
         if view.versions and view.versions[-1].commit == uid:
             done.append(view.versions[-1])
             return None
@@ -220,10 +221,13 @@ class _NewText:
                 return None
             operation = self.operation if view.newest is None else REPLACE
             done.append(_next(view, uid, self.env, operation, query, self.author, self.message))
+            # In one swap the version takes the place of the claim.
             return ViewObject((*view.versions, done[0]))
 
         for _ in range(_CLAIMS):
             swap_name(self.root, self.keys, claimed, self.env)
+            # Behind the claim: a program that makes a table from now on replaces it, so that the
+            # swap below is lost.
             self._check_no_table(uid)
             with suppress(_LostClaimError):
                 swap_name(self.root, self.keys, made, self.env)

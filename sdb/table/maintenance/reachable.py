@@ -94,6 +94,7 @@ class Reach:
             self.found.add(self._keys.version(state.version, state.commit))
             self._kept_by(state, newest)
             self._heads.append((state, branch, current_us))
+        # The original lets its readers go on with these until their time is over.
         for quarantined in index.to_delete:
             if quarantined.expiry_us > self._since_us:
                 self.found.reason = KeepReason(held.QUARANTINE, ended_us=quarantined.expiry_us)
@@ -334,6 +335,7 @@ class Reach:
                 self._lists.add(ref.key)
                 listed = DescriptorList(self._fetch(ref.key, ref.etag), ref)
                 self.found.update(listed.keys())
+        # Most versions share their inputs tree, which is walked once.
         if not {ref.key for ref in index.inputs.root} <= self._lists:
             self._inputs(index.inputs, is_head=is_head)
             self._lists.update(ref.key for ref in index.inputs.root)
